@@ -102,6 +102,11 @@ def parse_time(text: str) -> float:
     return float(f"{mantissa}e{exponent + EXPONENTS[unit]}")
 
 
+def in_seconds(value: float, unit: str) -> float:
+    """A time in one of the units of time, in seconds. Raises KeyError."""
+    return value * MULTIPLES[unit] if unit in MULTIPLES else value / 10 ** -EXPONENTS[unit]
+
+
 def seconds(name: str, value: object) -> float:
     """A time [s]: a number, or a text with a unit of time."""
     if isinstance(value, str):

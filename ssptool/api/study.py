@@ -10,17 +10,22 @@ from itertools import count
 from os.path import relpath
 from pathlib import Path
 
-from ssptool.api.check import Files, switches_of
+from ssptool.api.check import Files, open_archive, switches_of
 from ssptool.api.understand import info
-from ssptool.arguments import flag, mapping, texts, word
+from ssptool.arguments import WrongArgument, flag, mapping, number, texts, word
 from ssptool.arguments import path as file_path
 from ssptool.child_processes import passing
 from ssptool.documents.saving import save_file
+from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.drawing.charts import draw_chart, draw_chart_page
 from ssptool.drawing.plot_model import PAGES, check_plot_name
-from ssptool.engine.run.result import Result, trace_of
+from ssptool.engine.run.result import Run, trace_of
+from ssptool.engine.stimuli.stimuli import known_units
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue
+from ssptool.fmu.units import named
+from ssptool.network.conversion import conversion, document_units
+from ssptool.network.flatten import build_network
 from ssptool.option_words import ChartWord, StudyWord
 from ssptool.rules.selection import SettingsFile
 from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials, write_fit
@@ -311,7 +316,7 @@ def calibrate(
     study: Study | Mapping[str, object] | Path | str,
     output: Path | str | None = None,
     *,
-    data: Result | Trace | Path | str | None = None,
+    data: Run | None = None,
     targets: Mapping[str, float] | None = None,
     minimize: str | None = None,
     scales: Mapping[str, float] | None = None,
@@ -334,7 +339,8 @@ def calibrate(
     output
         The folder of results of the study, into which what was found is written as well, for `report`.
     data
-        A result, a trace or a file of one (.csv, .parquet, .mat): fitted by least squares, with confidence intervals.
+        A result, a trace, a frame of pandas (times as of `inputs`), or a file of one (.csv, .parquet, .mat): fitted by
+        least squares, with confidence intervals. Units in headers, such as `T [degF]`, are converted.
     targets
         Result → value that it shall have.
     minimize
@@ -352,10 +358,14 @@ def calibrate(
         The first run failed, or those around a point.
     """
     check_scheduler(scheduler, insecure=flag("insecure_scheduler", insecure_scheduler))
+    if not 0 < number("confidence", confidence) < 1:
+        raise WrongArgument("confidence", confidence, "a number between 0 and 1")
+    if targets is not None:
+        mapping("targets", targets, "a mapping from results to values, such as {'peak': 2.5}")
     wanted, findings = _allowed(study, compile, allow_outside, settings_file)
     if data is None and targets is None and minimize is None:
         stated = read_calibration(study, wanted)
-        given: Result | Trace | Path | str | None = stated.data
+        given: Run | None = stated.data
     else:
         stated, given = (
             Calibration(None, None if targets is None else dict(targets), minimize, dict(scales or {})),
@@ -364,7 +374,7 @@ def calibrate(
     if sum(one is not None for one in (given, stated.targets, stated.minimize)) != 1:
         raise WrongValue("give one of data, targets and minimize")
     checked = check_study(wanted, findings)
-    trace = None if given is None else trace_of("data", given)
+    trace = None if given is None else _in_own_units(wanted, trace_of("data", given))
     results = (*(stated.targets or ()), *([stated.minimize] if stated.minimize is not None else []))
     signals = () if trace is None else trace.signals
     with (
@@ -382,6 +392,34 @@ def calibrate(
         begin_study(checked, Path(output))
         write_fit(fit, Path(output), {"study": wanted.name, "system": str(wanted.system.resolve())})
     return fit
+
+
+def _in_own_units(study: Study, measured: Trace) -> Trace:
+    """A measured trace in the units of the signals of the system.
+
+    Raises
+    ------
+    IncompatibleUnits
+        A unit cannot be converted to that of the signal.
+    """
+    if not any(measured.units):
+        return measured
+    with open_archive(study.system, study.switches.outside) as archive:
+        structure = archive.structure(study.variant)
+        network = build_network(archive, structure)
+        units = known_units(network, document_units(structure.root_as(SystemStructureDescription)))
+    own = {str(port.signal): port.unit for one in network.components.values() for port in one.ports}
+    own |= {str(port.signal): port.unit for port in network.ports}
+    variables = ((name, one.description.variables) for name, one in network.components.items())
+    relative = {f"{name}.{key}" for name, found in variables for key, one in found.items() if one.relative_quantity}
+    columns = []
+    for column in measured.columns:
+        wanted, values = own.get(column.signal), measured[column.signal]
+        if column.real and wanted is not None and column.unit not in (None, wanted):
+            change = conversion(named(units, column.unit), named(units, wanted), column.signal in relative)
+            values, column = change.factor * values + change.offset, replace(column, unit=wanted)
+        columns.append((column, values))
+    return replace(Trace.of(measured.t, columns), assumptions=measured.assumptions)
 
 
 def plot_study(

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from ssptool.arguments import EXPONENTS, MULTIPLES, in_seconds
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.documents.foreign_files import open_text, read_text
 from ssptool.errors import counted
@@ -145,13 +146,14 @@ def read_columns(
         find(form.first_line, "", f"{form.assumption}; other tools read decimal points only")
         return [], findings
     header = [name.strip() for name in rows[0][1]] if rows else []
-    if not _check_header(header, find):
+    if not _check_header(header, find, portable):
         return [], findings
     note = ""
     if not portable and len(rows) > 1 and len(rows[-1][1]) < len(header):
         line, row = rows.pop()
         note = left_out(name or path, line, len(row), len(header))
     body, times = _body(header, rows[1:], find, form)
+    times = tuple(in_seconds(time, str(time_unit(header[0]))) for time in times)
     units = _units_beside(path)
     lines = tuple(line for line, _ in body)
     columns = [
@@ -171,8 +173,17 @@ def read_columns(
     return columns, findings
 
 
-def _check_header(header: list[str], find: Any) -> bool:
-    if not header or re.fullmatch(r"time(\s*\[s\])?", header[0], re.IGNORECASE) is None:
+KNOWN_TIME_UNITS = frozenset(EXPONENTS.keys() | MULTIPLES.keys())
+
+
+def time_unit(header: str) -> str | None:
+    """Unit of the times below a header `time` or `time [ms]`; None: they are not times."""
+    match = re.fullmatch(r"time(?:\s*\[([^\]]*)\])?", header, re.IGNORECASE)
+    return None if match is None else match[1] or "s"
+
+
+def _check_header(header: list[str], find: Any, portable: bool) -> bool:
+    if not header or time_unit(header[0]) not in (("s",) if portable else KNOWN_TIME_UNITS):
         find(1, "", f"the first column must be time [s], found {header[0]!r}" if header else "the file is empty")
         return False
     if len(header) == 1:

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from ssptool.arguments import WrongArgument
+from ssptool.documents.csv_columns import bracketed
 from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.recording.formats import read_manifest, read_trace, with_numbers
@@ -16,6 +19,7 @@ from ssptool.engine.run.indicators import RunWarning
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.manifest import Override, labels
 from ssptool.engine.settings import Choice, Settings
+from ssptool.engine.stimuli.inputs import TIME, Frame, frame_columns, is_frame, time_header, times_of
 from ssptool.engine.trace import Column, Floats, Trace, Values, places_by_name, places_of, trace_html
 from ssptool.engine.watch import CallCount, Cost, SlowestStep
 from ssptool.errors import WrongValue, counted
@@ -258,9 +262,9 @@ class Result(Printed, Mapping[str, Values]):
         return self.trace
 
 
-Run: TypeAlias = Result | Trace | Path | str
+Run: TypeAlias = Result | Trace | Frame | Path | str
 
-RESULTS = "a Result, a Trace or a file of results (.csv, .parquet or .mat)"
+RESULTS = "a Result, a Trace, a frame of pandas, or a file of results (.csv, .parquet or .mat)"
 
 
 def trace_of(name: str, given: object) -> Trace:
@@ -279,7 +283,31 @@ def trace_of(name: str, given: object) -> Trace:
         return given
     if isinstance(given, str | Path):
         return read_trace(given)
+    if is_frame(given):
+        return _of_frame(name, given)
     raise WrongArgument(name, given, RESULTS)
+
+
+def _of_frame(name: str, frame: Any) -> Trace:
+    """The trace in a frame: times as of inputs, units in headers such as `T [degC]` or in `attrs["units"]`."""
+    table, units = dict(frame_columns(frame)), frame.attrs.get("units", {})
+    header = time_header(table) or TIME
+    try:
+        times = times_of(header, table.pop(header))
+    except ValueError as error:
+        raise WrongArgument(f"{header} of {name}", frame, str(error)) from None
+    columns = []
+    for label, values in table.items():
+        kind = _FRAME_TYPES.get(np.asarray(values).dtype.kind)
+        if kind is None:
+            raise WrongArgument(f"{label} of {name}", values, "numbers or truth values")
+        signal, unit = bracketed(label) or (label, units.get(label))
+        columns.append((Column(signal, unit or None, kind), values))
+    return Trace.of(times, columns)
+
+
+_FRAME_TYPES = {"f": "Float64", "b": "Boolean", "i": "Int64", "u": "UInt64"}
+"""Kind of numpy → type of a signal."""
 
 
 def statistics_of(execution: Execution, simulated: float) -> Statistics:

@@ -1,7 +1,7 @@
 """Inputs as a user gives them: CSV files, tables, functions and constants."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast
@@ -9,12 +9,13 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ssptool.arguments import WrongArgument, mapping, word
-from ssptool.documents.csv_columns import CsvColumn, read_columns
+from ssptool.arguments import TIME_UNITS, WrongArgument, in_seconds, mapping, word
+from ssptool.documents.csv_columns import KNOWN_TIME_UNITS, CsvColumn, bracketed, read_columns, time_unit
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.failure import BadInputs
 from ssptool.engine.stimuli.stimuli import InputSource, Target, known_units, targets, why_not
 from ssptool.engine.stimuli.time_signals import Constant, Function, Interpolation, Table, TimeSignal
+from ssptool.engine.trace import places_of
 from ssptool.errors import counted, in_other_case
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import PhysicalUnit
@@ -139,13 +140,12 @@ class _Resolution:
         """Names of the inputs in one source."""
         if isinstance(source, str | Path):
             return self._file(inputs, Path(source))
-        if isinstance(source, Mapping):
+        if isinstance(source, Mapping) and not _is_table(source):
             for name, one in source.items():
                 self._single(inputs, str(name), one)
             return set(source)
-        table = _columns(source)
-        self._table(inputs, table)
-        return set(table) - {TIME}
+        table = source if isinstance(source, Mapping) else _columns(source)
+        return self._table(inputs, table)
 
     def _find(self, source: str, line: int, column: str, message: str) -> None:
         self.findings.append(DataFinding(source, line, column, message))
@@ -189,7 +189,7 @@ class _Resolution:
         values: list[Value] = [*_doubles(target, texts, change)]
         for line, text in () if values else zip(column.lines, texts, strict=True):
             try:
-                values.append(_converted(target, target.read(text), change))
+                values.append(_converted(target, target.parsed(text), change))
             except InvalidValue as error:
                 told = f"found {error.found!r}, expected {error.expected}" if text.strip() else "a value is missing"
                 self._find(str(path), line, name, told)
@@ -216,6 +216,10 @@ class _Resolution:
     # -- mappings and tables ---------------------------------------------------------------------------------
 
     def _single(self, inputs: Inputs, name: str, one: Any) -> None:
+        if elements := self._elements(name):
+            for index, element in elements.items():
+                self._single(inputs, element, _part_of(one, index, name, _shape(elements)))
+            return
         target = self._target("inputs", 0, name)
         if target is None:
             return
@@ -235,19 +239,62 @@ class _Resolution:
             except InvalidValue as error:
                 self._find("inputs", 0, name, f"found {error.found!r}, expected {error.expected}")
 
-    def _table(self, inputs: Inputs, table: Mapping[str, Sequence[Any]]) -> None:
-        times = table.get(TIME)
-        if times is None:
-            self._find("inputs", 0, TIME, f"a table needs the times; its columns are {', '.join(table)}")
-            return
-        for name, values in table.items():
-            if name != TIME and (target := self._target("inputs", 0, name)) is not None:
-                self._rows(target, times, values, inputs.of(target))
+    def _elements(self, name: str) -> dict[tuple[int, ...], str]:
+        """Index → name of the elements of an array that is an input; empty for all else."""
+        whole = name if any(one.startswith(f"{name}[") for one in self.targets) else ""
+        whole = whole or self.network.in_the_only_component(name)
+        places = {one: place for place, one in enumerate(self.targets)}
+        found = None if name in self.targets or whole in self.targets else places_of(whole, places)
+        if found is None:
+            return {}
+        names = list(self.targets)
+        return {index: names[found[index]] for index in np.ndindex(found.shape)}
 
-    def _rows(self, target: Target, times: Sequence[Any], values: Sequence[Any], how: Interpolation) -> None:
+    def _table(self, inputs: Inputs, table: Mapping[str, Sequence[Any]]) -> set[str]:
+        """Names of the inputs in a table."""
+        header = time_header(table)
+        if header is None:
+            self._find("inputs", 0, TIME, f"a table needs the times; its columns are {', '.join(table)}")
+            return set()
+        moments: list[float] | None = None
+        try:
+            moments = times_of(header, table[header])
+        except ValueError as error:
+            self._find("inputs", 0, header, str(error))
+        names = {header: ""}
+        for column, values in table.items() if moments is not None else ():
+            if column == header:
+                continue
+            own = bracketed(column)
+            name, unit = (column, None) if own is None or column in self.targets else (own[0], own[1] or None)
+            names[column] = name
+            elements, array = self._elements(name), np.asarray(values)
+            if elements and array.shape[1:] != _shape(elements):
+                wanted, found = _shape(elements), array.shape[1:]
+                self._find("inputs", 0, name, f"it has the shape {wanted}, the values of each row {found}")
+                continue
+            for index, element in elements.items() or [((), name)]:
+                if (target := self._target("inputs", 0, element)) is not None:
+                    change = self._conversion("inputs", target, unit)
+                    part = np.moveaxis(array, 0, -1)[index] if index else values
+                    self._rows(target, moments or (), list(part), inputs.of(target), change)
+        return {name for name in names.values() if name}
+
+    def _rows(
+        self,
+        target: Target,
+        times: Sequence[Any],
+        values: Sequence[Any],
+        how: Interpolation,
+        change: Conversion = Conversion(),  # noqa: B008
+    ) -> None:
         found: list[Value] = []
         before = len(self.findings)
-        moments = [float(time) for time in times]
+        try:
+            moments = [float(time) for time in times]
+        except (TypeError, ValueError):
+            self._find("inputs", 0, target.name, f"the times must be numbers of seconds, found {list(times)[:3]!r}")
+            return
         if not moments or len(moments) != len(values):
             self._find("inputs", 0, target.name, f"{counted(len(moments), 'time')} for {counted(len(values), 'value')}")
             return
@@ -255,7 +302,7 @@ class _Resolution:
             if not moments[row - 1 if row else 0] <= moments[row] < float("inf"):
                 self._find("inputs", 0, target.name, f"row {row}: time {moments[row]!r} after {moments[row - 1]!r}")
             try:
-                found.append(target.take(value))
+                found.append(_converted(target, target.typed(value), change))
             except InvalidValue as error:
                 self._find("inputs", 0, target.name, f"row {row}: found {error.found!r}, expected {error.expected}")
         if len(self.findings) == before:
@@ -266,7 +313,7 @@ _SAME = Conversion()
 
 
 def _converted(target: Target, value: Value, change: Conversion) -> Value:
-    return value if change == _SAME else target.within(change.carry(value))
+    return target.within(value if change == _SAME else change.carry(value))
 
 
 def _doubles(target: Target, texts: Sequence[str], change: Conversion) -> list[float]:
@@ -310,9 +357,71 @@ def _typed(target: Target, function: Callable[[float], Any]) -> Callable[[float]
     return _Typed(target, function)
 
 
+def _shape(elements: Mapping[tuple[int, ...], str]) -> tuple[int, ...]:
+    """Shape of an array with these elements, by index."""
+    return tuple(extent + 1 for extent in max(elements))
+
+
+def _part_of(one: Any, index: tuple[int, ...], name: str, shape: tuple[int, ...]) -> Any:
+    """The signal of an element, of the signal of an array.
+
+    Raises
+    ------
+    BadInputs
+        A value has another shape.
+    """
+
+    def element(value: Any, when: str = "") -> Any:
+        array = np.asarray(value)
+        if array.shape != shape:
+            message = f"{when}the input has the shape {shape}, the value {array.shape}"
+            raise BadInputs([DataFinding("inputs", 0, name, message)])
+        return array[index].item()
+
+    if isinstance(one, Table):
+        return Table(one.times, [element(value) for value in one.values], one.interpolation)
+    if isinstance(one, Function):
+        return Function(lambda t: element(one.function(t), f"at t = {t!r} s "), one.steps, one.interpolation)
+    if callable(one):
+        return lambda t: element(one(t), f"at t = {t!r} s ")
+    return element(one)
+
+
 def _less(one: Interpolation | str, other: Interpolation) -> Interpolation:
     """Linear only if both are."""
     return other if Interpolation(one) is Interpolation.LINEAR else Interpolation.HOLD
+
+
+def time_header(names: Iterable[str]) -> str | None:
+    """The column of the times: `time`, or with a unit `time [ms]`; None: there is none."""
+    return next((name for name in names if time_unit(name) is not None), None)
+
+
+def _is_table(source: Mapping[str, Any]) -> bool:
+    """True of columns with their times; else each name has a signal of its own."""
+    header = time_header(source)
+    return header is not None and np.ndim(source[header]) == 1
+
+
+def times_of(header: str, times: Sequence[Any]) -> list[float]:
+    """Times [s] below such a header. Raises ValueError: they are neither numbers nor differences of time."""
+    found, unit = np.asarray(times), time_unit(header)
+    if unit not in KNOWN_TIME_UNITS:
+        raise ValueError(f"{unit} is not a unit of time; expected one of {TIME_UNITS}")
+    if found.dtype.kind == "m":
+        return [float(time) for time in found / np.timedelta64(1, "s")]
+    try:
+        if found.dtype.kind == "M":
+            raise TypeError
+        return [in_seconds(float(time), unit) for time in found]
+    except (TypeError, ValueError):
+        told = f"found {found.ravel()[0]!s}" if found.size else "found none"
+        raise ValueError(f"{told}, expected numbers or differences of time (timedelta)") from None
+
+
+def is_frame(source: object) -> bool:
+    """True of a table such as a frame of pandas."""
+    return hasattr(source, "columns") and hasattr(source, "index") and hasattr(source, "iloc")
 
 
 def _columns(source: Any) -> dict[str, Sequence[Any]]:
@@ -326,8 +435,8 @@ def _columns(source: Any) -> dict[str, Sequence[Any]]:
     fields = getattr(getattr(source, "dtype", None), "names", None)
     if fields:
         return {name: source[name] for name in fields}
-    if hasattr(source, "columns") and hasattr(source, "index"):
-        return dict(_frame(source))
+    if is_frame(source):
+        return dict(frame_columns(source))
     message = (
         f"{type(source).__name__} is not understood; give the path of a CSV file, a mapping from names to constants, "
         "functions or tables, a pandas frame, or a numpy array with fields"
@@ -335,9 +444,9 @@ def _columns(source: Any) -> dict[str, Sequence[Any]]:
     raise BadInputs([DataFinding("inputs", 0, "", message)])
 
 
-def _frame(frame: Any) -> Iterator[tuple[str, Sequence[Any]]]:
+def frame_columns(frame: Any) -> Iterator[tuple[str, Sequence[Any]]]:
     names = [str(name) for name in frame.columns]
-    if TIME not in names:
-        yield TIME, frame.index.to_numpy()
+    if time_header(names) is None:
+        yield time_header([str(frame.index.name)]) or TIME, frame.index.to_numpy()
     for place, name in enumerate(names):
         yield name, frame.iloc[:, place].to_numpy()

@@ -55,10 +55,20 @@ class Target:
 
     def read(self, text: str) -> Value:
         """The value that a text states. Raises InvalidValue."""
-        return self.within(from_cell(self.name, text, self.type, self.items))
+        return self.within(self.parsed(text))
+
+    def parsed(self, text: str) -> Value:
+        """The same, in any unit."""
+        return from_cell(self.name, text, self.type, self.items)
 
     def take(self, value: object) -> Value:
         """A value of Python or numpy as one of the type. Raises InvalidValue."""
+        return self.within(self.typed(value))
+
+    def typed(self, value: object) -> Value:
+        """The same, in any unit."""
+        if getattr(value, "shape", ()) != ():
+            raise InvalidValue(self.name, value, "one value, not an array")
         plain = value.item() if hasattr(value, "item") else value
         if isinstance(plain, float) and plain.is_integer() and self.type not in ("Float64", "Float32", "String"):
             plain = int(plain)  # a table of doubles
@@ -66,7 +76,7 @@ class Target:
             plain = bool(plain)
         if not isinstance(plain, bool | int | float | str):
             raise InvalidValue(self.name, value, "a number, a Boolean or a text")
-        return self.within(convert(self.name, plain, self.type, self.items or NO_ITEMS))
+        return convert(self.name, plain, self.type, self.items or NO_ITEMS)
 
     def within(self, value: Value) -> Value:
         """The value, if it is finite and the FMU allows it."""
