@@ -20,7 +20,7 @@ from ssptool.api.check import (
     switches_of,
     validate_scope,
 )
-from ssptool.arguments import seconds
+from ssptool.arguments import seconds, word
 from ssptool.documents.archive import LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Severity
 from ssptool.documents.foreign_files import ArchiveLimits, own_output
@@ -348,7 +348,7 @@ def upgrade(
         "keep" those of SSP 1.0, which 2.0 has as well; or "fmi3": Real becomes Float64 and Integer becomes Int32, also
         in documents that are of 2.0 already.
     """
-    return _migrate(Path(system), Version.V2_0, output, force, save, allow_outside, types=Types(types))
+    return _migrate(Path(system), Version.V2_0, output, force, save, allow_outside, types=word("types", types, Types))
 
 
 def downgrade(

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from ssptool.api.check import Files, open_archive, switches_of
 from ssptool.api.understand import info
-from ssptool.arguments import WrongArgument, flag, mapping, number, texts, word
+from ssptool.arguments import WrongArgument, flag, mapping, texts, word
+from ssptool.arguments import number as real_number
 from ssptool.arguments import path as file_path
 from ssptool.child_processes import passing
 from ssptool.documents.saving import save_file
@@ -358,7 +359,7 @@ def calibrate(
         The first run failed, or those around a point.
     """
     check_scheduler(scheduler, insecure=flag("insecure_scheduler", insecure_scheduler))
-    if not 0 < number("confidence", confidence) < 1:
+    if not 0 < real_number("confidence", confidence) < 1:
         raise WrongArgument("confidence", confidence, "a number between 0 and 1")
     if targets is not None:
         mapping("targets", targets, "a mapping from results to values, such as {'peak': 2.5}")

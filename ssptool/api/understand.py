@@ -21,7 +21,7 @@ from ssptool.api.check import (
     shows,
     valid,
 )
-from ssptool.arguments import start_value_texts
+from ssptool.arguments import start_value_texts, word
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.drawing.graph import GRAPH_RENDERERS as GRAPH_RENDERERS
 from ssptool.drawing.text import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
@@ -160,4 +160,4 @@ def graph(
 ) -> SystemGraph:
     """Component cycles, algebraic loops with what closes them, and the evaluation order. Raises as `flatten`."""
     network = flatten(system, variant=variant, accept=accept, allow_outside=allow_outside, settings_file=settings_file)
-    return analyze(network, stage)
+    return analyze(network, word("stage", stage, Stage))

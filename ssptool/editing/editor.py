@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, ParamSpec, Self
 
-from ssptool.arguments import WrongArgument, seconds
+from ssptool.arguments import WrongArgument, seconds, word
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
@@ -109,7 +109,7 @@ class Editor:
 
     def __init__(self, archive: Archive, document: Document, sharing: Sharing | str = Sharing.REFUSE) -> None:
         self._draft = Draft(archive, document)
-        self._sharing = Sharing(sharing)
+        self._sharing = word("shared", sharing, Sharing)
         self._renamed: dict[str, str] = {}
 
     def close(self) -> None:

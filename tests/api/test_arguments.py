@@ -326,7 +326,10 @@ OTHERS = [
     (lambda: ssptool.plot([]), "runs must be a Result, a Trace, a frame of pandas, or a file of results"),
     (lambda: ssptool.plot(TRACE, 3), "output must be a path"),
     (lambda: ssptool.plot(TRACE, signals="B.x"), "no recorded signal is called 'B.x'; did you mean A.x"),
-    (lambda: ssptool.compare(TRACE, None), "reference must be a Result, a Trace, a frame of pandas, or a file of results"),
+    (
+        lambda: ssptool.compare(TRACE, None),
+        "reference must be a Result, a Trace, a frame of pandas, or a file of results",
+    ),
     (lambda: TRACE["A.y"], "signal 'A.y' is not recorded; did you mean A.x"),
     (lambda: TRACE["y"], "signal 'y' is not recorded"),
     (lambda: TRACE[3], "signal 3 is not recorded; recorded are: A.x, A.n"),
@@ -364,3 +367,16 @@ def test_settings_that_exclude_each_other_are_one_kind_of_wrong_usage(options):
         ssptool.simulate(SYSTEM, stop_time=0.01, **options)
     assert isinstance(found.value, ssptool.exceptions.WrongUsage)
     assert str(pickle.loads(pickle.dumps(found.value))) == str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: ssptool.edit(SYSTEM, shared="al").__enter__(), "shared must be one of refuse, all, copy .*mean all"),
+        (lambda: ssptool.upgrade(SYSTEM, types="fmi", save=False), "types must be one of keep, fmi3 .*mean fmi3"),
+        (lambda: ssptool.graph(SYSTEM, stage="comunication"), "stage must be one of .*did you mean communication"),
+    ],
+)
+def test_a_wrong_word_is_refused_with_the_nearest_right_one(call, told):
+    with pytest.raises(ssptool.exceptions.WrongArgument, match=told):
+        call()
