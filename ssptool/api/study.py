@@ -182,8 +182,8 @@ def sweep(
         **({} if variant is None else {"variant": variant}),
         **({"settings": dict(settings)} if settings else {}),
     }
-    for number in count(1):
-        numbered = "" if number == 1 else f"-{number}"
+    for attempt in count(1):
+        numbered = "" if attempt == 1 else f"-{attempt}"
         folder = Path(f"{named.resolve().stem}{numbered}.sweep") if output is None else file_path("output", output)
         try:
             return study(
