@@ -52,6 +52,7 @@ from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.refinement import AccuracyCheck
 from ssptool.engine.run.result import Result as Result
 from ssptool.engine.run.selection import select
+from ssptool.engine.run.summary import summary_text as summary_text
 from ssptool.engine.settings import Limits, SettingsOptions
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import run

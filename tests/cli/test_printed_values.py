@@ -1,5 +1,6 @@
 """`str` of what a function of the API returns is what the command of that name prints."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -51,6 +52,17 @@ def test_the_text_of_a_comparison_and_of_a_reproduction(ssptool, tmp_path):
     fine, coarse = tmp_path / "fine.csv", tmp_path / "coarse.csv"
     assert str(api.compare(coarse, fine)) == ssptool("compare", coarse, fine)[1].rstrip("\n")
     assert str(api.reproduce(coarse)) == ssptool("reproduce", coarse)[1].rstrip("\n")
+
+
+def test_the_text_of_a_run(ssptool, tmp_path):
+    def timeless(text):
+        return re.sub(r"completed in .*", "completed", text.rstrip("\n"))
+
+    file = tmp_path / "run.csv"
+    printed = ssptool("run", OSCILLATOR, "--stop-time", "0.1", "--output", file)[1]
+    file.unlink()
+    result = api.simulate(OSCILLATOR, stop_time=0.1, output=file, accuracy="off")
+    assert timeless(str(result)) == timeless(printed) and "run.csv" in printed
 
 
 def test_the_text_of_the_results_of_a_study(ssptool, tmp_path):

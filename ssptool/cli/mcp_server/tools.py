@@ -8,10 +8,10 @@ from pydantic import Field
 import ssptool
 from ssptool.cli.mcp_server.folder import Folder, plain_path
 from ssptool.cli.mcp_server.pages import Answer
-from ssptool.cli.run import result_text
 from ssptool.cli.settings_options import PLANNED
 from ssptool.engine.method_names import InitName
 from ssptool.engine.run.loops import LoopReport
+from ssptool.engine.run.summary import result_text
 
 System = Annotated[
     str,

@@ -11,8 +11,8 @@ from lxml import html
 from pytest import approx
 
 import ssptool
-from ssptool.cli.run import result_text
 from ssptool.engine.failure import MOST_CONNECTIONS, MOST_POINTS, Ending, residual_curves
+from ssptool.engine.run.summary import result_text
 from tests.cmake_build import build
 from tests.engine.systems import write_system
 from tests.foreign.generators import python_fmu
