@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ssptool.arguments import path, texts
+from ssptool.arguments import WrongArgument, path, texts
 from ssptool.drawing.plot_model import PICTURES, check_plot_name
 from ssptool.engine.run.accuracy import StatedErrors, stated_errors
 from ssptool.engine.run.manifest import differences
@@ -63,6 +63,10 @@ def compare(
     given = {"trace": trace, "reference": reference}
     found, expected = (without_prefix(trace_of(name, one), drop_prefix) for name, one in given.items())
     patterns = texts("signals", signals, "a pattern such as '*.x1'")
+    if not (tolerance is None or isinstance(tolerance, Tolerance)):
+        raise WrongArgument("tolerance", tolerance, "a Tolerance, such as Tolerance(relative=1e-3)")
+    if any(not isinstance(one, ToleranceFor) for one in special):
+        raise WrongArgument("special", special, "a list of ToleranceFor, a pattern with its Tolerance")
     errors = _errors(trace, drop_prefix), _errors(reference, drop_prefix)
     if any(column.full_name in expected.signals for column in found.columns if column.full_name):
         found, errors = with_full_names(found), (_with_full_names(errors[0], found), errors[1])

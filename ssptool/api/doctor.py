@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from packaging.requirements import Requirement
 
+from ssptool.arguments import path as file_path
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.drawing.text import columns
@@ -89,7 +90,7 @@ def doctor(*paths: Path | str) -> Diagnosis:
     FileNotFoundError
         A path does not exist.
     """
-    looked_at = (_installation(), _extras(), _tools(), _fmus(map(Path, paths)))
+    looked_at = (_installation(), _extras(), _tools(), _fmus(file_path("paths", one) for one in paths))
     return Diagnosis(tuple(part for parts in looked_at for part in parts))
 
 

@@ -20,7 +20,8 @@ from ssptool.api.check import (
     switches_of,
     validate_scope,
 )
-from ssptool.arguments import seconds, word
+from ssptool.arguments import path as file_path
+from ssptool.arguments import seconds, text, word
 from ssptool.documents.archive import LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Severity
 from ssptool.documents.foreign_files import ArchiveLimits, own_output
@@ -204,7 +205,7 @@ def new(
     FileExistsError
         There is something at `system`.
     """
-    path = Path(system)
+    path = file_path("system", system)
     start, stop = _time("start_time", start_time), _time("stop_time", stop_time)
     structure = empty_structure(path.stem if name is None else name, ssp, start, stop)
     with Archive.create(path, structure) as archive, closing(Editor(archive, archive.structure())) as editor:
@@ -348,7 +349,9 @@ def upgrade(
         "keep" those of SSP 1.0, which 2.0 has as well; or "fmi3": Real becomes Float64 and Integer becomes Int32, also
         in documents that are of 2.0 already.
     """
-    return _migrate(Path(system), Version.V2_0, output, force, save, allow_outside, types=word("types", types, Types))
+    return _migrate(
+        file_path("system", system), Version.V2_0, output, force, save, allow_outside, types=word("types", types, Types)
+    )
 
 
 def downgrade(
@@ -386,7 +389,7 @@ def downgrade(
     BrokenEdit
         The result would have errors that were not there before.
     """
-    return _migrate(Path(system), Version.V1_0, output, force, save, allow_outside, drop=drop)
+    return _migrate(file_path("system", system), Version.V1_0, output, force, save, allow_outside, drop=drop)
 
 
 def _migrate(
@@ -458,11 +461,11 @@ def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = 
     NotInFolder
         Documents name files outside the folder.
     """
-    folder = Path(folder)
+    folder = file_path("folder", folder)
     if folder.exists() and not folder.is_dir():
         raise EditError(f"{folder} is no folder: give the folder with SystemStructure.ssd in it")
     target = (
-        Path(target)
+        file_path("target", target)
         if target is not None
         else own_output(folder.resolve().with_name(folder.resolve().name + packing.SUFFIX))
     )
@@ -506,7 +509,7 @@ def convert(source: Path | str, target: Path | str, *, allow_outside: Files = ()
     InvalidDocument
         The source cannot be read, or has what SSP has no counterpart of (OSP-101).
     """
-    target = Path(target)
+    target = file_path("target", target)
     if target.suffix.lower() not in ("", packing.SUFFIX):
         raise EditError(f"{target} cannot be written: the target is a package ({packing.SUFFIX}) or a folder")
     with Archive.open(source, outside=switches_of(source, allow_outside).outside) as archive:
@@ -558,12 +561,12 @@ def unpack(
     FileExistsError
         The folder is not empty.
     """
-    package = Path(package)
+    package = file_path("package", package)
     if not package.exists():
         raise FileNotFoundError(f"{package} does not exist: expected an .ssp file")
     if package.is_dir() or package.suffix.lower() == ".ssd":
         raise EditError(f"{package} is no package: give an .ssp file")
-    folder = own_output(package.with_suffix("")) if folder is None else Path(folder)
+    folder = own_output(package.with_suffix("")) if folder is None else file_path("folder", folder)
     if folder == package:
         raise EditError(f"{package} has no ending to leave out: say which folder to write")
     with Archive.open(package, inside=True) as archive:
@@ -583,7 +586,7 @@ def add_variant(
     system: Path | str, name: str, *, like: str | None = None, file: str | None = None, save: bool = True
 ) -> VariantEdit:
     """Copy a variant (`like`; else the default) under another name; `file` is else called after the name."""
-    return _edit(system, lambda archive: packing.add_variant(archive, name, like=like, file=file), save)
+    return _edit(system, lambda archive: packing.add_variant(archive, text("name", name), like=like, file=file), save)
 
 
 def remove_variant(system: Path | str, variant: str, *, save: bool = True) -> VariantEdit:

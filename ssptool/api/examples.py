@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from ssptool.arguments import text
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive
 from ssptool.documents.foreign_files import own_output
 from ssptool.editing.package import SUFFIX, Unpacked, leave_out, unpack_package
@@ -72,7 +73,7 @@ def example(name: str, folder: Path | str | None = None, *, force: bool = False)
         The folder is not empty.
     """
     places = _places()
-    if name not in places:
+    if text("name", name) not in places:
         raise UnknownExample(name, tuple(places))
     target = own_output(Path(name)) if folder is None else Path(folder)
     with closing(Archive.open(places[name])) as archive:

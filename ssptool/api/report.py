@@ -6,6 +6,7 @@ from typing import Any
 
 from ssptool.api.check import Files, switches_of, validate
 from ssptool.api.draw import loop_remarks
+from ssptool.arguments import path as file_path
 from ssptool.arguments import texts
 from ssptool.documents.archive import Archive, UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
@@ -67,7 +68,7 @@ def report(
         The results are not a trace.
     """
     if output is not None:
-        check_plot_name(Path(output), (".html",))
+        check_plot_name(file_path("output", output), (".html",))
     patterns = texts("signals", signals, "a pattern such as '*.x1'")
     trace, manifest = read_trace(results), read_manifest(results)
     if trace.assumptions:
@@ -219,8 +220,8 @@ def report_study(
         A library of the extra `plot` is not installed.
     """
     if output is not None:
-        check_plot_name(Path(output), (".html",))
-    found = results if isinstance(results, StudyResults) else read_results(Path(results))
+        check_plot_name(file_path("output", output), (".html",))
+    found = results if isinstance(results, StudyResults) else read_results(file_path("results", results))
     definition = found.definition
     drawn = Path(system if system is not None else definition.get("system", ""))
     named = variant or definition.get("fixed", {}).get("variant")

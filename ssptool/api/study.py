@@ -110,7 +110,7 @@ def study(
     """
     check_scheduler(scheduler, insecure=flag("insecure_scheduler", insecure_scheduler))
     wanted, findings = _allowed(study, compile, allow_outside, settings_file)
-    folder = Path(output) if output is not None else Path(f"{wanted.name}.study")
+    folder = file_path("output", output) if output is not None else Path(f"{wanted.name}.study")
     checked = check_study(wanted, findings)
     tell(NOTHING)
     with passing(texts("env", env, _VARIABLE)):
@@ -268,7 +268,7 @@ def resume_study(
     NotResults
         The folder has none; and as `study`.
     """
-    definition = Dataset(Path(output)).definition()
+    definition = Dataset(file_path("output", output)).definition()
     there = bool(definition["source"]) and Path(definition["source"]).is_file()
     source: Study | str = definition["source"]
     if not there:
@@ -291,7 +291,7 @@ def resume_study(
 
 def study_results(output: Path | str) -> StudyResults:
     """Results in the folder of a study, also while it runs. Raises NotResults."""
-    return read_results(Path(output))
+    return read_results(file_path("output", output))
 
 
 def _allowed(
@@ -309,7 +309,7 @@ def draft(given: Study | Mapping[str, object] | Path | str) -> tuple[Study, Find
         return given, None
     if isinstance(given, Mapping):
         return draft_study(given)
-    content, lines = read_toml(Path(given))
+    content, lines = read_toml(file_path("study", given))
     return draft_study(content, lines, source=str(given))
 
 
@@ -463,7 +463,7 @@ def plot_study(
     """
     path = file_path("output", output)
     check_plot_name(path)
-    found = results if isinstance(results, StudyResults) else read_results(Path(results))
+    found = results if isinstance(results, StudyResults) else read_results(file_path("results", results))
     wanted = chart(
         found,
         kind,

@@ -21,7 +21,7 @@ from ssptool.api.check import (
     shows,
     valid,
 )
-from ssptool.arguments import start_value_texts, word
+from ssptool.arguments import start_value_texts, text, texts, word
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.drawing.graph import GRAPH_RENDERERS as GRAPH_RENDERERS
 from ssptool.drawing.text import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
@@ -87,7 +87,9 @@ def info(
     NothingMatches
         A pattern fits no variable.
     """
-    patterns = (variables,) if isinstance(variables, str) else tuple(variables)
+    patterns = texts("variables", variables, "a pattern")
+    if component is not None:
+        component = text("component", component)
     with open_archive(system, allow_outside, settings_file) as archive:
         structure = archive.structure(variant)
         network = build_network(archive, structure)
@@ -134,6 +136,7 @@ def explain(system: Path | str, *names: str, **options: Unpack[SystemOptions]) -
         structure = archive.structure(given["variant"])
         network = build_network(archive, structure, start_values=values, parameter_files=files)
         units = document_units(structure.root_as(SystemStructureDescription))
+    names = texts("names", names, "the name of a variable")
     explained = explain_names(network, *names) if names else explain_all(network)
     if given["inputs"] is None and given["scenario"] is None:
         return explained

@@ -7,6 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TypeVar
 
+from ssptool.arguments import path as file_path
 from ssptool.documents import ssc, ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.csv_columns import CsvColumn, read_columns
@@ -56,7 +57,7 @@ def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, paramet
     EditError
         The name is taken.
     """
-    path = Path(fmu)
+    path = file_path("fmu", fmu)
     where, system = find_system(draft.system, into)
     name = path.stem if name is None else name
     require_free(system, name, str(where), "choose another with --name")
@@ -86,7 +87,7 @@ def numbered_names(draft: Draft, into: Name, files: Sequence[Path | str]) -> Ite
 
     The first one keeps its name, which must be free in the system.
     """
-    stems = [Path(file).stem for file in files]
+    stems = [file_path("file", file).stem for file in files]
     taken = {*stems, *(element.name for element in find_system(draft.system, into)[1].elements)}
     for number, stem in enumerate(stems):
         if stem in stems[:number]:
@@ -106,7 +107,7 @@ def add_table(draft: Draft, table: Path | str, name: str | None, into: Name, par
     EditError
         The file is no table, or the name is taken, or a unit is not known.
     """
-    path = Path(table)
+    path = file_path("table", table)
     where, system = find_system(draft.system, into)
     name = path.stem if name is None else name
     require_free(system, name, str(where), "choose another with --name")
@@ -204,7 +205,7 @@ def add_structure(draft: Draft, file: Path | str, name: str | None, into: Name, 
         The name is taken; the file is the system itself, or a structure whose files would not come along; or this
         version of SSP has no words for a connector.
     """
-    path = Path(file)
+    path = file_path("file", file)
     where, system = find_system(draft.system, into)
     name = path.stem if name is None else name
     require_free(system, name, str(where), "choose another with --name")
@@ -270,7 +271,7 @@ def _copy(element: E) -> E:
 
 def _inner_root(draft: Draft, file: Path | str) -> ssd.SystemStructureDescription:
     """The structure that is to be a component."""
-    path = Path(file)
+    path = file_path("file", file)
     if path.is_file() and path.resolve() == draft.archive.path.resolve():
         raise EditError(f"{path} is the system itself, which cannot be a part of itself")
     if path.suffix.lower() == ".ssp":

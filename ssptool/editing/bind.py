@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from ssptool.arguments import path as file_path
 from ssptool.documents import ssc, ssd, ssm, ssv
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
@@ -327,8 +328,9 @@ def chosen_binding(draft: Draft, to: Name, of: str | None) -> BoundSet:
 
 
 def _document(draft: Draft, file: Path | str) -> Document:
-    if Path(file).is_file():
-        return Document(str(file), read_bytes(Path(file)))
+    path = file_path("file", file)
+    if path.is_file():
+        return Document(str(file), read_bytes(path))
     return draft.archive.document(stored(draft, str(file)))
 
 

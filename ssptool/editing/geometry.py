@@ -5,6 +5,7 @@ from enum import StrEnum
 from math import isfinite
 from typing import NamedTuple
 
+from ssptool.arguments import number
 from ssptool.documents import ssd
 from ssptool.documents.vocabulary import number_text
 from ssptool.editing.changes import EditError
@@ -64,6 +65,7 @@ def place_at(
     before = place.element.geometry
     wide = (SIZE if before is None else abs(before.x2 - before.x1)) if width is None else width
     high = (SIZE if before is None else abs(before.y2 - before.y1)) if height is None else height
+    x, y, wide, high = (number(*one) for one in (("x", x), ("y", y), ("width", wide), ("height", high)))
     if not all(map(isfinite, (x, y, wide, high))) or wide <= 0 or high <= 0:
         raise EditError(f"a place is two finite numbers and a size above 0; found {x:g}, {y:g} and {wide:g} x {high:g}")
     mirrored = (False, False) if before is None else (before.x1 > before.x2, before.y1 > before.y2)
@@ -134,9 +136,9 @@ def _spread(boxes: Sequence[_Box], axis: int) -> list[float]:
     first, last = boxes[order[0]], boxes[order[-1]]
     gap = (last.end(axis) - first.corner[axis] - sum(box.size[axis] for box in boxes)) / (len(boxes) - 1)
     found, at = [box.corner[axis] for box in boxes], first.corner[axis]
-    for number in order[:-1]:
-        found[number] = at
-        at += boxes[number].size[axis] + gap
+    for place in order[:-1]:
+        found[place] = at
+        at += boxes[place].size[axis] + gap
     return found
 
 

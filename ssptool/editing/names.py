@@ -10,6 +10,7 @@ from enum import StrEnum
 from itertools import chain
 from typing import TypeAlias, TypeVar
 
+from ssptool.arguments import texts
 from ssptool.documents import ssd
 from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import InvalidDocument
@@ -28,7 +29,8 @@ T = TypeVar("T", bound=Place | ConnectorPlace)
 
 
 def shown(name: Name) -> str:
-    return name if isinstance(name, str) else ".".join(name)
+    """A name as text. Raises WrongArgument if it is neither a text nor a tuple of texts."""
+    return name if isinstance(name, str) else ".".join(texts("name", name, "a full name"))
 
 
 def places(root: ssd.System) -> Iterator[Place]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ssptool.arguments import text
 from ssptool.documents import ssd
 from ssptool.editing.bind import Addressees, BoundSet, Use, ensure_mapping, uses
 from ssptool.editing.changes import EditError
@@ -27,6 +28,7 @@ def rename(draft: Draft, old: Name, new: str) -> str:
     EditError
         The new name is taken or empty, it is the root system, or a parameter cannot follow.
     """
+    new = text("new", new)
     found = find(draft.system, old)
     before = found.connector.name if isinstance(found, ConnectorPlace) else found.element.name
     if isinstance(found, ConnectorPlace):

@@ -141,15 +141,16 @@ def requested_value(
         The variable takes no value, not in this unit, or none of this size; or has no unit to convert this one to.
     """
     name, whole, target = _target(addressees, name)
-    quantity = number_and_unit(value) if unit is None and isinstance(value, str) and is_float(target.type) else None
-    if quantity is not None:
-        value, unit = quantity
     if not target.settable:
         raise EditError(f"{name} takes no value: its FMU calculates it")
-    if unit is not None and not is_float(target.type):
-        raise EditError(f"{name} is of type {target.type}, which has no unit")
     shape = network.arrays.get(target.signal, ())
     index = None if name == whole else _index(name, whole, target, shape)
+    is_number = is_float(target.type) and (index is not None or not shape)
+    quantity = number_and_unit(value) if is_number and unit is None and isinstance(value, str) else None
+    if quantity is not None:
+        value, unit = quantity
+    if unit is not None and not is_float(target.type):
+        raise EditError(f"{name} is of type {target.type}, which has no unit")
     texts = _texts(name, value, target.type, shape if index is None else ())
     read = tuple(_read(name, text, target) for text in texts)
     given = target.unit if unit is None else unit_named(draft, unit)

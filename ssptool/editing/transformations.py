@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ssptool.arguments import number
 from ssptool.documents import ssc, ssd
 from ssptool.documents.vocabulary import boolean, integer, number_text
 from ssptool.editing.changes import EditError, hint
@@ -24,6 +25,9 @@ class Treatment:
     suppress_unit_conversion: bool | None = None
 
     def __post_init__(self) -> None:
+        for name in ("factor", "offset"):
+            if (value := getattr(self, name)) is not None:
+                number(name, value)
         if sum((self.linear, bool(self.table), self.plain)) > 1:
             raise EditError("a connection has one transformation: give a factor and an offset, or a table, or none")
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ssptool.arguments import number
 from ssptool.engine.recording.patterns import NamedColumn, fits_column
 from ssptool.errors import WrongValue
 
@@ -30,7 +31,7 @@ class Tolerance:
 
     def __post_init__(self) -> None:
         for name in ("absolute", "relative", "time"):
-            value = getattr(self, name)
+            value = number(name, getattr(self, name))
             if not (math.isfinite(value) and value >= 0.0):
                 raise WrongValue(f"the {name} tolerance must be finite and not negative, found {value!r}")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ssptool.arguments import WantedAccuracy, WrongArgument, accuracy_of
+from ssptool.arguments import path as file_path
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.documents.foreign_files import SpecialFile, read_text
 from ssptool.engine.settings import Settings
@@ -212,7 +213,8 @@ def read_study(path: Path | str) -> Study:
     OSError
         It cannot be read.
     """
-    return study_from(*read_toml(Path(path)), source=str(path))
+    path = file_path("path", path)
+    return study_from(*read_toml(path), source=str(path))
 
 
 def _folder_advice(path: Path) -> str:

@@ -3,6 +3,7 @@
 import inspect
 import pickle
 from dataclasses import fields
+from functools import partial
 from math import isclose
 from pathlib import Path
 
@@ -308,6 +309,16 @@ def test_a_wrong_argument_of_a_run_is_named_with_what_was_found_and_what_is_allo
     assert "ssptool" in type(caught.value).__module__ or not isinstance(caught.value, TypeError | AttributeError)
 
 
+def edited(change):
+    with ssptool.edit(SYSTEM, save=False) as system:
+        change(system)
+
+
+def stepped(call):
+    with ssptool.Simulation(SYSTEM, **SHORT) as run:
+        call(run)
+
+
 OTHERS = [
     (lambda: ssptool.simulate(None), "system must be a path .*; found None"),
     (lambda: ssptool.simulate("nowhere.ssp"), "nowhere.ssp does not exist"),
@@ -337,10 +348,52 @@ OTHERS = [
     (lambda: TRACE.at("soon"), "time must be a number of seconds"),
     (lambda: ssptool.Settings(master="x"), "master must be one of auto"),
     (lambda: ssptool.Event("soon", "A.u", "reset"), "time must be a number of seconds"),
+    (lambda: ssptool.Table(1, [2.0]), "times must be a list or an array, .*; found 1"),
+    (lambda: ssptool.Tolerance("a"), "absolute must be a number; found 'a'"),
+    (lambda: ssptool.compare(TRACE, TRACE, tolerance=1e-3), r"tolerance must be a Tolerance, .*; found 0\.001"),
+    (lambda: ssptool.explain(SYSTEM, 3), "names must be the name of a variable or a list of them; found"),
+    (lambda: ssptool.info(SYSTEM, component=3), "component must be .*; found 3"),
+    (lambda: ssptool.info(SYSTEM, variables=3), "variables must be a pattern or a list of them; found 3"),
+    (lambda: ssptool.example(3), "name must be .*; found 3"),
+    (lambda: ssptool.variants.add_variant(SYSTEM, 3, save=False), "name must be .*; found 3"),
+    *(
+        (function, "must be a path .*; found 3")
+        for function in (
+            lambda: ssptool.read_trace(3),
+            lambda: ssptool.read_manifest(3),
+            lambda: ssptool.read_study(3),
+            lambda: ssptool.study(3),
+            lambda: ssptool.study_results(3),
+            lambda: ssptool.resume_study(3),
+            lambda: ssptool.pack(3),
+            lambda: ssptool.unpack(3),
+            lambda: ssptool.downgrade(3),
+            lambda: ssptool.doctor(3),
+        )
+    ),
+    *(
+        (partial(edited, change), told)
+        for change, told in (
+            (lambda system: system.set(3, 1), "name must be a full name .*; found 3"),
+            (lambda system: system.connect(1, 2), "name must be a full name .*; found 1"),
+            (lambda system: system.rename("System1", 3), "new must be .*; found 3"),
+            (lambda system: system.place("System1", "a", 1), "x must be a number; found 'a'"),
+            (lambda system: system.connect("System1.x1", "System2.x1", factor="a"), "factor must be a number"),
+            (lambda system: system.add(3), "must be a path .*; found 3"),
+        )
+    ),
+    *(
+        (partial(stepped, call), told)
+        for call, told in (
+            (lambda run: run.get(3), "name must be .*; found 3"),
+            (lambda run: run.step("a"), "count must be a whole number of at least 1; found 'a'"),
+            (lambda run: run.save(3), "path must be a path .*; found 3"),
+        )
+    ),
 ]
 
 
-@pytest.mark.parametrize(("call", "told"), OTHERS, ids=[told for _, told in OTHERS])
+@pytest.mark.parametrize(("call", "told"), OTHERS, ids=[f"{place}: {told}" for place, (_, told) in enumerate(OTHERS)])
 def test_a_wrong_argument_of_any_function_is_named(call, told):
     with pytest.raises(
         (ValueError, LookupError, OSError, TypeError, ssptool.exceptions.UnknownRule), match=told

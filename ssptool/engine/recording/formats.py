@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ssptool.arguments import path as checked_path
 from ssptool.documents.csv_columns import sidecar
 from ssptool.documents.foreign_files import read_text
 from ssptool.engine.recording.writer import Tail, UnreadableTrace, Writer
@@ -213,7 +214,7 @@ def read_trace(path: Path | str) -> Trace:
     UnreadableTrace
         The file is not a trace, or has points in time that are no numbers or names longer than `LONGEST_NAME`.
     """
-    path = Path(path)
+    path = checked_path("path", path)
     format = _format(path)
     trace: Trace = format.load(path, format.reader)(path)
     check_names(path, trace.columns)
@@ -249,7 +250,7 @@ def check_times(path: Path, times: Floats, first: int = 1) -> None:
 
 def read_manifest(path: Path | str) -> Mapping[str, Any]:
     """Manifest of the run in a file of results, or beside it; empty if the run was interrupted."""
-    path = Path(path)
+    path = checked_path("path", path)
     format = _format(path)
     try:
         manifest: Mapping[str, Any] = format.load(path, "read_manifest")(path)

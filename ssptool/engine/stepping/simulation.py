@@ -13,7 +13,9 @@ from typing import Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ssptool.arguments import seconds
+from ssptool.arguments import count as whole_number
+from ssptool.arguments import path as file_path
+from ssptool.arguments import seconds, text
 from ssptool.engine.assembly.assembly import Assembly, assemble
 from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Sources
@@ -221,10 +223,9 @@ class SteppedRun:
             simulation in an earlier call.
         """
         self._check_running()
+        count = whole_number("count", count)
         if self._terminated:
             raise PastTheEnd(self.time + count * self.plan.interval.step, self.time, ended=True)
-        if count < 1:
-            raise WrongValue(f"the number of steps must be at least 1, found {count}")
         if not self.plan.master.chooses_steps and count > self._left:
             raise PastTheEnd(self.time + count * self.plan.interval.step, self.plan.interval.stop)
         while count > 0 and not self._terminated:
@@ -390,7 +391,7 @@ class SteppedRun:
         UnknownName
         """
         self._check_running()
-        return self._values.get(self._values.signal(name))
+        return self._values.get(self._values.signal(text("name", name)))
 
     def __getitem__(self, name: str) -> Any:
         """The same as `get`."""
@@ -426,7 +427,7 @@ class SteppedRun:
             The value is not of the variable's type, no item of its enumeration, or nan; an array has another shape.
         """
         self._check_running()
-        signal = self._values.signal(name)
+        signal = self._values.signal(text("name", name))
         given = self._values.given(name, signal, value)
         check_settable(self.plan, name, given)
         before = self._values.get(signal)
@@ -462,6 +463,7 @@ class SteppedRun:
             An FMU cannot serialize its state.
         """
         self._check_running()
+        path = file_path("path", path)
         stepper = self._savable()
         kernel = self._assembly.kernel
         # First, because it may move the FMUs to the point to be saved.
@@ -478,7 +480,7 @@ class SteppedRun:
             state={**state, **refusals(kernel)},
             contents=contents(kernel),
         )
-        saved.write(absolute(Path(path)), self.plan)
+        saved.write(absolute(path), self.plan)
 
     def _savable(self) -> SavableStepper:
         if self._failure is not None:

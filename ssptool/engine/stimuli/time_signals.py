@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from ssptool.arguments import word
+from ssptool.arguments import WrongArgument, word
 from ssptool.fmu.description import Value
 from ssptool.option_words import InterpolationWord
 
@@ -88,8 +88,11 @@ class Table:
 
     def __post_init__(self) -> None:
         """Take lists, arrays and plain words as well."""
-        object.__setattr__(self, "times", tuple(self.times))
-        object.__setattr__(self, "values", tuple(self.values))
+        for name in ("times", "values"):
+            given = getattr(self, name)
+            if not isinstance(given, Iterable) or isinstance(given, str):
+                raise WrongArgument(name, given, "a list or an array, one entry for each row")
+            object.__setattr__(self, name, tuple(given))
         object.__setattr__(self, "interpolation", word("interpolation", self.interpolation, Interpolation))
 
     @property
