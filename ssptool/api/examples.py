@@ -1,8 +1,16 @@
-"""The example systems of the project: packages that an installation brings, or the folders of a clone."""
+"""The example systems of the project: packages that an installation brings, or the folders of a clone.
 
+An installation that was made of the sources brings these; the FMUs are compiled when the first system is written.
+"""
+
+import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 
 from ssptool.arguments import text
@@ -10,10 +18,15 @@ from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive
 from ssptool.documents.foreign_files import own_output
 from ssptool.editing.package import SUFFIX, Unpacked, leave_out, unpack_package
 from ssptool.errors import WrongUsage, similar_names
+from ssptool.fmu.compiling import available_compiler, cache_folder
+from ssptool.foreign_text import indented
+from ssptool.tempfiles import TemporaryFolder
+from ssptool.work_in_progress import tell
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _INSTALLED = _PACKAGE / "examples"
 _IN_CLONE = _PACKAGE.parent / "systems"
+_SOURCES = _PACKAGE / "systems"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,8 @@ def example(name: str, folder: Path | str | None = None, *, force: bool = False)
     if text("name", name) not in places:
         raise UnknownExample(name, tuple(places))
     target = own_output(Path(name)) if folder is None else Path(folder)
+    if places[name].parent == _SOURCES:
+        places = {name: _with_fmus(_SOURCES) / name}
     with closing(Archive.open(places[name])) as archive:
         if archive.path.is_dir():
             leave_out(archive)
@@ -86,11 +101,66 @@ def example(name: str, folder: Path | str | None = None, *, force: bool = False)
 
 def _places() -> Mapping[str, Path]:
     """Name → package or folder."""
-    found = {path.stem: path for path in sorted(_INSTALLED.glob(f"*{SUFFIX}"))}
-    found = found or {path.parent.name: path.parent for path in sorted(_IN_CLONE.glob(f"*/{DEFAULT_STRUCTURE}"))}
-    if not found:
-        raise ExamplesMissing(
-            "this installation brings no example systems; packages of `make wheels` bring them, "
-            "and a clone has them after `make setup`"
-        )
+    if found := {path.stem: path for path in sorted(_INSTALLED.glob(f"*{SUFFIX}"))}:
+        return found
+    for folder in (_IN_CLONE, _SOURCES):
+        if found := {path.parent.name: path.parent for path in sorted(folder.glob(f"*/{DEFAULT_STRUCTURE}"))}:
+            return found
+    raise ExamplesMissing(
+        "this installation brings no example systems; packages of `make wheels` bring them, "
+        "and a clone has them after `make setup`"
+    )
+
+
+def _with_fmus(sources: Path) -> Path:
+    """A copy of the systems with their FMUs, which is kept; it is made anew if the sources are others.
+
+    Raises
+    ------
+    NoCompiler
+    ExamplesMissing
+        The FMUs cannot be compiled.
+    """
+    files = sorted(path for path in sources.rglob("*") if path.is_file())
+    digest = sha256(b"".join(str(path.relative_to(sources)).encode() + path.read_bytes() for path in files)).hexdigest()
+    kept = cache_folder() / f"examples-{digest[:16]}"
+    if not kept.is_dir():
+        available_compiler()
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        place = TemporaryFolder(kept.parent)
+        try:
+            made = Path(place.name, "systems")
+            shutil.copytree(sources, made)
+            tell("compiling the FMUs of the example systems, once")
+            _compile(made / "models", Path(place.name, "build"))
+            with suppress(FileExistsError, OSError):  # of another process, which had the same to do
+                made.rename(kept)
+        finally:
+            place.cleanup()
+    return kept
+
+
+def _compile(models: Path, build: Path) -> None:
+    """Compile all models, and copy their FMUs into the systems."""
+    cmake = _cmake()
+    ninja = ["-G", "Ninja"] if shutil.which("ninja") else []
+    for command in (
+        [cmake, "-S", models, "-B", build, *ninja, f"-DPython_EXECUTABLE={sys.executable}"],
+        [cmake, "--build", build, "--target", "systems", "--parallel"],
+    ):
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+        if done.returncode:
+            said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-20:])
+            raise ExamplesMissing(f"the FMUs of the example systems cannot be compiled:\n{indented(said)}")
+
+
+def _cmake() -> str:
+    """CMake of the package that FMPy needs, or that of this machine."""
+    try:
+        folder: str = import_module("cmake").CMAKE_BIN_DIR
+    except (ImportError, AttributeError):
+        folder = ""
+    found = shutil.which("cmake", path=folder or None) or shutil.which("cmake")
+    if found is None:
+        raise ExamplesMissing("the FMUs of the example systems are compiled with CMake: pip install cmake")
     return found

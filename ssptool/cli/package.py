@@ -22,6 +22,7 @@ from ssptool.cli.options import (
     codes,
 )
 from ssptool.cli.settings_options import PLANNED, settings_options
+from ssptool.cli.terminal import busy
 from ssptool.errors import counted
 from ssptool.option_words import InterfaceWord
 
@@ -41,8 +42,8 @@ def example_command(
 ) -> None:
     """List the example systems, or write one into a folder.
 
-    Their FMUs have libraries for Linux, Windows and macOS where ssptool was installed from a package, else for this
-    platform.
+    Their FMUs have libraries for Linux, Windows and macOS if ssptool was installed from a wheel of a release. Otherwise
+    they are compiled for this platform, once.
 
     For example `ssptool example`, and `ssptool example dual_mass_oscillator`.
     """
@@ -51,7 +52,8 @@ def example_command(
             say(f"{one.name}\n    {one.description}")
         say("To write one into a folder: `ssptool example NAME`")
         return
-    written = ssptool.example(name, folder, force=force)
+    with busy():
+        written = ssptool.example(name, folder, force=force)
     say(f"{written.folder}: {counted(len(written.names), 'file')}")
     say(f"To run it: `ssptool run {shlex.quote(str(written.folder))}`")
 

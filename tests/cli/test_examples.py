@@ -1,6 +1,7 @@
 """`ssptool example`: the example systems, from packages that an installation brings and from a clone."""
 
 import importlib
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -100,6 +101,42 @@ def test_an_installation_without_examples_says_who_has_them(ssptool, tmp_path, m
     for arguments in ((), ("dual_mass_oscillator",)):
         status, _, err = ssptool("example", *arguments)
         assert (status, "this installation brings no example systems" in err, "`make setup`" in err) == (2, True, True)
+
+
+@pytest.fixture
+def from_sources(tmp_path, monkeypatch):
+    """An installation that was made of the sources, with a cache of its own."""
+    sources = tmp_path / "site-packages" / "systems"
+    shutil.copytree(ROOT / "systems", sources, ignore=shutil.ignore_patterns("*.fmu"))
+    monkeypatch.setattr(examples, "_IN_CLONE", tmp_path / "nowhere")
+    monkeypatch.setattr(examples, "_SOURCES", sources)
+    monkeypatch.setenv("SSPTOOL_CACHE", str(tmp_path / "cache"))
+    return sources
+
+
+@pytest.mark.slow
+def test_an_installation_from_sources_compiles_the_examples_once(ssptool, tmp_path, from_sources, monkeypatch):
+    """F(0) = k2 · 0.5 m = 5 N."""
+    assert [one.name for one in library.list_examples()] == SYSTEMS and not (tmp_path / "cache").exists()
+    assert ssptool("example", "dual_mass_oscillator")[0] == 0
+    assert library.simulate("dual_mass_oscillator", stop_time=0.01)["System2.F"][0] == pytest.approx(5)
+    monkeypatch.setattr(examples, "_compile", None)  # a second call would end with a TypeError
+    assert ssptool("example", "one_dof_oscillator")[0] == 0
+    assert [path.name[:9] for path in (tmp_path / "cache").iterdir()] == ["examples-"]
+
+
+def test_examples_without_a_compiler_name_what_is_missing(ssptool, tmp_path, from_sources, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    status, _, err = ssptool("example", "one_dof_oscillator")
+    assert (status, "no C compiler" in err) == (1, True)
+
+
+def test_models_that_cannot_be_compiled_leave_nothing(ssptool, tmp_path, from_sources):
+    (from_sources / "models" / "Mass.c").write_text("#error broken\n", encoding="utf-8")
+    status, _, err = ssptool("example", "one_dof_oscillator")
+    assert (status, "cannot be compiled" in err, "broken" in err) == (2, True, True)
+    assert list((tmp_path / "cache").iterdir()) == [] and not (tmp_path / "one_dof_oscillator").exists()
 
 
 # -- packages for all platforms -----------------------------------------------------------------------------------
