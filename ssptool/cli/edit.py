@@ -14,7 +14,7 @@ import typer
 
 import ssptool
 from ssptool.cli.app import say
-from ssptool.cli.options import WHICH_VARIANT, AllowOutside, SystemPath, bundled, time
+from ssptool.cli.options import WHICH_VARIANT, AllowOutside, EditedSystem, bundled, time
 from ssptool.option_words import SspWord
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def new_command(
 
 @bundled(how=editing_from)
 def add_command(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     fmus: Annotated[
         list[str] | None,
@@ -213,7 +213,7 @@ def add_command(
 
 @bundled(how=editing_from)
 def remove_command(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     names: Annotated[list[str], typer.Argument(metavar="NAME", help="Elements or connectors, by full names.")],
     with_resource: Annotated[
@@ -236,7 +236,7 @@ Second = Annotated[str, typer.Argument(metavar="B", help="Connector, terminal or
 
 @bundled(how=editing_from)
 def connect_command(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     a: First,
     b: Second,
@@ -288,7 +288,7 @@ def connect_command(
 
 
 @bundled(how=editing_from)
-def disconnect_command(system: SystemPath, how: Editing, a: First, b: Second) -> None:
+def disconnect_command(system: EditedSystem, how: Editing, a: First, b: Second) -> None:
     """Remove connections. The inverse of `connect`.
 
     For example `ssptool disconnect plant Motor Gear` (all connections of the two), or `ssptool disconnect plant Motor.w
@@ -300,7 +300,7 @@ def disconnect_command(system: SystemPath, how: Editing, a: First, b: Second) ->
 
 @bundled(how=editing_from)
 def rename_command(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     old: Annotated[str, typer.Argument(metavar="OLD", help="An element or a connector, by its full name.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name, without those of the systems around it.")],
@@ -317,7 +317,7 @@ def rename_command(
 
 @bundled(how=editing_from)
 def place_command(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     element: Annotated[str, typer.Argument(metavar="ELEMENT", help="Element, by its full name.")],
     at: Annotated[
@@ -347,7 +347,7 @@ def place_command(
 
 @bundled(how=editing_from)
 def align_command(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     elements: Annotated[
         list[str], typer.Argument(metavar="ELEMENT…", help="Elements of one system, by their full names.")
@@ -372,7 +372,7 @@ def align_command(
 
 @bundled(how=editing_from)
 def route_command(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     a: First,
     b: Second,
@@ -402,7 +402,7 @@ def _point(text: str) -> tuple[float, float]:
 
 @bundled(how=editing_from)
 def replace_command(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     component: Annotated[str, typer.Argument(metavar="COMPONENT", help="Element, by its full name.")],
     fmu: Annotated[str, typer.Argument(metavar="FMU", help="A file, or an entry of the archive.")],
@@ -446,7 +446,7 @@ dictionary_app = typer.Typer(
 @dictionary_app.command("add")
 @bundled(how=editing_from)
 def dictionary_add(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     name: Dictionary,
     file: Annotated[
@@ -466,7 +466,7 @@ def dictionary_add(
 @dictionary_app.command("signal")
 @bundled(how=editing_from)
 def dictionary_signal(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     dictionary: Dictionary,
     name: Annotated[str, typer.Argument(metavar="SIGNAL", help="The name of the new signal.")],
@@ -495,7 +495,7 @@ def dictionary_signal(
 @dictionary_app.command("refer")
 @bundled(how=editing_from)
 def dictionary_refer(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     dictionary: Dictionary,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the reference, as an element of its system.")],
@@ -514,7 +514,7 @@ def dictionary_refer(
 @dictionary_app.command("remove")
 @bundled(how=editing_from)
 def dictionary_remove(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     dictionary: Dictionary,
     signal: Annotated[

@@ -5,14 +5,14 @@ from typing import Annotated
 import typer
 
 from ssptool.cli.edit import Editing, ExperimentStart, ExperimentStop, edited, editing_from, split_pairs
-from ssptool.cli.options import SystemPath, bundled, parse_start_values
+from ssptool.cli.options import EditedSystem, bundled, parse_start_values
 
 To = Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Element with the binding (default: the system).")]
 
 
 @bundled(how=editing_from)
 def set_command(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     values: Annotated[
         list[str] | None,
@@ -65,7 +65,7 @@ def _assignments(words: list[str]) -> list[str]:
 
 @bundled(how=editing_from)
 def unset_command(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="Full names of variables or connectors: System1.m1.")
@@ -100,7 +100,7 @@ def unset_command(
 
 @bundled(how=editing_from)
 def bind_command(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     file: Annotated[str, typer.Argument(metavar="FILE.ssv", help="A parameter set: a file, or an entry.")],
     to: Annotated[
@@ -127,7 +127,7 @@ def bind_command(
 
 @bundled(how=editing_from)
 def unbind_command(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     file: Annotated[
         str, typer.Argument(metavar="FILE.ssv", help="The parameter set that is bound; or inline, for an inline set.")
@@ -158,7 +158,7 @@ Of = Annotated[
 
 @bundled(how=editing_from)
 def map_command(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     entries: Annotated[
         list[str], typer.Argument(metavar="SOURCE=TARGET", help="Parameter of the set, and its target.")
@@ -183,7 +183,7 @@ def map_command(
 
 @bundled(how=editing_from)
 def unmap_command(
-    system: SystemPath,
+    system: EditedSystem,
     how: Editing,
     entries: Annotated[
         list[str] | None, typer.Argument(metavar="SOURCE=TARGET", help="Entries of the mapping, as `map` takes them.")

@@ -25,6 +25,7 @@ SystemPath = Annotated[
         help="System: .ssp, unpacked folder, .ssd, .fmu or OspSystemStructure.xml.",
     ),
 ]
+EditedSystem = Annotated[Path, typer.Argument(metavar="SYSTEM", help="System to edit: .ssp, unpacked folder or .ssd.")]
 WHICH_VARIANT = "Use this variant of the package (default: SystemStructure.ssd)."
 Variant = Annotated[str | None, typer.Option("--variant", metavar="NAME", help=WHICH_VARIANT)]
 ParameterFiles = Annotated[

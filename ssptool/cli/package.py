@@ -21,7 +21,7 @@ from ssptool.cli.options import (
     changes_from,
     codes,
 )
-from ssptool.cli.settings_options import PLANNED, settings_options
+from ssptool.cli.settings_options import EXPORTED, settings_options
 from ssptool.cli.terminal import busy
 from ssptool.errors import counted
 from ssptool.option_words import InterfaceWord
@@ -137,7 +137,7 @@ Expose = Annotated[
 ]
 
 
-@bundled(settings=settings_options(PLANNED), changes=changes_from)
+@bundled(settings=settings_options(EXPORTED), changes=changes_from)
 def export_command(
     system: SystemPath,
     fmu: Annotated[Path, typer.Argument(metavar="FILE.fmu", help="The FMU to write; one that is there is replaced.")],

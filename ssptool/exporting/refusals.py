@@ -92,6 +92,12 @@ def _of_settings(plan: Plan) -> Iterator[Unsupported]:
         yield Unsupported(
             subject, "substeps, with components in event mode, are not supported in an exported FMU", "leave them out"
         )
+    if plan.settings.threads > 1 or plan.settings.processes is not None:
+        yield Unsupported(
+            subject,
+            "threads and processes are not supported in an exported FMU",
+            "leave them out: all parts are in the process of the importer, in the thread that calls the FMU",
+        )
     if not plan.is_one_ode and not isinstance(master, ProgrammedMaster | Iterated):
         yield Unsupported(
             subject,

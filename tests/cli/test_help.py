@@ -48,3 +48,16 @@ def test_run_shows_twelve_options_and_the_others_when_asked(ssptool):
 @pytest.mark.parametrize("name", SUMMARIES)
 def test_no_help_has_more_options_than_a_screen(ssptool, name):
     assert len(options_in(ssptool(name, "--help")[1])) <= MOST_OPTIONS + 2
+
+
+def test_export_has_no_option_that_it_always_refuses(ssptool):
+    """Its macro steps are fixed, and all parts are in one process."""
+    refused = {"--adaptive", "--max-step-size", "--power-bonds", "--threads", "--processes"}
+    assert refused.isdisjoint(options_in(ssptool("export", "--help-all")[1]))
+    assert refused < options_in(ssptool("plan", "--help-all")[1])
+
+
+@pytest.mark.parametrize("name", ["set", "bind", "rename", "place", "connect", "unset"])
+def test_edits_promise_no_edit_of_an_fmu_or_of_another_format(ssptool, name):
+    told = ssptool(name, "--help")[1]
+    assert "System to edit" in told and "OspSystemStructure" not in told

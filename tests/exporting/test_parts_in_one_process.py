@@ -47,3 +47,11 @@ def test_fmus_from_python_with_modules_of_one_name_are_refused(version, fmi, tmp
     system = write_system(tmp_path / "row", tmp_path, {"Wave": "Wave", "Half": "Half"}, [("Wave.y", "Half.u")])
     with pytest.raises(Unsupported, match=r"component Half: .*Python module named model.*in one process"):
         ssptool.export(system, tmp_path / "row.fmu", fmi=fmi)
+
+
+@pytest.mark.parametrize("setting", [{"threads": 2}, {"processes": "each"}, {"processes": 2}])
+def test_threads_and_processes_are_refused_by_name(tmp_path, setting):
+    """An importer loads one library, and calls it."""
+    with pytest.raises(Unsupported, match="threads and processes are not supported in an exported FMU"):
+        ssptool.export(RESOURCES.parent, tmp_path / "made.fmu", settings=setting)
+    assert list(tmp_path.iterdir()) == []
