@@ -154,7 +154,7 @@ def simulate(
         Keep the trace in memory, for `Result.trace`.
     isolated
         Run the FMUs in a child process: if it crashes, hangs or takes more than the limits, the result says so, and
-        which FMU it was. Default: if there is a limit.
+        which FMU it was. Default: only if there is a limit; an FMU that crashes in this process ends the program.
     timeout, step_timeout, memory_limit
         Limits of the child process: wall time of the run and of one macro step [s], and memory [MiB].
     sandbox
