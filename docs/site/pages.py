@@ -27,7 +27,11 @@ PAGES = Path(os.environ.get("SITE_PAGES") or ROOT / "build" / "site" / "pages")
 def gather(*, execute: bool = False) -> None:
     """Make all pages anew."""
     shutil.rmtree(PAGES, ignore_errors=True)
-    documents = [*(ROOT / "docs").glob("*.md"), ROOT / "docs" / "qualification" / "README.md"]
+    documents = [
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs" / "recipes").glob("*.md"),
+        ROOT / "docs" / "qualification" / "README.md",
+    ]
     written = [*ROOT.glob("*.md"), *documents, *(ROOT / "systems").glob("*/README.md")]
     for page in written:
         for file in (page, *_targets(page)):

@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "recipes").glob("*.md")),
     ROOT / "docs" / "qualification" / "README.md",
     *sorted((ROOT / "systems").glob("*/README.md")),
     ROOT / "schemas" / "README.md",
