@@ -1,6 +1,5 @@
 """Studies to begin with: a commented file with the names, units and values of a system, and parts of a sweep."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -11,6 +10,7 @@ from typing import NamedTuple
 
 from ssptool.engine.settings import Settings
 from ssptool.errors import WrongValue
+from ssptool.foreign_text import json_text
 from ssptool.network.inventory import VariableEntry
 
 
@@ -88,8 +88,8 @@ def first_draft(
     lines = [
         f"# Run it: ssptool {command} {file}",
         "# Lines that begin with # are proposals: remove the sign to use them.",
-        f"system = {json.dumps(system.path, ensure_ascii=False)}",
-        *([] if system.variant is None else [f"variant = {json.dumps(system.variant, ensure_ascii=False)}"]),
+        f"system = {json_text(system.path)}",
+        *([] if system.variant is None else [f"variant = {json_text(system.variant)}"]),
         "",
         "[settings]                # of all runs",
         "# stop_time = 10          # seconds, or a text such as '500ms'",
@@ -99,7 +99,7 @@ def first_draft(
         "",
     ]
     if kind is StudyKind.CALIBRATE:
-        file_of_data = json.dumps(data, ensure_ascii=False)
+        file_of_data = json_text(data)
         lines += ["[calibration]", f"data = {file_of_data}    # columns: time, full names of signals"]
         return "\n".join(lines) + "\n"
     design, meaning = _DESIGNS[kind]
@@ -156,7 +156,7 @@ def _factors(variables: Sequence[VariableEntry], kind: StudyKind) -> Iterator[st
         count = ", count = 3" if kind is StudyKind.GRID else ""
         unit, described = (f" {one.unit}" if one.unit else ""), (f", {one.description}" if one.description else "")
         about = " ".join(f"{value:g}{unit}{described}".split())
-        yield f"{json.dumps(one.name, ensure_ascii=False)} = {{low = {low:g}, high = {high:g}{count}}}    # {about}"
+        yield f"{json_text(one.name)} = {{low = {low:g}, high = {high:g}{count}}}    # {about}"
 
 
 def _results(variables: Sequence[VariableEntry]) -> Iterator[tuple[str, str]]:
@@ -169,9 +169,9 @@ def _results(variables: Sequence[VariableEntry]) -> Iterator[tuple[str, str]]:
         while name in taken or not name[0].isalpha():
             name = f"r_{name}"
         taken.add(name)
-        yield name, f"max({json.dumps(one.name, ensure_ascii=False)})"
+        yield name, f"max({json_text(one.name)})"
 
 
 def _toml_text(text: str) -> str:
     """In the quotation marks that need no others to be escaped, if there are such."""
-    return json.dumps(text, ensure_ascii=False) if "'" in text else f"'{text}'"
+    return json_text(text) if "'" in text else f"'{text}'"
