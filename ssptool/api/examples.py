@@ -27,6 +27,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _INSTALLED = _PACKAGE / "examples"
 _IN_CLONE = _PACKAGE.parent / "systems"
 _SOURCES = _PACKAGE / "systems"
+_LONG = "-" * 2  # of options of CMake, which are none of ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ def _compile(models: Path, build: Path) -> None:
     ninja = ["-G", "Ninja"] if shutil.which("ninja") else []
     for command in (
         [cmake, "-S", models, "-B", build, *ninja, f"-DPython_EXECUTABLE={sys.executable}"],
-        [cmake, "--build", build, "--target", "systems", "--parallel"],
+        [cmake, f"{_LONG}build", build, f"{_LONG}target", "systems", f"{_LONG}parallel"],
     ):
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
         if done.returncode:
