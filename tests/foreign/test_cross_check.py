@@ -12,7 +12,8 @@ pytestmark = where_wheels_are
 
 def test_the_page_has_every_case_with_its_verdict():
     cases = list(catalogue())
-    rows = re.findall(r"^\| (\S+/\S+) \|.*?\| ([^|]+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    verdicts = PAGE.read_text(encoding="utf-8").partition("## Verdicts")[2]
+    rows = re.findall(r"^\| (\S+/\S+) \|.*?\| ([^|]+) \|", verdicts, re.MULTILINE)
     assert {case_of(name, cases).place for name, _ in rows} == {case.place for case in cases}
     assert [name for name, verdict in rows if verdict != case_of(name, cases).verdict] == []
     (told,) = re.findall(r"^(\d+) cases: (\d+) passed", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
