@@ -1,5 +1,6 @@
 """Two names of one variable of an FMU: one value reference has one value."""
 
+import re
 import zipfile
 
 import pytest
@@ -52,7 +53,7 @@ def test_one_of_them_may_be_set_or_both_to_the_same(fmu):
 def test_different_values_are_refused(fmu):
     with pytest.raises(Unsupported) as refused:
         run(fmu, S_a=3.0, S_b=4.0)
-    assert all(one in str(refused.value) for one in ("S.a", "S.b", "3.0", "4.0"))
+    assert all(re.search(rf"\b{one}\b", str(refused.value)) for one in ("a", "b", r"3\.0", r"4\.0"))
 
 
 @pytest.mark.parametrize(("wires", "values"), [(["S.u"], {"S_w": 4.0}), (["S.w"], {"S_u": 4.0}), (["S.u", "S.w"], {})])
