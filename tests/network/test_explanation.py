@@ -162,11 +162,16 @@ def test_a_parameter_that_matched_nothing_is_found_by_its_name_with_near_misses(
     assert missed.position.line == line_of(tmp_path, "A.kk")
 
 
-@pytest.mark.parametrize(("name", "near"), [("A.uu", "A.u"), ("k", "A.k"), ("S.A.k", "A.k"), ("a.w", "A.w")])
+@pytest.mark.parametrize(("name", "near"), [("A.uu", "A.u"), ("k", "A.k"), ("S.A.k", "A.k")])
 def test_an_unknown_name_is_refused_with_near_misses(tmp_path, name, near):
     with pytest.raises(UnknownVariable) as caught:
         explain(network(tmp_path, content("", [a()], [])), name)
     assert near in caught.value.near
+
+
+def test_a_name_in_other_case_is_that_of_the_only_variable_like_it(tmp_path):
+    (found,) = explain(network(tmp_path, content("", [a()], [])), "a.W")
+    assert str(found.signal) == "A.w"
 
 
 def test_everything_is_explained_once(tmp_path):
