@@ -67,24 +67,26 @@ def compare(
         raise WrongArgument("tolerance", tolerance, "a Tolerance, such as Tolerance(relative=1e-3)")
     if any(not isinstance(one, ToleranceFor) for one in special):
         raise WrongArgument("special", special, "a list of ToleranceFor, a pattern with its Tolerance")
-    errors = _errors(trace, drop_prefix), _errors(reference, drop_prefix)
-    if any(column.full_name in expected.signals for column in found.columns if column.full_name):
-        found, errors = with_full_names(found), (_with_full_names(errors[0], found), errors[1])
-    elif any(column.full_name in found.signals for column in expected.columns if column.full_name):
-        expected, errors = with_full_names(expected), (errors[0], _with_full_names(errors[1], expected))
-    comparison = compare_traces(found, expected, patterns=patterns, tolerance=tolerance, special=special, errors=errors)
+    own, others = (_errors(one, drop_prefix) for one in given.values())
+    found, own = _named_as_in(expected, found, own)
+    expected, others = _named_as_in(found, expected, others)
+    comparison = compare_traces(
+        found, expected, patterns=patterns, tolerance=tolerance, special=special, errors=(own, others)
+    )
     comparison = replace(comparison, runs=tuple(_between(trace, reference)))
     if picture is not None:
         draw_comparison(comparison, found, expected, picture)
     return comparison
 
 
-def _with_full_names(errors: StatedErrors | None, trace: Trace) -> StatedErrors | None:
-    """The errors of the signals of a trace of a lone FMU, by the names that they have in a system."""
-    if errors is None or errors.each is None:
-        return errors
-    full = {column.signal: column.full_name or column.signal for column in trace.columns}
-    return errors._replace(each={full.get(signal, signal): error for signal, error in errors.each.items()})
+def _named_as_in(other: Trace, trace: Trace, errors: StatedErrors | None) -> tuple[Trace, StatedErrors | None]:
+    """A trace and its errors; those of a lone FMU with full names, if the other trace has these."""
+    full = {column.signal: column.full_name for column in trace.columns if column.full_name}
+    if not any(name in other.signals for name in full.values()):
+        return trace, errors
+    if errors is not None and errors.each is not None:
+        errors = errors._replace(each={full.get(signal, signal): error for signal, error in errors.each.items()})
+    return with_full_names(trace), errors
 
 
 def _errors(run: Result | Trace | Path | str, prefix: str) -> StatedErrors | None:

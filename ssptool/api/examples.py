@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import import_module
@@ -90,9 +90,10 @@ def example(name: str, folder: Path | str | None = None, *, force: bool = False)
     if text("name", name) not in places:
         raise UnknownExample(name, tuple(places))
     target = own_output(Path(name)) if folder is None else Path(folder)
-    if places[name].parent == _SOURCES:
-        places = {name: _with_fmus(_SOURCES) / name}
-    with closing(Archive.open(places[name])) as archive:
+    place = places[name]
+    if place.parent == _SOURCES:
+        place = _with_fmus(_SOURCES) / name
+    with closing(Archive.open(place)) as archive:
         if archive.path.is_dir():
             leave_out(archive)
         if not any(entry.endswith(".fmu") for entry in archive.names()):
@@ -134,8 +135,11 @@ def _with_fmus(sources: Path) -> Path:
             shutil.copytree(sources, made)
             tell("compiling the FMUs of the example systems, once")
             _compile(made / "models", Path(place.name, "build"))
-            with suppress(FileExistsError, OSError):  # of another process, which had the same to do
+            try:
                 made.rename(kept)
+            except OSError:
+                if not kept.is_dir():  # else another process had the same to do
+                    raise
         finally:
             place.cleanup()
     return kept

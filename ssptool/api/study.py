@@ -6,7 +6,6 @@ until all points of the design are done.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from os.path import relpath
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from ssptool.errors import WrongValue
 from ssptool.fmu.units import named
 from ssptool.network.conversion import conversion, document_units
 from ssptool.network.flatten import build_network
+from ssptool.network.network import Signal
 from ssptool.option_words import ChartWord, StudyWord
 from ssptool.rules.selection import SettingsFile
 from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials, write_fit
@@ -182,9 +182,8 @@ def sweep(
         **({} if variant is None else {"variant": variant}),
         **({"settings": dict(settings)} if settings else {}),
     }
-    for attempt in count(1):
-        numbered = "" if attempt == 1 else f"-{attempt}"
-        folder = Path(f"{named.resolve().stem}{numbered}.sweep") if output is None else file_path("output", output)
+    attempt, folder = 1, Path(f"{named.resolve().stem}.sweep") if output is None else file_path("output", output)
+    while True:
         try:
             return study(
                 table,
@@ -198,7 +197,8 @@ def sweep(
         except OtherStudy:
             if output is not None:
                 raise
-    raise AssertionError("unreachable")
+        attempt += 1
+        folder = Path(f"{named.resolve().stem}-{attempt}.sweep")
 
 
 def new_study(
@@ -412,7 +412,9 @@ def _in_own_units(study: Study, measured: Trace) -> Trace:
     own = {str(port.signal): port.unit for one in network.components.values() for port in one.ports}
     own |= {str(port.signal): port.unit for port in network.ports}
     variables = ((name, one.description.variables) for name, one in network.components.items())
-    relative = {f"{name}.{key}" for name, found in variables for key, one in found.items() if one.relative_quantity}
+    relative = {
+        str(Signal(name, key)) for name, found in variables for key, one in found.items() if one.relative_quantity
+    }
     columns = []
     for column in measured.columns:
         wanted, values = own.get(column.signal), measured[column.signal]

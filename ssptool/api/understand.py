@@ -26,7 +26,7 @@ from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.drawing.graph import GRAPH_RENDERERS as GRAPH_RENDERERS
 from ssptool.drawing.text import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
 from ssptool.drawing.text import INVENTORY_RENDERERS as INVENTORY_RENDERERS
-from ssptool.engine.recording.patterns import checked_patterns, fits_any
+from ssptool.engine.recording.patterns import checked_patterns, fits, fits_any
 from ssptool.network.conversion import document_units
 from ssptool.network.dependencies import Stage, SystemGraph, analyze
 from ssptool.network.explanation import Explanation, Explanations, explain_all
@@ -108,7 +108,7 @@ def _chosen(variables: tuple[VariableEntry, ...], patterns: tuple[str, ...]) -> 
     if not patterns:
         return variables
     own = {entry.variable for entry in variables}
-    inside = [pattern for pattern in patterns if any(fits_any((pattern,), name) for name in own)]
+    inside = [pattern for pattern in patterns if any(fits(pattern, name) for name in own)]
     others = [pattern for pattern in patterns if pattern not in inside]
     patterns = (*inside, *checked_patterns(others, [entry.name for entry in variables], "variable"))
     return tuple(one for one in variables if fits_any(patterns, one.name) or fits_any(patterns, one.variable))

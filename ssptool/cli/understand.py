@@ -1,6 +1,5 @@
 """Commands that show a system: info, graph, draw, explain; and rule, which explains a rule."""
 
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -244,14 +243,7 @@ def explain_command(
         explained = unknown.explained
         if not explained:
             raise
-    table = all or _names_component(explained, names or [])
-    form = "table" if table and format is TextOrJson.TEXT else format.value
-    say(ssptool.renderers.EXPLANATION_RENDERERS[form](explained), verbatim=format is TextOrJson.JSON)
+    as_json = format is TextOrJson.JSON
+    say(ssptool.renderers.EXPLANATION_RENDERERS["json"](explained) if as_json else str(explained), verbatim=as_json)
     if problem is not None:
         raise problem
-
-
-def _names_component(explained: Sequence[Any], names: Sequence[str]) -> bool:
-    """True if one of the names is that of a component or nested system, in any case."""
-    inside = {one.signal.component.casefold() for one in explained if hasattr(one, "signal")}
-    return any(f"{component}.".startswith(f"{name.casefold()}.") for component in inside for name in names)

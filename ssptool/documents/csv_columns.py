@@ -153,7 +153,8 @@ def read_columns(
         line, row = rows.pop()
         note = left_out(name or path, line, len(row), len(header))
     body, times = _body(header, rows[1:], find, form)
-    times = tuple(in_seconds(time, str(time_unit(header[0]))) for time in times)
+    unit = str(time_unit(header[0]))
+    times = tuple(in_seconds(time, unit) for time in times)
     units = _units_beside(path)
     lines = tuple(line for line, _ in body)
     columns = [

@@ -239,7 +239,8 @@ class _OspReader:
             sizes.append(int(stated))
         self.sums[name] = one = Sum(*sizes)
         try:
-            self.made.setdefault(_entry(one), one.fmu())
+            if _entry(one) not in self.made:
+                self.made[_entry(one)] = one.fmu()
         except FileNotFoundError:
             advice = "install ssptool where there is a C compiler, or from a wheel"
             self._report(node, f"the {kind} {name!r} needs a library that this installation does not have", advice)

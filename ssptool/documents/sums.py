@@ -7,6 +7,7 @@ output.
 import io
 import zipfile
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 
@@ -17,7 +18,7 @@ MOST = 0xFFFF
 """Maximum number of terms, and of elements."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sum:
     """A sum of `terms` signals; with a `dimension`, of vectors with so many elements."""
 
@@ -29,7 +30,7 @@ class Sum:
         """Name of the model, the same for equal sums."""
         return f"Sum{self.terms}" if self.dimension is None else f"VectorSum{self.terms}x{self.dimension}"
 
-    @property
+    @cached_property
     def signals(self) -> dict[str, tuple[str, ...]]:
         """The variables of `out` and of each term, `in[0]` and so on: one for each element."""
         elements = [""] if self.dimension is None else [f"[{number}]" for number in range(self.dimension)]

@@ -116,7 +116,7 @@ class Explanations(Printed, tuple[Explained, ...]):
 
 
 class ExplanationTable(Explanations):
-    """Explanations of a whole system, a line each."""
+    """Explanations of whole components or of a whole system, a line each."""
 
 
 """An Unmatched is a parameter of that name that matches no variable."""
@@ -187,11 +187,13 @@ class _Explainer:
     def named(self, names: tuple[str, ...]) -> Explanations:
         found: list[Explained] = []
         unknown: list[str] = []
+        made: type[Explanations] = Explanations
         for name in names:
             signals = tuple(dict.fromkeys(self._signals(name)))
             unmatched = tuple(missed for missed in self.network.unmatched if missed.name == name)
             if not signals and not unmatched:
                 signals = self._of_component(name)
+                made = ExplanationTable if signals else made
             if not signals and not unmatched:
                 own = in_other_case(name, self._names())
                 signals = () if own is None else tuple(dict.fromkeys(self._signals(own)))
@@ -201,8 +203,8 @@ class _Explainer:
         if unknown:
             near = similar_names(unknown[0], [str(signal) for signal in self._everything()])
             missing = owner_of(unknown[0], self.network.missing)
-            raise UnexplainedName(unknown[0], near, Explanations(found), "" if missing is None else str(missing))
-        return Explanations(found)
+            raise UnexplainedName(unknown[0], near, made(found), "" if missing is None else str(missing))
+        return made(found)
 
     def _of_component(self, name: str) -> tuple[Signal, ...]:
         """Connectors and parameters of a component, or of all in a nested system."""

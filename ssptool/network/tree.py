@@ -27,7 +27,7 @@ ElementPath: TypeAlias = tuple[str, ...]
 
 
 def dotted(path: ElementPath) -> str:
-    """The full name of a place."""
+    """The full name of a place; of a lone FMU still a `LoneFmu`."""
     return path[0] if len(path) == 1 else ".".join(path)
 
 

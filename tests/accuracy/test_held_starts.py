@@ -80,7 +80,7 @@ def test_a_child_process_finds_it_too_and_the_manifest_has_it(tmp_path):
     fmu = declared(make_fmu(tmp_path / "A.fmu", HOLDS, calc=CALC), ("2.0", "3.0"))
     simulated(fmu, isolated=True, output=tmp_path / "r.csv")
     (stored,) = json.loads(Path(tmp_path / "r.csv.json").read_text())["warnings"]
-    assert (stored["code"], stored["signal"]) == ("RUN-108", "A.k")
+    assert (stored["code"], stored["signal"]) == ("RUN-108", "k")
 
 
 @pytest.mark.parametrize("text", ["0.333333", "3.33333e-1", "0.33333334326744"])

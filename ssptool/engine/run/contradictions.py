@@ -214,12 +214,11 @@ _READ = (Causality.PARAMETER, Causality.STRUCTURAL_PARAMETER, Causality.INPUT)
 
 
 class UnheldStart(NamedTuple):
-    """A variable whose FMU has another value at the end of initialization than the one `wanted`.
+    """A variable, by its full name, whose FMU has another value at the end of initialization than the one `wanted`.
 
     `given`: the system or the user has set that value; else the model description declares it.
     """
 
-    component: str
     variable: str
     wanted: str
     found: str
@@ -287,7 +286,7 @@ def _departures(planned: PlannedInstance, instance: FmuInstance, wanted: Mapping
         for name, found in instance.get(wanted).items():
             if not _agree(wanted[name], found, variables[name]):
                 given = name in planned.starts or name in planned.structure
-                yield UnheldStart(planned.name, name, _text(wanted[name]), _text(found), given)
+                yield UnheldStart(str(Signal(planned.name, name)), _text(wanted[name]), _text(found), given)
 
 
 def _text(value: Value) -> str:

@@ -156,12 +156,12 @@ def _unheld(plan: Plan, unheld: Sequence[UnheldStart]) -> Iterator[RunWarning]:
     """Parameters and the like of which FMUs have other values than those that were set or declared."""
     if not unheld:
         return
-    told = [f"{Signal(one.component, one.variable)} = {one.found} ({_wanted(one)})" for one in unheld]
+    told = [f"{one.variable} = {one.found} ({_wanted(one)})" for one in unheld]
     set_in_vain = all(one.given for one in unheld)
     advice = "report it to the supplier of the FMU" if set_in_vain else "set it, or correct the model description"
     yield RunWarning(
         "RUN-108",
-        str(Signal(unheld[0].component, unheld[0].variable)),
+        unheld[0].variable,
         plan.interval.start,
         len(unheld),
         f"{counted(len(unheld), 'variable')} {'has' if len(unheld) == 1 else 'have'} another value after "

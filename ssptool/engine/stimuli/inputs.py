@@ -241,13 +241,14 @@ class _Resolution:
 
     def _elements(self, name: str) -> dict[tuple[int, ...], str]:
         """Index → name of the elements of an array that is an input; empty for all else."""
+        if name in self.targets:
+            return {}
         whole = name if any(one.startswith(f"{name}[") for one in self.targets) else ""
         whole = whole or self.network.in_the_only_component(name)
-        places = {one: place for place, one in enumerate(self.targets)}
-        found = None if name in self.targets or whole in self.targets else places_of(whole, places)
+        names = list(self.targets)
+        found = None if whole in self.targets else places_of(whole, {one: place for place, one in enumerate(names)})
         if found is None:
             return {}
-        names = list(self.targets)
         return {index: names[found[index]] for index in np.ndindex(found.shape)}
 
     def _table(self, inputs: Inputs, table: Mapping[str, Sequence[Any]]) -> set[str]:
