@@ -22,7 +22,7 @@ PLANNED = tuple(name for name in settings_by_name(Settings) if name not in LOGS)
 EXPORTED = tuple(
     name for name in PLANNED if name not in ("adaptive", "max_step_size", "power_bonds", "threads", "processes")
 )
-"""What an exported FMU takes: its macro steps are fixed, and all parts are in one process of the importer."""
+"""Settings that an exported FMU takes: its macro steps are fixed, and all parts are in one process of the importer."""
 
 
 def _counts(texts: list[str], option: str) -> dict[str, int]:

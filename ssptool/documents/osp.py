@@ -535,7 +535,7 @@ def _name(node: etree._Element) -> str:
 
 
 def _entry(one: Sum) -> str:
-    """Of its FMU: where none of the system's own FMUs can be."""
+    """Entry of the FMU of a sum, where no FMU of the system itself can be."""
     return f"resources/sums/{one.name}.fmu"
 
 

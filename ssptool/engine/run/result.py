@@ -201,7 +201,7 @@ class Result(Printed, Mapping[str, Values]):
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """How the run was made, as `read_manifest` reads it from a file of results."""
+        """Facts on how the run was made, as `read_manifest` reads it from a file of results."""
         return with_numbers(json_content(self.described))
 
     def to_numpy(self) -> dict[str, Values]:

@@ -21,7 +21,7 @@ SHOWN_KINDS, SHOWN_TEXT = 3, 200
 """Kinds of messages of an FMU that a summary shows, and how many characters of each."""
 
 Entry = tuple[str, str]
-"""Of the summary: a name, and what is said under it."""
+"""Line of the summary: a name, and its text."""
 
 
 @prints(Result)
