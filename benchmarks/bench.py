@@ -321,7 +321,7 @@ class Measurement:
 
 
 def planned(inputs: str, steps: int) -> Plan:
-    settings = ssptool.Settings(master="jacobi", input=inputs, step_size=STEP, stop_time=steps * STEP)
+    settings = ssptool.Settings(master="jacobi", approximation=inputs, step_size=STEP, stop_time=steps * STEP)
     return ssptool.plan(SYSTEM, settings=settings)
 
 

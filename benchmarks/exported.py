@@ -172,7 +172,7 @@ def cases(folder: Path) -> Iterator[Case]:
     for version in (2, 3):
         name = f"chatty{version}"
         ring = write_system(folder / f"ring{version}", folder, {"A": name, "B": name}, [("A.y", "B.u"), ("B.y", "A.u")])
-        options = {"master": "jacobi", "input": "hold", "start_values": {"A.x": "1"}}
+        options = {"master": "jacobi", "approximation": "hold", "start_values": {"A.x": "1"}}
         yield Case(f"Two FMUs with the habits of OpenModelica's, FMI {version}.0", ring, ("A.y", "B.y"), options)
 
 

@@ -41,7 +41,9 @@ Final = tuple[float, ...]
 
 
 def planned(system: Path, steps: int, log: Path | None = None) -> Plan:
-    settings = ssptool.Settings(master="jacobi", input="hold", step_size=STEP, stop_time=steps * STEP, fmu_log=log)
+    settings = ssptool.Settings(
+        master="jacobi", approximation="hold", step_size=STEP, stop_time=steps * STEP, fmu_log=log
+    )
     return ssptool.plan(system, settings=settings, start_values={"A.x": "1"})
 
 

@@ -20,7 +20,7 @@ import ssptool
 SYSTEM = Path(__file__).parents[1] / "systems/dual_mass_oscillator"
 STEPS, REPEATS, TRIPS = 2000, 5, 5000
 CASES = {
-    "jacobi, inputs held": {"master": "jacobi", "input": "hold"},
+    "jacobi, inputs held": {"master": "jacobi", "approximation": "hold"},
     "iterated": {"master": "iterated"},
 }
 

@@ -342,8 +342,8 @@ def refused_by_masters() -> Iterator[Refused]:
     """Inputs that a master cannot use, and settings that only some masters take."""
     for master in registered():
         entry = entry_of(master)
-        for name, (reason, advice) in entry.refused_inputs.items():
-            yield Refused(f"master {master.name} with input {name}: {reason}", advice, master.module)
+        for name, (reason, advice) in entry.refused_approximations.items():
+            yield Refused(f"master {master.name} with approximation {name}: {reason}", advice, master.module)
         for refusal in dict.fromkeys(entry.settings.values()):
             settings = ", ".join(name for name, one in entry.settings.items() if one == refusal)
             yield Refused(f"{settings} with another master: {refusal.reason}", refusal.advice, master.module)

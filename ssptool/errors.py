@@ -36,6 +36,10 @@ class ContradictingSettings(WrongValue):
         return type(self), (self.settings, self.reason, self.advice)
 
 
+class RenamedSetting(FutureWarning):
+    """A setting that was given by its earlier name, which is for this version only."""
+
+
 class PartialSystem(UserWarning):
     """A part of a system that was left out, because it cannot be read as SSP."""
 

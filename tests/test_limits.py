@@ -53,9 +53,9 @@ def test_the_exceptions_of_refusals_are_those_of_the_sections(limits):
 @pytest.mark.parametrize(
     "options",
     [
-        {"master": "jacobi", "input": "interpolate"},
+        {"master": "jacobi", "approximation": "interpolate"},
         {"integrator": "adams", "implementation": "cs"},
-        {"input": "hold", "input_order": 2},
+        {"approximation": "hold", "input_order": 2},
         {"relaxation": 0.5, "acceleration": "newton"},
     ],
 )

@@ -53,7 +53,7 @@ from ssptool.engine.run.refinement import AccuracyCheck
 from ssptool.engine.run.result import Result as Result
 from ssptool.engine.run.selection import select
 from ssptool.engine.run.summary import summary_text as summary_text
-from ssptool.engine.settings import Limits, SettingsOptions
+from ssptool.engine.settings import Limits, SettingsOptions, present_names
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping import simulation
@@ -308,6 +308,7 @@ class _OpenedPlan(NamedTuple):
 @contextmanager
 def opened_plan(function: Callable[..., Any], system: Path | str, options: Mapping[str, Any]) -> Iterator[_OpenedPlan]:
     """An open system, and the plan of its run with all that a caller gave to a public function."""
+    options = present_names(options)
     refuse_unknown(function, options, list(SettingsOptions.__annotations__))
     given = {**DEFAULTS, **options}
     keywords = {name: value for name, value in options.items() if name in SettingsOptions.__annotations__}

@@ -25,7 +25,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import ssptool
 from ssptool.cli.terminal import for_reader
-from ssptool.errors import ContradictingSettings, PartialSystem, WrongUsage, disk_trouble, is_own
+from ssptool.errors import ContradictingSettings, PartialSystem, RenamedSetting, WrongUsage, disk_trouble, is_own
 from ssptool.foreign_text import has_colour, indented, readable, several_lines, terminal_size, without_commands
 from ssptool.working_directory import shown
 
@@ -423,8 +423,13 @@ def _warn(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    own = issubclass(category, PartialSystem)
-    say(readable(str(message) if own else warnings.formatwarning(message, category, filename, lineno, line)), err=True)
+    if issubclass(category, RenamedSetting):
+        text = f"warning: {message}"
+    elif issubclass(category, PartialSystem):
+        text = str(message)
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+    say(readable(text), err=True)
 
 
 class Terminated(BaseException):

@@ -9,7 +9,16 @@ import typer
 
 from ssptool.arguments import WrongArgument, one_of
 from ssptool.cli.options import time
-from ssptool.engine.settings import EVERY_COMPONENT, INSIGHT, Kind, Setting, Settings, settings_by_name
+from ssptool.engine.settings import (
+    EARLIER_NAMES,
+    EVERY_COMPONENT,
+    INSIGHT,
+    Kind,
+    Setting,
+    Settings,
+    present_names,
+    settings_by_name,
+)
 
 Number = TypeVar("Number", int, float)
 
@@ -100,12 +109,17 @@ TYPES: Mapping[Kind, type] = {
 def settings_options(names: Collection[str], of: type[Settings] = Settings) -> Callable[..., dict[str, Any]]:
     """A bundle of the options of these fields (see `bundled`), which makes keywords of `Settings`."""
     chosen = {name: setting for name, setting in settings_by_name(of).items() if name in names}
+    earlier = {name: present for name, present in EARLIER_NAMES.items() if present in chosen}
 
     def given(**typed: Any) -> dict[str, Any]:
+        for name in earlier:
+            if (value := typed.pop(name, None)) is not None:
+                typed[EARLIER_NAMES[name]] = present_names({name: value}, _option)[EARLIER_NAMES[name]]
         return {name: _value(name, chosen[name], value) for name, value in typed.items()}
 
     defaults = of()
     parameters = [_parameter(name, setting, getattr(defaults, name)) for name, setting in chosen.items()]
+    parameters += [_parameter(name, chosen[present], None, hidden=True) for name, present in earlier.items()]
     given.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return given
 
@@ -116,7 +130,7 @@ def _value(name: str, setting: Setting, typed: Any) -> Any:
     return typed
 
 
-def _parameter(name: str, setting: Setting, default: Any) -> inspect.Parameter:
+def _parameter(name: str, setting: Setting, default: Any, *, hidden: bool = False) -> inspect.Parameter:
     """An option as typer reads it from the signature of a command."""
     counted = setting.kind is Kind.COUNT
     option = typer.Option(
@@ -124,6 +138,7 @@ def _parameter(name: str, setting: Setting, default: Any) -> inspect.Parameter:
         metavar=setting.metavar,
         rich_help_panel=setting.group or None,
         help=setting.help,
+        hidden=hidden,
         parser=_parser(setting),
         autocompletion=None if isinstance(setting.words, type) else setting.words,
         min=setting.least if counted else None,

@@ -108,8 +108,8 @@ class AccelerationName(StrEnum):
     NEWTON = "newton"
 
 
-class InputName(StrEnum):
-    """Course of inputs over a macro step."""
+class ApproximationName(StrEnum):
+    """Approximation of inputs over a macro step."""
 
     AUTO = "auto"
     HOLD = "hold"

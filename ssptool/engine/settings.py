@@ -5,21 +5,22 @@ They need nothing but the standard library, so that the command line lists their
 import inspect
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from ssptool.arguments import UnknownArgument, WrongArgument, count, mapping, number, one_of, path, seconds, texts, word
 from ssptool.engine.method_names import (
     AUTO,
     AccelerationName,
+    ApproximationName,
     ExchangeName,
     FmuLogLevel,
     ImplementationName,
     InitName,
-    InputName,
     IntegratorName,
     NamedMaster,
     WarningsName,
@@ -28,14 +29,14 @@ from ssptool.engine.method_names import (
     register,
     words,
 )
-from ssptool.errors import ContradictingSettings, WrongValue
+from ssptool.errors import ContradictingSettings, RenamedSetting, WrongValue
 from ssptool.option_words import (
     AccelerationWord,
+    ApproximationWord,
     ExchangeWord,
     FmuLogWord,
     ImplementationWord,
     InitWord,
-    InputWord,
     IntegratorWord,
     MasterWord,
     ProcessesWord,
@@ -48,6 +49,36 @@ EACH = "each"
 
 EVERY_COMPONENT = "*"
 """In settings by component: all that are not named."""
+
+EARLIER_NAMES: Mapping[str, str] = {"input": "approximation"}
+"""Earlier name of a setting → its present one. The earlier names are for this version only."""
+
+
+def present_names(given: Mapping[str, Any], spelled: Callable[[str], str] | None = str) -> dict[str, Any]:
+    """The same values, each under the present name of its setting.
+
+    Parameters
+    ----------
+    spelled
+        Spelling of a name by the caller, for a warning; None: no warning, since ssptool itself wrote the names.
+
+    Raises
+    ------
+    WrongValue
+        A setting has both names.
+    """
+    earlier = [name for name in given if name in EARLIER_NAMES]
+    for name in earlier:
+        if EARLIER_NAMES[name] in given:
+            raise WrongValue(
+                f"{name} is the earlier name of {EARLIER_NAMES[name]}, and both are given; leave out {name}"
+            )
+        if spelled is not None:
+            old, new = spelled(name), spelled(EARLIER_NAMES[name])
+            warnings.warn(
+                f"{old} is now {new}; the earlier name is for this version only", RenamedSetting, stacklevel=3
+            )
+    return {EARLIER_NAMES.get(name, name): value for name, value in given.items()} if earlier else dict(given)
 
 
 class Kind(StrEnum):
@@ -112,7 +143,7 @@ def about(*facts: Any, **more: Any) -> dict[str, Setting]:
     return {"setting": Setting(*facts, **more)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, init=False)
 class Settings:
     """Settings of a run; None and `auto` leave the choice to the plan.
 
@@ -159,14 +190,14 @@ class Settings:
             AccelerationName,
         ),
     )
-    input: InputName = field(
-        default=InputName.AUTO,
+    approximation: ApproximationName = field(
+        default=ApproximationName.AUTO,
         metadata=about(
             Kind.WORD,
             "Approximate inputs over a macro step: auto, hold, extrapolate, interpolate or mean.",
-            "COURSE",
+            "METHOD",
             COUPLING,
-            InputName,
+            ApproximationName,
         ),
     )
     input_order: int | None = field(
@@ -394,14 +425,14 @@ class Settings:
         ),
     )
 
-    if TYPE_CHECKING:  # it takes words as texts and times with units, which the fields do not hold
-
-        def __init__(self, **options: Unpack["SettingsOptions"]) -> None: ...
-
-    def __post_init__(self) -> None:
+    def __init__(self, **options: Unpack["SettingsOptions"]) -> None:
         """Turn words, times with units and numbers of numpy into what the fields hold; refuse all else by name."""
+        given, known = present_names(options), [one.name for one in fields(self)]
+        for name in given:
+            if name not in known:
+                raise UnknownArgument("Settings", name, known)
         for one in fields(self):
-            value = getattr(self, one.name)
+            value = given.get(one.name)
             if value is not None:
                 object.__setattr__(self, one.name, _read(one.name, setting_of(one), value))
             elif one.default_factory is not MISSING:
@@ -447,10 +478,6 @@ class Settings:
         if isinstance(given, Settings):
             return replace(given, **options) if options else given
         stated = {} if given is None else mapping("settings", given, "a Settings object or a mapping from its fields")
-        known = [one.name for one in fields(cls)]
-        for name in stated:
-            if name not in known:
-                raise UnknownArgument("settings", name, known)
         return cls(**{**stated, **options})
 
 
@@ -594,7 +621,7 @@ class SettingsOptions(TypedDict, total=False):
     start_time: float | str | None
     master: MasterWord | None
     acceleration: AccelerationWord | None
-    input: InputWord | None
+    approximation: ApproximationWord | None
     input_order: int | None
     init: InitWord | None
     tolerance: float | None
@@ -618,6 +645,17 @@ class SettingsOptions(TypedDict, total=False):
     fmu_log: Path | str | None
     fmu_log_level: Mapping[str, FmuLogWord] | FmuLogWord | None
     fmu_log_categories: Mapping[str, Sequence[str]] | Sequence[str] | None
+
+
+Settings.__init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
+        inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY),
+        *(
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            for name, annotation in SettingsOptions.__annotations__.items()
+        ),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)

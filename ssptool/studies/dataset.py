@@ -25,6 +25,7 @@ import numpy as np
 
 from ssptool.documents.saving import replaced_atomically, stay_inside
 from ssptool.engine.recording.formats import misfits
+from ssptool.engine.settings import present_names
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongUsage, studies_need
 from ssptool.foreign_text import json_content, json_text, one_line
@@ -148,6 +149,9 @@ class Dataset:
             raise NotResults(self.folder, f"{DEFINITION} cannot be read: {error}") from None
         if fault := next(misfits(content, _CONTENT), ""):
             raise NotResults(self.folder, f"{DEFINITION} is damaged: {fault}")
+        for table in (content["study"], content.get("fixed", {})):
+            if isinstance(stated := table.get("settings"), Mapping):
+                table["settings"] = present_names(stated, None)
         return content
 
     def begin(self, definition: Mapping[str, Any], points: Points, results: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from itertools import islice
 from math import isfinite
 from typing import NamedTuple
 
-from ssptool.engine.settings import Settings
+from ssptool.engine.settings import EARLIER_NAMES, Settings
 from ssptool.errors import WrongValue
 from ssptool.foreign_text import json_text
 from ssptool.network.inventory import VariableEntry
@@ -120,7 +120,7 @@ def default_results(variables: Sequence[VariableEntry]) -> dict[str, str]:
 
 def factor_of_sweep(name: str, values: object) -> object:
     """The table of a factor of a study; a name of a setting varies that setting."""
-    if name not in {field.name for field in fields(Settings)}:
+    if name not in {*EARLIER_NAMES, *(field.name for field in fields(Settings))}:
         return values
     return {"setting": name, **(values if isinstance(values, Mapping) else {"values": values})}
 

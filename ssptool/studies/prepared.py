@@ -21,7 +21,7 @@ from ssptool.engine.assembly.instances import Sources, with_libraries
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.make_plan import planned
 from ssptool.engine.run.manifest import Override, replaced_value
-from ssptool.engine.settings import Kind, Settings, settings_by_name
+from ssptool.engine.settings import Kind, Settings, present_names, settings_by_name
 from ssptool.errors import WrongValue, similar_names
 from ssptool.fmu.description import Causality, Value
 from ssptool.fmu.units import Exponents, PhysicalUnit, named
@@ -54,10 +54,12 @@ BY_NAME = (Kind.COUNTS, Kind.NUMBERS)
 
 def read_settings(entries: StudyEntries, folder: Path) -> Settings:
     """Fixed settings, as far as they can be understood; paths are relative to `folder`."""
-    found = {name: value for name in entries.names() if (value := _fixed(entries, name)) is not None}
-    if FMU_LOG in found:
-        found[FMU_LOG] = (folder / found[FMU_LOG]).absolute()
+    found: dict[str, Any] = {}
     try:
+        keys = present_names({name: name for name in entries.names()}, "settings.{}".format)
+        found = {name: value for name, key in keys.items() if (value := _fixed(entries, name, key)) is not None}
+        if FMU_LOG in found:
+            found[FMU_LOG] = (folder / found[FMU_LOG]).absolute()
         return Settings(**found)
     except ValueError as error:
         name = str(error).split()[0]
@@ -65,12 +67,12 @@ def read_settings(entries: StudyEntries, folder: Path) -> Settings:
         return Settings()
 
 
-def _fixed(entries: StudyEntries, name: str) -> Any:
-    """A setting of the type that it has; None, with a finding, if it is another."""
+def _fixed(entries: StudyEntries, name: str, key: str) -> Any:
+    """A setting of the type that it has, as the file has it under this key; None, with a finding, if it is another."""
     if name not in SETTINGS:
-        entries.find(name, unknown("setting", name, SETTINGS) if "." in name else setting_problem(name))
+        entries.find(key, unknown("setting", name, SETTINGS) if "." in name else setting_problem(name))
         return None
-    return _READERS[KINDS[name]](entries, name)
+    return _READERS[KINDS[name]](entries, key)
 
 
 def _table(read: Callable[[StudyEntries, str], Any]) -> Callable[[StudyEntries, str], Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ssptool.documents.csv_columns import CsvForm
 from ssptool.documents.foreign_files import open_text
+from ssptool.engine.settings import present_names
 from ssptool.errors import disk_trouble
 from ssptool.studies.definition import Factor, FactorRole
 from ssptool.studies.designs import (
@@ -90,6 +91,8 @@ def _role(entries: StudyEntries) -> tuple[FactorRole, tuple[str, ...]]:
         entries.find(
             role, f"found {len(of)} names, expected the name of one {'component' if role is FactorRole.FMU else role}"
         )
+    if role is FactorRole.SETTING:
+        of = tuple(present_names(dict.fromkeys(of), f"{'.'.join(entries.key)}.{role} {{}}".format))
     if role is FactorRole.SETTING and len(of) == 1 and (problem := setting_problem(of[0])):
         entries.find(role, problem)
     return role, of

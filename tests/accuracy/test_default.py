@@ -11,7 +11,7 @@ import pytest
 import ssptool
 from tests.accuracy.test_runs import OSCILLATOR, exact_oscillator, true_error
 
-SETTINGS = {"step_size": 0.02, "stop_time": 2, "master": "jacobi", "input": "hold"}
+SETTINGS = {"step_size": 0.02, "stop_time": 2, "master": "jacobi", "approximation": "hold"}
 
 
 @pytest.fixture

@@ -128,11 +128,11 @@ def oscillator(folder):
     return write_system(folder / "s", folder, {"M": "M", "S": "S"}, [("M.v", "S.v"), ("S.F", "M.F")])
 
 
-@pytest.mark.parametrize(("master", "input", "factor"), [("jacobi", "hold", 3), ("iterated", "hold", 0.3)])
-def test_energy_that_held_inputs_create_is_told(tmp_path, master, input, factor):
+@pytest.mark.parametrize(("master", "approximation", "factor"), [("jacobi", "hold", 3), ("iterated", "hold", 0.3)])
+def test_energy_that_held_inputs_create_is_told(tmp_path, master, approximation, factor):
     """It is what mass and spring have more, or less, at the end: m v²/2 and F²/(2 k)."""
     system = oscillator(tmp_path)
-    options = {"master": master, "input": input, "step_size": 0.01, "stop_time": 5.0}
+    options = {"master": master, "approximation": approximation, "step_size": 0.01, "stop_time": 5.0}
     result = ssptool.simulate(system, **options, isolated=False, keep=True)
     v, force = result.trace["M.v"], 1000 * result.trace["S.F"]
     energy = v**2 + force**2 / 100

@@ -101,7 +101,7 @@ def test_rows_that_no_input_has_a_part_of_are_told_with_a_step_that_has_them(tmp
     elif case == "along its line":
         cs = FOLLOWS
     else:
-        settings = {"input": "hold"}
+        settings = {"approximation": "hold"}
     fmu = integrator(tmp_path, inputs=inputs, cs=cs)
     values = 2 * np.sin(2 * np.pi * 50 * FAST) ** 2
     result = simulated(fmu, FAST, values, **settings)

@@ -26,13 +26,13 @@ def exact_oscillator(t, **parameters):
 
 
 COUPLINGS = [
-    {"master": "jacobi", "input": "hold"},
-    {"master": "jacobi", "input": "extrapolate"},
-    {"master": "gauss-seidel", "input": "hold"},
-    {"master": "iterated", "input": "hold"},
-    {"master": "iterated", "input": "interpolate"},
-    {"master": "iterated", "input": "interpolate", "input_order": 2},
-    {"master": "jacobi", "input": "hold", "substeps": {"System1": 3}},
+    {"master": "jacobi", "approximation": "hold"},
+    {"master": "jacobi", "approximation": "extrapolate"},
+    {"master": "gauss-seidel", "approximation": "hold"},
+    {"master": "iterated", "approximation": "hold"},
+    {"master": "iterated", "approximation": "interpolate"},
+    {"master": "iterated", "approximation": "interpolate", "input_order": 2},
+    {"master": "jacobi", "approximation": "hold", "substeps": {"System1": 3}},
     {"exchange": "late"},
     {"implementation": "me", "tolerance": 1e-4},
     {"implementation": "me", "tolerance": 1e-6, "integrator": "dormand-prince"},
@@ -60,13 +60,13 @@ def test_the_order_of_the_coupling_is_observed(coupling, order):
 
 def test_energy_from_nowhere_is_seen():
     """An undamped oscillator with a force that is held: the amplitude grows by 62 % in a second."""
-    settings = {"step_size": 1e-3, "master": "jacobi", "input": "hold", "stop_time": 1}
+    settings = {"step_size": 1e-3, "master": "jacobi", "approximation": "hold", "stop_time": 1}
     accuracy = ssptool.simulate(SYSTEMS / "one_dof_oscillator", accuracy="check", **settings).accuracy
     assert accuracy.error > 0.2
 
 
 def test_the_last_step_may_be_shorter():
-    settings = {"step_size": 0.03, "stop_time": 1, "master": "jacobi", "input": "hold"}
+    settings = {"step_size": 0.03, "stop_time": 1, "master": "jacobi", "approximation": "hold"}
     result = ssptool.simulate(OSCILLATOR, accuracy="check", **settings)
     t = result.t
     assert t[-1] == 1.0 and len(t) == 35
@@ -75,7 +75,7 @@ def test_the_last_step_may_be_shorter():
 
 
 def test_rows_that_are_left_out_do_not_matter():
-    settings = {"step_size": 0.01, "stop_time": 2, "master": "jacobi", "input": "hold", "accuracy": "check"}
+    settings = {"step_size": 0.01, "stop_time": 2, "master": "jacobi", "approximation": "hold", "accuracy": "check"}
     every = ssptool.simulate(OSCILLATOR, every=7, **settings).accuracy
     assert every.error == pytest.approx(ssptool.simulate(OSCILLATOR, **settings).accuracy.error, rel=0.3)
     only = ssptool.simulate(OSCILLATOR, record="System1.x1", **settings).accuracy

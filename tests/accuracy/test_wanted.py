@@ -35,8 +35,8 @@ def oscillator(accuracy, **settings):
 
 COUPLINGS = [
     {},
-    {"step_size": 0.02, "master": "jacobi", "input": "hold"},
-    {"step_size": 0.1, "master": "iterated", "input": "interpolate"},
+    {"step_size": 0.02, "master": "jacobi", "approximation": "hold"},
+    {"step_size": 0.1, "master": "iterated", "approximation": "interpolate"},
     {"adaptive": 1e-2},
     {"implementation": "me", "tolerance": 1e-3},
 ]
@@ -62,7 +62,7 @@ def test_the_setting_that_was_chosen_gives_the_same_run_again(coupling):
 
 
 def test_a_coarser_step_is_taken_where_that_suffices():
-    settings = {"step_size": 1e-4, "master": "iterated", "input": "interpolate"}
+    settings = {"step_size": 1e-4, "master": "iterated", "approximation": "interpolate"}
     result = oscillator(1e-2, **settings)
     assert len(result.t) < 4 / 1e-4 / 8
     assert own_error(result) <= 3e-2
@@ -96,7 +96,7 @@ def test_switches_are_as_exact_as_asked_for(heating):
 
 def test_what_is_not_reached_is_said_and_the_best_result_kept(tmp_path):
     output = tmp_path / "r.csv"
-    settings = {"master": "jacobi", "input": "hold", "step_size": 0.1, "output": output}
+    settings = {"master": "jacobi", "approximation": "hold", "step_size": 0.1, "output": output}
     result = oscillator(1e-13, **settings)
     assert result.ok and not result.accuracy.met
     assert "1e-13" in result.accuracy.remark
@@ -118,7 +118,17 @@ def test_constant_steps_are_divided_by_whole_numbers(tmp_path):
 def test_the_command_line_takes_an_error_and_tells_by_its_exit_status(tmp_path):
     def run(error):
         command = [sys.executable, "-m", "ssptool", "run", SYSTEMS / "one_dof_oscillator", "--stop-time", "1"]
-        more = ["--master", "jacobi", "--input", "hold", "--accuracy", error, "--output", tmp_path / "r.csv", "-v"]
+        more = [
+            "--master",
+            "jacobi",
+            "--approximation",
+            "hold",
+            "--accuracy",
+            error,
+            "--output",
+            tmp_path / "r.csv",
+            "-v",
+        ]
         return subprocess.run([*command, *more], capture_output=True, text=True, check=False)
 
     good = run("1e-2")

@@ -243,7 +243,7 @@ SIMULATE = [
     ({"stoptime": 5}, "simulate has no argument 'stoptime'; did you mean stop_time"),
     ({"start_value": {}}, "simulate has no argument 'start_value'; did you mean start_values"),
     ({"nonsense": 1}, "simulate has no argument 'nonsense'; allowed are "),
-    ({"settings": {"stoptime": 5}}, "settings has no argument 'stoptime'; did you mean stop_time"),
+    ({"settings": {"stoptime": 5}}, "Settings has no argument 'stoptime'; did you mean stop_time"),
     ({"settings": 5}, "settings must be a Settings object or a mapping from its fields; found 5"),
     ({"settings": "fast"}, "settings must be a Settings object"),
     ({"stop_time": [1]}, r"stop_time must be a number of seconds, .*; found \[1\]"),
@@ -406,7 +406,7 @@ def test_a_wrong_argument_of_any_function_is_named(call, told):
     "options",
     [
         {"relaxation": 0.5, "acceleration": "aitken"},
-        {"input": "hold", "input_order": 2},
+        {"approximation": "hold", "input_order": 2},
         {"every": 2, "output_step": 0.01},
         {"fmu_log_level": "ok"},
         {"timeout": 10, "isolated": False},

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 WORDS = {
     "MasterWord": method_names.words(),
     "AccelerationWord": method_names.AccelerationName,
-    "InputWord": method_names.InputName,
+    "ApproximationWord": method_names.ApproximationName,
     "InitWord": method_names.InitName,
     "ExchangeWord": method_names.ExchangeName,
     "ImplementationWord": method_names.ImplementationName,

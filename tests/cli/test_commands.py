@@ -74,8 +74,8 @@ def test_run_refuses_a_picture_format_that_it_cannot_write_before_running(ssptoo
 
 
 FLAGS = [
-    ["--master", "jacobi", "--input", "hold"],
-    ["--master", "jacobi", "--input", "extrapolate", "--input-order", 2],
+    ["--master", "jacobi", "--approximation", "hold"],
+    ["--master", "jacobi", "--approximation", "extrapolate", "--input-order", 2],
     ["--master", "gauss-seidel", "--step-size", 1e-4],
     *(["--master", "iterated", "--acceleration", name] for name in ("none", "constant", "aitken", "anderson")),
     ["--master", "iterated", "--tolerance", 1e-10, "--input-order", 2],
@@ -103,7 +103,7 @@ WRONG_USE = [
     (["--set", "System1.mm1=2"], "System1.m1"),
     (["--parameters", "missing.ssv"], "missing.ssv"),
     (["--variant", "Nothing"], "DualMassOscillator"),
-    (["--master", "jacobi", "--input", "interpolate"], "iterated"),
+    (["--master", "jacobi", "--approximation", "interpolate"], "iterated"),
     (["--master", "no-such"], "jacobi"),
     (["--output", "no/such/folder/r.csv"], "no/such/folder"),
 ]

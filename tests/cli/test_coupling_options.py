@@ -110,7 +110,7 @@ def test_a_step_goes_the_asked_part_of_the_way(ssptool, tmp_path):
     """With a gain γ of the loop and the factor ω, the residual shrinks by 1 − ω (1 − γ) in each iteration, and γ goes
     to 0 with the step size where inputs are held: less than 1e-5 here, as far as both velocities and forces go.
     """
-    arguments = ("--step-size", 1e-6, "--stop-time", 2e-6, "--input", "hold", "--iterations", 4)
+    arguments = ("--step-size", 1e-6, "--stop-time", 2e-6, "--approximation", "hold", "--iterations", 4)
     arguments = (*arguments, "--prediction-order", 0, "--relaxation", 0.3)
     ssptool("run", SYSTEM, "--in-process", "--log-coupling", "log.jsonl", *arguments)
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]

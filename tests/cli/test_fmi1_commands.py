@@ -28,7 +28,9 @@ def test_a_system_of_them_is_made_checked_understood_and_run(ssptool, tmp_path):
     assert (status, err) == (0, "") and "completed" in out
 
 
-@pytest.mark.parametrize("flags", [["--in-process"], ["--statistics", "text"], ["--input", "hold"], ["--threads", 2]])
+@pytest.mark.parametrize(
+    "flags", [["--in-process"], ["--statistics", "text"], ["--approximation", "hold"], ["--threads", 2]]
+)
 def test_run_takes_its_flags(ssptool, flags):
     status, out, err = ssptool("run", SYSTEM, "--variant", "FMI1", "--stop-time", 0.05, *flags)
     assert (status, err) == (0, "")

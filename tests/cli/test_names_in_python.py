@@ -84,7 +84,7 @@ def options(command):
     return {
         one.name: {text.lstrip("-").replace("-", "_") for text in one.opts if text.startswith("--")}
         for one in found.params
-        if one.param_type_name == "option"
+        if one.param_type_name == "option" and not one.hidden
     }
 
 

@@ -91,7 +91,7 @@ def test_what_cannot_be_is_told_in_the_words_of_the_command(ssptool, arguments, 
     [
         (["--integrator", "adams"], "integrator adams without model exchange"),
         (["--integrator", "bdf"], "integrator bdf without model exchange"),
-        (["--input", "hold", "--input-order", 2], "input order 2 with input hold"),
+        (["--approximation", "hold", "--input-order", 2], "input order 2 with approximation hold"),
         (["--implementation", "me", "--master", "iterated"], "error: master iterated with model exchange"),
         (["--implementation", "me", "--iterations", 3, "--substeps", "System1=2"], "iterations 3, substeps with model"),
     ],

@@ -396,7 +396,7 @@ def test_inputs_of_arrays_are_followed_inside_of_a_step(system, native):
     given += "".join(matrix(f"{name}.A", 0 * unit) + matrix(f"{name}.x0", [0, 0]) for name in "PQ")
     given += values("P.u", [1, 2], 2)
     folder = system({"S": fmu}, [part("P"), part("Q")], ["P.y -> Q.u"], given)
-    trace = simulated(folder, native=native, master="gauss-seidel", input="interpolate", step_size=0.25)
+    trace = simulated(folder, native=native, master="gauss-seidel", approximation="interpolate", step_size=0.25)
     expected = np.stack([trace.t**2 / 2, trace.t**2], axis=1)
     np.testing.assert_allclose(columns(trace, "Q.y", 2), expected, rtol=0, atol=ROUNDING)
 

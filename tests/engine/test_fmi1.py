@@ -40,7 +40,7 @@ ALL = [FMI1, WITH_FMI2, WITH_FMI3, BEHIND_FMI2]
 )
 def test_each_coupling_converges_with_its_order(sources, master, coupling, order):
     """± 0.25 as for the other versions (test_orders)."""
-    found = errors(oscillator(sources), DualMass(), STEPS, master=master, input=coupling)
+    found = errors(oscillator(sources), DualMass(), STEPS, master=master, approximation=coupling)
     assert orders(found) == approx([order, order], abs=0.25)
 
 
@@ -48,14 +48,14 @@ def test_each_coupling_converges_with_its_order(sources, master, coupling, order
 @pytest.mark.parametrize("sources", ALL)
 def test_versions_of_fmi_make_no_difference_to_the_last_bit(sources, native):
     """The FMUs have the same equations and integrator; held inputs reach them in the same way."""
-    settings = {"stop_time": 1.0, "step_size": 0.01, "master": "jacobi", "input": "hold", "native": native}
+    settings = {"stop_time": 1.0, "step_size": 0.01, "master": "jacobi", "approximation": "hold", "native": native}
     trace = simulate(oscillator(sources), **settings).unwrap()
     assert np.array_equal(trace.y, simulate(oscillator(), **settings).unwrap().y)
 
 
 @pytest.mark.parametrize("sources", ALL)
 def test_both_kernels_give_the_same_bits(sources):
-    settings = {"stop_time": 1.0, "step_size": 0.01, "input": "extrapolate", "input_order": 2}
+    settings = {"stop_time": 1.0, "step_size": 0.01, "approximation": "extrapolate", "input_order": 2}
     one, other = (
         simulate(oscillator(sources, System2__m_c=0.5), native=native, **settings) for native in (True, False)
     )
@@ -178,7 +178,9 @@ def test_an_fmu_that_cannot_be_reset_runs_behind_others(steady):
 
 @pytest.mark.skipif(not NATIVE, reason="the stand-ins are not built")
 def test_every_call_is_counted():
-    plan = make_plan(oscillator(FMI1), Settings(stop_time=0.5, step_size=0.01, master="jacobi", input="extrapolate"))
+    plan = make_plan(
+        oscillator(FMI1), Settings(stop_time=0.5, step_size=0.01, master="jacobi", approximation="extrapolate")
+    )
     watch = Watch.private([one.name for one in plan.instances], measured=True)
     assert execute(Job(plan, Folder()), Recorder(plan, None, keep=True), watch).failure is None
     calls = {(one.component, one.function): one.calls for one in watch.calls()}
@@ -194,7 +196,7 @@ def test_every_call_is_counted():
 def test_a_step_that_is_discarded_ends_the_run_with_component_function_and_time(native):
     """An infinite stiffness leaves no solution over the step."""
     net = oscillator(FMI1, System2__k3=math.inf)
-    result = simulate(net, native=native, stop_time=1.0, step_size=0.1, master="jacobi", input="hold")
+    result = simulate(net, native=native, stop_time=1.0, step_size=0.1, master="jacobi", approximation="hold")
     assert result.status is Ending.FMI
     assert (result.failure.component, result.failure.function) == ("System2", "fmiDoStep")
     assert "returned discard" in result.failure.message and result.failure.time == 0.0
@@ -268,7 +270,7 @@ def repeated(folder, sources, native=None, **settings):
 @pytest.mark.parametrize("sources", ALL)
 def test_steps_of_what_can_reject_them_are_iterated(rejecting, sources, acceleration, native):
     """To the last bit as FMI 2.0 with saved states: the FMUs have the same equations and integrator."""
-    settings = {"master": "iterated", "input": "interpolate", "acceleration": acceleration}
+    settings = {"master": "iterated", "approximation": "interpolate", "acceleration": acceleration}
     _, result = repeated(rejecting, sources, native, **settings)
     assert result.statistics.iterations_max > 1
     _, saved = repeated(

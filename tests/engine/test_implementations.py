@@ -42,7 +42,7 @@ def test_fmus_that_offer_both_are_one_ode_and_the_reason_names_the_way_back():
 
 OF_COUPLING = [
     {"master": "jacobi"},
-    {"input": "hold"},
+    {"approximation": "hold"},
     {"input_order": 2},
     {"acceleration": "aitken"},
     {"relaxation": 0.7},
@@ -142,7 +142,7 @@ def test_scheduled_execution_is_refused_by_name():
         make_plan(stated(oscillator(), System1="ScheduledExecution"), Settings())
 
 
-@pytest.mark.parametrize("settings", ({"master": "jacobi"}, {"input": "hold"}, {"acceleration": "aitken"}))
+@pytest.mark.parametrize("settings", ({"master": "jacobi"}, {"approximation": "hold"}, {"acceleration": "aitken"}))
 def test_settings_of_masters_do_not_go_with_one_ode(settings):
     with pytest.raises(ContradictingSettings, match="no steps are coupled"):
         make_plan(oscillator(), Settings(implementation="me", **settings))

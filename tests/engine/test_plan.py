@@ -68,7 +68,7 @@ def test_what_an_fmu_lacks_decides_the_master_and_is_the_reason(flags, inputs, r
     assert plan.master == Jacobi(inputs)
     assert reason in choice(plan, "master")[1]
     if "input_derivatives" in flags:
-        assert "System2: canInterpolateInputs is not set" in choice(plan, "input")[1]
+        assert "System2: canInterpolateInputs is not set" in choice(plan, "approximation")[1]
 
 
 def test_inputs_are_held_if_no_fmu_can_do_better():
@@ -87,7 +87,7 @@ def test_fmus_that_save_states_are_iterated_although_they_cannot_follow_inputs(h
     plan = make_plan(net, Settings())
     assert isinstance(plan.master, Iterated)
     assert isinstance(plan.master.inputs, Hold if len(holding) == 2 else Interpolate)
-    assert "System2: canInterpolateInputs is not set" in choice(plan, "input")[1]
+    assert "System2: canInterpolateInputs is not set" in choice(plan, "approximation")[1]
 
 
 def test_a_system_without_cycle_is_not_iterated():
@@ -100,8 +100,8 @@ def test_without_cycle_followers_are_stepped_in_their_order():
     """What comes before them is known over the whole step then, and needs no extrapolation."""
     net = network(FMI2, [("System1.x1", "System2.x1")])
     assert make_plan(net, Settings()).master == GaussSeidel(Interpolate())
-    assert make_plan(net, Settings(input="hold")).master == Jacobi(Hold())
-    assert make_plan(net, Settings(input="extrapolate")).master == Jacobi(Extrapolate())
+    assert make_plan(net, Settings(approximation="hold")).master == Jacobi(Hold())
+    assert make_plan(net, Settings(approximation="extrapolate")).master == Jacobi(Extrapolate())
     alone = make_plan(network({"System2": "System2.fmu"}, []), Settings())
     assert isinstance(alone.master, Jacobi)  # which lets components that are side by side step at the same time
 
@@ -109,11 +109,11 @@ def test_without_cycle_followers_are_stepped_in_their_order():
 def test_the_alternative_to_what_an_fmu_lacks_is_one_that_works():
     """System2 can neither be iterated nor follow inputs: only those of System1 can be extrapolated."""
     net = with_interface(oscillator(), "System2", saves_state=False, input_derivatives=False)
-    with pytest.raises(UnsupportedByFmu, match="; use master jacobi with input auto, extrapolated where FMUs follow"):
+    with pytest.raises(UnsupportedByFmu, match="; use master jacobi with approximation auto, extrapolated where FMUs"):
         make_plan(net, Settings(master="iterated"))
-    with pytest.raises(UnsupportedByFmu, match="; use input auto, which holds only these inputs"):
-        make_plan(net, Settings(master="jacobi", input="extrapolate"))
-    assert make_plan(net, Settings(master="jacobi", input="auto")).master == Jacobi(Extrapolate())
+    with pytest.raises(UnsupportedByFmu, match="; use approximation auto, which holds only these inputs"):
+        make_plan(net, Settings(master="jacobi", approximation="extrapolate"))
+    assert make_plan(net, Settings(master="jacobi", approximation="auto")).master == Jacobi(Extrapolate())
 
 
 def test_an_fmu_outside_of_all_cycles_does_not_keep_others_from_being_iterated():
@@ -129,12 +129,12 @@ def test_an_fmu_outside_of_all_cycles_does_not_keep_others_from_being_iterated()
     ("settings", "master"),
     [
         (Settings(master="jacobi"), Jacobi(Extrapolate())),
-        (Settings(master="jacobi", input="hold"), Jacobi(Hold())),
+        (Settings(master="jacobi", approximation="hold"), Jacobi(Hold())),
         (Settings(master="jacobi", input_order=2), Jacobi(Extrapolate(2))),
-        (Settings(input="extrapolate"), Jacobi(Extrapolate())),
+        (Settings(approximation="extrapolate"), Jacobi(Extrapolate())),
         (Settings(master="gauss-seidel"), GaussSeidel(Interpolate())),
-        (Settings(master="gauss-seidel", input="hold"), GaussSeidel(Hold())),
-        (Settings(master="iterated", input="hold"), Iterated(Hold())),
+        (Settings(master="gauss-seidel", approximation="hold"), GaussSeidel(Hold())),
+        (Settings(master="iterated", approximation="hold"), Iterated(Hold())),
         (Settings(input_order=2), Iterated(Interpolate(2), retreats=True)),
     ],
 )
@@ -158,22 +158,24 @@ def test_what_an_fmu_lacks_for_the_master_asked_for_is_refused_with_an_alternati
 
 
 @pytest.mark.parametrize("flags", [{"input_derivatives": False}])
-@pytest.mark.parametrize("settings", [Settings(master="jacobi", input="extrapolate"), Settings(input="interpolate")])
+@pytest.mark.parametrize(
+    "settings", [Settings(master="jacobi", approximation="extrapolate"), Settings(approximation="interpolate")]
+)
 def test_inputs_that_an_fmu_cannot_follow_are_refused(flags, settings):
-    with pytest.raises(UnsupportedByFmu, match=r"component System1: input \w+ needs an FMU that follows inputs"):
+    with pytest.raises(UnsupportedByFmu, match=r"component System1: approximation \w+ needs an FMU that follows"):
         make_plan(with_interface(oscillator(), "System1", **flags), settings)
 
 
 def test_an_fmi3_fmu_follows_only_inputs_that_it_takes_inside_a_step():
     net = with_interface(oscillator(FMI3), "System1", intermediate_update=False)
-    assert "System1: providesIntermediateUpdate is not set" in choice(make_plan(net, Settings()), "input")[1]
+    assert "System1: providesIntermediateUpdate is not set" in choice(make_plan(net, Settings()), "approximation")[1]
 
 
 @pytest.mark.parametrize(
     ("settings", "advice"),
     [
-        (Settings(master="jacobi", input="interpolate"), "use master iterated"),
-        (Settings(master="iterated", input="extrapolate"), "use input interpolate"),
+        (Settings(master="jacobi", approximation="interpolate"), "use master iterated"),
+        (Settings(master="iterated", approximation="extrapolate"), "use approximation interpolate"),
         (Settings(master="jacobi", acceleration="aitken"), "use master iterated"),
     ],
 )

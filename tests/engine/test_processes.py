@@ -74,8 +74,8 @@ def test_components_in_processes_of_their_own_give_the_same_bits(start, sources,
 @pytest.mark.parametrize(
     "settings",
     [
-        {"master": "jacobi", "input": "hold"},
-        {"master": "jacobi", "input": "extrapolate", "input_order": 2},
+        {"master": "jacobi", "approximation": "hold"},
+        {"master": "jacobi", "approximation": "extrapolate", "input_order": 2},
         {"master": "gauss-seidel"},
         {"master": "iterated", "acceleration": "anderson"},
         {"master": "iterated", "acceleration": "newton"},

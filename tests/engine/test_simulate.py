@@ -25,9 +25,9 @@ KERNELS = [False, pytest.param(True, marks=pytest.mark.skipif(not NATIVE, reason
 @pytest.mark.parametrize(
     "settings",
     [
-        {"master": "jacobi", "input": "hold"},
+        {"master": "jacobi", "approximation": "hold"},
         {"master": "jacobi", "input_order": 2},
-        {"master": "gauss-seidel", "input": "hold"},
+        {"master": "gauss-seidel", "approximation": "hold"},
         {"master": "gauss-seidel"},
         {"master": "iterated"},
         {"master": "iterated", "input_order": 2, "acceleration": "anderson"},
@@ -161,7 +161,7 @@ def test_an_unstable_coupling_ends_with_the_component_that_overflows():
     inf.
     """
     net = oscillator(System2__k2=1e6)
-    result = simulate(net, master="jacobi", input="hold", stop_time=100.0, step_size=0.5)
+    result = simulate(net, master="jacobi", approximation="hold", stop_time=100.0, step_size=0.5)
     assert result.status in (Ending.NONFINITE, Ending.FMI)
     assert result.failure.component in ("System1", "System2")
     assert 0 < len(result.trace) < 201

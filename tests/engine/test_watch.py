@@ -43,7 +43,7 @@ def test_who_is_watched_does_the_same(sources, measured):
 @pytest.mark.parametrize(("sources", "step"), [(FMI1, "fmiDoStep"), (FMI2, "fmi2DoStep"), (FMI3, "fmi3DoStep")])
 def test_calls_are_counted_one_by_one(sources, step, native):
     """Jacobi without iterations: 50 macro steps are 50 calls of doStep for each component."""
-    watch, _ = watched(sources, native=native, master="jacobi", input="hold")
+    watch, _ = watched(sources, native=native, master="jacobi", approximation="hold")
     calls = {(one.component, one.function): one for one in watch.calls()}
     assert calls["System1", step].calls == calls["System2", step].calls == 50
     assert calls["System1", step].seconds > 0

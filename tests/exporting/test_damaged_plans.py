@@ -35,7 +35,9 @@ def _iterated(models, folder):
 
 
 def _of_fmi1(models, folder):
-    return exported(OSCILLATOR, folder, fmi=3, variant="FMI1", master="gauss-seidel", input="interpolate", **STEP)
+    return exported(
+        OSCILLATOR, folder, fmi=3, variant="FMI1", master="gauss-seidel", approximation="interpolate", **STEP
+    )
 
 
 def _with_tables(models, folder):

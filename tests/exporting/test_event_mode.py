@@ -113,7 +113,13 @@ def test_every_master_ends_its_steps_at_events(master, approximation, system, tm
     """Two balls, of which one bounces inside the other's steps, a sampled controller and a coupled pair."""
     folder = system({**BALLS, **PAIR}, [*LOOP, *COUPLED])
     values = {"Second.e": "0.6", "Plant.m": "1"}
-    options = {"step_size": 0.01, "stop_time": 1.0, "start_values": values, "master": master, "input": approximation}
+    options = {
+        "step_size": 0.01,
+        "stop_time": 1.0,
+        "start_values": values,
+        "master": master,
+        "approximation": approximation,
+    }
     run = ssptool.simulate(folder, **options).unwrap()
     fmu = exported(folder, tmp_path, fmi=3, **options)
     names = assert_same_after_events(fmu, run, tmp_path / "unpacked", 0.05, 20)
@@ -126,7 +132,13 @@ def test_inputs_that_move_inside_a_step_move_until_it_ends_early(master, system,
     """v = t fills a tank of size 1, which is then emptied: at √(2 n). Its FMU asks for the input inside of steps."""
     folder = system({"Plant": "fmi2/Mass", "Tank": "fmi3/Tank"}, [("Plant.v", "Tank.u")])
     values = {"Plant.m": "1", "Plant.F": "1"}
-    options = {"step_size": 0.5, "stop_time": 4.0, "start_values": values, "master": master, "input": "interpolate"}
+    options = {
+        "step_size": 0.5,
+        "stop_time": 4.0,
+        "start_values": values,
+        "master": master,
+        "approximation": "interpolate",
+    }
     run = ssptool.simulate(folder, **options).unwrap()
     fmu = exported(folder, tmp_path, fmi=fmi, **options)
     assert_same_after_events(fmu, run, tmp_path / "unpacked", 0.5, 8)

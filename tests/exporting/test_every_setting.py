@@ -29,11 +29,11 @@ def test_iterated_steps(name, fmi, tmp_path):
 
 
 @pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
-@pytest.mark.parametrize("input", ["hold", "interpolate"])
-def test_substeps(master, input, fmi, tmp_path):
-    if (master, input) == ("jacobi", "interpolate"):
-        input = "extrapolate"
-    options = {"master": master, "input": input, "stop_time": 0.5, "step_size": 0.01}
+@pytest.mark.parametrize("approximation", ["hold", "interpolate"])
+def test_substeps(master, approximation, fmi, tmp_path):
+    if (master, approximation) == ("jacobi", "interpolate"):
+        approximation = "extrapolate"
+    options = {"master": master, "approximation": approximation, "stop_time": 0.5, "step_size": 0.01}
     once = ssptool.simulate(OSCILLATOR, **options).unwrap()
     options["substeps"] = {"System1": 4, "System2": 3}
     run = ssptool.simulate(OSCILLATOR, **options).unwrap()

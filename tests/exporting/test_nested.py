@@ -56,7 +56,7 @@ def test_coupling_over_steps_across_the_boundary(tmp_path):
     wires = [("Mass.z", "S.z"), ("Mass.v", "S.v"), ("S.F", "Mass.F")]
     nested = write_system(tmp_path / "nested", place, {"Mass": "Mass", "S": "Spring"}, wires)
     flat = write_system(tmp_path / "flat", place, {"Mass": "Mass", "S": "SpringDamper"}, wires)
-    options = {"step_size": 0.001, "master": "iterated", "input": "hold"}
+    options = {"step_size": 0.001, "master": "iterated", "approximation": "hold"}
     own = ssptool.simulate(flat, **options, start_values={**values, "S.k": 69.48}).unwrap()
     run = ssptool.simulate(nested, **options, start_values=values).unwrap()
     np.testing.assert_allclose(run["Mass.z"], own["Mass.z"], atol=1e-11)

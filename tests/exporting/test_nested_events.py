@@ -86,7 +86,7 @@ def test_wrapped_components_give_the_bits_of_components(name, which, step, model
     components, connections, values = SYSTEMS[name]
     values = values or FILLED.get(name, {})
     run = assert_same_runs(
-        components, connections, which, values, models, tmp_path, step_size=step, stop_time=2.0, input="hold"
+        components, connections, which, values, models, tmp_path, step_size=step, stop_time=2.0, approximation="hold"
     )
     assert np.any(np.diff(run.t) == 0)  # there are events
 
@@ -97,7 +97,7 @@ def test_with_every_master(master, which, models, tmp_path):
     """Two balls, of which one bounces inside the other's steps, a sampled controller and a coupled pair."""
     values = {"Second.e": "0.6", "Plant.m": "1"}
     wires = [*LOOP, *COUPLED]
-    options = {"step_size": 0.01, "stop_time": 1.0, "master": master, "input": "hold"}
+    options = {"step_size": 0.01, "stop_time": 1.0, "master": master, "approximation": "hold"}
     run = assert_same_runs({**BALLS, **PAIR}, wires, which, values, models, tmp_path, **options)
     assert len(run.t) >= 101 + 11 + 2
 

@@ -35,9 +35,9 @@ WIRES = [
 ]
 
 
-@pytest.mark.parametrize(("master", "input"), [("jacobi", "extrapolate"), ("gauss-seidel", "interpolate")])
-def test_the_oscillator_of_fmi_1(master, input, fmi, tmp_path):
-    options = {"variant": "FMI1", "master": master, "input": input, "stop_time": 1.0, "step_size": 0.01}
+@pytest.mark.parametrize(("master", "approximation"), [("jacobi", "extrapolate"), ("gauss-seidel", "interpolate")])
+def test_the_oscillator_of_fmi_1(master, approximation, fmi, tmp_path):
+    options = {"variant": "FMI1", "master": master, "approximation": approximation, "stop_time": 1.0, "step_size": 0.01}
     run = ssptool.simulate(OSCILLATOR, **options).unwrap()
     fmu = exported(OSCILLATOR, tmp_path, fmi=fmi, **options)
     assert fmpy.validation.validate_fmu(str(fmu)) == []
@@ -178,7 +178,7 @@ def test_values_of_every_type_pass_without_loss(fmi, tmp_path):
 
 def test_a_step_that_a_part_discards_is_discarded_with_its_message(fmi, tmp_path):
     """An infinite stiffness leaves no solution over the step."""
-    options = {"variant": "FMI1", "master": "jacobi", "input": "hold", "step_size": 0.1}
+    options = {"variant": "FMI1", "master": "jacobi", "approximation": "hold", "step_size": 0.1}
     fmu = exported(OSCILLATOR, tmp_path, fmi=fmi, expose=["System2.k3"], **options)
     said = Messages()
     with instance(fmu, tmp_path / "unpacked", said) as slave:

@@ -25,7 +25,13 @@ def test_an_oscillator_whose_parts_ask_for_inputs_inside_a_step(master, approxim
     shutil.copy(models.parent / f"fmi{spring}" / "SpringDamper.fmu", fmus)
     system = write_system(tmp_path / "system", fmus, {"Mass": "Mass", "Spring": "SpringDamper"}, CONNECTIONS)
     values = {"Mass.m": 0.5, "Mass.z": 0.02, "Spring.k": 10.0, "Spring.d": 0.1}
-    options = {"master": master, "input": approximation, "step_size": 0.01, "stop_time": 0.5, "start_values": values}
+    options = {
+        "master": master,
+        "approximation": approximation,
+        "step_size": 0.01,
+        "stop_time": 0.5,
+        "start_values": values,
+    }
     run = ssptool.simulate(system, **options).unwrap()
     fmu = exported(system, tmp_path, fmi=fmi, **options)
     assert fmpy.validation.validate_fmu(str(fmu)) == []

@@ -67,7 +67,7 @@ def test_co_simulation_has_the_bits_of_a_run_and_its_order(interfaces, master, m
     errors = []
     inside = {"integrator": "rosenbrock", "tolerance": 1e-8} if "ModelExchange" in interfaces else {}
     for step in (0.01, 0.005):
-        options = {"master": master, "step_size": step, "stop_time": 2.0, "input": "hold", **inside}
+        options = {"master": master, "step_size": step, "stop_time": 2.0, "approximation": "hold", **inside}
         found = in_fmpy(exported(system, tmp_path, fmi=fmi, **options), step)
         assert_same_bits(found, ssptool.simulate(system, **options).unwrap())
         errors.append(error(found))

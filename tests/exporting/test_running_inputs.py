@@ -27,7 +27,7 @@ def masses(models, tmp_path):
 OPTIONS = {
     "start_values": {"First.m": 1.0, "Second.m": 1.0},
     "master": "jacobi",
-    "input": "extrapolate",
+    "approximation": "extrapolate",
     "accept": ["UNIT-006"],  # a velocity as a force
 }
 
@@ -83,7 +83,7 @@ def test_a_part_that_follows_no_inputs_has_them_at_the_middle_of_macro_steps(mas
             for name in old.namelist():
                 new.writestr(name, old.read(name).replace(b'canInterpolateInputs="true"', b""))
         shutil.move(tmp_path / "made.fmu", fmu)
-    fmu = exported(masses, tmp_path, step_size=0.1, stop_time=1.0, **OPTIONS | {"input": None})
+    fmu = exported(masses, tmp_path, step_size=0.1, stop_time=1.0, **OPTIONS | {"approximation": None})
     assert read_description(fmu).co_simulation.input_derivatives
     with instance(fmu, tmp_path / "unpacked") as slave:
         initialize(slave)
@@ -94,7 +94,7 @@ def test_a_part_that_follows_no_inputs_has_them_at_the_middle_of_macro_steps(mas
 
 
 def test_inputs_that_are_held_everywhere_cannot_be_interpolated(masses, tmp_path):
-    fmu = exported(masses, tmp_path, step_size=0.1, stop_time=1.0, **OPTIONS | {"input": "hold"})
+    fmu = exported(masses, tmp_path, step_size=0.1, stop_time=1.0, **OPTIONS | {"approximation": "hold"})
     assert not read_description(fmu).co_simulation.input_derivatives
 
 

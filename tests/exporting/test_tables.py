@@ -14,8 +14,8 @@ STOP, STEP = 0.3, 0.01
 ON_GRID = {"A.w": ssptool.Table((0.0, 0.1, 0.1, 0.3), (0.0, 0.05, 0.02, 0.04))}
 WAYS = [
     {"master": "jacobi"},
-    {"master": "jacobi", "input": "hold"},
-    {"master": "gauss-seidel", "input": "interpolate"},
+    {"master": "jacobi", "approximation": "hold"},
+    {"master": "gauss-seidel", "approximation": "interpolate"},
     {"master": "iterated"},
     {"master": "iterated", "iterations": 4, "substeps": {"Mass": 3}},
 ]

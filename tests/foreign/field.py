@@ -68,7 +68,7 @@ class Ran(NamedTuple):
 def here(case: Case) -> Values:
     settings = ssptool.Settings(step_size=case.step, stop_time=STEPS * case.step)
     if not case.is_fmu:
-        late = {"implementation": "cs", "master": "jacobi", "input": "hold", "exchange": "late"}
+        late = {"implementation": "cs", "master": "jacobi", "approximation": "hold", "exchange": "late"}
         settings = ssptool.Settings(step_size=case.step, stop_time=STEPS * case.step, **late)
     elif read_description(case.path).co_simulation is not None:
         settings = ssptool.Settings(step_size=case.step, stop_time=STEPS * case.step, implementation="cs")

@@ -48,7 +48,7 @@ def test_a_sine_from_python_drives_our_lag(fmi, course, expected, tmp_path):
     def exact(t):
         return (np.sin(t) - np.cos(t) + np.exp(-t)) / 2
 
-    assert order(path, "Lag.y", exact, 0.02, input=course) == pytest.approx(expected, abs=0.1)
+    assert order(path, "Lag.y", exact, 0.02, approximation=course) == pytest.approx(expected, abs=0.1)
 
 
 @pytest.mark.parametrize("fmi", [2, 3])
@@ -143,7 +143,7 @@ def test_an_fmu_that_promises_input_derivatives_and_refuses_them_has_its_inputs_
     """u = sin t, y = u/2 at the end of each step: of order 1 whatever is held, as sin t changes by at most h."""
     half = python_fmu("Half", 2, tmp_path, "--interpolate-inputs")
     path = system(tmp_path / "row", python_fmu("Wave", 2, tmp_path), half, connections=[("Wave.y", "Half.u")])
-    result = ssptool.simulate(path, stop_time=1.0, step_size=0.01, input=course, isolated=True)
+    result = ssptool.simulate(path, stop_time=1.0, step_size=0.01, approximation=course, isolated=True)
     assert result.ok, result
     assert np.max(np.abs(result.trace["Half.y"] - np.sin(result.trace.t) / 2)) <= 0.01 / 2 + 1e-12
     assert any("fmi2SetRealInputDerivatives returned error" in note for note in result.notes)

@@ -12,7 +12,7 @@ from tests.accuracy.parts import Part, write_part
 from tests.engine.systems import write_system
 
 STOP, STEP = 2.0, 0.01
-HELD = {"step_size": STEP, "master": "jacobi", "input": "hold", "accuracy": "check"}
+HELD = {"step_size": STEP, "master": "jacobi", "approximation": "hold", "accuracy": "check"}
 CLOCK = Part(states={"now": (0.25, "1")}, outputs={"y": "now"})
 CHAIN = Part(
     inputs={"u": 0.25},

@@ -10,7 +10,7 @@ from ssptool import Trace
 from ssptool.engine.trace import Column
 from tests.accuracy.test_runs import OSCILLATOR, exact_oscillator
 
-SETTINGS = {"stop_time": 4, "master": "jacobi", "input": "hold", "record": "System1.*"}
+SETTINGS = {"stop_time": 4, "master": "jacobi", "approximation": "hold", "record": "System1.*"}
 VALUES = {"System1.m1": 1.7, "System1.c1": 0.4}
 
 

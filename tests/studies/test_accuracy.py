@@ -16,7 +16,7 @@ from tests.studies.conftest import OSCILLATOR
 from tests.systems.exact_dual_mass import DualMass
 
 STIFFNESSES = [13.0, 5.0, 8.0, 40.0]
-COARSE = {"step_size": 0.02, "stop_time": 4, "master": "jacobi", "input": "hold"}
+COARSE = {"step_size": 0.02, "stop_time": 4, "master": "jacobi", "approximation": "hold"}
 STUDY = {
     "system": str(OSCILLATOR),
     "settings": COARSE,
@@ -111,7 +111,7 @@ def test_a_run_that_failed_is_not_checked(misbehaving, tmp_path):
 
 @pytest.mark.parametrize(
     ("settings", "part"),
-    [(COARSE, 1 / 2), ({**COARSE, "step_size": 0.1, "master": "iterated", "input": "interpolate"}, 3 / 4)],
+    [(COARSE, 1 / 2), ({**COARSE, "step_size": 0.1, "master": "iterated", "approximation": "interpolate"}, 3 / 4)],
 )
 def test_estimates_move_as_far_as_half_the_step_takes_of_the_true_bias(settings, part, tmp_path):
     """Half of it with order 1 in the step, three quarters with order 2."""

@@ -12,7 +12,7 @@ from tests.studio.conftest import copy_of
 from tests.studio.test_runs import ended, opened, run_of
 from tests.waiting import until
 
-COARSE = {"stop_time": "2", "step_size": "20ms", "master": "jacobi", "input": "hold"}
+COARSE = {"stop_time": "2", "step_size": "20ms", "master": "jacobi", "approximation": "hold"}
 HANGING = Part(
     inputs={"u": 0.5}, states={"x": (2.0, "-3 * x + u")}, outputs={"y": "x"}, each_step="if (h < 0.06) for (;;) {}"
 )
@@ -60,7 +60,7 @@ def test_a_short_run_is_checked_as_on_the_command_line(oscillator, by_default):
     found = checked(oscillator)
     assert run_of(oscillator, 1)["status"] == "completed"
     expected = ssptool.simulate(
-        oscillator._session.path, stop_time=2, step_size=0.02, master="jacobi", input="hold", accuracy="check"
+        oscillator._session.path, stop_time=2, step_size=0.02, master="jacobi", approximation="hold", accuracy="check"
     ).accuracy
     assert found["words"].startswith(str(expected).partition("; `")[0])
     assert "--" not in found["words"] and not found["can_check"]
@@ -130,7 +130,7 @@ def test_an_accuracy_of_the_settings_file_decides_the_step(tmp_path, by_default,
     (tmp_path / "ssptool.toml").write_text("accuracy = 1e-3\n")
     monkeypatch.chdir(tmp_path)
     calls = opened(path)
-    calls.call("run", {"settings": {**COARSE, "input": "", "master": ""}})
+    calls.call("run", {"settings": {**COARSE, "approximation": "", "master": ""}})
     assert "asked for: 0.001" in checked(calls)["words"]
     calls.close()
 

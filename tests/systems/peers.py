@@ -74,7 +74,7 @@ def late(name: str, steps: int) -> Mapping[str, NDArray[np.float64]]:
         stop_time=steps * FLAT[name],
         implementation="cs",
         master="jacobi",
-        input="hold",
+        approximation="hold",
         exchange="late",
     )
     trace = ssptool.simulate(SYSTEMS / name, settings=settings).unwrap()

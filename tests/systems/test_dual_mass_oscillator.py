@@ -51,11 +51,13 @@ def test_the_first_steps_are_those_of_the_differential_equation(master):
 
 
 COUPLINGS = [
-    pytest.param(Settings(master="jacobi", input="hold"), 1, id="held"),
-    pytest.param(Settings(master="gauss-seidel", input="hold"), 1, id="gauss-seidel-held"),
-    pytest.param(Settings(master="jacobi", input="extrapolate"), 2, id="extrapolated-linear"),
-    pytest.param(Settings(master="iterated", input="interpolate"), 2, id="interpolated-linear"),
-    pytest.param(Settings(master="iterated", input="interpolate", input_order=2), 3, id="interpolated-quadratic"),
+    pytest.param(Settings(master="jacobi", approximation="hold"), 1, id="held"),
+    pytest.param(Settings(master="gauss-seidel", approximation="hold"), 1, id="gauss-seidel-held"),
+    pytest.param(Settings(master="jacobi", approximation="extrapolate"), 2, id="extrapolated-linear"),
+    pytest.param(Settings(master="iterated", approximation="interpolate"), 2, id="interpolated-linear"),
+    pytest.param(
+        Settings(master="iterated", approximation="interpolate", input_order=2), 3, id="interpolated-quadratic"
+    ),
 ]
 
 

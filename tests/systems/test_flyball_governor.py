@@ -202,9 +202,9 @@ def test_newton_to_end_values_takes_twenty():
     assert error == approx(2 * 3.19e-3, rel=0.02)
 
 
-@pytest.mark.parametrize("input", ["hold", "interpolate"])
-def test_fixed_point_iteration_at_a_millisecond_fails_with_a_report(input):
-    result = governor.run(CUT_AT_COUPLER, acceleration="none", input=input)
+@pytest.mark.parametrize("approximation", ["hold", "interpolate"])
+def test_fixed_point_iteration_at_a_millisecond_fails_with_a_report(approximation):
+    result = governor.run(CUT_AT_COUPLER, acceleration="none", approximation=approximation)
     assert result.status == "the iteration of a macro step did not converge"
     for phrase in ("diverges", "Rotor, Coupler, Slider", "from t = 0 s", "newton or iqn-ils", "smaller --step-size"):
         assert phrase in str(result.failure)

@@ -44,7 +44,7 @@ def test_late_exchange_is_its_algorithm_to_the_last_bit_but_one_step_behind(name
     ssptool.pack(ROOT / name, tmp_path / "packed.ssp")
     values = read_ssv(str(ROOT / name / "resources" / f"{name}.ssv"))
     theirs = simulate_ssp(str(tmp_path / "packed.ssp"), stop_time=1.0, step_size=1e-3, parameter_set=values)
-    settings = Settings(stop_time=1.0, step_size=1e-3, master="jacobi", input="hold", exchange="late")
+    settings = Settings(stop_time=1.0, step_size=1e-3, master="jacobi", approximation="hold", exchange="late")
     ours = ssptool.simulate(ROOT / name, settings=settings).trace
     for column in ours.columns:
         rows = theirs[column.signal][1:]
@@ -61,7 +61,7 @@ def test_where_bodies_move_before_the_first_forces_arrive_it_departs_in_proporti
     overridden_starts = []
     for step in (2e-3, 1e-3, 5e-4):
         theirs = simulate_ssp(str(tmp_path / "packed.ssp"), stop_time=1.0, step_size=step, parameter_set=values)
-        settings = Settings(stop_time=1.0, step_size=step, master="jacobi", input="hold", exchange="late")
+        settings = Settings(stop_time=1.0, step_size=step, master="jacobi", approximation="hold", exchange="late")
         ours = ssptool.simulate(ROOT / name, settings=settings).trace["System1.x1"]
         rows = theirs["System1.x1"][1:]
         overridden_starts.append(np.max(np.abs(rows - ours[: len(rows)])))

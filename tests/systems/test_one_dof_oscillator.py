@@ -64,7 +64,7 @@ def test_one_iteration_from_the_present_point_is_held_exchange(damped):
 
 def test_more_outer_iterations_come_ever_nearer_to_the_converged_scheme():
     """Each multiplies what is missing by (w0 h)²/4 = 4.9e-4 here."""
-    converged = grown(NEWMARK, True, step_size=1e-3, master="iterated", input="hold", tolerance=1e-13)
+    converged = grown(NEWMARK, True, step_size=1e-3, master="iterated", approximation="hold", tolerance=1e-13)
     missing = [abs(grown(NEWMARK, True, step_size=1e-3, **outer(count)) - converged) for count in (1, 2, 3)]
     assert missing[1] < 1e-3 * missing[0]
     assert missing[2] < 1e-3 * missing[1]

@@ -12,6 +12,7 @@ from ssptool.cli.settings_options import PLANNED
 from ssptool.engine.method_names import InitName
 from ssptool.engine.run.loops import LoopReport
 from ssptool.engine.run.summary import result_text
+from ssptool.engine.settings import present_names
 
 System = Annotated[
     str,
@@ -231,6 +232,7 @@ class Tools:
         accept: Sequence[str],
     ) -> dict[str, Any]:
         """Keywords of `simulate` and `plan`."""
+        settings = present_names(settings)
         for name in settings:
             if name not in PLANNED:
                 raise ssptool.exceptions.UnknownArgument("settings", name, PLANNED)

@@ -8,7 +8,7 @@ from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
 from ssptool.engine.masters.program import Hold, Program, set_inputs
 from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup, Participants
 from ssptool.engine.masters.registry import MasterEntry, Situation
-from ssptool.engine.method_names import InputName
+from ssptool.engine.method_names import ApproximationName
 from ssptool.engine.settings import Choice, Settings
 
 
@@ -68,4 +68,4 @@ def _create(
     return GaussSeidel(inputs), ()
 
 
-MASTER = MasterEntry(_create, input=InputName.INTERPOLATE)
+MASTER = MasterEntry(_create, approximation=ApproximationName.INTERPOLATE)

@@ -21,7 +21,7 @@ from ssptool.engine.masters.protocols import (
     Participants,
 )
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
-from ssptool.engine.method_names import AUTO, InputName
+from ssptool.engine.method_names import AUTO, ApproximationName
 from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.errors import ContradictingSettings, WrongValue, abbreviated, counted
 
@@ -157,11 +157,11 @@ _REPEATS = Refusal("only master iterated repeats steps", _ADVICE)
 
 MASTER = MasterEntry(
     create,
-    input=InputName.INTERPOLATE,
-    refused_inputs={
-        InputName.EXTRAPOLATE: Refusal(
+    approximation=ApproximationName.INTERPOLATE,
+    refused_approximations={
+        ApproximationName.EXTRAPOLATE: Refusal(
             "extrapolated inputs do not change from one iteration to the next",
-            "use input interpolate, or master jacobi",
+            "use approximation interpolate, or master jacobi",
         )
     },
     settings={

@@ -8,7 +8,7 @@ from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
 from ssptool.engine.masters.program import Hold, Program, set_inputs
 from ssptool.engine.masters.protocols import InputApproximation, Participants
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
-from ssptool.engine.method_names import ExchangeName, InputName
+from ssptool.engine.method_names import ApproximationName, ExchangeName
 from ssptool.engine.settings import Choice, Settings
 
 
@@ -57,10 +57,12 @@ def _create(inputs: InputApproximation, settings: Settings, situation: Situation
 
 MASTER = MasterEntry(
     _create,
-    input=InputName.EXTRAPOLATE,
-    refused_inputs=dict.fromkeys(
-        (InputName.INTERPOLATE, InputName.MEAN),
-        Refusal("the value at the end of a step is known only after it", "use master iterated, or input extrapolate"),
+    approximation=ApproximationName.EXTRAPOLATE,
+    refused_approximations=dict.fromkeys(
+        (ApproximationName.INTERPOLATE, ApproximationName.MEAN),
+        Refusal(
+            "the value at the end of a step is known only after it", "use master iterated, or approximation extrapolate"
+        ),
     ),
     settings={
         "exchange": Refusal(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ssptool.engine.masters.energy import Bond
 from ssptool.engine.masters.master import CouplingMaster
 from ssptool.engine.masters.protocols import InputApproximation
-from ssptool.engine.method_names import InputName, NamedMaster, named, registered
+from ssptool.engine.method_names import ApproximationName, NamedMaster, named, registered
 from ssptool.engine.settings import Choice, Settings
 from ssptool.errors import ContradictingSettings, WrongValue, abbreviated
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType
@@ -145,10 +145,10 @@ class MasterEntry:
     create
         (input approximation, settings, situation) → the master, and choices for it with reasons. Raises WrongValue for
         a setting out of range.
-    input
-        Input approximation where the user leaves it open and FMUs support it.
-    refused_inputs
-        Input approximations that the master cannot use.
+    approximation
+        Approximation of inputs where the user leaves it open and FMUs support it.
+    refused_approximations
+        Approximations of inputs that the master cannot use.
     settings
         Settings that the master takes and others may not → what is said where they do not. Settings that no master
         claims are for all.
@@ -157,8 +157,8 @@ class MasterEntry:
     """
 
     create: Callable[[InputApproximation, Settings, Situation], tuple[CouplingMaster, Sequence[Choice]]]
-    input: InputName = InputName.HOLD
-    refused_inputs: Mapping[InputName, Refusal] = field(default_factory=dict)
+    approximation: ApproximationName = ApproximationName.HOLD
+    refused_approximations: Mapping[ApproximationName, Refusal] = field(default_factory=dict)
     settings: Mapping[str, Refusal] = field(default_factory=dict)
     repeats_steps: bool = False
 
@@ -193,8 +193,8 @@ def check_settings_of_master(name: str, settings: Settings) -> None:
     ContradictingSettings
     """
     entry = master_entry(name)
-    if refusal := entry.refused_inputs.get(settings.input):
-        raise ContradictingSettings(f"master {name} with input {settings.input}", *refusal)
+    if refusal := entry.refused_approximations.get(settings.approximation):
+        raise ContradictingSettings(f"master {name} with approximation {settings.approximation}", *refusal)
     for setting, refusal in _claimed():
         if setting not in entry.settings and (given := _given(setting, settings)):
             raise ContradictingSettings(f"{given} with master {name}", *refusal)

@@ -23,7 +23,7 @@ from ssptool.engine.kernel.interface import (
     TimeTables,
     slot_value,
 )
-from ssptool.engine.method_names import InputName
+from ssptool.engine.method_names import ApproximationName
 from ssptool.engine.planning.interval import start_time
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.settings import Settings
@@ -206,7 +206,7 @@ def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
 
 def input_mode(plan: Plan, instance: PlannedInstance, place: int, continuous: bool) -> DrivenInputMode:
     """How an input runs over a step: on its signal if possible, else held at its mean over a step if continuous."""
-    if not continuous or instance.input_types[place] != FLOAT or plan.settings.input is InputName.HOLD:
+    if not continuous or instance.input_types[place] != FLOAT or plan.settings.approximation is ApproximationName.HOLD:
         return DrivenInputMode.HELD
     variable = instance.description.variables[instance.inputs[place].variable]
     if variable.variability is not Variability.CONTINUOUS:

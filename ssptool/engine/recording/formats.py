@@ -14,6 +14,7 @@ from ssptool.arguments import path as checked_path
 from ssptool.documents.csv_columns import sidecar
 from ssptool.documents.foreign_files import read_text
 from ssptool.engine.recording.writer import Tail, UnreadableTrace, Writer
+from ssptool.engine.settings import present_names
 from ssptool.engine.trace import Column, Floats, StringTable, Trace
 from ssptool.errors import MissingExtra, WrongUsage, disk_trouble
 from ssptool.foreign_text import NOT_FINITE, json_content, json_text
@@ -261,7 +262,7 @@ def read_manifest(path: Path | str) -> Mapping[str, Any]:
     manifest = with_numbers(manifest)
     if fault := next(misfits(manifest, _MANIFEST), ""):
         raise UnreadableTrace(path, f"the description of its run is damaged: {fault}")
-    return manifest
+    return {**manifest, "settings": present_names(manifest["settings"], None)} if "settings" in manifest else manifest
 
 
 def with_numbers(manifest: Mapping[str, Any]) -> Mapping[str, Any]:

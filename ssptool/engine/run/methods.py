@@ -25,9 +25,9 @@ from ssptool.engine.method_names import (
     GAUSS_SEIDEL,
     ITERATED,
     JACOBI,
+    ApproximationName,
     ExchangeName,
     ImplementationName,
-    InputName,
     IntegratorName,
 )
 from ssptool.engine.ode.integrator import Integrator, Method
@@ -135,7 +135,7 @@ def settings_of_coupling(settings: Settings) -> Iterator[str]:
     """Settings that belong to the coupling of steps, of those that differ from their default."""
     asked = {
         f"master {settings.master}": settings.master != AUTO,
-        f"input {settings.input}": settings.input is not InputName.AUTO,
+        f"approximation {settings.approximation}": settings.approximation is not ApproximationName.AUTO,
         "input order": settings.input_order is not None,
         "exchange late": settings.exchange is ExchangeName.LATE,
         f"acceleration {settings.acceleration}": settings.acceleration is not None,
@@ -380,7 +380,7 @@ def choose_master(
     inputs, inputs_reason = _inputs(name, situation, settings)
     base, more = entry.create(inputs, settings, situation)
     run = inputs if situation.following() else inputs.where_held
-    choices = [Choice("master", base.name, name_reason), Choice("input", run.name, inputs_reason), *more]
+    choices = [Choice("master", base.name, name_reason), Choice("approximation", run.name, inputs_reason), *more]
     if settings.log_coupling is not None and not entry.repeats_steps:
         choices.append(Choice("log_coupling", "stays empty", f"master {base.name} iterates nothing"))
     if settings.adaptive is None:
@@ -488,13 +488,13 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[str, str]:
         return JACOBI, "required by late outputs"
     if asked := [name for name in _OF_ITERATIONS if getattr(settings, name) not in (None, {})]:
         return ITERATED, f"required by {' and '.join(asked)}"
-    if settings.input in (InputName.INTERPOLATE, InputName.MEAN) or _accelerated(settings):
+    if settings.approximation in (ApproximationName.INTERPOLATE, ApproximationName.MEAN) or _accelerated(settings):
         return ITERATED, "required by inputs that depend on the end of the step, or by an acceleration"
     if not situation.cycles:
         return _without_cycles(situation, settings)
     if settings.adaptive is not None and not all(can.saves_state for can in situation.everyone.values()):
         return JACOBI, "required by steps from energy residuals"
-    if settings.input is InputName.EXTRAPOLATE:
+    if settings.approximation is ApproximationName.EXTRAPOLATE:
         return JACOBI, "required by extrapolated inputs"
     names = situation.cyclic
     coupled = "is coupled to itself" if len(names) == 1 else "are mutually coupled"
@@ -504,7 +504,7 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[str, str]:
         if not situation.capabilities[name].repeats_steps:
             return JACOBI, f"{feeding}, but {name} cannot save its state"
         can = situation.capabilities[name]
-        if not can.follows and not smooth and settings.input is InputName.AUTO:
+        if not can.follows and not smooth and settings.approximation is ApproximationName.AUTO:
             return JACOBI, f"{feeding}, but inputs of {name} can only be held"
     saved = all(situation.capabilities[name].saves_state for name in names)
     able = "save states" if saved else "save states or can reject steps"
@@ -513,7 +513,7 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[str, str]:
 
 def _without_cycles(situation: Situation, settings: Settings) -> tuple[str, str]:
     reason = "no components are mutually coupled"
-    if settings.input is InputName.AUTO and not situation.successors.isdisjoint(situation.following()):
+    if settings.approximation is ApproximationName.AUTO and not situation.successors.isdisjoint(situation.following()):
         return GAUSS_SEIDEL, f"{reason}: in their order inputs are known before they are used"
     return JACOBI, reason
 
@@ -530,9 +530,10 @@ def _alternative(situation: Situation) -> str:
     name, _ = _master_name(situation, Settings())
     if not situation.following():
         return f"master {name} with held inputs"
-    moving = {InputName.EXTRAPOLATE: "extrapolated", InputName.INTERPOLATE: "interpolated"}[master_entry(name).input]
+    best = master_entry(name).approximation
+    moving = {ApproximationName.EXTRAPOLATE: "extrapolated", ApproximationName.INTERPOLATE: "interpolated"}[best]
     if situation.obstacles():
-        return f"master {name} with input auto, {moving} where FMUs follow inputs"
+        return f"master {name} with approximation auto, {moving} where FMUs follow inputs"
     return f"master {name} with {moving} inputs"
 
 
@@ -543,38 +544,39 @@ def _accelerated(settings: Settings) -> bool:
 def _check_inputs(settings: Settings) -> None:
     if settings.input_order not in (None, 1, 2):
         raise WrongValue(f"the order of inputs must be 1 or 2, found {settings.input_order}")
-    if settings.input_order not in (None, 1) and settings.input is InputName.HOLD:
+    if settings.input_order not in (None, 1) and settings.approximation is ApproximationName.HOLD:
         raise ContradictingSettings(
-            f"input order {settings.input_order} with input hold",
+            f"input order {settings.input_order} with approximation hold",
             "inputs that are held have no order",
-            "use input extrapolate or interpolate, or leave the order out",
+            "use approximation extrapolate or interpolate, or leave the order out",
         )
 
 
-_APPROXIMATIONS: Mapping[InputName, Callable[[int], InputApproximation]] = {
-    InputName.HOLD: lambda order: Hold(),
-    InputName.EXTRAPOLATE: Extrapolate,
-    InputName.INTERPOLATE: Interpolate,
-    InputName.MEAN: lambda order: Interpolate(order, averages=True),
+_APPROXIMATIONS: Mapping[ApproximationName, Callable[[int], InputApproximation]] = {
+    ApproximationName.HOLD: lambda order: Hold(),
+    ApproximationName.EXTRAPOLATE: Extrapolate,
+    ApproximationName.INTERPOLATE: Interpolate,
+    ApproximationName.MEAN: lambda order: Interpolate(order, averages=True),
 }
 
 
 def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputApproximation, str]:
-    order, best = settings.input_order or 1, master_entry(name).input
-    if settings.input is InputName.HOLD:
+    order, best = settings.input_order or 1, master_entry(name).approximation
+    if settings.approximation is ApproximationName.HOLD:
         return Hold(), ASKED
-    if settings.input is not InputName.AUTO:
+    if settings.approximation is not ApproximationName.AUTO:
         for component, can in situation.capabilities.items():
-            if not can.follows and settings.input is not InputName.MEAN:
-                instead = "input auto, which holds only these inputs" if situation.following() else "input hold"
-                raise UnsupportedByFmu(component, FOLLOWS, f"input {settings.input}", instead)
-        return _APPROXIMATIONS[settings.input](order), ASKED
+            if not can.follows and settings.approximation is not ApproximationName.MEAN:
+                only_these = "approximation auto, which holds only these inputs"
+                instead = only_these if situation.following() else "approximation hold"
+                raise UnsupportedByFmu(component, FOLLOWS, f"approximation {settings.approximation}", instead)
+        return _APPROXIMATIONS[settings.approximation](order), ASKED
     if settings.exchange is ExchangeName.LATE:
         return Hold(), "required by late outputs"
     held = situation.obstacles()
     if not situation.following():
         return Hold(), f"no FMU supports more ({held})" if held else "no input of an FMU changes in a step"
-    if best is InputName.HOLD:
+    if best is ApproximationName.HOLD:
         return Hold(), f"default of master {name}"
     return _APPROXIMATIONS[best](
         order

@@ -154,7 +154,7 @@ def _loop(loop: LoopReport) -> str:
 
 def _choices(result: Result) -> Iterator[Entry]:
     chosen = {choice.setting: choice for choice in result.choices}
-    settings = ["master", "input", "step_size", "substeps", "adaptive"]
+    settings = ["master", "approximation", "step_size", "substeps", "adaptive"]
     if result.accuracy.wanted is not None and result.accuracy.method == "tolerance":
         settings.append("tolerance")
     for setting in settings:

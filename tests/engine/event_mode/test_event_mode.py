@@ -55,7 +55,7 @@ def test_every_master_ends_its_steps_at_events(system, master, how):
     """What is held between ticks makes all of them exact."""
     folder = system(SAMPLED, LOOP)
     reference = simulate(folder, 1.0, 0.1, {"Plant.m": "1"}).unwrap()
-    trace = simulate(folder, 1.0, 0.05, {"Plant.m": "1"}, master=master, input=how).unwrap()
+    trace = simulate(folder, 1.0, 0.05, {"Plant.m": "1"}, master=master, approximation=how).unwrap()
     # Times of bounces depend on the steps between them, up to rounding.
     assert np.abs(reference.t[:, None] - trace.t).min(axis=1).max() < 1e-14
     assert column(trace, "Plant.z")[-1] == approx(column(reference, "Plant.z")[-1], abs=1e-9)
@@ -264,7 +264,7 @@ def test_inputs_that_move_inside_a_step_move_until_it_ends_early(system, master,
     """v = t fills a tank of size 1, which is then emptied: at √(2 n). Its FMU asks for the input inside of steps."""
     folder = system({"Plant": "fmi2/Mass", "Tank": "fmi3/Tank"}, [("Plant.v", "Tank.u")])
     values = {"Plant.m": "1", "Plant.F": "1"}
-    trace = simulate(folder, 4.0, 0.5, values, master=master, input=how).unwrap()
+    trace = simulate(folder, 4.0, 0.5, values, master=master, approximation=how).unwrap()
     t, before, after = before_and_after(trace, "Tank.x")
     assert t == approx(np.sqrt(2 * np.arange(1, 9)), abs=1e-9)
     assert before == approx(np.ones(8), abs=1e-9) and after == approx(np.zeros(8), abs=1e-9)

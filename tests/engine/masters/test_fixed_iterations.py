@@ -11,7 +11,7 @@ import ssptool
 from ssptool.cli.app import app
 
 ROOT = Path(__file__).parents[3]
-NEWMARK = {"variant": "Newmark.ssd", "master": "iterated", "input": "hold", "acceleration": "none"}
+NEWMARK = {"variant": "Newmark.ssd", "master": "iterated", "approximation": "hold", "acceleration": "none"}
 SYSTEM = ROOT / "systems" / "one_dof_oscillator"
 
 

@@ -67,7 +67,9 @@ def test_newmarks_method_in_a_mass_is_stable_by_default():
 @pytest.mark.parametrize("h", [0.02, 0.2, 0.9])
 def test_with_the_mean_of_both_ends_energy_is_conserved_at_any_step(fmus, spring, h):
     """The phase is that of average acceleration: x = X0 cos φn, with tan(φ/2) = ω h/2."""
-    _, trace = simulate(fmus, spring, input="mean", stop_time=100 * h, step_size=h, convergence={"relative": 1e-12})
+    _, trace = simulate(
+        fmus, spring, approximation="mean", stop_time=100 * h, step_size=h, convergence={"relative": 1e-12}
+    )
     assert energy(trace) == approx(np.full(101, energy(trace)[0]), rel=1e-8)
     phase = 2 * np.arctan(0.5 * np.sqrt(K / M) * h)
     assert trace["Mass.p"] == approx(X0 * np.cos(phase * np.arange(101)), abs=1e-7)
@@ -77,7 +79,7 @@ def test_the_mean_of_both_ends_converges_with_order_2(fmus):
     w, decay = np.sqrt(K / M - (D / (2 * M)) ** 2), D / (2 * M)
     errors = []
     for h in (0.02, 0.01, 0.005):
-        _, trace = simulate(fmus, input="mean", d=D, stop_time=4.0, step_size=h)
+        _, trace = simulate(fmus, approximation="mean", d=D, stop_time=4.0, step_size=h)
         exact = X0 * np.exp(-decay * trace.t) * (np.cos(w * trace.t) + decay / w * np.sin(w * trace.t))
         errors.append(np.max(np.abs(trace["Mass.p"] - exact)))
     assert np.diff(np.log2(errors)) == approx([-2, -2], abs=0.05)
@@ -116,6 +118,6 @@ def test_where_signals_may_jump_in_a_cycle_inputs_that_are_held_keep_it_from_bei
 @pytest.mark.parametrize("master", ["iterated", "gauss-seidel"])
 def test_an_exported_system_takes_the_mean_too(fmus, tmp_path, master):
     folder = write_system(tmp_path / "system", fmus, {"Mass": "Mass", "Spring": "Spring"}, WIRES)
-    options = {"input": "mean", "master": master, "stop_time": 0.5, "step_size": 0.01}
+    options = {"approximation": "mean", "master": master, "stop_time": 0.5, "step_size": 0.01}
     trace = ssptool.simulate(folder, **options).unwrap()
     assert_same_bits(in_fmpy(exported(folder, tmp_path, **options), 0.01), trace)

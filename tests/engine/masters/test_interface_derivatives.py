@@ -105,11 +105,17 @@ def mass_on_a_spring(fmus, folder):
 
 
 @pytest.mark.parametrize("sources", [FMI2, FMI3, MIXED])
-@pytest.mark.parametrize(("input", "order"), [("hold", 1), ("interpolate", 1), ("interpolate", 2)])
+@pytest.mark.parametrize(("approximation", "order"), [("hold", 1), ("interpolate", 1), ("interpolate", 2)])
 @pytest.mark.parametrize("m_c", [0.0, 2.0])
-def test_of_linear_components_the_jacobian_is_exact(witness, sources, input, order, m_c):
+def test_of_linear_components_the_jacobian_is_exact(witness, sources, approximation, order, m_c):
     """Also through the algebraic loop of a heavy flange. Differences of steps integrated to 1e-9 or so, over 1e-4."""
-    settings = {"input": input, "input_order": order, "acceleration": "newton", "stop_time": 0.2, "step_size": 0.05}
+    settings = {
+        "approximation": approximation,
+        "input_order": order,
+        "acceleration": "newton",
+        "stop_time": 0.2,
+        "step_size": 0.05,
+    }
     assert simulate(oscillator(sources, System2__m_c=m_c), **settings).ok
     found, differences = witness.pairs[-1]  # with two points of the past that order 2 needs
     assert found.known.all() and np.abs(differences).max() > 0.1

@@ -43,7 +43,7 @@ def test_each_coupling_converges_with_its_order(sources, master, coupling, degre
 
     Inputs extrapolated with parabolas stay at order 2, because the first step cannot extrapolate.
     """
-    found = errors(oscillator(sources), DualMass(), STEPS, master=master, input=coupling, input_order=degree)
+    found = errors(oscillator(sources), DualMass(), STEPS, master=master, approximation=coupling, input_order=degree)
     assert orders(found) == approx([order, order], abs=0.25)
 
 

@@ -13,11 +13,11 @@ from ssptool import Settings
 from tests.engine.systems import write_system
 
 K, M, Z0 = 69.48, 0.03575, 0.0016
-HELD = {"master": "jacobi", "input": "hold"}
+HELD = {"master": "jacobi", "approximation": "hold"}
 LATE = {"exchange": "late"}
-EXTRAPOLATED = {"master": "jacobi", "input": "extrapolate"}
-END_VALUE = {"master": "iterated", "input": "hold"}
-INTERPOLATED = {"master": "iterated", "input": "interpolate"}
+EXTRAPOLATED = {"master": "jacobi", "approximation": "extrapolate"}
+END_VALUE = {"master": "iterated", "approximation": "hold"}
+INTERPOLATED = {"master": "iterated", "approximation": "interpolate"}
 
 GROWTH = [
     # coupling, growth of the amplitude in 1 s at d = 0 with h = 1e-3 and 5e-4, at d = 0.0039 N.s/m with the same

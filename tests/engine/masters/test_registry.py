@@ -27,7 +27,15 @@ from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, StepBat
 from ssptool.engine.masters.program import Hold
 from ssptool.engine.masters.protocols import InputApproximation, Participants, SavedState
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation, entry_of
-from ssptool.engine.method_names import InputName, NamedMaster, help_on_masters, named, register, registered, words
+from ssptool.engine.method_names import (
+    ApproximationName,
+    NamedMaster,
+    help_on_masters,
+    named,
+    register,
+    registered,
+    words,
+)
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.settings import Choice
 from ssptool.engine.simulate import run
@@ -105,8 +113,10 @@ def create(inputs: InputApproximation, settings: Settings, _: Situation) -> tupl
 
 MASTER = MasterEntry(
     create,
-    input=InputName.EXTRAPOLATE,
-    refused_inputs={InputName.INTERPOLATE: Refusal("the end is not known", "use input extrapolate")},
+    approximation=ApproximationName.EXTRAPOLATE,
+    refused_approximations={
+        ApproximationName.INTERPOLATE: Refusal("the end is not known", "use approximation extrapolate")
+    },
     settings={"relaxation": Refusal("this master does not relax", f"use master {NAME}")},
 )
 LINE = NamedMaster(NAME, "all step at once, with relaxed inputs", __name__)
@@ -131,7 +141,7 @@ def sampled(engine_models, tmp_path):
 
 
 def simulate(folder, *, stop_time=0.1, step_size=H, start_values=None, inputs=None, scenario=None, **settings):
-    given = {"input": "hold", **settings}
+    given = {"approximation": "hold", **settings}
     return ssptool.simulate(
         folder,
         start_values=start_values or {"Mass.z": "1e-3", "Sum.b": "1"},
@@ -202,8 +212,8 @@ def test_every_registered_master_states_an_entry():
     ("settings", "message"),
     [
         (
-            {"master": NAME, "input": "interpolate"},
-            "relaxed-jacobi with input interpolate: the end is not known",
+            {"master": NAME, "approximation": "interpolate"},
+            "relaxed-jacobi with approximation interpolate: the end is not known",
         ),
         ({"master": NAME, "acceleration": "aitken"}, "acceleration aitken with master relaxed-jacobi: only master"),
         ({"master": NAME, "exchange": "late"}, "exchange late with master relaxed-jacobi: late exchange"),
@@ -231,7 +241,7 @@ def test_a_module_without_an_entry_is_named():
 @pytest.mark.parametrize("native", [True, False], ids=["kernel", "twin"])
 def test_a_factor_of_one_has_the_bits_of_jacobi(sources, course, native):
     def trace(**how):
-        settings = Settings(stop_time=0.5, step_size=0.01, input=course, **how)
+        settings = Settings(stop_time=0.5, step_size=0.01, approximation=course, **how)
         return run(make_plan(oscillator(sources), settings), Folder(), native=native).unwrap()
 
     same(trace(master="jacobi"), trace(master=NAME, relaxation=1.0))
@@ -341,7 +351,7 @@ def test_a_process_that_gets_settings_knows_their_master(tmp_path):
 
 
 def test_a_simulation_steps_it_and_goes_on_from_where_it_was_saved(swing, tmp_path):
-    options = {"stop_time": 0.1, "step_size": H, "master": NAME, "relaxation": OMEGA, "input": "hold"}
+    options = {"stop_time": 0.1, "step_size": H, "master": NAME, "relaxation": OMEGA, "approximation": "hold"}
     values = {"Mass.z": 1e-3, "Sum.b": 1}
     with ssptool.Simulation(swing, start_values=values, **options) as simulation:
         simulation.step(20)
@@ -360,7 +370,7 @@ def test_a_study_varies_its_factor(swing, tmp_path):
     """In processes of its own."""
     table = {
         "system": str(swing),
-        "settings": {"master": NAME, "stop_time": 0.1, "step_size": H, "input": "hold"},
+        "settings": {"master": NAME, "stop_time": 0.1, "step_size": H, "approximation": "hold"},
         "start_values": {"Mass.z": 1e-3, "Sum.b": 1},
         "factors": {"w": {"setting": "relaxation", "values": [OMEGA, 1.0]}},
         "results": {"z": 'final("Mass.z")'},

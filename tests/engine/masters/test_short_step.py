@@ -13,8 +13,8 @@ from tests.systems.exact_dual_mass import DualMass
 
 H, STOP = 0.003, 1.0  # 333 steps and a third
 MASTERS = [
-    {"master": "jacobi", "input": "hold"},
-    {"master": "jacobi", "input": "extrapolate"},
+    {"master": "jacobi", "approximation": "hold"},
+    {"master": "jacobi", "approximation": "extrapolate"},
     {"master": "gauss-seidel"},
     {"master": "iterated"},
     {"master": "iterated", "acceleration": "newton"},

@@ -13,7 +13,7 @@ from tests.engine.stimuli.pushed_mass import MASS, write_pushed_mass
 
 PROGRAMS = [
     {"master": "jacobi"},
-    {"master": "jacobi", "input": "hold"},
+    {"master": "jacobi", "approximation": "hold"},
     {"master": "gauss-seidel"},
     {"master": "jacobi", "exchange": "late"},
 ]

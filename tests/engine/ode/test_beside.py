@@ -25,10 +25,10 @@ from tests.engine.ode.systems import beside, both_sides, bounce_times, couple, l
 EXCHANGE = pytest.mark.parametrize("exchange", ("System1", "System2"))
 HEAVY = 5 / 3
 MASTERS = [
-    ({"master": "jacobi", "input": "hold"}, 1),
-    ({"master": "jacobi", "input": "extrapolate"}, 2),
+    ({"master": "jacobi", "approximation": "hold"}, 1),
+    ({"master": "jacobi", "approximation": "extrapolate"}, 2),
     ({"master": "gauss-seidel"}, 2),
-    ({"master": "iterated", "input": "hold"}, 1),
+    ({"master": "iterated", "approximation": "hold"}, 1),
     ({"master": "iterated"}, 2),
     ({"master": "iterated", "acceleration": "newton"}, 2),
 ]
@@ -213,7 +213,7 @@ def test_inputs_that_cross_a_level_within_a_macro_step_are_an_event_there(models
 def test_inputs_that_jump_over_a_level_at_a_communication_point_are_an_event_there(models):
     """Held, the input never passes 0.25 within a step."""
     wires, values = [("Lag.x", "High.u")], {"Lag.u": 1.0, "High.level": 0.25}
-    settings = {"master": "jacobi", "input": "hold"}
+    settings = {"master": "jacobi", "approximation": "hold"}
     trace = couple(models, {"High": "Comparator"}, {"Lag": "Lag"}, wires, values, **settings).unwrap()
     event = both_sides(trace)
     assert trace.t[event] == pytest.approx([0.15])  # the first point after T ln(4/3) = 0.1438

@@ -41,7 +41,7 @@ def simulate(folder, fmus, levels, follower):
     )
     components = {**dict.fromkeys(names, "Ramp"), "F": follower}
     system = write_system(folder / "system", fmus, components, [("A.above", "F.u")], parameters)
-    coupling = {"master": "jacobi", "input": "hold"} if follower == "Stepped" else {}
+    coupling = {"master": "jacobi", "approximation": "hold"} if follower == "Stepped" else {}
     return ssptool.simulate(system, settings=ssptool.Settings(stop_time=1.0, step_size=STEP, **coupling))
 
 

@@ -42,7 +42,7 @@ def system(tmp_path):
     return write
 
 
-COUPLING = {"input": "hold", "master": "jacobi"}
+COUPLING = {"approximation": "hold", "master": "jacobi"}
 
 
 def simulate(folder, step, integrator, coupling=COUPLING):

@@ -21,7 +21,7 @@ SECOND = ["System2.x2", "System2.v2", "System2.der(v2)", "System2.x1", "System2.
 ME = {"implementation": "me"}
 MASTERS = [
     {"master": "jacobi"},
-    {"master": "jacobi", "input": "hold"},
+    {"master": "jacobi", "approximation": "hold"},
     {"master": "jacobi", "threads": 2},
     {"master": "gauss-seidel"},
     {"master": "iterated"},

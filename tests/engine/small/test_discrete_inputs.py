@@ -46,9 +46,12 @@ def test_connected_ones_are_held(tmp_path, version, settings, native):
 @pytest.mark.parametrize(
     ("settings", "first"),
     [
-        ({"master": "jacobi", "input": "extrapolate"}, 0.0),  # without a past, inputs are held in the first step
+        (
+            {"master": "jacobi", "approximation": "extrapolate"},
+            0.0,
+        ),  # without a past, the first step holds inputs
         ({"master": "jacobi"}, 0.0),
-        ({"master": "gauss-seidel", "input": "interpolate"}, H**2 / 2),
+        ({"master": "gauss-seidel", "approximation": "interpolate"}, H**2 / 2),
         ({"master": "iterated", "input_order": 2}, H**2 / 2),
         ({"master": "gauss-seidel", "substeps": {"I": 4}}, H**2 / 2),
         ({"master": "jacobi", "processes": "each"}, 0.0),

@@ -136,7 +136,7 @@ def test_macro_step_and_substeps_fit_all_fmus(both):
     made = ssptool.plan(both, stop_time=3)
     assert (made.interval.step, made.interval.steps) == (0.5, 6)
     assert dict(made.substep_counts) == {"A": 5, "B": 2}
-    trace = ssptool.simulate(both, stop_time=3, master="jacobi", input="hold").unwrap()
+    trace = ssptool.simulate(both, stop_time=3, master="jacobi", approximation="hold").unwrap()
     assert trace["A.size"][1:] == approx(0.1)
     assert trace["B.size"][1:] == approx(0.25)
     y = z = 2.0

@@ -12,7 +12,7 @@ from tests.engine.systems import write_system
 
 LAG = [Var("u", "input"), Var("x", "state", start=1.0), Var("d", "der", of="x"), Var("y", "output", needs=["x"])]
 AWAY = 'chdir("/"); rk4(s, t, h); return OK;'
-SETTINGS = ssptool.Settings(stop_time=1.0, step_size=0.01, master="jacobi", input="hold")
+SETTINGS = ssptool.Settings(stop_time=1.0, step_size=0.01, master="jacobi", approximation="hold")
 
 
 @pytest.fixture

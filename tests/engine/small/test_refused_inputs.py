@@ -58,7 +58,7 @@ def expected(order):
 @pytest.mark.parametrize("status", ["ERROR", "DISCARD"])
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_a_course_that_is_refused_is_replaced_by_one_of_lower_order(fmus, tmp_path, order, status, native, isolated):
-    settings = {"master": "gauss-seidel", "input": "interpolate", "input_order": 2}
+    settings = {"master": "gauss-seidel", "approximation": "interpolate", "input_order": 2}
     made = plan(fmus, tmp_path / "s", f"Sum{order}{status}", **settings)
     result = run(made, Folder(tmp_path / "s"), native=native, isolated=isolated)
     assert result.ok
@@ -81,7 +81,7 @@ def test_the_default_completes_too_in_both_kernels_alike(fmus, tmp_path, order):
 
 def test_extrapolated_inputs_of_many_steps_are_held_too(fmus, tmp_path):
     """The kernel has a way of its own for lines."""
-    made = plan(fmus, tmp_path / "s", "Sum0ERROR", master="jacobi", input="extrapolate")
+    made = plan(fmus, tmp_path / "s", "Sum0ERROR", master="jacobi", approximation="extrapolate")
     native, twin = (run(made, Folder(tmp_path / "s"), native=one, isolated=False) for one in (True, False))
     t = np.arange(10) * H
     before = np.concatenate(([0.0], t[:-1]))
@@ -91,7 +91,9 @@ def test_extrapolated_inputs_of_many_steps_are_held_too(fmus, tmp_path):
 
 
 def test_a_simulation_that_goes_on_elsewhere_remembers_the_refusal(fmus, tmp_path):
-    settings = ssptool.Settings(stop_time=1.0, step_size=H, master="gauss-seidel", input="interpolate", input_order=2)
+    settings = ssptool.Settings(
+        stop_time=1.0, step_size=H, master="gauss-seidel", approximation="interpolate", input_order=2
+    )
     plan(fmus, tmp_path / "s", "Sum1ERROR")
     with ssptool.Simulation(tmp_path / "s", settings=settings) as simulation:
         simulation.run_until(0.5)

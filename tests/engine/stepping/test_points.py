@@ -38,7 +38,7 @@ CALC = "v->dx = 0.1 * (v->p - v->x) + v->u; v->down = 1; v->y = v->x;"
 
 FIXED = [
     {"master": "jacobi"},
-    {"master": "jacobi", "input": "hold"},
+    {"master": "jacobi", "approximation": "hold"},
     {"master": "jacobi", "substeps": {"A": 3}},
     {"master": "gauss-seidel"},
     *({"master": "iterated", "acceleration": name.value} for name in AccelerationName),

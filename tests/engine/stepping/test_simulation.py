@@ -257,8 +257,8 @@ def test_what_is_not_the_users_to_choose_is_refused(name, reason):
 # -- saving --------------------------------------------------------------------------------------------------
 
 MASTERS = [
-    {"master": "jacobi", "input": "hold"},
-    {"master": "jacobi", "input": "extrapolate", "input_order": 2},
+    {"master": "jacobi", "approximation": "hold"},
+    {"master": "jacobi", "approximation": "extrapolate", "input_order": 2},
     {"master": "gauss-seidel"},
     {"master": "iterated", "acceleration": "anderson"},
     {"master": "iterated", "acceleration": "anderson", "input_order": 2},

@@ -31,8 +31,8 @@ def largest_error(swing, h, **settings):
 @pytest.mark.parametrize(
     ("settings", "order"),
     [
-        ({"master": "jacobi", "input": "hold"}, 1),
-        ({"master": "jacobi", "input": "extrapolate"}, 2),
+        ({"master": "jacobi", "approximation": "hold"}, 1),
+        ({"master": "jacobi", "approximation": "extrapolate"}, 2),
         ({"master": "gauss-seidel"}, 2),
         ({"master": "iterated"}, 2),
     ],
@@ -45,7 +45,7 @@ def test_a_jump_between_communication_points_costs_no_order_of_accuracy(swing, s
 
 
 def test_adaptive_steps_start_anew_at_a_jump(swing):
-    assert largest_error(swing, 1e-3, adaptive=1e-6, input="interpolate") < 1e-3
+    assert largest_error(swing, 1e-3, adaptive=1e-6, approximation="interpolate") < 1e-3
 
 
 def test_the_ode_of_all_three_goes_through_an_event_at_the_jump(swing):
@@ -63,7 +63,7 @@ def test_model_exchange_beside_co_simulation_sees_the_jump(swing, component, mas
 @pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
 def test_without_a_jump_driving_changes_no_bit(swing, master):
     """Of a run in which the input is the constant that it is driven with."""
-    settings = ssptool.Settings(step_size=1e-3, stop_time=0.1, master=master, input="hold")
+    settings = ssptool.Settings(step_size=1e-3, stop_time=0.1, master=master, approximation="hold")
     stated = ssptool.simulate(swing, start_values={"Sum.w": "0.05", "Sum.b": "1"}, settings=settings).unwrap()
     driven = ssptool.simulate(swing, inputs={"Sum.w": 0.05}, start_values={"Sum.b": "1"}, settings=settings).unwrap()
     assert np.array_equal(stated.t, driven.t)

@@ -24,7 +24,7 @@ from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, ramp, step
 
 MASTERS = [{"master": master} for master in ("jacobi", "gauss-seidel", "iterated")]
-EXACT = [*MASTERS, {"adaptive": 1e-4}, {"substeps": {"Mass": 3}}, {"master": "jacobi", "input": "extrapolate"}]
+EXACT = [*MASTERS, {"adaptive": 1e-4}, {"substeps": {"Mass": 3}}, {"master": "jacobi", "approximation": "extrapolate"}]
 WAYS = [*EXACT, {"implementation": "me", "tolerance": 1e-9}]
 AT = 0.35  # no multiple of the step of 0.1 s
 
@@ -124,7 +124,7 @@ def test_a_short_pulse_is_not_stepped_over_by_the_integrator(pushed2):
 
 def test_held_on_request_a_ramp_lags_by_half_a_step(pushed2):
     """v is the sum of h F(t_k) / m: less than the integral by slope t h / (2 m)."""
-    trace = simulated(pushed2, {"push": lambda t: 3 * t}, master="jacobi", input="hold")
+    trace = simulated(pushed2, {"push": lambda t: 3 * t}, master="jacobi", approximation="hold")
     lag = 3.0 * trace.t * 0.1 / (2 * MASS)
     assert trace["Mass.v"] == approx(ramp(trace.t, 3.0)[1] - lag, abs=1e-12)
 
@@ -270,7 +270,7 @@ def test_the_plan_says_how_many_rows_there_are_and_how_inputs_run(pushed, pushed
     assert line == "push: a table, 4 rows from 0 s to 4 s, 1 jump; 0.0 at the start"
     for given, settings, words in (
         (ssptool.Table((0.0,), (1.0,), "hold"), {}, "held from the start of each step"),
-        (table, {"input": "hold"}, "held from the start of each step"),
+        (table, {"approximation": "hold"}, "held from the start of each step"),
         (table, {"implementation": "me"}, "has its value at every instant"),
     ):
         plan = ssptool.plan(pushed, inputs={"push": given}, settings=ssptool.Settings(**settings))

@@ -37,15 +37,15 @@ STEPS = (
 )
 AMPLITUDE = 0.05 / STIFFNESS
 
-FIRST_ORDER = [{"master": "jacobi", "input": "hold"}, {"master": "gauss-seidel", "input": "hold"}]
+FIRST_ORDER = [{"master": "jacobi", "approximation": "hold"}, {"master": "gauss-seidel", "approximation": "hold"}]
 SECOND_ORDER = [
     {"master": "jacobi"},
     {"master": "gauss-seidel"},
-    {"master": "gauss-seidel", "input": "interpolate"},
+    {"master": "gauss-seidel", "approximation": "interpolate"},
     *({"master": "iterated", "acceleration": name.value} for name in AccelerationName),
     {"master": "iterated", "input_order": 2},
     {"master": "iterated", "iterations": 8},
-    {"adaptive": 1e-6, "input": "interpolate"},
+    {"adaptive": 1e-6, "approximation": "interpolate"},
     {"master": "jacobi", "threads": 2},
     {"master": "iterated", "substeps": {"Mass": 3}},
     {"master": "jacobi", "substeps": {"Mass": 2, "A": 3}},

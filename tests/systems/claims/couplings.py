@@ -1,11 +1,11 @@
 """The couplings that the systems are compared with, as settings."""
 
-HELD = {"master": "jacobi", "input": "hold"}
+HELD = {"master": "jacobi", "approximation": "hold"}
 LATE = HELD | {"exchange": "late"}
-EXTRAPOLATED = {"master": "jacobi", "input": "extrapolate", "input_order": 1}
-GAUSS_SEIDEL = {"master": "gauss-seidel", "input": "hold"}
-END_VALUE = {"master": "iterated", "input": "hold"}
-INTERPOLATED = {"master": "iterated", "input": "interpolate", "input_order": 1}
+EXTRAPOLATED = {"master": "jacobi", "approximation": "extrapolate", "input_order": 1}
+GAUSS_SEIDEL = {"master": "gauss-seidel", "approximation": "hold"}
+END_VALUE = {"master": "iterated", "approximation": "hold"}
+INTERPOLATED = {"master": "iterated", "approximation": "interpolate", "input_order": 1}
 NAMES = {
     "held": HELD,
     "held, one step late": LATE,

@@ -77,7 +77,7 @@ def limit(near: float, **settings) -> float:
 
 def outer(count: int) -> dict[str, object]:
     """Outer iterations of a solver of flows: so many evaluations of the force per step, the first at its start."""
-    return {"input": "hold", "iterations": count, "prediction_order": 0}
+    return {"approximation": "hold", "iterations": count, "prediction_order": 0}
 
 
 CASES = [(False, 1e-3), (False, 5e-4), (True, 1e-3), (True, 5e-4)]
