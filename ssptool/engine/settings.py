@@ -433,12 +433,10 @@ class Settings:
                 raise UnknownArgument("Settings", name, known)
         for one in fields(self):
             value = given.get(one.name)
-            if value is not None:
-                object.__setattr__(self, one.name, _read(one.name, setting_of(one), value))
-            elif one.default_factory is not MISSING:
-                object.__setattr__(self, one.name, one.default_factory())
-            else:
-                object.__setattr__(self, one.name, one.default)
+            if value is None:
+                value = one.default if one.default_factory is MISSING else one.default_factory()
+            read = None if value is None else _read(one.name, setting_of(one), value)
+            object.__setattr__(self, one.name, read)
         chosen = [name for name in ("fmu_log_level", "fmu_log_categories") if getattr(self, name)]
         if self.fmu_log is None and chosen:
             raise ContradictingSettings(
