@@ -23,6 +23,7 @@ from ssptool.api.examples import example as example
 from ssptool.api.examples import list_examples as list_examples
 from ssptool.api.export import export as export
 from ssptool.api.export import exportable as exportable
+from ssptool.api.parameters import parameters as parameters
 from ssptool.api.report import report as report
 from ssptool.api.report import report_study as report_study
 from ssptool.api.reproduce import reproduce as reproduce

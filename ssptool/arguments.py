@@ -12,7 +12,7 @@ from contextlib import suppress
 from enum import StrEnum
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.foreign_text import number_name
@@ -31,6 +31,24 @@ _TIME = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d+))?\s*([^\W\d_]*)
 _MICRO = re.compile(r"[µμ]")
 _MOST_SHOWN = 60
 """Letters of a value that a message repeats."""
+
+
+class Frame(Protocol):
+    """A table such as one of pandas."""
+
+    @property
+    def columns(self) -> Any: ...
+
+    @property
+    def index(self) -> Any: ...
+
+    @property
+    def iloc(self) -> Any: ...
+
+
+def is_frame(source: object) -> bool:
+    """True of a table such as a frame of pandas."""
+    return hasattr(source, "columns") and hasattr(source, "index") and hasattr(source, "iloc")
 
 
 class AccuracyName(StrEnum):

@@ -25,6 +25,7 @@ from ssptool.api.study import Interrupted as Interrupted
 from ssptool.api.understand import UnexplainedName as UnexplainedName
 from ssptool.documents.diagnostics import InvalidDocument as InvalidDocument
 from ssptool.editing.changes import EditError as EditError
+from ssptool.editing.parameter_rows import WrongTable as WrongTable
 from ssptool.engine.failure import BadInputs as BadInputs
 from ssptool.engine.failure import BadScenario as BadScenario
 from ssptool.engine.failure import RunError as RunError

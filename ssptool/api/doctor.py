@@ -30,6 +30,7 @@ from ssptool.version import __version__
 PURPOSES = {
     "plot": "plots, diagrams as PNG and reports",
     "parquet": "results as Parquet",
+    "xlsx": "tables in workbooks (.xlsx)",
     "export": "exported FMUs for other platforms than this one",
     "study": "studies",
     "lsp": "the language server",

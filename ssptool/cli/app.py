@@ -37,6 +37,7 @@ PANELS = {
         "graph": "Show dependencies, component cycles and algebraic loops.",
         "draw": "Draw a system as a diagram.",
         "explain": "Explain the value of a parameter or connector, step by step.",
+        "parameters": "List all parameters in a table, or write it to a file.",
         "studio": "Show and edit a system in the browser.",
         "lsp": "Serve an editor: findings, fixes and names while you type.",
         "mcp": "Serve a folder to programs that speak MCP.",
@@ -91,7 +92,7 @@ The command `name` is the function `name_command` of its module; a group of comm
 """
 
 FAMILIES = {
-    "understand": ("rule", "info", "graph", "draw", "explain"),
+    "understand": ("rule", "info", "graph", "draw", "explain", "parameters"),
     "run": ("plan", "run"),
     "study": ("study", "sweep"),
     "results": ("plot", "compare", "report", "reproduce"),

@@ -1,11 +1,17 @@
 """Commands that edit parameter values: set, unset, bind, unbind, map, unmap."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ssptool.cli.app import say
 from ssptool.cli.edit import Editing, ExperimentStart, ExperimentStop, edited, editing_from, split_pairs
 from ssptool.cli.options import EditedSystem, bundled, parse_start_values
+
+if TYPE_CHECKING:
+    from ssptool.editing.set_table import ParameterDifference
 
 To = Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Element with the binding (default: the system).")]
 
@@ -31,6 +37,14 @@ def set_command(
         str | None,
         typer.Option("--into", metavar="FILE.ssv", help="Write to this parameter set; create it if it does not exist."),
     ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Set the values that differ in this table (.xlsx, .csv or .ssv), as `ssptool parameters` writes it.",
+        ),
+    ] = None,
     start_time: ExperimentStart = None,
     stop_time: ExperimentStop = None,
 ) -> None:
@@ -40,17 +54,32 @@ def set_command(
     is bound to the system, or into a new inline set. If the value comes from a nested document that other
     components use as well, the system overrides it for this component (but see --shared). The inverse is `unset`.
 
-    For example `ssptool set plant Motor.m=2 Gear.ratio=7.5`, `ssptool set plant Motor.length=20 --unit mm`, or of
-    arrays `ssptool set plant "Motor.x0=1 2 3" "Motor.A[1,2]=5"`.
+    With --from, the differences between the table and the system are listed first. An empty unit is that of the
+    variable, other units are converted, and parameters without a row keep their values.
+
+    For example `ssptool set plant Motor.m=2 Gear.ratio=7.5`, `ssptool set plant Motor.length=20 --unit mm`, of arrays
+    `ssptool set plant "Motor.x0=1 2 3" "Motor.A[1,2]=5"`, or `ssptool set plant --from plant.xlsx`.
     """
-    if not values and start_time is None and stop_time is None:
-        raise typer.BadParameter("give values to set, --start-time or --stop-time", param_hint="NAME=VALUE")
+    if not values and table is None and start_time is None and stop_time is None:
+        raise typer.BadParameter("give values to set, --from, --start-time or --stop-time", param_hint="NAME=VALUE")
+    if table is not None and unit is not None:
+        raise typer.BadParameter("the table of --from has a column for units", param_hint="--unit")
     wanted = parse_start_values(_assignments(values or []), "NAME=VALUE")
     with edited(system, how) as editor:
+        if table is not None:
+            _say_differences(table, editor.differences(table))
+            editor.set(table, into=into)
         for name, value in wanted.items():
             editor.set(name, value, unit=unit, into=into)
         if start_time is not None or stop_time is not None:
             editor.set_experiment(start_time, stop_time)
+
+
+def _say_differences(table: Path, differences: "Sequence[ParameterDifference]") -> None:
+    if not differences:
+        say(f"{table} has no other values than the system")
+    for one in differences:
+        say(str(one))
 
 
 def _assignments(words: list[str]) -> list[str]:

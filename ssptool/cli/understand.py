@@ -1,4 +1,4 @@
-"""Commands that show a system: info, graph, draw, explain; and rule, which explains a rule."""
+"""Commands that show a system: info, graph, draw, explain, parameters; and rule, which explains a rule."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -23,6 +23,7 @@ from ssptool.cli.options import (
 from ssptool.cli.terminal import busy
 from ssptool.documents.foreign_files import own_output
 from ssptool.documents.saving import save_file
+from ssptool.errors import counted
 from ssptool.foreign_text import several_lines
 
 
@@ -247,3 +248,34 @@ def explain_command(
     say(ssptool.renderers.EXPLANATION_RENDERERS["json"](explained) if as_json else str(explained), verbatim=as_json)
     if problem is not None:
         raise problem
+
+
+@bundled(changes=changes_from)
+def parameters_command(
+    system: SystemPath,
+    changes: dict[str, Any],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the table to this .xlsx, .csv or .ssv file (default: print it).",
+        ),
+    ] = None,
+) -> None:
+    """List all parameters in a table, or write it to a file.
+
+    A file has name, type, unit, value, origin, range and description of each parameter; a parameter set (.ssv) has no
+    origin and range. Change values there, and `ssptool set SYSTEM --from FILE` writes the changed ones to the system.
+
+    Other variables are listed if the documents of the system give them a value.
+
+    For example `ssptool parameters plant`, or `ssptool parameters plant -o plant.xlsx`.
+    """
+    with busy():
+        table = ssptool.parameters(system, output, **changes)
+    if output is None:
+        say(str(table))
+    else:
+        say(f"{counted(len(table), 'parameter')}: {output}")

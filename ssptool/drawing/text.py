@@ -8,12 +8,20 @@ from types import MappingProxyType
 from typing import Any
 
 from ssptool.documents.diagnostics import Position
-from ssptool.documents.vocabulary import rounded_text
 from ssptool.errors import counted
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import with_unit
 from ssptool.foreign_text import joined_lines, json_text
-from ssptool.network.explanation import Explained, Explanation, Explanations, ExplanationTable, Origin, UnresolvedEnd
+from ssptool.network.explanation import (
+    Explained,
+    Explanation,
+    Explanations,
+    ExplanationTable,
+    Origin,
+    UnresolvedEnd,
+    origin_text,
+    quantity,
+)
 from ssptool.network.inventory import ComponentEntry, InsideEntry, Inventory, VariableEntry
 from ssptool.network.network import (
     IDENTITY,
@@ -26,6 +34,7 @@ from ssptool.network.network import (
     Unmatched,
     Wire,
 )
+from ssptool.network.parameter_table import ParameterTable, range_text
 from ssptool.printed import prints
 
 
@@ -227,22 +236,6 @@ def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def quantity(value: Value, unit: str | None, item: str = "") -> str:
-    """A value with its unit and the name of an enumeration item."""
-    match value:
-        case bool():
-            text = "true" if value else "false"
-        case float():
-            text = rounded_text(value, 15)
-        case bytes():
-            text = value.hex().upper()
-        case str():
-            text = repr(value)
-        case _:
-            text = str(value)
-    return with_unit(text, unit) + (f" ({item})" if item else "")
-
-
 def _row(explained: Explained) -> tuple[str, str, str, str, str]:
     if isinstance(explained, Unmatched):
         if explained.missing:
@@ -254,26 +247,11 @@ def _row(explained: Explained) -> tuple[str, str, str, str, str]:
     return str(explained.signal), explained.kind, value, f"{origin_text(explained)}{during}", explained.description
 
 
-def origin_text(explanation: Explanation) -> str:
-    """Where a value comes from, in a few words."""
-    match explanation.origin:
-        case Origin.CONNECTION:
-            assert explanation.arriving is not None
-            return f"{explanation.arriving.conversion.formula(str(explanation.arriving.source))} (connected)"
-        case Origin.ASSIGNMENT:
-            assert explanation.assignment is not None
-            beaten = ", ".join(quantity(each.assignment.value, None) for each in explanation.assignment.overridden)
-            return f"{explanation.assignment.chain[0].position}" + (f", instead of {beaten}" if beaten else "")
-        case Origin.DEFAULT:
-            return "constant of the FMU" if explanation.kind == "constant" else "start value in the FMU"
-        case Origin.CALCULATED:
-            return "calculated by the FMU"
-        case Origin.TABLE:
-            return f"{explanation.source}, {', '.join(explanation.during)}"
-        case Origin.MISSING:
-            return explanation.missing
-        case Origin.NOTHING:
-            return "unsupported values only" if explanation.refused else "nothing sets it"
+@prints(ParameterTable)
+def parameters_text(table: ParameterTable) -> str:
+    """One line per parameter: name, value with unit, range and origin."""
+    rows = [(row.name, with_unit(row.text, row.unit_name), row.range, row.origin) for row in table.values()]
+    return joined_lines(columns([("name", "value", "range", "from"), *rows]))
 
 
 def _content(explained: Explained) -> dict[str, Any]:
@@ -431,7 +409,6 @@ def _variable(entry: VariableEntry) -> tuple[str, ...]:
     item = next((name for name, number in entry.items if number == value and not isinstance(value, bool)), "")
     start = "" if value is None else quantity(value, None, item) + (", …" if entry.shape else "")
     set_by = "" if entry.value is None else "  (set by the system)"
-    bounds = "" if entry.minimum is entry.maximum is None else f"{_bound(entry.minimum)} … {_bound(entry.maximum)}"
     return (
         entry.variable + shape,
         entry.causality,
@@ -439,13 +416,9 @@ def _variable(entry: VariableEntry) -> tuple[str, ...]:
         entry.type,
         entry.unit or "",
         start + set_by,
-        bounds,
+        range_text((entry.minimum, entry.maximum)),
         entry.description,
     )
-
-
-def _bound(value: float | None) -> str:
-    return "" if value is None else f"{value:.15g}"
 
 
 def _time(value: float | None) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, ParamSpec, Self
 
-from ssptool.arguments import WrongArgument, seconds, word
+from ssptool.arguments import Frame, WrongArgument, is_frame, seconds, word
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
@@ -33,9 +33,11 @@ from ssptool.editing.remove import remove
 from ssptool.editing.rename import rename
 from ssptool.editing.replace import Consequence, consequences, replace
 from ssptool.editing.set import set_experiment, set_value, unset_experiment, unset_value
+from ssptool.editing.set_table import ParameterDifference, differences, set_table
 from ssptool.editing.targets import LegalTarget, Suggestion, legal_targets, suggestions
 from ssptool.editing.transformations import Treatment
 from ssptool.errors import similar_names
+from ssptool.network.parameter_table import ParameterTable
 
 P = ParamSpec("P")
 
@@ -315,7 +317,7 @@ class Editor:
 
     def set(
         self,
-        name: Name | Mapping[Name, object],
+        name: Name | Mapping[Name, object] | ParameterTable | Frame | Path,
         value: object = None,
         unit: str | None = None,
         into: str | None = None,
@@ -325,17 +327,40 @@ class Editor:
         Parameters
         ----------
         name
-            Of one variable; or a mapping from names to values, without `value`.
+            Of one variable; or a mapping from names to values, without `value`; or a table, as of `differences`: only
+            values that differ are written.
         value
             In `unit`, or else in the unit of the variable; of an enumeration the name of an item.
         into
             A parameter set, `NAME.ssv`, made in `resources` and bound to the root system if it is not there.
         """
-        if isinstance(name, Mapping) != (value is None):
-            raise WrongArgument("value", value, "left out beside a mapping, and stated beside a name")
+        if isinstance(name, str | tuple) != (value is not None):
+            raise WrongArgument("value", value, "left out beside a mapping or table, and stated beside a name")
+        if isinstance(name, ParameterTable | Path) or is_frame(name):
+            if unit is not None:
+                raise WrongArgument("unit", unit, "left out beside a table, which has a column for units")
+            set_table(self._draft, name, into, self._sharing)
+            return self
+        assert isinstance(name, str | tuple | Mapping)
         for one, own in name.items() if isinstance(name, Mapping) else ((name, value),):
             set_value(self._draft, one, own, unit, into, self._sharing)
         return self
+
+    def differences(self, table: ParameterTable | Frame | Path) -> tuple[ParameterDifference, ...]:
+        """Parameters whose values in a table differ from those in the system; nothing is changed.
+
+        Parameters
+        ----------
+        table
+            A file (.csv, .xlsx, .ssv) as `ssptool.parameters` writes it; its result; or a frame of pandas with the
+            columns `name` (or names as index) and `value`, and perhaps `unit` and `type`.
+
+        Raises
+        ------
+        WrongTable
+            Names are unknown, or values or units are wrong; the error lists all findings.
+        """
+        return differences(self._draft, table)
 
     def unset(self, name: Name, into: str | None = None) -> Self:
         """Remove the parameter from which a variable has its value; with `into`, as in `set`, that of another set."""

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import isclose, isnan, prod
 
-from ssptool.documents.vocabulary import boolean, hex_binary, number_text
 from ssptool.editing.bind import Addressees
 from ssptool.editing.changes import EditError, UnknownName
 from ssptool.editing.draft import Draft
@@ -24,6 +23,7 @@ from ssptool.network.conversion import (
     split_values,
 )
 from ssptool.network.network import Network, Signal
+from ssptool.network.parameter_table import value_text
 from ssptool.network.targets import NamedTarget
 
 ROUNDING = 1e-12
@@ -102,9 +102,9 @@ class RequestedValue:
         if self.index is None:
             return self
         every = replace(self, name=self.whole, index=None)
-        values = [_present(network, signal) for signal in every.signals]
+        values = [value_now(network, signal) for signal in every.signals]
         values[self.index] = self.in_target_unit[0]
-        texts = [_as_text(value) for value in values if value is not None]
+        texts = [value_text(value) for value in values if value is not None]
         if len(texts) < len(values):
             raise EditError(
                 f"{self.whole} has no values yet, so {self.name} cannot be set alone: "
@@ -114,7 +114,7 @@ class RequestedValue:
         return replace(every, texts=tuple(texts), values=known, unit=self.target.unit, stated=False)
 
 
-def _present(network: Network, signal: Signal) -> Value | None:
+def value_now(network: Network, signal: Signal) -> Value | None:
     """The value that a variable has now; None if nothing gives it one."""
     if signal in network.assignments:
         return network.assignments[signal].value
@@ -124,7 +124,7 @@ def _present(network: Network, signal: Signal) -> Value | None:
 
 
 def requested_value(
-    draft: Draft, addressees: Addressees, network: Network, name: str, value: object, unit: str | None
+    draft: Draft, addressees: Addressees, network: Network, name: str, value: object, unit: str | PhysicalUnit | None
 ) -> RequestedValue:
     """A value that a variable or connector called `name` is to have, given as such or as text.
 
@@ -140,7 +140,7 @@ def requested_value(
     EditError
         The variable takes no value, not in this unit, or none of this size; or has no unit to convert this one to.
     """
-    name, whole, target = _target(addressees, name)
+    name, whole, target = target_called(addressees, name)
     if not target.settable:
         raise EditError(f"{name} takes no value: its FMU calculates it")
     shape = network.arrays.get(target.signal, ())
@@ -153,10 +153,10 @@ def requested_value(
         raise EditError(f"{name} is of type {target.type}, which has no unit")
     texts = _texts(name, value, target.type, shape if index is None else ())
     read = tuple(_read(name, text, target) for text in texts)
-    given = target.unit if unit is None else unit_named(draft, unit)
+    given = unit_named(draft, unit) if isinstance(unit, str) else unit or target.unit
     if unit is not None and given is not None and given.changes_numbers and target.unit is None:
         raise EditError(
-            f"{name} has no unit, so that {' '.join(texts)} {unit} would be the number {' '.join(texts)} to it: "
+            f"{name} has no unit, so that {' '.join(texts)} {given.name} would be the number {' '.join(texts)} to it: "
             "give the number in the unit that the model means, without --unit"
         )
     requested = RequestedValue(name, whole, texts, read, target, given, unit is not None, shape, index)
@@ -164,14 +164,14 @@ def requested_value(
     return requested
 
 
-def _target(addressees: Addressees, name: str) -> tuple[str, str, NamedTarget]:
+def target_called(addressees: Addressees, name: str) -> tuple[str, str, NamedTarget]:
     """The name in its own case, the name of the array if it is that of an element, and the target."""
     array = name.rpartition("[")[0] if name.endswith("]") else ""
     for whole in (name, array):
         if whole and (targets := addressees.of(whole)):
             return name, whole, targets[0]
     if (own := addressees.in_other_case(name)) is not None:
-        return _target(addressees, own)
+        return target_called(addressees, own)
     raise UnknownName("variable or connector", name, addressees.names(), missing=addressees.why_unknown(name))
 
 
@@ -189,8 +189,8 @@ def _index(name: str, whole: str, target: NamedTarget, shape: Shape) -> int:
 def _texts(name: str, value: object, type: str, shape: Shape) -> tuple[str, ...]:
     """The values of a variable as texts, as many as it has."""
     if not shape:
-        return (value.strip() if isinstance(value, str) and type != "String" else _as_text(value),)
-    texts = split_values(name, value) if isinstance(value, str) else list(map(_as_text, _flat(value)))
+        return (value.strip() if isinstance(value, str) and type != "String" else value_text(value),)
+    texts = split_values(name, value) if isinstance(value, str) else list(map(value_text, _flat(value)))
     if len(texts) != prod(shape):
         found = value if isinstance(value, str) else " ".join(texts)
         raise InvalidValue(name, found, f"{counted(prod(shape), 'value')} for {shape_text(shape)}, separated by blanks")
@@ -219,14 +219,6 @@ def _require_within(requested: RequestedValue) -> None:
     for text, value in zip(requested.texts, requested.in_target_unit, strict=True):
         if not isinstance(value, bool) and not allowed(value, bounds):
             raise EditError(f"{requested.name} cannot be {text}: its FMU allows {bounds_text(bounds)}")
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, bool):
-        return boolean.write(value)
-    if isinstance(value, bytes):
-        return hex_binary.write(value)
-    return number_text(value) if isinstance(value, float) else str(value)
 
 
 def values_by_signal(network: Network) -> Mapping[Signal, Value]:

@@ -3,7 +3,7 @@
 A value is written to the place that the value in force comes from, or to a place where it will be in force.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf, isclose, isnan
 from typing import TypeVar
@@ -29,7 +29,7 @@ from ssptool.editing.requested_values import RequestedValue, requested_value, va
 from ssptool.editing.units import drop_unused, use_unit, used_enumerations, used_units
 from ssptool.errors import counted, in_other_case
 from ssptool.fmu.description import Value, element_names
-from ssptool.fmu.units import named, with_unit
+from ssptool.fmu.units import PhysicalUnit, named, with_unit
 from ssptool.network.conversion import canonical, document_units, is_float, is_integer
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Network, Signal, StepKind, Wire
@@ -156,7 +156,7 @@ def set_value(
     draft: Draft,
     name: Name,
     value: object,
-    unit: str | None,
+    unit: str | PhysicalUnit | None,
     into: str | None,
     sharing: Sharing,
 ) -> None:
@@ -353,9 +353,14 @@ def _holds(type: str, value: Value, target: str) -> bool:
     return is_integer(type) and is_float(target) and isinstance(value, int)
 
 
+def types_of(version: str) -> Mapping[str, type[ssv.ParameterType]]:
+    """The types of parameter sets of a version of SSP, by the names of FMI 3.0."""
+    return _TYPES_1 if version == "1.0" else _TYPES
+
+
 def _type_for(requested: RequestedValue, version: str) -> ssv.ParameterType:
     """A new type for a parameter, in the words of the version of its set."""
-    known = _TYPES_1 if version == "1.0" else _TYPES
+    known = types_of(version)
     if requested.target.type not in known:
         raise EditError(
             f"{requested.name} is of type {requested.target.type}, which parameter sets of SSP {version} do not have"

@@ -108,6 +108,44 @@ class Explanation(Printed):
         return f"<Explanation of {self.signal}: {self.kind} {self.type}{value}, {self.origin}>"
 
 
+def quantity(value: Value, unit: str | None, item: str = "") -> str:
+    """A value with its unit and the name of an enumeration item."""
+    match value:
+        case bool():
+            text = "true" if value else "false"
+        case float():
+            text = rounded_text(value, 15)
+        case bytes():
+            text = value.hex().upper()
+        case str():
+            text = repr(value)
+        case _:
+            text = str(value)
+    return with_unit(text, unit) + (f" ({item})" if item else "")
+
+
+def origin_text(explanation: Explanation) -> str:
+    """Where a value comes from, in a few words."""
+    match explanation.origin:
+        case Origin.CONNECTION:
+            assert explanation.arriving is not None
+            return f"{explanation.arriving.conversion.formula(str(explanation.arriving.source))} (connected)"
+        case Origin.ASSIGNMENT:
+            assert explanation.assignment is not None
+            beaten = ", ".join(quantity(each.assignment.value, None) for each in explanation.assignment.overridden)
+            return f"{explanation.assignment.chain[0].position}" + (f", instead of {beaten}" if beaten else "")
+        case Origin.DEFAULT:
+            return "constant of the FMU" if explanation.kind == "constant" else "start value in the FMU"
+        case Origin.CALCULATED:
+            return "calculated by the FMU"
+        case Origin.TABLE:
+            return f"{explanation.source}, {', '.join(explanation.during)}"
+        case Origin.MISSING:
+            return explanation.missing
+        case Origin.NOTHING:
+            return "unsupported values only" if explanation.refused else "nothing sets it"
+
+
 Explained: TypeAlias = Explanation | Unmatched
 
 
@@ -253,7 +291,7 @@ class _Explainer:
             signal=signal,
             kind=str(variable.causality) if port is None else port.kind,
             type=variable.type,
-            unit=variable.unit,
+            unit=variable.unit or (None if port is None else port.unit),
             description=variable.description if port is None else port.description,
             source=component.source,
             position=at if port is None else port.position,
@@ -390,19 +428,7 @@ class UndrivenInput(NamedTuple):
     def __str__(self) -> str:
         if self.value is None:
             return f"{self.signal} (no start value)"
-        return f"{self.signal} = {with_unit(_text(self.value), self.unit)}"
-
-
-def _text(value: Value) -> str:
-    match value:
-        case bool():
-            return str(value).lower()
-        case float():
-            return rounded_text(value, 15)
-        case bytes():
-            return value.hex().upper()
-        case _:
-            return repr(value)
+        return f"{self.signal} = {quantity(self.value, self.unit)}"
 
 
 def unconnected_inputs(network: Network, driven: Collection[Signal] = ()) -> tuple[UndrivenInput, ...]:

@@ -362,3 +362,28 @@ def test_an_edit_that_breaks_the_system_needs_force(ssptool, tmp_path):
     assert snapshot(path) == before
     assert ssptool("replace", path, "A", new, "--force")[0] == 0
     assert errors(path) != []
+
+
+def test_a_table_of_parameters_is_written_changed_and_read_back(ssptool, dmo, tmp_path):
+    status, out, err = ssptool("parameters", "dmo", "-o", "t.csv")
+    assert (status, err) == (0, "")
+    table = tmp_path / "t.csv"
+    before = snapshot(dmo)
+    status, out, err = ssptool("set", "dmo", "--from", "t.csv")
+    assert (status, err, snapshot(dmo)) == (0, "", before)
+    unchanged = table.read_text()
+    table.write_text(unchanged.replace("System1.m1,Float64,kg,1,", "System1.m1,Float64,g,2500,"))
+    status, out, err = ssptool("set", "dmo", "--from", "t.csv", "--diff")
+    assert out.startswith("System1.m1: 1 kg → 2500 g  (t.csv:") and "\n+" in out
+    assert snapshot(dmo) == before
+    assert ssptool("set", "dmo", "--from", "t.csv")[0] == 0
+    assert library.parameters(dmo)["System1.m1"].value == 2.5
+    table.write_text(unchanged.replace("System1.m1,Float64,kg,1,", "System1.m1,Float64,kg,-1,"))
+    assert ssptool("set", "dmo", "--from", "t.csv", "--unit", "g")[0] == 2
+
+
+def test_the_printed_table_of_parameters_fits_a_terminal(ssptool, dmo):
+    status, out, err = ssptool("parameters", "dmo")
+    assert (status, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    assert [line.split()[0] for line in out.splitlines()[1:]] == list(library.parameters(dmo))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ssptool.arguments import WrongArgument
+from ssptool.arguments import Frame, WrongArgument, is_frame
 from ssptool.documents.csv_columns import bracketed
 from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Ending, Failure, RunError
@@ -19,7 +19,7 @@ from ssptool.engine.run.indicators import RunWarning
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.manifest import Override, labels
 from ssptool.engine.settings import Choice, Settings
-from ssptool.engine.stimuli.inputs import TIME, Frame, frame_columns, is_frame, time_header, times_of
+from ssptool.engine.stimuli.inputs import TIME, frame_columns, time_header, times_of
 from ssptool.engine.trace import Column, Floats, Trace, Values, places_by_name, places_of, trace_html
 from ssptool.engine.watch import CallCount, Cost, SlowestStep
 from ssptool.errors import WrongValue, counted

@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ssptool.arguments import TIME_UNITS, WrongArgument, in_seconds, mapping, word
+from ssptool.arguments import TIME_UNITS, Frame, WrongArgument, in_seconds, is_frame, mapping, word
 from ssptool.documents.csv_columns import KNOWN_TIME_UNITS, CsvColumn, bracketed, read_columns, time_unit
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.failure import BadInputs
@@ -28,19 +28,6 @@ LINEAR_TYPES = frozenset({"Float64", "Float32"})
 
 One: TypeAlias = ArrayLike | Callable[[float], ArrayLike] | TimeSignal
 """A constant, a function of time [s], or a signal over time; of an array all elements."""
-
-
-class Frame(Protocol):
-    """A table such as one of pandas, with the times [s] as index or as `time`."""
-
-    @property
-    def columns(self) -> Any: ...
-
-    @property
-    def index(self) -> Any: ...
-
-    @property
-    def iloc(self) -> Any: ...
 
 
 Source: TypeAlias = Path | str | Sequence[Path | str] | Mapping[str, One] | Frame | NDArray[np.void]
@@ -418,11 +405,6 @@ def times_of(header: str, times: Sequence[Any]) -> list[float]:
     except (TypeError, ValueError):
         told = f"found {found.ravel()[0]!s}" if found.size else "found none"
         raise ValueError(f"{told}, expected numbers or differences of time (timedelta)") from None
-
-
-def is_frame(source: object) -> bool:
-    """True of a table such as a frame of pandas."""
-    return hasattr(source, "columns") and hasattr(source, "index") and hasattr(source, "iloc")
 
 
 def _columns(source: Any) -> dict[str, Sequence[Any]]:

@@ -1,0 +1,27 @@
+"""Tables of parameters as workbooks (.xlsx)."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from ssptool.documents.workbook import Cell, read_cells, write_cells
+from ssptool.editing.parameter_rows import StatedRow, WrongTable, rows_of_cells
+from ssptool.network.parameter_table import HEADER, ParameterRow, ParameterTable
+
+
+def write(path: Path, table: ParameterTable) -> None:
+    """Write a sheet whose numbers and truth values are those of the spreadsheet program."""
+    write_cells(path, "parameters", [HEADER, *map(_cells, table.values())])
+
+
+def _cells(row: ParameterRow) -> tuple[Cell, ...]:
+    value = row.value
+    shown = row.text if isinstance(value, tuple | bytes) else value
+    return row.name, row.type_text, row.unit_name or None, shown, row.origin, row.range or None, row.description or None
+
+
+def read(path: Path) -> Iterable[StatedRow]:
+    """The rows of the first sheet."""
+    rows, findings = read_cells(path)
+    if findings:
+        raise WrongTable(findings)
+    return rows_of_cells(str(path), rows)
