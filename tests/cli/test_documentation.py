@@ -132,6 +132,7 @@ OTHERS = {
     "(add-to-list ": "Emacs, which the tests do not have",
     "[language-server.": "Helix, which the tests do not have",
     "repos:": "pre-commit, which downloads; its hooks: tests/cli/test_validate.py",
+    "include:": "a component of GitLab: tests/test_ci_definitions.py",
     "flowchart ": "a drawing: tests/test_layers.py",
     "@UNITS.rule(": "would add a rule: tests/rules/test_catalogue.py",
     "master must be one of": "an error in Python: tests/api/test_arguments.py",
