@@ -8,6 +8,8 @@ from ssptool.api.doctor import DIAGNOSIS_RENDERERS as DIAGNOSIS_RENDERERS
 from ssptool.api.edit import DIFF_RENDERERS as DIFF_RENDERERS
 from ssptool.api.edit import unified_diff as unified_diff
 from ssptool.api.reproduce import REPRODUCTION_RENDERERS as REPRODUCTION_RENDERERS
+from ssptool.api.study import FIT_RENDERERS as FIT_RENDERERS
+from ssptool.api.study import STUDY_RENDERERS as STUDY_RENDERERS
 from ssptool.api.understand import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
 from ssptool.api.understand import GRAPH_RENDERERS as GRAPH_RENDERERS
 from ssptool.api.understand import INVENTORY_RENDERERS as INVENTORY_RENDERERS

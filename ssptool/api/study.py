@@ -35,10 +35,12 @@ from ssptool.studies.calibration import Fit as Fit
 from ssptool.studies.charts import ChartKind, chart
 from ssptool.studies.checking import check_study
 from ssptool.studies.dataset import DEFINITION, Dataset, OtherStudy
-from ssptool.studies.definition import Study
+from ssptool.studies.definition import Study, rows_of_columns
+from ssptool.studies.designs import FactorValue
 from ssptool.studies.entries import BadStudy as BadStudy
 from ssptool.studies.entries import Findings
 from ssptool.studies.first_draft import StudiedSystem, StudyKind, default_results, factor_of_sweep, first_draft
+from ssptool.studies.next_commands import fit_commands
 from ssptool.studies.optimization import optimize_study
 from ssptool.studies.optimum import Optimize
 from ssptool.studies.run import Forecast, begin_study, check_scheduler, run_study
@@ -46,6 +48,8 @@ from ssptool.studies.run import Interrupted as Interrupted
 from ssptool.studies.study_file import Calibration, draft_study, read_calibration, read_toml, study_from
 from ssptool.studies.study_file import read_study as read_study
 from ssptool.studies.study_results import StudyResults, read_results
+from ssptool.studies.summary import FIT_RENDERERS as FIT_RENDERERS
+from ssptool.studies.summary import STUDY_RENDERERS as STUDY_RENDERERS
 from ssptool.work_in_progress import NOTHING, tell
 
 _VARIABLE = "the name of an environment variable"
@@ -138,6 +142,7 @@ def sweep(
     compile: bool = False,
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
+    announce: Callable[[Forecast], None] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> StudyResults:
     """Run a system with each combination of values: a study without a file.
@@ -157,7 +162,7 @@ def sweep(
         Of all runs, as the table `[settings]` of a study file.
     variant
         An SSD of the package; None: the default.
-    workers, compile, allow_outside, settings_file, progress
+    workers, compile, allow_outside, settings_file, announce, progress
         As of `study`.
 
     Raises
@@ -192,6 +197,7 @@ def sweep(
                 compile=compile,
                 allow_outside=allow_outside,
                 settings_file=settings_file,
+                announce=announce,
                 progress=progress,
             )
         except OtherStudy:
@@ -389,10 +395,17 @@ def calibrate(
             fit = fit_targets(trials, stated.targets, scales=stated.scales)
         else:
             fit = minimize_result(trials, str(stated.minimize))
-    if output is not None:
-        begin_study(checked, Path(output))
-        write_fit(fit, Path(output), {"study": wanted.name, "system": str(wanted.system.resolve())})
-    return fit
+    folder = None if output is None else file_path("output", output)
+    if folder is not None:
+        begin_study(checked, folder)
+        write_fit(fit, folder, {"study": wanted.name, "system": str(wanted.system.resolve())})
+    return replace(fit, next=tuple(fit_commands(wanted, _point_of(wanted, fit), folder)))
+
+
+def _point_of(study: Study, fit: Fit) -> dict[str, FactorValue]:
+    """The values of all factors at a solution, those that are computed too."""
+    columns, _ = rows_of_columns(study, {one.name: [one.value] for one in fit.estimates})
+    return {name: values[0] for name, values in columns.items()}
 
 
 def _in_own_units(study: Study, measured: Trace) -> Trace:

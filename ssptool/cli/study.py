@@ -9,10 +9,9 @@ from typer.core import TyperGroup
 
 import ssptool
 from ssptool.cli.app import say
-from ssptool.cli.options import WHAT_IS_COMPILED, Env, SystemPath, Variant, bundled, judged_by, time
+from ssptool.cli.options import WHAT_IS_COMPILED, Env, SystemPath, TextOrJson, Variant, bundled, judged_by, time
 from ssptool.cli.terminal import progress_bar
 from ssptool.errors import counted
-from ssptool.foreign_text import joined_lines
 
 if TYPE_CHECKING:
     from ssptool.option_words import StudyWord
@@ -51,6 +50,7 @@ InsecureScheduler = Annotated[
     ),
 ]
 Compile = Annotated[bool, typer.Option("--compile", help=WHAT_IS_COMPILED)]
+Format = Annotated[TextOrJson, typer.Option("--format", metavar="FORMAT", help="Print the answer as text or json.")]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Repeat failed runs.")]
 
 study_app = typer.Typer(
@@ -78,6 +78,7 @@ def study_run(
     retry_failed: RetryFailed = False,
     compile: Compile = False,
     env: Env = None,
+    format: Format = TextOrJson.TEXT,
     *,
     judged: dict[str, Any],
 ) -> None:
@@ -98,10 +99,10 @@ def study_run(
             compile=compile,
             env=env or (),
             **judged,
-            announce=_announce,
+            announce=_announce if format is TextOrJson.TEXT else None,
             progress=progress,
         )
-    _finish(results)
+    _finish(results, format)
 
 
 @study_app.command("new")
@@ -144,6 +145,7 @@ def study_resume(
     retry_failed: RetryFailed = False,
     compile: Compile = False,
     env: Env = None,
+    format: Format = TextOrJson.TEXT,
     *,
     judged: dict[str, Any],
 ) -> None:
@@ -158,10 +160,10 @@ def study_resume(
             compile=compile,
             env=env or (),
             **judged,
-            announce=_announce,
+            announce=_announce if format is TextOrJson.TEXT else None,
             progress=progress,
         )
-    _finish(results)
+    _finish(results, format)
 
 
 @study_app.command("status")
@@ -184,6 +186,7 @@ def study_results(
         typer.Option("--run", min=0, metavar="NUMBER", help="Write the signals of this run to --output."),
     ] = None,
     rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Print at most N runs.")] = 20,
+    format: Format = TextOrJson.TEXT,
 ) -> None:
     """Show the results of a study, or write them into one file; also while it runs."""
     results = ssptool.study_results(folder)
@@ -193,7 +196,8 @@ def study_results(
         results.write(output) if run is None else results.write_trace(run, output)
         say(f"results: {output}")
         return
-    say(results.text(rows))
+    as_json = format is TextOrJson.JSON
+    say(ssptool.renderers.STUDY_RENDERERS["json"](results) if as_json else results.text(rows), verbatim=as_json)
 
 
 @study_app.command("calibrate")
@@ -211,6 +215,7 @@ def study_calibrate(
     insecure_scheduler: InsecureScheduler = False,
     compile: Compile = False,
     env: Env = None,
+    format: Format = TextOrJson.TEXT,
     *,
     judged: dict[str, Any],
 ) -> None:
@@ -228,7 +233,7 @@ def study_calibrate(
         env=env or (),
         **judged,
     )
-    say(str(fit))
+    say(ssptool.renderers.FIT_RENDERERS[format.value](fit), verbatim=format is TextOrJson.JSON)
     met = fit.verification is None or fit.verification.met
     raise typer.Exit(0 if fit.converged and met else 1)
 
@@ -260,6 +265,7 @@ def sweep_command(
     variant: Variant = None,
     workers: Workers = None,
     compile: Compile = False,
+    format: Format = TextOrJson.TEXT,
     *,
     judged: dict[str, Any],
 ) -> None:
@@ -278,10 +284,10 @@ def sweep_command(
             workers=workers,
             compile=compile,
             **judged,
+            announce=_announce if format is TextOrJson.TEXT else None,
             progress=progress,
         )
-    say(f"{results.text(20)}\nresults: {results.runs}\nnext: ssptool plot {results.folder}")
-    raise typer.Exit(0 if results.status.ok and results.accuracy.met else 1)
+    _finish(results, format, rows=20)
 
 
 def _factor(text: str) -> tuple[str, list[float] | list[str] | dict[str, Any]]:
@@ -336,14 +342,11 @@ def _status(results: "StudyResults") -> str:
     return "\n".join(lines)
 
 
-def _finish(results: "StudyResults") -> None:
-    say(_status(results))
+def _finish(results: "StudyResults", format: TextOrJson, rows: int = 0) -> None:
+    """Print the answer, with a table of so many runs before it, and exit."""
+    as_json = format is TextOrJson.JSON
+    text = results.text(rows) if rows and not as_json else ssptool.renderers.STUDY_RENDERERS[format.value](results)
+    say(text, verbatim=as_json)
     best = results.optimum()
-    if best is not None:
-        say(joined_lines(best.lines([*results.factors, *results.results])))
-    accuracy = results.accuracy
-    if accuracy.checked:
-        say(joined_lines(accuracy.lines()))
-    say(f"results: {results.runs}")
     done = results.status.ok if best is None else results.status.left == 0 and bool(best.front)
-    raise typer.Exit(0 if done and accuracy.met else 1)
+    raise typer.Exit(0 if done and results.accuracy.met else 1)

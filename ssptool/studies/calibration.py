@@ -30,8 +30,9 @@ from ssptool.documents.saving import replaced_atomically, stay_inside
 from ssptool.engine.run.accuracy import is_within
 from ssptool.engine.run.selection import Inside
 from ssptool.engine.trace import Column, Floats, Trace
-from ssptool.errors import counted, similar_names, studies_need
-from ssptool.foreign_text import joined_lines, json_content, json_text
+from ssptool.errors import similar_names, studies_need
+from ssptool.foreign_text import json_content, json_text
+from ssptool.printed import Printed
 from ssptool.studies.accuracy import is_checked, wanted_accuracy
 from ssptool.studies.dataset import intact
 from ssptool.studies.definition import Factor, FactorRole, RunOutcome, RunStatus, Samples, Study, Task, computed_order
@@ -112,7 +113,7 @@ class Verification:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(Printed):
     """What was found.
 
     Attributes
@@ -134,6 +135,8 @@ class Fit:
         The fit beside the measurement; None without one.
     verification
         Check of the solution by a run with half the step; None if it was not made.
+    next
+        Commands that usually follow.
     """
 
     estimates: tuple[Estimate, ...]
@@ -147,29 +150,15 @@ class Fit:
     history: tuple[float, ...] = ()
     fitted: FittedTrace | None = None
     verification: Verification | None = None
+    next: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Estimate:
         return next(each for each in self.estimates if each.name == name)
 
-    def __str__(self) -> str:
-        width = max(len(each.name) for each in self.estimates)
-        lines = [_line(each, width) for each in self.estimates]
-        lines.append(
-            f"{'converged' if self.converged else 'not converged'} after {counted(self.runs, 'run')}: {self.message}"
-        )
-        checks = () if self.verification is None else self.verification.lines(self.estimates)
-        return joined_lines([*lines, *checks, *(f"note: {note}" for note in self.notes)])
-
-
-def _line(each: Estimate, width: int) -> str:
-    unit = f" {each.unit}" if each.unit else ""
-    interval = f"  [{each.low:.6g}, {each.high:.6g}]" if np.isfinite(each.low) else ""
-    return f"{each.name.ljust(width)} = {each.value:.8g}{unit}{interval}"
-
 
 def write_fit(fit: Fit, folder: Path, about: Mapping[str, Any]) -> Path:
     """Write what was found into a folder of results, with what it is `about`; nan becomes null."""
-    content = {**about, **asdict(replace(fit, fitted=None)), "correlation": fit.correlation.tolist()}
+    content = {**about, **fit_content(fit)}
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / CALIBRATION
     for name in (CALIBRATION, FITTED):
@@ -179,8 +168,15 @@ def write_fit(fit: Fit, folder: Path, about: Mapping[str, Any]) -> Path:
     else:
         (folder / FITTED).unlink(missing_ok=True)
     with replaced_atomically(path) as file:
-        file.write(json_text(_without_nan(content), indent=1).encode())
+        file.write(json_text(without_nan(content), indent=1).encode())
     return path
+
+
+def fit_content(fit: Fit) -> dict[str, Any]:
+    """What was found as JSON has it, without the fitted trace and without commands."""
+    content = asdict(replace(fit, fitted=None))
+    del content["next"]
+    return {**content, "correlation": fit.correlation.tolist()}
 
 
 def _write_fitted(fitted: FittedTrace, path: Path) -> None:
@@ -246,11 +242,12 @@ def _numbers(content: Mapping[str, Any], *names: str) -> dict[str, float]:
     return {name: float("nan") if content[name] is None else content[name] for name in names}
 
 
-def _without_nan(content: Any) -> Any:
+def without_nan(content: Any) -> Any:
+    """The content with None in place of each number that is not finite."""
     if isinstance(content, dict):
-        return {name: _without_nan(value) for name, value in content.items()}
+        return {name: without_nan(value) for name, value in content.items()}
     if isinstance(content, list | tuple):
-        return [_without_nan(value) for value in content]
+        return [without_nan(value) for value in content]
     return None if isinstance(content, float) and not np.isfinite(content) else content
 
 

@@ -37,6 +37,9 @@ SHOWN_RUNS = 20
 MET = 1e-6
 """Of the larger side of a constraint, what may be missing where it counts as met."""
 
+AT_BOUND = 1e-3
+"""The same, of the distance below which a constraint limits the best run."""
+
 Row = Mapping[str, Any]
 
 
@@ -89,15 +92,27 @@ class Constraint:
     def __reduce__(self) -> tuple[type["Constraint"], tuple[str]]:
         return Constraint, (self.text,)
 
-    def violation(self, row: Row) -> float:
-        """How much of the larger side is missing: at most 0 where the constraint is met; nan without a value."""
+    def sides(self, row: Row) -> tuple[float, float]:
+        """The values of the side that shall be smaller and of the other one; nan without a value."""
         names = {name: value for name, value in row.items() if value is not None}
         functions = {**FUNCTIONS, "value": names.__getitem__}
         try:
             low, high = (float(side.evaluate(names, functions)) for side in (self._low, self._high))
         except (BadExpression, KeyError, TypeError, ValueError):
-            return float("nan")
+            return float("nan"), float("nan")
+        return low, high
+
+    def violation(self, row: Row) -> float:
+        """How much of the larger side is missing: at most 0 where the constraint is met; nan without a value."""
+        low, high = self.sides(row)
         return (low - high) / (max(abs(low), abs(high)) or 1.0)
+
+    def told(self, row: Row) -> str:
+        """The constraint with the values of both sides, and what is left to the bound."""
+        low, high = (rounded_text(side, 6) for side in self.sides(row))
+        violation = self.violation(row)
+        state = "not met" if not violation <= MET else "met, at the bound" if violation > -AT_BOUND else "met"
+        return f"{self.text}: {low} <= {high}, {state}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +197,7 @@ class Optimum:
         if (best := self.best) is not None:
             width = max(map(len, names))
             lines += [f"  {name.ljust(width)} = {self._shown(best, name)}" for name in names]
+            lines += [f"  {one.told(best)}" for one in self.constraints]
             lines += [self.verified] if self.verified else []
         elif self.front:
             lines += aligned(self.table([*(one.result for one in self.objectives), *names]))

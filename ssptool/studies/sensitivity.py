@@ -44,6 +44,7 @@ class Saltelli:
     runs: int
     seed: int
     word: ClassVar[str] = "saltelli"
+    ranked: ClassVar[str] = "ST"
 
     def size(self, sources: Mapping[str, FactorSource]) -> int:
         return self.runs * (len(sources) + 2)
@@ -83,6 +84,7 @@ class Morris:
     seed: int
     levels: int = LEVELS
     word: ClassVar[str] = "morris"
+    ranked: ClassVar[str] = "µ*"
 
     def size(self, sources: Mapping[str, FactorSource]) -> int:
         return self.trajectories * (len(sources) + 1)
@@ -149,6 +151,25 @@ class Sensitivity:
     used: int
     lost: int
 
+    @property
+    def ranked(self) -> str:
+        """The measure that ranks the factors: `ST` or `µ*`."""
+        return Saltelli.ranked if Saltelli.ranked in self.measures else Morris.ranked
+
+    @property
+    def ranking(self) -> tuple[int, ...]:
+        """Places of the factors, the most important one first."""
+        measures = self.measures[self.ranked]
+        return tuple(sorted(range(len(measures)), key=lambda place: -measures[place].value))
+
+    def ranks(self, place: int) -> tuple[int, int]:
+        """The best and the worst rank, from 1, that the intervals leave to a factor."""
+        measures = self.measures[self.ranked]
+        own = measures[place]
+        better = sum(one.low > own.high for one in measures)
+        worse = sum(one.high < own.low for one in measures)
+        return 1 + better, len(measures) - worse
+
 
 SensitivityDesign: TypeAlias = Saltelli | Morris
 SENSITIVITY_DESIGNS = (Saltelli.word, Morris.word)
@@ -157,19 +178,23 @@ SENSITIVITY_DESIGNS = (Saltelli.word, Morris.word)
 def headings_of(found: Sensitivity) -> list[str]:
     """Headings of `rows_of` beside the factor."""
     intervals = f"{100 * CONFIDENCE:g} %"
-    headings: list[str] = []
+    headings = ["rank"]
     for name, measures in found.measures.items():
         headings += [name, *([f"{intervals} from", "to"] if np.isfinite(measures[0].low) else [])]
     return headings
 
 
 def rows_of(found: Sensitivity) -> list[list[str]]:
-    """A line of a table for each factor: its name, and each measure with its interval."""
-    rows = [[name] for name in found.factors]
+    """A line of a table for each factor, the most important first: name, ranks, and each measure with its interval."""
+    rows = [[name, _rank_text(*found.ranks(place))] for place, name in enumerate(found.factors)]
     for measures in found.measures.values():
         for row, one in zip(rows, measures, strict=True):
             row += [f"{value:.4g}" for value in (one if np.isfinite(measures[0].low) else one[:1])]
-    return rows
+    return [rows[place] for place in found.ranking]
+
+
+def _rank_text(best: int, worst: int) -> str:
+    return str(best) if best == worst else f"{best}–{worst}"
 
 
 def sensitivity(design: SensitivityDesign, factors: Sequence[str], result: str, values: Floats) -> Sensitivity | None:

@@ -1,6 +1,5 @@
 """Results of a study so far, read from its folder."""
 
-from collections import Counter
 from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from ssptool.engine.recording.formats import check_output, open_writer
 from ssptool.engine.trace import Trace, UnknownSignal, Values
 from ssptool.errors import WrongValue, counted, package_for, studies_need
 from ssptool.foreign_text import joined_lines, json_text
+from ssptool.printed import Printed
 from ssptool.studies.accuracy import ACCURACY, REMARK, StudyAccuracy
 from ssptool.studies.dataset import Dataset, NotResults
 from ssptool.studies.definition import RunStatus, rows_of_design
@@ -24,8 +24,6 @@ from ssptool.studies.sensitivity import (
     Morris,
     Saltelli,
     Sensitivity,
-    headings_of,
-    rows_of,
     sensitivity,
 )
 from ssptool.studies.study_file import study_from
@@ -35,15 +33,12 @@ if TYPE_CHECKING:
     import polars
     import xarray  # type: ignore[import-not-found, unused-ignore]
 
-SHOWN = 5
-"""Reasons of failures that are shown."""
-
 SHOWN_ROWS = 20
 """Runs that are shown."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StudyResults(Mapping[str, Values]):
+class StudyResults(Printed, Mapping[str, Values]):
     """What is in a folder of results; a mapping from the names of its columns to their values (runs,).
 
     Attributes
@@ -248,13 +243,11 @@ class StudyResults(Mapping[str, Values]):
             else:
                 parquet.write_table(table, file)
 
-    def __str__(self) -> str:
-        return self.text() if Dataset(self.folder).parts else f"{self.folder}: no run has finished yet"
-
     def text(self, rows: int = SHOWN_ROWS) -> str:
-        """The first runs as a table, and why others failed."""
-        table = self.table()
-        every = table.to_pylist()
+        """The first runs as a table, and below what `str` has."""
+        every = self.rows()
+        if not every:
+            return str(self)
         accuracy = self._accuracy(every)
         names = ["number", *self.factors, *self.results, "status"]
         cells = [names, *([cell_text(row[name]) for name in names] for row in every[:rows])]
@@ -262,17 +255,9 @@ class StudyResults(Mapping[str, Values]):
             marks = [ACCURACY, *map(accuracy.mark, every[:rows])]
             cells = [[*line, mark] for line, mark in zip(cells, marks, strict=True)]
         lines = aligned(cells)
-        if len(table) > rows:
-            lines.append(f"… and {len(table) - rows} more")
-        failures = Counter(row["message"] for row in every if row["status"] != "completed")
-        lines += [f"{count} failed: {message}" for message, count in failures.most_common(SHOWN)]
-        lines += accuracy.lines()
-        if (best := self.optimum()) is not None:
-            lines += ["", *best.lines([*self.factors, *self.results])]
-        for one in self.sensitivity():
-            lines += ["", *aligned([[f"{one.result} depends on", *headings_of(one)], *rows_of(one)])]
-            lines += [f"{one.lost} of {one.used + one.lost} are left out: without a value"] if one.lost else []
-        return joined_lines(lines)
+        if len(every) > rows:
+            lines.append(f"… and {len(every) - rows} more")
+        return f"{joined_lines(lines)}\n\n{self}"
 
     def _repr_html_(self) -> str:
         """For notebooks."""
