@@ -229,7 +229,7 @@ class Optimum:
 def aligned(cells: Sequence[Sequence[str]]) -> list[str]:
     """Lines of a table whose columns end below each other."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
 
 
 def cell_text(value: Any) -> str:

@@ -26,7 +26,7 @@ PRINTED_BY = {
     "network": ("run", "explain"),
     "results": ("reproduce",),
     "rules": ("validate", "rule", *RUNS),
-    "studies": ("study", "plot", "report"),
+    "studies": ("run", "study", "plot", "report"),
     "studio": ("study",),
     "child_processes.py": RUNS,
     "sandbox.py": RUNS,

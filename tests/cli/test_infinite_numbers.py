@@ -153,6 +153,7 @@ def test_all_commands_print_json_that_any_parser_reads(ssptool, infinite):
         "graph": (infinite,),
         "info": (infinite,),
         "reproduce": ("r.csv",),
+        "sweep": (infinite, "A.big=1,2", "--result", 'final("A.y")', "--workers", "1"),
         "validate": (infinite,),
         "run": (infinite, *values, "--output", "fresh.csv"),
     }
