@@ -181,7 +181,7 @@ def simulate(
         Compile FMUs that bring C or C++ sources and no library for this platform, with the compiler of this machine
         (CC and CXX name others), into the cache of the user (SSPTOOL_CACHE names another). The FMUs stay as they are.
     env
-        Names of environment variables that processes of FMUs get beside those that FMUs need (docs/running.md).
+        Names of environment variables that processes of FMUs get beside those that FMUs need (docs/untrusted_fmus.md).
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """The frozen plan: all that a run registers with its kernel, as data for a runtime without Python.
 
-The file is resources/plan.json of the exported FMU; docs/export.md describes it. Groups, schedules, iterations and the
+The file is resources/plan.json of the exported FMU; docs/formats.md describes it. Groups, schedules, iterations and the
 program of a macro step are those that a run makes of the same plan, number by number.
 """
 

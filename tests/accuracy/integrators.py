@@ -1,4 +1,4 @@
-"""Write the table of integrators in docs/running.md: errors and evaluations, with state events and without."""
+"""Write the table of integrators in docs/events.md: errors and evaluations, with state events and without."""
 
 import sys
 import tempfile

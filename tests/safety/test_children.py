@@ -131,7 +131,7 @@ def test_children_see_what_fmus_need_and_no_secret(monkeypatch):
 
 
 def test_the_documentation_lists_these_variables():
-    page = (Path(__file__).parents[2] / "docs" / "running.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "untrusted_fmus.md").read_text(encoding="utf-8")
     for reason, patterns in ENVIRONMENT.items():
         assert f"| {', '.join(f'`{one}`' for one in patterns)} |" in page, reason
 

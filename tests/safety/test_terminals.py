@@ -115,7 +115,7 @@ def test_the_last_words_of_an_fmu_are_shown_and_not_obeyed(folder, options):
 
 
 def test_in_process_they_are_obeyed(folder):
-    """So that the test above cannot pass because nothing was printed; docs/running.md says so."""
+    """So that the test above cannot pass because nothing was printed; docs/untrusted_fmus.md says so."""
     assert "\x1b]0;from stderr\x07" in Terminal(run_of(fmus.SHOUT, ["--in-process"])).read()
 
 
