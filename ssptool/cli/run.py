@@ -334,7 +334,7 @@ def _copied(results: Path, target: Path) -> bool:
 def _without_process(**limits: object) -> None:
     """Refuse options that need a child process."""
     if given := [f"--{name.replace('_', '-')}" for name, value in limits.items() if value is not None]:
-        message = f"cannot be combined with --in-process, because {' and '.join(given)} need a child process"
+        message = "cannot be combined with --in-process, because limits and the sandbox need a child process"
         raise typer.BadParameter(message, param_hint=given[0])
 
 
