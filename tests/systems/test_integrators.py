@@ -16,7 +16,7 @@ def test_every_integrator_gives_the_heights_of_the_slider(integrator):
 
 @pytest.mark.parametrize(("tolerance", "least", "most"), [(1e-6, 0.1, 0.5), (1e-8, 0.0, 0.01)])
 def test_forces_of_stiff_couplers_show_the_error_of_cvode(tolerance, least, most):
-    """An exported FMU integrates by the Rosenbrock method: docs/exported_fmu.md says how far [N] the default is from it."""
+    """Distance [N] of the default from the Rosenbrock method of an exported FMU, as docs/exported_fmu.md states it."""
     exact, exported, default = (
         governor.run(tolerance=at, integrator=name, stop_time=3.0).unwrap()["Coupler.F"]
         for at, name in ((1e-9, "rosenbrock"), (tolerance, "rosenbrock"), (tolerance, "bdf"))
