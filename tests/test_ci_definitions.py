@@ -83,7 +83,7 @@ def steps_of_gitlab(**given: str) -> Iterator[Step]:
 def shell(tmp_path, monkeypatch):
     """Runs steps in a folder with a system that is right, `good`, and one that is wrong, `bad`.
 
-    `ssptool` is this one. `python -m pip install` is written down: tests/test_installation.py installs.
+    `ssptool` is this one. `python -m pip install` is written down: tests/test_distribution.py installs.
     """
     monkeypatch.chdir(tmp_path)
     for name in ("good", "bad"):
