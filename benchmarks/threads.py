@@ -27,7 +27,7 @@ def measure(
     mocks: Mocks, threads: int, seconds_per_step: float = STEP_SECONDS, *, apart: bool = False
 ) -> tuple[float, bytes]:
     """[s] of wall time, and the trace."""
-    kernel = create(4, native=True)
+    kernel = create(4)
     components = [Mock(x=[1.0]), Mock(x=[0.3])]
     for component, slot in zip(components, (0, 2), strict=True):
         component.seconds = seconds_per_step

@@ -96,6 +96,16 @@ class MissingExtra(ImportError):
         self.package = package
 
 
+class MissingKernel(ImportError):
+    """The native modules, which run systems, are not installed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this installation of ssptool checks, explains and edits systems, and cannot run them, because it was made "
+            "without a compiler: install a wheel of ssptool, or a C and a C++20 compiler and then ssptool again"
+        )
+
+
 class MissingPackage(ImportError):
     """A package that ssptool does not need, and `user` does, is not installed."""
 

@@ -6,7 +6,7 @@
 Recorded are the help of every command, the catalogue of rules, the public API, what `validate`, `info`, `graph`,
 `explain`, `plan` and `run` print of every example system and of every document by other tools in ../shared/corpus, the
 pictures that `draw` makes of them, every file after a sequence of edits, the traces of every example system with every
-master on both kernels, bit by bit, those of inputs from CSV and of a scenario, of FMUs in processes of their own, and
+master, bit by bit, those of inputs from CSV and of a scenario, of FMUs in processes of their own, and
 the table of a small study. Only the command line and public names
 of `ssptool` are used, so that the modules behind them may move. Times of day, durations and paths of the machine are
 left out. `compare` names each difference and ends with status 1 if there is one.
@@ -30,7 +30,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from enum import Enum
-from importlib.abc import MetaPathFinder
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -81,7 +80,7 @@ MASTERS: Mapping[str, Mapping[str, Any]] = {
     "model exchange, adams": {"implementation": "me", "integrator": "adams", "tolerance": 1e-8},
     **{f"init {name}": {"init": name} for name in ("newton", "aitken", "anderson", "fixed-point", "homotopy")},
 }
-"""Name → settings. Each is run for `STEPS` steps of `STEP` on both kernels; what a system refuses is recorded too."""
+"""Name → settings. Each is run for `STEPS` steps of `STEP`; what a system refuses is recorded too."""
 STEP, STEPS = 0.001, 150
 
 EDITED = "dual_mass_oscillator"
@@ -163,12 +162,10 @@ def record() -> dict[str, Any]:
     sources = commit()
     items: dict[str, Item] = {}
     values: dict[str, str] = {}
-    for job_list, prepare in ((list(traces(native=False)), without_native_kernel), (list(others()), as_it_is)):
-        workers = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(JOBS, workers, initializer=prepare) as pool:
-            for found, found_values in pool.map(do, job_list):
-                items |= found
-                values |= found_values
+    with ProcessPoolExecutor(JOBS, multiprocessing.get_context("spawn")) as pool:
+        for found, found_values in pool.map(do, list(jobs())):
+            items |= found
+            values |= found_values
     return {"commit": sources, "items": items, "values": values}
 
 
@@ -182,8 +179,8 @@ Job = tuple[str, tuple[Any, ...]]
 """Name of a function of this module that gives an item, or pairs of name and item, and what it is called with."""
 
 
-def others() -> Iterator[Job]:
-    yield from traces(native=True)
+def jobs() -> Iterator[Job]:
+    yield from traces()
     yield "public_api", ()
     yield "helps", ()
     yield "printed", (("rule", "--all", "--markdown"),)
@@ -202,11 +199,11 @@ def others() -> Iterator[Job]:
     yield "studied", ()
 
 
-def traces(native: bool) -> Iterator[Job]:
+def traces() -> Iterator[Job]:
     for path in systems():
-        yield "runs", (path, native)
+        yield "runs", (path,)
     for name in VARIANTS:
-        yield "stimulated", (name, native)
+        yield "stimulated", (name,)
 
 
 def systems() -> list[str]:
@@ -221,21 +218,6 @@ def structures() -> list[str]:
 def fmus() -> list[str]:
     unpacked = (path.parent for path in CORPUS.rglob("modelDescription.xml"))
     return sorted(path.as_posix() for path in chain(Path("systems").rglob("*.fmu"), unpacked))
-
-
-def without_native_kernel() -> None:
-    """The Python kernel takes its place where the native one was not built."""
-    sys.meta_path.insert(0, _NotBuilt())
-
-
-def as_it_is() -> None:
-    pass
-
-
-class _NotBuilt(MetaPathFinder):
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if name.startswith("ssptool.") and name.endswith("._kernel"):
-            raise ImportError(f"{name} was not built")
 
 
 def do(job: Job) -> tuple[dict[str, Item], dict[str, str]]:
@@ -360,9 +342,8 @@ def texts(folder: Path) -> dict[str, str]:
     return found
 
 
-def stimulated(variant: str, native: bool, values: dict[str, str]) -> Iterator[tuple[str, Item]]:
+def stimulated(variant: str, values: dict[str, str]) -> Iterator[tuple[str, Item]]:
     """Traces with an input that a CSV file gives, with a scenario, and with both."""
-    kernel = "native" if native else "twin"
     with copied() as folder:
         system = str(folder / variant)
         for name, content in (("drive.csv", TABLE), ("fault.yaml", SCENARIO)):
@@ -376,15 +357,15 @@ def stimulated(variant: str, native: bool, values: dict[str, str]) -> Iterator[t
                     ran(name, system, *arguments, folder=folder)
             for name, settings in STIMULATED.items():
                 short = {"step_size": STEP, "stop_time": STEP * STEPS, **settings}
-                label = f"{EDITED}/{variant}, {case}, {name}, {kernel}"
-                yield f"trace {label}", run_item(system, kernel, short, values, folder, **stimuli)
+                label = f"{EDITED}/{variant}, {case}, {name}"
+                yield f"trace {label}", run_item(system, short, values, folder, **stimuli)
 
 
 def in_processes(system: str, values: dict[str, str]) -> Iterator[tuple[str, Item]]:
     """Traces of FMUs in processes of their own, and in one for all."""
     for processes in ("each", 1):
         short = {"step_size": STEP, "stop_time": 0.05, "processes": processes}
-        yield f"trace {system}, processes {processes}", run_item(system, "native", short, values)
+        yield f"trace {system}, processes {processes}", run_item(system, short, values)
 
 
 def studied() -> Iterator[tuple[str, Item]]:
@@ -398,17 +379,14 @@ def studied() -> Iterator[tuple[str, Item]]:
         yield "study: its table", {"text": normal(table[kept].to_csv(index=True), Path(folder))}
 
 
-def runs(system: str, native: bool, values: dict[str, str]) -> Iterator[tuple[str, Item]]:
+def runs(system: str, values: dict[str, str]) -> Iterator[tuple[str, Item]]:
     """The trace of each master, or what the system or the run says against it."""
-    kernel = "native" if native else "twin"
     for name, settings in MASTERS.items():
         label = f"{system}, {name}"
         short = {"step_size": STEP, "stop_time": STEP * STEPS, **settings}
-        if native:
-            yield f"plan {label}", plan_item(system, short)
-        yield f"trace {label}, {kernel}", run_item(system, kernel, short, values)
-    if native:
-        yield f"trace {system}, {WHOLE}, {kernel}", run_item(system, kernel, {}, values)
+        yield f"plan {label}", plan_item(system, short)
+        yield f"trace {label}", run_item(system, short, values)
+    yield f"trace {system}, {WHOLE}", run_item(system, {}, values)
 
 
 def plan_item(system: str, settings: Mapping[str, Any]) -> Item:
@@ -422,7 +400,6 @@ def plan_item(system: str, settings: Mapping[str, Any]) -> Item:
 
 def run_item(
     system: str,
-    kernel: str,
     settings: Mapping[str, Any],
     values: dict[str, str],
     folder: Path = ROOT,
@@ -432,7 +409,6 @@ def run_item(
         result = ssptool.simulate(system, settings=settings, isolated=False, **stimuli)
     except Exception as error:
         return {"text": normal(refusal(error), folder)}
-    assert result.statistics.kernel == kernel, f"{system} ran on {result.statistics.kernel}, not on {kernel}"
     counts = "steps", "rejected", "events", "evaluations", "iterations_max", "iterations_mean"
     counts = (*counts, "loops_solved", "loop_iterations", "loops_rescued", "rescue_iterations")
     ending = [f"{count}: {getattr(result.statistics, count)}" for count in counts]

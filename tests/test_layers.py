@@ -46,7 +46,7 @@ LEVELS = [
 # Inside the engine too, a sub-package or module imports only those before it.
 ENGINE = [
     *["failure", "method_names", "settings", "text", "trace", "time_grid"],
-    *["kernel", "watch", "recording", "masters", "stimuli", "planning", "assembly", "event_mode", "ode"],
+    *["kernel", "iterated", "watch", "recording", "masters", "stimuli", "planning", "assembly", "event_mode", "ode"],
     *["run", "isolation", "simulate", "stepping"],
 ]
 MODULES_OF_A_RUN = 200
@@ -160,7 +160,7 @@ def test_a_run_loads_neither_what_edits_nor_what_draws_nor_what_studies():
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     libraries = {"scipy", "networkx", "pandas", "pyarrow", "matplotlib", "dask", "pydantic", "rich", "yaml"}
     layers = {f"ssptool.{layer}" for layer in ("drawing", "editing", "results", "studies", "cli")}
-    assert not (libraries | layers | {"ssptool.engine.ode.cvode", "ssptool.engine.kernel.twin"}) & set(loaded)
+    assert not (libraries | layers | {"ssptool.engine.ode.cvode"}) & set(loaded)
 
 
 def test_a_plain_run_loads_few_modules_and_libraries():
@@ -177,7 +177,7 @@ def test_a_plain_run_loads_few_modules_and_libraries():
     assert status == "completed"
     assert sum(name.startswith("ssptool.") for name in loaded) <= MODULES_OF_A_RUN
     heavy = {"scipy", "pandas", "pyarrow", "matplotlib", "plotly", "dask", "yaml", "jinja2"}
-    assert not (heavy | {"ssptool.engine.ode.cvode", "ssptool.engine.kernel.twin.kernel"}) & set(loaded)
+    assert not (heavy | {"ssptool.engine.ode.cvode"}) & set(loaded)
 
 
 def test_every_public_name_has_one_home():

@@ -106,7 +106,7 @@ def _installation() -> Iterator[InstalledPart]:
         yield InstalledPart("Installation", "kernel", "in C++")
     else:
         remedy = "install a C++20 compiler, and ssptool again"
-        yield InstalledPart("Installation", "kernel", "the slow one in Python", remedy, needed=True)
+        yield InstalledPart("Installation", "kernel", "missing: systems cannot be run", remedy, needed=True)
     required = [one for one in _requirements() if one.marker is None or one.marker.evaluate({"extra": ""})]
     missing = [text for one in required for text in _unmet(one)]
     if missing:

@@ -285,14 +285,11 @@ def _state(path: Path, digest: str) -> InputState:
 
 
 def _other_versions(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Libraries, the platform and the kernel, as far as both runs know of them."""
+    """Libraries and the platform, as far as both runs know of them."""
     there, here = before.get("versions", {}), {**now.get("versions", {}), **versions()}
     for name in there:
         if name in here and there[name] != here[name]:
             yield f"{name} {here[name]} (then {there[name]})"
-    kernels = [facts.get("statistics", {}).get("kernel") for facts in (before, now)]
-    if None not in kernels and kernels[0] != kernels[1]:
-        yield f"kernel {kernels[1]} (then {kernels[0]})"
 
 
 def _other_settings(made: Mapping[str, Any], against: Mapping[str, Any]) -> Iterator[str]:

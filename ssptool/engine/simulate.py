@@ -50,7 +50,6 @@ def run(
     output: Path | None = None,
     recording: Recording | None = None,
     progress: Progress | None = None,
-    native: bool | None = None,
     isolated: bool = False,
     limits: Limits | None = None,
     measured: bool = False,
@@ -70,8 +69,6 @@ def run(
         Recorded signals and files; without it, all rows are kept in memory.
     progress
         Called with the fraction 0 … 1 that is done.
-    native
-        True: the C++ kernel; False: its twin in Python; None: the first where it was built.
     isolated
         Run the FMUs in a child process, which may crash.
     limits
@@ -124,7 +121,6 @@ def run(
         archive=archive,
         recording=recording,
         progress=progress,
-        native=native,
         isolated=isolated,
         measured=measured,
         realtime=realtime,
@@ -159,7 +155,6 @@ def _run(
     archive: Sources,
     recording: Recording,
     progress: Progress | None,
-    native: bool | None,
     isolated: bool,
     measured: bool,
     realtime: float | None,
@@ -172,7 +167,7 @@ def _run(
     began = perf_counter()
     logs = plan.settings.log_loops, plan.settings.log_coupling, plan.settings.fmu_log
     check_written(recording.output, logs, (one.path for one in inputs))
-    job = Job(select(plan, recording.signals), archive, native, measured, realtime)
+    job = Job(select(plan, recording.signals), archive, measured, realtime)
     limits = (limits or Limits()) if isolated else None
     job, limits, estimate = _checked(check, FinerRuns(job, recording, limits, began))
     # Rows from another process are written here while that process steps, so a thread would gain nothing.
@@ -284,7 +279,7 @@ class FinerRuns:
                 raise TookTooLong
 
         plan = select_first(plan, self.recording.signals)
-        job = Job(plan, self.job.sources, self.job.native, met=met)
+        job = Job(plan, self.job.sources, met=met)
         recorder = _recorder(plan, self.recording, in_time, None, False, None)
         limits = self.limits(most, apart=plan.is_one_ode and not self.job.plan.is_one_ode)
         with unheard():

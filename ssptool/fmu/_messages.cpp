@@ -3,7 +3,6 @@
 // An FMU may log on any thread, while others do, with the interpreter locked or not, before its instantiation has
 // returned and after it was freed. So no callback touches Python, and whose message it is says a registry: the
 // componentEnvironment (FMI 2.0), the instanceEnvironment (FMI 3.0) or the instance (FMI 1.0) → log.
-// `messages.py` has the same in Python, for where this module was not built.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>

@@ -33,7 +33,7 @@ from ssptool.fmu.instance import (
     FmuInstance,
     references_of,
 )
-from ssptool.fmu.messages import STATUS, MessageLog, address_of
+from ssptool.fmu.messages import STATUS, MessageLog
 from ssptool.fmu.model_description_xml import fmu_entries, library_entry, misnamed_library
 from ssptool.fmu.surroundings import kept_surroundings
 from ssptool.tempfiles import TemporaryFolder
@@ -168,7 +168,7 @@ class SharedFunctions:
             held = ctypes.CDLL(str(path))
             self._functions = dict(_bound_functions(held, kind, prefix))
             self.addresses = {
-                standard_name(name): address_of(function)
+                standard_name(name): ctypes.cast(function, ctypes.c_void_p).value or 0
                 for name, function in self._functions.items()
                 if not isinstance(function, AbsentFunction)
             }

@@ -1,26 +1,17 @@
 """Messages that FMUs log: callbacks that format, count and keep them per instance, and files of messages."""
 
-import contextlib
-import csv
-import ctypes
-import io
-import itertools
 import math
 import re
-import threading
-from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
-from weakref import WeakValueDictionary
 
-from ssptool.errors import WrongValue
-from ssptool.fmu.c_types import calloc, fmi1, fmi2, fmi3, free
+from ssptool.errors import MissingKernel, WrongValue
+from ssptool.fmu.c_types import fmi1, fmi2, fmi3
 from ssptool.fmu.description import FmuDescription
-from ssptool.foreign_text import json_text
 
 STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
 
@@ -33,11 +24,7 @@ LATEST = 5
 LOG_FORMATS = (".csv", ".jsonl")
 COLUMNS = ("time", "component", "status", "category", "text")
 
-_LONGEST = 65536  # as in _messages.cpp
-_CUT_OFF = " … (cut off)".encode()
-_COMPARED_LENGTH = 512  # likewise
-_KEPT_MESSAGES, _KEPT_KINDS = 200, 50  # likewise
-_ERROR, _PENDING = STATUS.index("error"), STATUS.index("pending")
+_PENDING = STATUS.index("pending")
 
 
 def status_word(status: int) -> str:
@@ -67,7 +54,7 @@ class FmuMessage:
         return f"{self.status}{f' ({self.category})' if self.category else ''}: {self.text}"
 
 
-# -- what the native module and its substitute have in common --------------------------------------------------------
+# -- the native module -----------------------------------------------------------------------------------------------
 
 Raw: TypeAlias = tuple[float, int, bytes, bytes]
 """Time [s], status, category, text."""
@@ -123,17 +110,13 @@ class Callbacks(NamedTuple):
 
 
 @cache
-def python_callbacks() -> Callbacks:
-    """Callbacks in Python, used without the native module."""
-    return _make_python_callbacks()
-
-
-try:
-    from ssptool.fmu import _messages
-except ImportError:
-    NATIVE: Callbacks | None = None
-else:
-    NATIVE = Callbacks(
+def callbacks() -> Callbacks:
+    """Those of the native module. Raises MissingKernel."""
+    try:
+        from ssptool.fmu import _messages
+    except ImportError:
+        raise MissingKernel from None
+    return Callbacks(
         _messages.log_formatted,
         _messages.log_plain,
         _messages.allocate,
@@ -142,10 +125,6 @@ else:
         _messages.LogFile,
         _messages.Clock,
     )
-
-
-def callbacks() -> Callbacks:
-    return NATIVE or python_callbacks()
 
 
 # -- logs ------------------------------------------------------------------------------------------------------------
@@ -341,194 +320,3 @@ def _decoded(text: bytes) -> str:
 
 def _severity(status: int) -> int:
     return 0 if status == _PENDING else status
-
-
-# -- in Python -------------------------------------------------------------------------------------------------------
-
-
-class _PythonRunTime:
-    """`RunTime` of the native module, in Python."""
-
-    def __init__(self) -> None:
-        self._time = ctypes.c_double(math.nan)
-        self.address = ctypes.addressof(self._time)
-
-    @property
-    def time(self) -> float:
-        return self._time.value
-
-    @time.setter
-    def time(self, now: float) -> None:
-        self._time.value = now
-
-
-class _PythonFile:
-    """`LogFile` of the native module, in Python."""
-
-    def __init__(self, descriptor: int, json_lines: bool) -> None:
-        self._descriptor = descriptor
-        self._json = json_lines
-        self._lock = threading.Lock()
-        self._open = True
-        self.lost = 0
-        self.error = 0
-
-    def write(self, component: str, raw: Raw, text: str) -> None:
-        time, status, category, _ = raw
-        word = STATUS[status] if 0 <= status < len(STATUS) else str(status)
-        row = self._row(time, component, word, _decoded(category), text)
-        with self._lock:
-            if self._open:
-                self._write(row)
-
-    def close(self) -> None:
-        with self._lock:
-            self._open = False
-
-    def _row(self, time: float, component: str, status: str, category: str, text: str) -> str:
-        if self._json:
-            values = (time if math.isfinite(time) else None, component, status, category, text)
-            return json_text(dict(zip(COLUMNS, values, strict=True))) + "\n"
-        line = io.StringIO()
-        csv.writer(line).writerow(("" if math.isnan(time) else repr(time), component, status, category, text))
-        return line.getvalue()
-
-    def _write(self, row: str) -> None:
-        try:
-            with open(self._descriptor, "wb", buffering=0, closefd=False) as file:
-                file.write(row.encode())
-        except OSError as error:
-            self.lost += 1
-            self.error = error.errno or 0
-
-
-class _PythonLog:
-    """`Log` of the native module, in Python."""
-
-    def __init__(self, component: str) -> None:
-        self._component = component
-        self.key = next(_keys)
-        self._answers: list[int] = []
-        self._lock = threading.RLock()
-        self._clock: RunTime | None = None
-        self._messages: deque[Raw] = deque(maxlen=_KEPT_MESSAGES)
-        self._kinds: dict[tuple[int, bytes, bytes], tuple[int, Raw]] = {}
-        self._counts: Counter[int] = Counter()
-        self._file: _PythonFile | None = None
-        self._filter: tuple[int, list[str], dict[str, str], bool] = (0, [], {}, False)
-
-    def answer_to(self, key: int) -> None:
-        _logs[key] = self
-        self._answers.append(key)
-
-    def begin(self) -> None:
-        _logs_being_made.logs.append(self)
-
-    def end(self) -> None:
-        _logs_being_made.logs.pop()
-
-    def close(self) -> None:
-        for key in self._answers:
-            if _logs.get(key) is self:
-                del _logs[key]
-        with self._lock:
-            self._file, self._clock = None, None
-
-    def clear(self) -> None:
-        with self._lock:
-            self._messages.clear()
-            self._kinds.clear()
-            self._counts.clear()
-
-    def follow(self, clock: RunTime) -> None:
-        with self._lock:
-            self._clock = clock
-
-    def write_to(
-        self, file: _PythonFile, level: int, categories: list[str], names: dict[str, str], references: bool, /
-    ) -> None:
-        with self._lock:
-            self._file, self._filter = file, (level, categories, names, references)
-
-    def counts(self) -> Mapping[int, int]:
-        with self._lock:
-            return dict(self._counts)
-
-    def messages(self) -> Sequence[Raw]:
-        with self._lock:
-            return list(self._messages)
-
-    def kinds(self) -> Sequence[tuple[int, Raw]]:
-        with self._lock:
-            return list(self._kinds.values())
-
-    def take(self, status: int, category: bytes, text: bytes) -> None:
-        text = text.rstrip()
-        if len(text) > _LONGEST:
-            text = text[:_LONGEST] + _CUT_OFF
-        with self._lock:
-            raw = (self._clock.time if self._clock is not None else math.nan, status, category, text)
-            self._messages.append(raw)
-            self._counts[status] += 1
-            if _severity(status) > 0:
-                self._sort(raw)
-            level, categories, names, references = self._filter
-            chosen = not categories or _severity(status) >= _ERROR or _decoded(category) in categories
-            if self._file and _severity(status) >= level and chosen:
-                shown = _decoded(raw[3])
-                self._file.write(self._component, raw, _resolved(shown, names) if references else shown)
-
-    def _sort(self, raw: Raw) -> None:
-        key = (raw[1], raw[2], re.sub(rb"\d[\d.eE+-]*", b"0", raw[3][:_COMPARED_LENGTH]))
-        if key in self._kinds:
-            count, first = self._kinds[key]
-            self._kinds[key] = (count + 1, first)
-        elif len(self._kinds) < _KEPT_KINDS:
-            self._kinds[key] = (1, raw)
-
-
-class _LogsBeingMade(threading.local):
-    def __init__(self) -> None:
-        self.logs: list[_PythonLog] = []
-
-
-_logs: WeakValueDictionary[int, _PythonLog] = WeakValueDictionary()
-_logs_being_made = _LogsBeingMade()
-_keys = itertools.count(1)
-
-
-def _collect(key: int | None, _name: bytes | None, status: int, category: bytes | None, text: bytes | None) -> None:
-    log = _logs.get(key or 0) or (_logs_being_made.logs[-1] if _logs_being_made.logs else None)
-    if log is not None:
-        log.take(status, category or b"", text or b"")
-
-
-def _collect_plain(key: int | None, status: int, category: bytes | None, text: bytes | None) -> None:
-    _collect(key, None, status, category, text)
-
-
-_formatted = fmi2.fmi2CallbackLoggerTYPE(_collect)
-_plain = fmi3.fmi3LogMessageCallback(_collect_plain)
-
-
-def _make_python_callbacks() -> Callbacks:
-    # Python cannot read printf arguments. FMPy brings a native proxy that formats them, though not for every platform:
-    # elsewhere messages keep their printf marks.
-    table = fmi2.fmi2CallbackFunctions(logger=_formatted)
-    with contextlib.suppress(OSError, ImportError):
-        from fmpy.logging import addLoggerProxy  # loads that library
-
-        addLoggerProxy(ctypes.byref(table))
-    return Callbacks(
-        log_formatted=address_of(table.logger),
-        log_plain=address_of(_plain),
-        allocate=address_of(calloc),
-        release=address_of(free),
-        log=_PythonLog,
-        file=_PythonFile,
-        clock=_PythonRunTime,
-    )
-
-
-def address_of(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0

@@ -70,7 +70,7 @@ class Reproduction:
     inputs
         All files that the run depended on.
     reasons
-        What is not as it was: files, versions, the kernel, overrides and settings.
+        What is not as it was: files, versions, overrides and settings.
     results
         How many results of a run of a study were compared.
     remarks

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.kernel import NATIVE
 from ssptool.engine.run.indicators import RunWarning, _Course, _creates_energy, _of_signal, _suspects
 from ssptool.engine.trace import Column
 from tests.engine.event_mode.systems import write_system
@@ -16,7 +15,6 @@ from tests.engine.small.test_stiff_links import fmus, line, simulate  # noqa: F4
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
-RULED_OUT = pytest.mark.skipif(not NATIVE, reason="without the native kernel all signals are looked into")
 PIECE = 4096
 REAL, BOOLEAN = Column("A.x"), Column("A.on", type="Boolean")
 T = np.arange(1001) * 0.01
@@ -178,14 +176,12 @@ def test_signals_that_grow_without_bound_are_looked_into_without_a_warning_of_nu
         assert all(_suspects(growing, [0, 1]))
 
 
-@RULED_OUT
 def test_of_smooth_signals_nothing_is_looked_into():
     rows = np.arange(3 * PIECE)
     waves = np.column_stack([np.sin(2 * np.pi * rows / period) for period in (70, 400, 1e4)])
     assert not any(_suspects(waves, [0, 1, 2]))
 
 
-@RULED_OUT
 @pytest.mark.parametrize("course", [_Course.START, _Course.END, _Course.LINE])
 def test_little_energy_is_not_looked_into(course):
     """x'' = −x with steps of 0.01: held inputs create 0.01 of the energy per unit of time, those on a line less."""

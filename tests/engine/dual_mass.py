@@ -68,5 +68,5 @@ def oscillator(sources=None, **values):
     return network(sources or FMI2, WIRES, {name.replace("__", "."): v for name, v in values.items()})
 
 
-def simulate(net, *, native=None, output=None, **settings):
-    return run(make_plan(net, Settings(**settings)), Folder(), native=native, output=output)
+def simulate(net, *, output=None, **settings):
+    return run(make_plan(net, Settings(**settings)), Folder(), output=output)

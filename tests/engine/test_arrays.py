@@ -65,11 +65,11 @@ class Folder:
         return self.path / name
 
 
-def simulated(folder, *, native=None, start_values=None, **settings):
+def simulated(folder, *, start_values=None, **settings):
     plan = ssptool.plan(
         folder, start_values=start_values or {}, settings=ssptool.Settings(**{"step_size": 0.125, **settings})
     )
-    return run(plan, Folder(folder), native=native).unwrap()
+    return run(plan, Folder(folder)).unwrap()
 
 
 def columns(trace, name, count):
@@ -94,11 +94,10 @@ def exact(t, n=3, p=2):
     return np.array([C[:p, :n] @ expm(A[:n, :n] * time) @ X0[:n] for time in t])
 
 
-@pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_linear_system_of_fixed_size_follows_its_matrix_exponential(system, kind, native):
+def test_a_linear_system_of_fixed_size_follows_its_matrix_exponential(system, kind):
     folder = system({"S": state_space(3, 1, 2)}, [part("A", kind=kind)], [], free(3, 2))
-    trace = simulated(folder, native=native, **TIGHT[kind])
+    trace = simulated(folder, **TIGHT[kind])
     tolerance = ROUNDING if kind == "CoSimulation" else INTEGRATION
     np.testing.assert_allclose(columns(trace, "A.y", 2), exact(trace.t), rtol=0, atol=tolerance)
 
@@ -163,16 +162,15 @@ L = np.array([[0.2, 0.1, 0.4], [-0.3, 0.5, 0.2], [0.1, -0.1, 0.3]])
 OFFSET = np.array([1.0, 2.0, -3.0])
 
 
-@pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("init", ["auto", "newton", "fixed-point"])
 @pytest.mark.parametrize("directional", [False, True])
-def test_a_loop_of_arrays_is_a_linear_solve(system, native, init, directional):
+def test_a_loop_of_arrays_is_a_linear_solve(system, init, directional):
     """y = K u, u = w + offset, w = L v, v = y: y = (1 − K L)⁻¹ K offset."""
     more = "".join(f"A.y[{i}] -> B.u[{i}]," for i in (1, 2, 3)).strip(",").split(",")
     wires = [f'B.y[{i}] -> A.u[{i}]|<ssc:LinearTransformation offset="{OFFSET[i - 1]}"/>' for i in (1, 2, 3)]
     fmu = state_space(0, 3, 3, feedthrough=True, directional=directional)
     folder = system({"S": fmu}, [part("A"), part("B")], more + wires, gain("A", K) + gain("B", L))
-    trace = simulated(folder, native=native, init=init)
+    trace = simulated(folder, init=init)
     y = np.linalg.solve(np.eye(3) - K @ L, K @ OFFSET)
     np.testing.assert_allclose(columns(trace, "A.y", 3), np.tile(y, (len(trace.t), 1)), rtol=1e-10)
     np.testing.assert_allclose(columns(trace, "B.y", 3), np.tile(L @ y, (len(trace.t), 1)), rtol=1e-10)
@@ -222,15 +220,6 @@ def test_only_a_wired_element_of_an_array_matters(system, kind):
     np.testing.assert_allclose(trace["Q.y[1]"], expected, rtol=0, atol=tolerance)
 
 
-@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
-def test_kernels_give_the_same_bits(system, master):
-    fmu = state_space(2, 2, 2)
-    given = matrix("A.A", A[:2, :2]) + matrix("B.A", [[-1, 0.5], [0, -2]])
-    folder = system({"S": fmu}, [part("A"), part("B")], ["A.y -> B.u", "B.y[1] -> A.u[2]"], given)
-    traces = [simulated(folder, native=native, master=master) for native in (False, True)]
-    assert np.array_equal(traces[0].y, traces[1].y)
-
-
 def test_an_array_of_a_thousand_elements_is_wired_and_recorded(system):
     count = 1000
     fmu = state_space(0, count, count, feedthrough=True)
@@ -241,11 +230,10 @@ def test_an_array_of_a_thousand_elements_is_wired_and_recorded(system):
     np.testing.assert_allclose(trace[f"B.u[{count}]"], np.exp(-trace.t), rtol=ROUNDING)
 
 
-@pytest.mark.parametrize("native", [False, True])
-def test_kernels_call_for_arrays_as_a_whole_only(system, native):
+def test_kernels_call_for_arrays_as_a_whole_only(system):
     folder = system({"S": state_space(0, 2, 2, feedthrough=True)}, [part("A")])
     plan = ssptool.plan(folder)
-    with assemble(plan, Folder(folder), native) as assembly:
+    with assemble(plan, Folder(folder)) as assembly:
         for call in (Call(0, (0,), ()), Call(0, (1,), ()), Call(0, (), (3,)), Call(0, (0, 1), (2,))):
             with pytest.raises(ValueError, match="is an element of an array, which is set and got as a whole"):
                 assembly.kernel.schedule([call])
@@ -263,9 +251,8 @@ SENT = {
 }
 
 
-@pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("kind", TYPES)
-def test_arrays_of_every_type_travel_unchanged_and_in_order(system, kind, native):
+def test_arrays_of_every_type_travel_unchanged_and_in_order(system, kind):
     parts = [
         component(
             name, "R.fmu", [connector(f"{kind}_{v}", k, 3, type=kind) for v, k in (("u", "input"), ("y", "output"))]
@@ -275,7 +262,7 @@ def test_arrays_of_every_type_travel_unchanged_and_in_order(system, kind, native
     given = values(f"A.{kind}_u", SENT[kind], 3, type=kind)
     folder = system({"R": reversed_arrays()}, parts, [f"A.{kind}_y -> B.{kind}_u"], given)
     plan = ssptool.plan(folder, settings=ssptool.Settings(step_size=0.5))
-    with SteppedRun(plan, Folder(folder), native=native) as simulation:
+    with SteppedRun(plan, Folder(folder)) as simulation:
         simulation.step()
         found = [[simulation.get(f"{name}.{kind}_{v}[{i}]") for i in (1, 2, 3)] for name, v in ("Ay", "Bu", "By")]
     assert found == [SENT[kind][::-1], SENT[kind][::-1], SENT[kind]]
@@ -387,8 +374,7 @@ def test_a_graph_shows_arrays_as_one(system):
     assert graph_svg(ssptool.graph(folder)).startswith("<")
 
 
-@pytest.mark.parametrize("native", [False, True])
-def test_inputs_of_arrays_are_followed_inside_of_a_step(system, native):
+def test_inputs_of_arrays_are_followed_inside_of_a_step(system):
     """P: x' = 1, 2; Q: x' = u. With u = t and 2 t over every step x is t²/2 and t², and nothing is left of h."""
     fmu = state_space(2, 2, 2, follows=True)
     unit = np.eye(2)
@@ -396,7 +382,7 @@ def test_inputs_of_arrays_are_followed_inside_of_a_step(system, native):
     given += "".join(matrix(f"{name}.A", 0 * unit) + matrix(f"{name}.x0", [0, 0]) for name in "PQ")
     given += values("P.u", [1, 2], 2)
     folder = system({"S": fmu}, [part("P"), part("Q")], ["P.y -> Q.u"], given)
-    trace = simulated(folder, native=native, master="gauss-seidel", approximation="interpolate", step_size=0.25)
+    trace = simulated(folder, master="gauss-seidel", approximation="interpolate", step_size=0.25)
     expected = np.stack([trace.t**2 / 2, trace.t**2], axis=1)
     np.testing.assert_allclose(columns(trace, "Q.y", 2), expected, rtol=0, atol=ROUNDING)
 

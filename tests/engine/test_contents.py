@@ -60,15 +60,15 @@ def simulated(folder, steps, **options):
 
 @pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "here"])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-@pytest.mark.parametrize(("every", "native"), [(1, None), (7, None), (1, False)])
-def test_what_memory_forgets_is_in_the_file(folder, tmp_path, monkeypatch, ending, every, isolated, native):
+@pytest.mark.parametrize("every", [1, 7])
+def test_what_memory_forgets_is_in_the_file(folder, tmp_path, monkeypatch, ending, every, isolated):
     if ending == "parquet":
         pytest.importorskip("pyarrow")
     monkeypatch.setattr(execution, "FORGET_BYTES", 20 * SIZE)
     monkeypatch.setattr(execution, "FIRST_CHUNK", 10)
     monkeypatch.setattr(execution, "CHUNK_GROWTH", 1)
     recording = Recording(tmp_path / f"run.{ending}", keep=False, every=every)
-    assert simulated(folder, 500, recording=recording, isolated=isolated, native=native).ok
+    assert simulated(folder, 500, recording=recording, isolated=isolated).ok
     trace = read_trace(recording.output)
     assert [int.from_bytes(content[:8], sys.byteorder) for content in trace["A.y"]] == [int(t) for t in trace.t]
     assert {len(content) for content in trace["A.y"]} == {SIZE}

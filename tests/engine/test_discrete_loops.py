@@ -74,9 +74,9 @@ def system(relay, tmp_path):
     return write
 
 
-def simulated(folder: Path, native: bool, **settings):
+def simulated(folder: Path, **settings):
     plan = ssptool.plan(folder, settings=ssptool.Settings(step_size=0.5, **settings))
-    return run(plan, _Folder(folder), native=native)
+    return run(plan, _Folder(folder))
 
 
 class _Folder:
@@ -84,7 +84,6 @@ class _Folder:
         self.local_path = path.joinpath
 
 
-@pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize(
     ("values", "on", "u"),
     [
@@ -95,17 +94,16 @@ class _Folder:
         ((-3.0, 8.0, 0.5, 2.0), False, 2.0),  # with a gain at which plain iteration diverges
     ],
 )
-def test_the_branch_that_agrees_with_its_switch_is_found(system, native, values, on, u):
-    trace = simulated(system(*values, on=on), native).unwrap()
+def test_the_branch_that_agrees_with_its_switch_is_found(system, values, on, u):
+    trace = simulated(system(*values, on=on)).unwrap()
     assert trace["R.u"] == pytest.approx(np.full(3, u), rel=1e-11)
     assert (trace["R.is"] == (u > 1)).all()
     assert (trace["R.on"] == trace["R.is"]).all()
 
 
-@pytest.mark.parametrize("native", [False, True])
-def test_a_switch_that_contradicts_itself_is_reported_with_its_name(system, native):
+def test_a_switch_that_contradicts_itself_is_reported_with_its_name(system):
     """On gives u = 0.4, which is off; off gives u = 4, which is on."""
-    result = simulated(system(0.5, 0.2, 0.5, 2.0), native)
+    result = simulated(system(0.5, 0.2, 0.5, 2.0))
     assert not result.ok
     message = str(result.failure)
     assert "do not settle" in message

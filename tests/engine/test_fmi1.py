@@ -44,22 +44,12 @@ def test_each_coupling_converges_with_its_order(sources, master, coupling, order
     assert orders(found) == approx([order, order], abs=0.25)
 
 
-@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("sources", ALL)
-def test_versions_of_fmi_make_no_difference_to_the_last_bit(sources, native):
+def test_versions_of_fmi_make_no_difference_to_the_last_bit(sources):
     """The FMUs have the same equations and integrator; held inputs reach them in the same way."""
-    settings = {"stop_time": 1.0, "step_size": 0.01, "master": "jacobi", "approximation": "hold", "native": native}
+    settings = {"stop_time": 1.0, "step_size": 0.01, "master": "jacobi", "approximation": "hold"}
     trace = simulate(oscillator(sources), **settings).unwrap()
     assert np.array_equal(trace.y, simulate(oscillator(), **settings).unwrap().y)
-
-
-@pytest.mark.parametrize("sources", ALL)
-def test_both_kernels_give_the_same_bits(sources):
-    settings = {"stop_time": 1.0, "step_size": 0.01, "approximation": "extrapolate", "input_order": 2}
-    one, other = (
-        simulate(oscillator(sources, System2__m_c=0.5), native=native, **settings) for native in (True, False)
-    )
-    assert np.array_equal(one.unwrap().y, other.unwrap().y)
 
 
 @pytest.mark.parametrize("sources", ALL)
@@ -192,11 +182,10 @@ def test_every_call_is_counted():
     assert calls["System1", "fmiSetRealInputDerivatives"] == 49
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_a_step_that_is_discarded_ends_the_run_with_component_function_and_time(native):
+def test_a_step_that_is_discarded_ends_the_run_with_component_function_and_time():
     """An infinite stiffness leaves no solution over the step."""
     net = oscillator(FMI1, System2__k3=math.inf)
-    result = simulate(net, native=native, stop_time=1.0, step_size=0.1, master="jacobi", approximation="hold")
+    result = simulate(net, stop_time=1.0, step_size=0.1, master="jacobi", approximation="hold")
     assert result.status is Ending.FMI
     assert (result.failure.component, result.failure.function) == ("System2", "fmiDoStep")
     assert "returned discard" in result.failure.message and result.failure.time == 0.0
@@ -259,23 +248,21 @@ def rejecting(tmp_path):
     return tmp_path
 
 
-def repeated(folder, sources, native=None, **settings):
+def repeated(folder, sources, **settings):
     settings = {"stop_time": 1.0, "step_size": 0.01, **settings}
     plan = make_plan(network(sources, WIRES, folder=folder), Settings(**settings))
-    return plan, run(plan, Folder(folder), native=native)
+    return plan, run(plan, Folder(folder))
 
 
-@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("acceleration", ["none", "iqn-ils"])
 @pytest.mark.parametrize("sources", ALL)
-def test_steps_of_what_can_reject_them_are_iterated(rejecting, sources, acceleration, native):
+def test_steps_of_what_can_reject_them_are_iterated(rejecting, sources, acceleration):
     """To the last bit as FMI 2.0 with saved states: the FMUs have the same equations and integrator."""
     settings = {"master": "iterated", "approximation": "interpolate", "acceleration": acceleration}
-    _, result = repeated(rejecting, sources, native, **settings)
+    _, result = repeated(rejecting, sources, **settings)
     assert result.statistics.iterations_max > 1
-    _, saved = repeated(
-        rejecting, {name: fmu.replace("fmi1/", "") for name, fmu in sources.items()}, native, **settings
-    )
+    others = {name: fmu.replace("fmi1/", "") for name, fmu in sources.items()}
+    _, saved = repeated(rejecting, others, **settings)
     assert np.array_equal(result.unwrap().y, saved.unwrap().y)
 
 

@@ -75,12 +75,11 @@ def test_warnings_are_counted_with_the_first_of_each_kind(system, isolated, tmp_
     assert stated["kinds"][0]["text"] == kind.text
 
 
-@pytest.mark.parametrize("native", [True, False], ids=["native", "twin"])
-def test_messages_have_the_start_of_their_step(system, native, tmp_path):
+def test_messages_have_the_start_of_their_step(system, tmp_path):
     settings = ssptool.Settings(stop_time=1.0, step_size=0.25, master="jacobi", fmu_log=tmp_path / "log.jsonl")
     plan = ssptool.plan(system, settings=settings)
     with Archive.open(system) as archive:
-        run(plan, archive, native=native)
+        run(plan, archive)
     times = [row["time"] for row in rows(tmp_path / "log.jsonl") if row["component"] == "A" and "DoStep" in row["text"]]
     assert times == [0.0, 0.25, 0.5, 0.75]
 

@@ -24,9 +24,9 @@ def passed(carriers, tmp_path):  # noqa: F811
     return make
 
 
-def result_of(folder, native):
+def result_of(folder):
     plan = ssptool.plan(folder, settings=ssptool.Settings(step_size=0.5, stop_time=1.0), accept=ACCEPT)
-    return run(plan, Folder(folder), native=native)
+    return run(plan, Folder(folder))
 
 
 FITTING = [
@@ -54,17 +54,15 @@ UNFIT = [
 ]
 
 
-@pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize(("source", "destination", "value", "expected"), FITTING)
-def test_a_number_that_fits_passes(passed, source, destination, value, expected, native):
-    trace = result_of(passed(source, destination, value), native).unwrap()
+def test_a_number_that_fits_passes(passed, source, destination, value, expected):
+    trace = result_of(passed(source, destination, value)).unwrap()
     assert trace[f"B.{destination}_is"].tolist() == [expected] * 3
 
 
-@pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize(("source", "destination", "value", "span"), UNFIT)
-def test_a_number_that_does_not_fit_ends_the_run_by_name(passed, source, destination, value, span, native):
-    failure = result_of(passed(source, destination, value), native).failure
+def test_a_number_that_does_not_fit_ends_the_run_by_name(passed, source, destination, value, span):
+    failure = result_of(passed(source, destination, value)).failure
     assert failure is not None and failure.time == 0.0
     for fact in (f"A.{source}_is → B.{destination}_u", repr(value), destination, span):
         assert fact in failure.message

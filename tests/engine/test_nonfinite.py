@@ -38,15 +38,14 @@ def check(trace, time):
     assert (np.diff(trace.t) > 0).all()
 
 
-@pytest.mark.parametrize("native", [True, False], ids=["native", "twin"])
 @pytest.mark.parametrize(
     ("version", "master"),
     # FMUs of FMI 1.0 cannot repeat steps.
     [*product((1, 2, 3), ("jacobi", "gauss-seidel")), (2, "iterated"), (3, "iterated")],
 )
-def test_the_row_with_nan_is_there(version, master, native):
+def test_the_row_with_nan_is_there(version, master):
     plan = a_plan(version, master=master)
-    result = run(plan, Folder(fmus.build()), native=native)
+    result = run(plan, Folder(fmus.build()))
     assert result.status is Ending.NONFINITE and "Bad.y is nan" in result.failure.message
     check(result.trace, result.failure.time)
     assert len(result.trace) == result.rows == 47

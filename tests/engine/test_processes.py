@@ -98,12 +98,6 @@ def test_components_share_processes_where_there_are_fewer(count):
     assert np.array_equal(here.cells, there.cells)
 
 
-def test_a_kernel_in_python_calls_other_processes_too():
-    plan = make_plan(oscillator(FMI3), Settings(stop_time=0.1, step_size=0.01, processes="each"))
-    here, there = (run(plan, Folder(), native=native).unwrap() for native in (True, False))
-    assert np.array_equal(here.cells, there.cells)
-
-
 @pytest.mark.parametrize(
     "system", ["mass_spring_damper", "flyball_governor", "one_dof_oscillator", "rotational_spring_mass_damper"]
 )

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from ssptool.engine.kernel.twin.loop_solvers import Newton
+from ssptool.engine.iterated.newton import Newton
 from ssptool.engine.planning.schedule import ScheduledLoop, Visit, needed_again, schedule
 from ssptool.network.dependencies import Block, Need, evaluation_order
 from ssptool.network.network import Signal

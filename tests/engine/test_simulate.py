@@ -9,37 +9,11 @@ from pytest import approx
 
 from ssptool import Settings
 from ssptool.engine.failure import Ending, RunError
-from ssptool.engine.kernel import NATIVE
 from ssptool.engine.recording.csv import read_csv
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.fmu.instance import FmuInstance
-from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator, simulate
-
-KERNELS = [False, pytest.param(True, marks=pytest.mark.skipif(not NATIVE, reason="no native kernel"))]
-
-
-@pytest.mark.skipif(not NATIVE, reason="no native kernel")
-@pytest.mark.parametrize("sources", [FMI2, FMI3, MIXED])
-@pytest.mark.parametrize("m_c", [0.0, 2.0])
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"master": "jacobi", "approximation": "hold"},
-        {"master": "jacobi", "input_order": 2},
-        {"master": "gauss-seidel", "approximation": "hold"},
-        {"master": "gauss-seidel"},
-        {"master": "iterated"},
-        {"master": "iterated", "input_order": 2, "acceleration": "anderson"},
-    ],
-    ids=lambda s: "-".join(map(str, s.values())),
-)
-def test_kernel_and_twin_give_the_same_bits(sources, m_c, settings):
-    net = oscillator(sources, System2__m_c=m_c)
-    one, other = (simulate(net, native=n, stop_time=0.3, step_size=0.01, **settings) for n in (True, False))
-    assert (one.statistics.kernel, other.statistics.kernel) == ("native", "twin")
-    assert np.array_equal(one.unwrap().y, other.unwrap().y)
-    assert np.array_equal(one.trace.t, other.trace.t)
+from tests.engine.dual_mass import Folder, network, oscillator, simulate
 
 
 def test_a_trace_knows_its_columns_and_times():
@@ -96,15 +70,14 @@ def test_statistics_count_what_was_done():
     assert statistics.loops_rescued == 0
 
 
-@pytest.mark.parametrize("native", [None, False], ids=["native", "twin"])
 @pytest.mark.parametrize("logged", [False, True], ids=["silent", "logged"])
-def test_iterations_of_loops_within_steps_are_counted(tmp_path, native, logged):
+def test_iterations_of_loops_within_steps_are_counted(tmp_path, logged):
     """The force on each mass needs the acceleration of the other: a linear loop, which the chord of its solution solves
     in two evaluations, or in one where the guess is right already. Held inputs: once per step.
     """
     log = tmp_path / "loops.csv" if logged else None
     wanted = Settings(stop_time=0.5, step_size=0.01, master="jacobi", log_loops=log)
-    statistics = run(make_plan(oscillator(), wanted), Folder(), native=native).statistics
+    statistics = run(make_plan(oscillator(), wanted), Folder()).statistics
     assert statistics.loops_solved == 50
     assert 50 <= statistics.loop_iterations <= 100
     if log is not None:
@@ -139,11 +112,10 @@ def failing(monkeypatch):
     return kept
 
 
-@pytest.mark.parametrize("native", KERNELS)
 @pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
-def test_a_failing_step_ends_the_run_with_its_place_and_keeps_the_rows(failing, tmp_path, native, master):
+def test_a_failing_step_ends_the_run_with_its_place_and_keeps_the_rows(failing, tmp_path, master):
     path = tmp_path / "run.csv"
-    result = simulate(oscillator(), stop_time=1.0, step_size=0.01, master=master, native=native, output=path)
+    result = simulate(oscillator(), stop_time=1.0, step_size=0.01, master=master, output=path)
     assert result.status is Ending.FMI
     failure = result.failure
     assert (failure.component, failure.function) == ("System2", "fmi2DoStep")

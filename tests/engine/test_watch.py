@@ -14,11 +14,11 @@ from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, oscillator
 pytestmark = pytest.mark.skipif(not NATIVE, reason="the stand-ins are not built")
 
 
-def watched(sources, *, measured=True, native=None, **settings):
+def watched(sources, *, measured=True, **settings):
     plan = make_plan(oscillator(sources), Settings(stop_time=0.5, step_size=0.01, **settings))
     watch = Watch.private([instance.name for instance in plan.instances], measured=measured)
     recorder = Recorder(plan, None, keep=True)
-    execution = execute(Job(plan, Folder(), native), recorder, watch)
+    execution = execute(Job(plan, Folder()), recorder, watch)
     assert execution.failure is None
     return watch, recorder.trace
 
@@ -39,11 +39,10 @@ def test_who_is_watched_does_the_same(sources, measured):
     assert watch.in_flight() == ()
 
 
-@pytest.mark.parametrize("native", [None, False])
 @pytest.mark.parametrize(("sources", "step"), [(FMI1, "fmiDoStep"), (FMI2, "fmi2DoStep"), (FMI3, "fmi3DoStep")])
-def test_calls_are_counted_one_by_one(sources, step, native):
+def test_calls_are_counted_one_by_one(sources, step):
     """Jacobi without iterations: 50 macro steps are 50 calls of doStep for each component."""
-    watch, _ = watched(sources, native=native, master="jacobi", approximation="hold")
+    watch, _ = watched(sources, master="jacobi", approximation="hold")
     calls = {(one.component, one.function): one for one in watch.calls()}
     assert calls["System1", step].calls == calls["System2", step].calls == 50
     assert calls["System1", step].seconds > 0

@@ -1,4 +1,4 @@
-"""Messages of FMUs, taken by the native module and by its substitute: kept, counted, sorted and written to files."""
+"""Messages of FMUs, taken by the native module: kept, counted, sorted and written to files."""
 
 import csv
 import ctypes
@@ -24,15 +24,6 @@ OK, WARNING, ERROR = 0, 1, 3
 @pytest.fixture(scope="module")
 def fmus(tmp_path_factory):
     return build(tmp_path_factory.mktemp("chatty"))
-
-
-@pytest.fixture(params=["native", "substitute"], autouse=True)
-def backend(request, monkeypatch):
-    if request.param == "substitute":
-        monkeypatch.setattr(messages, "NATIVE", None)
-    elif messages.NATIVE is None:
-        pytest.skip("the native module is not built")
-    return messages.callbacks()
 
 
 @pytest.fixture(params=[2, 3], ids=["fmi2", "fmi3"])
@@ -107,9 +98,7 @@ def test_odd_messages_do_no_harm(binary):
     assert none == "warning: no category"
     assert empty == "warning (logStatusWarning): "
     assert broken == "warning (logStatusWarning): caf\ufffd, and half of a character: \ufffd"
-    assert 2000 < len(long) < 65600  # FMPy's proxy, which formats for the substitute, has room for 2 kB
-    if messages.NATIVE or binary.description.fmi_major == 3:
-        assert long.endswith("… (cut off)")
+    assert 65536 <= len(long) < 65600 and long.endswith("… (cut off)")
     assert own == "status 77, which FMI does not define (of its own): a status that FMI does not know"
     assert quoted == 'warning (a "category", quoted): two\nlines, and "quotes"'
 
@@ -320,7 +309,8 @@ def test_rows_of_many_threads_stay_whole(fmus, tmp_path):
 # -- memory --------------------------------------------------------------------------------------------------------
 
 
-def test_memory_is_that_of_the_c_library(backend):
+def test_memory_is_that_of_the_c_library():
+    backend = messages.callbacks()
     allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)(backend.allocate)
     release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(backend.release)
     place = allocate(100, 8)

@@ -261,9 +261,9 @@ def test_a_fork_keeps_the_descriptors_that_it_needs(tmp_path):
 
 REPORT = InitializationReport((), None, 0.5, ("a note",))
 MESSAGES = [
-    InitializedMessage("native", REPORT),
+    InitializedMessage(REPORT),
     Committed(3, child.NewEntries((b"\x00\xff", b""), (1, 2))),
-    Finished(Execution("native", REPORT, Failure(Ending.FMI, "m", "a", float("inf"), "A"), Counts(steps=3))),
+    Finished(Execution(REPORT, Failure(Ending.FMI, "m", "a", float("inf"), "A"), Counts(steps=3))),
 ]
 
 
@@ -283,7 +283,7 @@ def test_messages_come_back_as_they_were_sent(message):
         b'["Committed", [true, [[], []]]]',
         b'["Committed", [3, [["*"], []]]]',
         b'["InitializedMessage", [1, [[], null, 0.5, []]]]',
-        b'["InitializedMessage", ["native", [[], null, "0.5", []]]]',
+        b'["InitializedMessage", [[[], null, "0.5", []]]]',
         b'["Raised", 3]',
         b'["Unknown", []]',
         pickle.dumps(print),

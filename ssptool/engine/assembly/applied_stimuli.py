@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import chain
 from typing import NamedTuple
 
-from ssptool.engine.assembly.event_members import EventOverrides
+from ssptool.engine.assembly.running_events import EventOverrides
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped, Unsupported
 from ssptool.engine.kernel.interface import OK, Call, Instruction, Kernel, Op, Outcome, OverriddenWire, write_slot
 from ssptool.engine.planning.plan import Plan

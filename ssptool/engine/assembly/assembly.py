@@ -9,13 +9,13 @@ from math import isnan
 from typing import Any
 
 from ssptool.engine.assembly.applied_stimuli import AppliedStimuli
-from ssptool.engine.assembly.event_members import RunningEvents, RunningMember, StepReport
+from ssptool.engine.assembly.event_members import RunningMember, StepReport
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
 from ssptool.engine.assembly.instances import Fresh, Pool, Sources, lost_process
-from ssptool.engine.assembly.kernel_events import running_events
-from ssptool.engine.assembly.ode_instance import KernelOdeInstance, OdeInstance, idle_steps
+from ssptool.engine.assembly.ode_instance import OdeInstance, idle_steps
+from ssptool.engine.assembly.running_events import RunningEvents
 from ssptool.engine.failure import Ending, Failure, wish_to_end
-from ssptool.engine.kernel import create, is_native
+from ssptool.engine.kernel import create
 from ssptool.engine.kernel.event_calls import EVENT_FUNCTIONS
 from ssptool.engine.kernel.interface import (
     REAL_TYPES,
@@ -39,7 +39,7 @@ from ssptool.fmu.binary import FmuBinary, UnsupportedFmu
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.fmu.messages import STATUS, status_word
-from ssptool.fmu.model_exchange import EventMode, functions_of_exchange
+from ssptool.fmu.model_exchange import functions_of_exchange
 from ssptool.fmu.processes import AVAILABLE
 from ssptool.fmu.surroundings import Surroundings, words_for
 from ssptool.network.conversion import narrowing
@@ -91,7 +91,7 @@ def open_checkpoint(kernel: Kernel, tables: Sequence[InstanceTable], explain: Ex
         )
         if kind not in REAL_TYPES
     }
-    second = create(len(kernel.values), integers=sorted(integers), native=kernel.name == "native")
+    second = create(len(kernel.values), integers=sorted(integers))
     for table in tables:
         # It never steps them, so no FMU asks it for inputs.
         second.add(replace(table, environment=0))
@@ -147,7 +147,7 @@ class Assembly:
     checkpoint: Checkpoint | None = None
     second_checkpoint: Checkpoint | None = None
     applied_stimuli: "AppliedStimuli | None" = None
-    ode: OdeInstance | KernelOdeInstance | None = None
+    ode: OdeInstance | None = None
     ode_kernel: Kernel | None = None
     events: "RunningEvents | None" = None
     integrated: "RunningEvents | None" = None
@@ -348,7 +348,6 @@ def _asks_to_end(outcome: Outcome, instance: FmuInstance) -> bool:
 def assemble(
     plan: Plan,
     archive: Sources,
-    native: bool | None = None,
     watch: Watch | None = None,
     pool: Pool | None = None,
 ) -> Iterator[Assembly]:
@@ -363,11 +362,11 @@ def assemble(
         A binary cannot be used here.
     FmiError
         An FMU refuses to be instantiated.
-    ImportError
-        `native` is True and there is no native kernel.
+    MissingKernel
+        ssptool was installed without its native modules.
     """
     with ExitStack() as stack:
-        kernel = create(len(plan.signals), integers=plan.integers, native=native)
+        kernel = create(len(plan.signals), integers=plan.integers)
         kernel.use_threads(min(plan.settings.threads, len(plan.instances)))
         logging = stack.enter_context(open_fmu_logging(plan.settings))
         kernel.report_time(logging.clock.address)
@@ -399,10 +398,10 @@ def assemble(
             plan, kernel, tuple(instances), logging, tuple(tables), kept=tuple(kept), remarks=remarks, at_end=stack
         )
         if plan.ode is not None:
-            events = running_events(plan, kernel, integrated, plan.ode.events, tables)
+            events = RunningEvents(plan, kernel, integrated, plan.ode.events, tables)
             assembly = replace(assembly, integrated=events)
         if members:
-            assembly = replace(assembly, events=running_events(plan, kernel, members, plan.event_modes, tables))
+            assembly = replace(assembly, events=RunningEvents(plan, kernel, members, plan.event_modes, tables))
         if plan.coupled_ode is not None:
             assembly = _with_ode(assembly, plan.coupled_ode)
         _connect(kernel, plan, (*plan.wires, *plan.shown_wires))
@@ -413,10 +412,9 @@ def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
     """Add the ODE of model exchange beside co-simulation as one more instance of the kernel."""
     plan = assembly.plan
     report = StepReport() if plan.event_modes.with_ode else None
-    native = is_native(assembly.kernel)
-    instance = KernelOdeInstance(assembly.kernel, report) if native else OdeInstance(report)
+    instance = OdeInstance(assembly.kernel, report)
     assembly.kernel.add(instance.table())
-    kernel = create(len(plan.signals), integers=plan.integers, native=assembly.kernel.name == "native")
+    kernel = create(len(plan.signals), integers=plan.integers)
     kernel.report_time(assembly.logging.clock.address)
     for index, table in enumerate(assembly.tables):
         kernel.add(replace(table, environment=0) if index in ode.instances else _unobserved(table))
@@ -461,11 +459,9 @@ def _watched(assembly: Assembly) -> Assembly:
 
 def _saved_tables(assembly: Assembly) -> list[InstanceTable]:
     """States of components of model exchange beside co-simulation are saved by the ODE."""
-    ode, native = assembly.plan.coupled_ode, is_native(assembly.kernel)
+    ode = assembly.plan.coupled_ode
     inside = () if ode is None else ode.instances
-    return [
-        idle_steps(table, native=native) if index in inside else table for index, table in enumerate(assembly.tables)
-    ]
+    return [idle_steps(table) if index in inside else table for index, table in enumerate(assembly.tables)]
 
 
 def _apply_stimuli(assembly: Assembly) -> "AppliedStimuli":
@@ -527,8 +523,8 @@ def _add(
     step = StepReport(returns_early=events.returns_early) if events is not None and not coupled else None
     if step is not None:
         table = replace(table, report=step.numbers)
-    kernel.add(idle_steps(table, native=is_native(kernel)) if coupled else table)
-    member = None if own is None else RunningMember(index, own, instance, EventMode(instance), step)
+    kernel.add(idle_steps(table) if coupled else table)
+    member = None if own is None else RunningMember(index, own, instance, step)
     return _Added(binary, instance, table, member, note)
 
 

@@ -5,23 +5,17 @@ Events that follow each other without progress in time (chattering, Zeno behavio
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly, Checkpoint
-from ssptool.engine.assembly.event_members import (
-    OutOfRange,
-    RunningEvents,
-    StepReport,
-    WithoutInterval,
-    without_interval,
-)
-from ssptool.engine.assembly.kernel_events import KernelEvents
+from ssptool.engine.assembly.event_members import StepReport
+from ssptool.engine.assembly.running_events import RunningEvents
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
-from ssptool.engine.kernel.interface import Call, Floats, Outcome
+from ssptool.engine.kernel.interface import Call, Outcome
 from ssptool.engine.masters.master import CLOSE, CoupledSystem, tolerance_of_times
 from ssptool.engine.masters.protocols import SavedState, SteppedOde, Updated
 from ssptool.engine.planning.plan import Plan
@@ -115,20 +109,6 @@ class ZenoDetector:
             self._judge(cause, self._seen[cause], tolerance_of_times(t, self._step))
         return recurrence
 
-    def lose(self, cause: Cause) -> None:
-        """An event of this cause follows so soon that it cannot be seen.
-
-        Raises
-        ------
-        Stopped
-            The intervals between events become ever shorter.
-        """
-        seen = self._seen.get(cause, EventHistory())
-        if seen.intervals and seen.intervals[-1] <= min(
-            CHATTER_TIME * self._step, max(seen.intervals[:-1], default=0.0)
-        ):
-            raise IntegrationStopped(_accumulating(cause, seen))
-
     def _judge(self, cause: Cause, seen: EventHistory, close: float) -> None:
         intervals = seen.intervals
         if len(seen.times) == CHATTER_EVENTS and seen.span <= CHATTER_TIME * self._step:
@@ -175,126 +155,6 @@ def _times(seen: EventHistory) -> str:
 
 MAX_ITERATIONS = 100
 """Largest number of iterations of one event; discrete equations that need more do not settle."""
-
-SETTLED = 1e-12
-"""Relative change of a signal that counts as none: algebraic loops are solved to this."""
-
-SINGLE_SETTLED = 1e-4
-"""The same with algebraic loops of Float32: gains around them multiply its rounding."""
-
-
-class EventRound(NamedTuple):
-    """One event iteration of all components: whether something has changed and nothing needs another one, components
-    that do need one, and clocks that have ticked in it.
-    """
-
-    changed: bool
-    settled: bool
-    again: Sequence[str]
-    ticking: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class EventIteration:
-    """Brings connected components in event mode to where they settle, and leaves them in event mode.
-
-    Attributes
-    ----------
-    running
-        Signals that are exchanged at events only, and the clocks.
-    nominal : (slots,)
-        Usual sizes of the signals.
-    evaluate
-        Everything else that is exchanged, at a time [s]. May raise `IntegrationStopped`.
-    update
-        The discrete states of all components, at a time [s]. May raise `IntegrationStopped`, `FmiError`.
-
-    References
-    ----------
-    FMI 2.0.4 §3.2.3, FMI 3.0 §2.2.8 (clocks), §2.3.3 (event mode, fmi3UpdateDiscreteStates), §4.2.1.
-    """
-
-    running: RunningEvents
-    nominal: Floats
-    evaluate: Callable[[float], None]
-    update: Callable[[float], Sequence[Updated]]
-
-    def settle(self, t: float, until: float) -> bool:
-        """The event at t [s], with the ticks of all clocks that are due `until` then; whether anything has changed.
-
-        Raises
-        ------
-        Stopped
-            The iteration does not settle, a component does not state when its clock ticks, or the bias of a scenario
-            takes an integer out of its range.
-        FmiError
-        """
-        if isinstance(self.running, KernelEvents):
-            return self.running.settle(self.nominal, self.evaluate, self.update, t, until)
-        try:
-            return self._settle(t, until)
-        except WithoutInterval as error:
-            raise IntegrationStopped(without_interval(error, t)) from None
-        except OutOfRange as error:
-            raise IntegrationStopped(error.failure(t)) from None
-
-    def _settle(self, t: float, until: float) -> bool:
-        due, ticked = self._due(until)
-        changed = False
-        for _ in range(MAX_ITERATIONS):
-            changed |= self._exchange(t, due)
-            found = self._round(t, ticked)
-            changed |= found.changed
-            if found.settled:
-                return changed
-            due, ticked = [], frozenset()
-        raise IntegrationStopped(endless(t, found.again, found.ticking))
-
-    def _due(self, until: float) -> tuple[list[Signal], frozenset[int]]:
-        """Clocks that tick at known times, and the numbers of their timers."""
-        clock_schedule, running = self.running.clock_schedule, self.running
-        timers = clock_schedule.due(until)
-        ticked = frozenset(number for number, timer in enumerate(clock_schedule.timers) if timer in timers)
-        return [Signal(running.members[timer.member].name, timer.clock.name) for timer in timers], ticked
-
-    def _exchange(self, t: float, due: Sequence[Signal]) -> bool:
-        """Within one event iteration: ticks and values go where connections lead, until nothing moves any more."""
-        running, waiting, moved = self.running, list(due), False
-        for _ in range(MAX_ITERATIONS):
-            fresh = set(running.tick(waiting))
-            self.evaluate(t)
-            changed = [*running.propagate(frozenset(fresh)), *running.collect()]
-            heard = running.listen()
-            waiting = list(running.triggered_by([*fresh, *heard]))
-            if not (fresh or heard or changed or waiting):
-                return moved
-            moved = True
-        raise IntegrationStopped(endless(t, (), running.ticking, changed))
-
-    def _round(self, t: float, ticked: frozenset[int]) -> EventRound:
-        """The discrete states of all components, which ends the event iteration."""
-        running = self.running
-        before = running.kernel.values.copy()
-        ticking = running.ticking
-        updates = self.update(t)
-        running.clock_schedule.after(t, ticked, running.modes)
-        running.rest()
-        self.evaluate(t)
-        again = [one.component for one in updates if one.again]
-        changed = bool(again) or self._moved(before, slice(None))
-        # An FMU that counts its events must not get another iteration because of its own outputs.
-        settled = not again and not self._moved(before, running.inputs) and not running.pending()
-        return EventRound(changed, settled, again, ticking)
-
-    def _moved(self, before: Floats, slots: slice | NDArray[np.intp]) -> bool:
-        """True if one of these slots has another value than before (slots,)."""
-        now, real = self.running.kernel.values[slots], self.running.real[slots]
-        old, nominal = before[slots], self.nominal[slots]
-        if np.any(now.view(np.int64)[~real] != old.view(np.int64)[~real]):
-            return True
-        change = np.abs(now[real] - old[real])
-        settled = SINGLE_SETTLED if self.running.single else SETTLED
-        return bool(np.any(~(change <= settled * np.maximum(np.abs(old[real]), nominal[real]))))
 
 
 def endless(t: float, again: Sequence[str], ticking: Sequence[str], moving: Sequence[Signal] = ()) -> Failure:
@@ -526,10 +386,8 @@ class CosimulationEvents:
 
     def _iterate(self, system: CoupledSystem, t: float) -> bool:
         """Event iterations until the members settle; whether anything has changed. They stay in event mode."""
-        return self._iteration(system).settle(t, t + self._close)
-
-    def _iteration(self, system: CoupledSystem) -> EventIteration:
-        return EventIteration(self.running, system.nominal, lambda t: self._evaluate(system, t), self._update)
+        evaluate = partial(self._evaluate, system)
+        return self.running.settle(system.nominal, evaluate, self._update, t, t + self._close)
 
     def _update(self, t: float) -> list[Updated]:
         found = self.running.update(t)

@@ -113,7 +113,6 @@ class Located:
 class InitializedMessage(NamedTuple):
     """Initialization has ended; rows follow if it went well."""
 
-    kernel: str
     report: InitializationReport
 
 
@@ -166,8 +165,8 @@ class SharedRows:
         self._turn = 0
         self._unread = 0
 
-    def initialized(self, kernel: str, report: InitializationReport) -> None:
-        _send(self._connection, InitializedMessage(kernel, report))
+    def initialized(self, report: InitializationReport) -> None:
+        _send(self._connection, InitializedMessage(report))
 
     def space(self, count: int) -> Floats:
         if self._unread == len(self._ring):

@@ -266,8 +266,8 @@ class _Parent:
             return None
         self._check(message)
         match message:
-            case InitializedMessage(kernel, report):
-                self.recorder.initialized(kernel, report)
+            case InitializedMessage(report):
+                self.recorder.initialized(report)
             case Committed(count, entries):
                 self._take(self._committed(count, entries), entries)
                 self._answer()
@@ -361,7 +361,7 @@ class _Parent:
         report = self.recorder.report or InitializationReport((), failure, seconds)
         counts = Counts(steps=max(0, self.recorder.seen - 1), seconds=seconds - report.seconds)
         calls_made = self.watch.calls() if self.watch.measured else ()
-        return Execution(self.recorder.kernel, report, failure, counts, calls_made)
+        return Execution(report, failure, counts, calls_made)
 
 
 def _leading_numbers(times: np.ndarray) -> int:

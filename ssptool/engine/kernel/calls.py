@@ -101,7 +101,7 @@ class LoopCalls:
 
 
 class RuleKind(IntEnum):
-    """Kind of rule that makes the next iterate of a step; see `twin.acceleration` and `twin.proposals`."""
+    """Kind of rule that makes the next iterate of a step; see `iterated.acceleration` and `iterated.proposals`."""
 
     RELAXATION = 0
     AITKEN = 1

@@ -1,4 +1,4 @@
-"""The vocabulary of a run: what master algorithms ask of a kernel, native or plain Python.
+"""The vocabulary of a run: what master algorithms ask of the kernel.
 
 A kernel holds one flat array of signal values (`values`, one slot per connector that is exchanged or
 recorded) and the instances that own those slots. It copies, sets, gets, steps and records; it decides
@@ -13,9 +13,7 @@ recorded as it is, whatever its type.
 Every operation acts on instances by their index, in the order given, and stops at the first FMI
 status worse than a warning and at the first output that is nan or inf.
 
-`twin` implements this protocol in plain Python and is the specification; `_kernel` (C++, nanobind) is
-the same arithmetic in the same order, so that both give the same bits.
-`ssptool.engine.kernel.create(slots)` makes one.
+`_kernel` (C++, nanobind) implements this protocol; `ssptool.engine.kernel.create(slots)` makes one.
 
 What goes wrong while components are called is an `Outcome`; a table, program or argument that cannot be
 right is a ValueError or IndexError at once, before anything is called.
@@ -133,10 +131,6 @@ class Kernel(Protocol):
 
     The FMU instances belong to the caller and must outlive the last operation, `release` included.
     """
-
-    @property
-    def name(self) -> str:
-        """`native` or `twin`."""
 
     @property
     def values(self) -> Floats:
@@ -333,8 +327,7 @@ class Kernel(Protocol):
     def use_threads(self, count: int) -> None:
         """Step instances of a group in parallel on this number of threads from now on, if their steps take long enough.
 
-        Results do not depend on it. Where a step fails, instances behind it have been stepped as well. The twin
-        takes one thread however many there may be.
+        Results do not depend on it. Where a step fails, instances behind it have been stepped as well.
         """
 
     @property

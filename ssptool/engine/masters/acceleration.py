@@ -7,11 +7,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.engine.iterated.acceleration import SecantIterates
+from ssptool.engine.iterated.jacobians import Domain, FiniteDifferences
+from ssptool.engine.iterated.proposals import AitkenRelaxation, AndersonMixing, Proposal, Relaxation
 from ssptool.engine.kernel.interface import Floats, IterateRule, RuleKind, SecantMemory
-from ssptool.engine.kernel.twin.acceleration import SecantIterates
-from ssptool.engine.kernel.twin.jacobians import Domain, FiniteDifferences
-from ssptool.engine.kernel.twin.loop_solvers import Aitken, Anderson, FixedPoint
-from ssptool.engine.kernel.twin.proposals import Proposal
 from ssptool.engine.masters.protocols import SavedState, StepDerivatives
 from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.settings import ASKED, Choice, Settings
@@ -62,30 +61,35 @@ class Acceleration(Protocol):
     def start(self, interface: GroupInterface) -> Accelerator: ...
 
 
-class Proposing(Protocol):
-    """A loop solver that proposes points from points and values alone."""
-
-    @property
-    def name(self) -> str: ...
-
-    def proposal(self) -> Proposal: ...
-
-
 @dataclass(frozen=True, slots=True)
 class EachStep:
-    """The method of a loop solver, which restarts in every macro step."""
+    """A rule that begins anew with every macro step."""
 
-    method: Proposing
+    rule: IterateRule
 
     @property
     def name(self) -> str:
-        return self.method.name
+        match self.rule.kind:
+            case RuleKind.AITKEN:
+                return "Aitken"
+            case RuleKind.ANDERSON:
+                return "Anderson"
+            case _ if self.rule.factor == 1:
+                return "fixed point"
+            case _:
+                return f"fixed point (relaxation {self.rule.factor:g})"
 
     def start(self, interface: GroupInterface) -> Accelerator:
         return self
 
     def begin(self) -> Proposal:
-        return self.method.proposal()
+        match self.rule.kind:
+            case RuleKind.AITKEN:
+                return AitkenRelaxation(self.rule.factor)
+            case RuleKind.ANDERSON:
+                return AndersonMixing(self.rule.window, self.rule.factor)
+            case _:
+                return Relaxation(self.rule.factor)
 
     def save_state(self) -> SavedState:
         return {}
@@ -151,12 +155,8 @@ def restored_secants(state: SavedState) -> SecantMemory:
 def kernel_rule(acceleration: Acceleration) -> IterateRule | None:
     """The same acceleration inside a kernel; None if a kernel has none such."""
     match acceleration:
-        case EachStep(FixedPoint(relaxation=factor)):
-            return IterateRule(RuleKind.RELAXATION, factor)
-        case EachStep(Aitken(first_relaxation=factor)):
-            return IterateRule(RuleKind.AITKEN, factor)
-        case EachStep(Anderson(window=window, mixing=factor)):
-            return IterateRule(RuleKind.ANDERSON, factor, window=window)
+        case EachStep(rule):
+            return rule
         case IqnIls(reuse, limit, max_columns):
             return IterateRule(RuleKind.SECANTS, reuse=reuse, filter=limit, max_columns=max_columns)
         case _:
@@ -272,10 +272,10 @@ other way.
 """
 
 ACCELERATIONS: Mapping[AccelerationName, Callable[[], Acceleration]] = {
-    AccelerationName.NONE: lambda: EachStep(FixedPoint()),
-    AccelerationName.CONSTANT: lambda: EachStep(FixedPoint(relaxation=RELAXATION)),
-    AccelerationName.AITKEN: lambda: EachStep(Aitken()),
-    AccelerationName.ANDERSON: lambda: EachStep(Anderson()),
+    AccelerationName.NONE: lambda: EachStep(IterateRule()),
+    AccelerationName.CONSTANT: lambda: EachStep(IterateRule(factor=RELAXATION)),
+    AccelerationName.AITKEN: lambda: EachStep(IterateRule(RuleKind.AITKEN, 0.5)),
+    AccelerationName.ANDERSON: lambda: EachStep(IterateRule(RuleKind.ANDERSON, window=8)),
     AccelerationName.IQN_ILS: IqnIls,
     AccelerationName.NEWTON: lambda: InterfaceNewton(),
 }
@@ -303,7 +303,7 @@ def choose_acceleration(settings: Settings) -> tuple[Acceleration, tuple[Choice,
             "use acceleration constant, or leave one of them out",
         )
     check_relaxation(factor)
-    return EachStep(FixedPoint(relaxation=factor)), (choice, Choice("relaxation", f"{factor:g}", ASKED))
+    return EachStep(IterateRule(factor=factor)), (choice, Choice("relaxation", f"{factor:g}", ASKED))
 
 
 def check_relaxation(factor: float) -> None:

@@ -18,6 +18,8 @@ from ssptool.engine.failure import (
     residual_curves,
     seconds_text,
 )
+from ssptool.engine.iterated.convergence import NOISE_MARGIN, Agreement
+from ssptool.engine.iterated.repetition import GROWTH_OF_UNPLANNED, Repetition, RepetitionLimits, RepetitionMethod
 from ssptool.engine.kernel.interface import (
     Code,
     Floats,
@@ -27,8 +29,6 @@ from ssptool.engine.kernel.interface import (
     Outcome,
     RuleKind,
 )
-from ssptool.engine.kernel.twin.convergence import NOISE_MARGIN, Agreement
-from ssptool.engine.kernel.twin.repetition import GROWTH_OF_UNPLANNED, Repetition, RepetitionLimits, RepetitionMethod
 from ssptool.engine.masters.acceleration import (
     Acceleration,
     GroupInterface,

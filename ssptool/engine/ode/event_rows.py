@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import Floats, Kernel
 from ssptool.engine.masters.protocols import SavedState
-from ssptool.engine.ode.events import IntegrationState
+from ssptool.engine.ode.integration_state import IntegrationState
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.planning.plan import Plan
 from ssptool.errors import abbreviated

@@ -9,19 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.assembly.ode_instance import KernelOdeInstance, OdeInstance
 from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, endless
 from ssptool.engine.failure import Failure
-from ssptool.engine.kernel import is_native
 from ssptool.engine.kernel.interface import Floats, copy_slots
 from ssptool.engine.masters.jumps import start_limited
 from ssptool.engine.masters.master import CoupledSystem, LimitedStepper, Master, SavableStepper, StepBatch, Stepper
 from ssptool.engine.masters.protocols import Participants, SavedState, SteppedOde, StimuliProtocol, part_of, under
-from ssptool.engine.ode.component import AnyIntegration, OdeAlone, OdeComponent
+from ssptool.engine.ode.component import OdeAlone, OdeComponent
 from ssptool.engine.ode.integration import Integration
 from ssptool.engine.ode.integrator import Integrator
-from ssptool.engine.ode.kernel_component import KernelOdeComponent
-from ssptool.engine.ode.kernel_integration import KernelIntegration
 from ssptool.engine.ode.system import OdeSchedules, OdeSystem
 
 
@@ -202,20 +198,13 @@ def begin_alone(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate,
     return alone
 
 
-def begin_beside(
-    assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate, *, afresh: bool
-) -> OdeComponent | KernelOdeComponent:
+def begin_beside(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate, *, afresh: bool) -> OdeComponent:
     """An ODE beside components of co-simulation, likewise; `schedules` and `evaluate` belong to its own kernel."""
     plan, own = assembly.plan, assembly.of_ode.kernel
     copy_slots(assembly.kernel, own, np.arange(len(own.values)), plan.numbered)
     integration = _integration(assembly.of_ode, schedules, evaluate)
-    component: OdeComponent | KernelOdeComponent
-    if isinstance(integration, KernelIntegration):
-        assert isinstance(assembly.ode, KernelOdeInstance)
-        component = KernelOdeComponent(integration, assembly, assembly.ode)
-    else:
-        assert isinstance(assembly.ode, OdeInstance)
-        component = assembly.ode.stepped = OdeComponent(integration, assembly)
+    assert assembly.ode is not None
+    component = OdeComponent(integration, assembly, assembly.ode)
     if afresh:
         component.begin()
     return component
@@ -223,13 +212,13 @@ def begin_beside(
 
 def _integration(
     assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate, stimuli: StimuliProtocol | None = None
-) -> AnyIntegration:
+) -> Integration:
     plan, master = assembly.plan, assembly.plan.master
     integrator = master.integrator if isinstance(master, OdeInCoSimulation) else master
     assert plan.ode is not None and isinstance(integrator, Integrator)
     everyone = assembly.kernel.group(range(len(plan.instances)))
     system = OdeSystem(assembly, plan.ode, schedules, everyone, evaluate, stimuli)
-    integration = (KernelIntegration if is_native(assembly.kernel) else Integration)(system, plan, integrator)
+    integration = Integration(system, plan, integrator)
     # Not at the end of the run, where a simulation can still be saved and its inputs set.
     assembly.at_end.callback(integration.close)
     return integration

@@ -1,10 +1,7 @@
 """Solvers of an ODE: CVODE, those of the kernel, and which of these replaces another one."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
-from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.kernel import NATIVE
 from ssptool.engine.kernel.ode import Addresses, SolverKind
 from ssptool.engine.ode.integrator import RETREATED, Method
 from ssptool.engine.ode.system import OdeSystem
@@ -44,20 +41,7 @@ def remark_on_retreat(system: OdeSystem, kind: SolverKind, t: float, reason: str
 
 
 def _cvode() -> Addresses:
-    if not NATIVE:
-        raise ImportError("only a kernel in C++ calls it")
     # Imported here, because it loads libraries that are not there for all platforms.
     from ssptool.engine.ode.cvode import address
 
     return address
-
-
-def cannot_go_on(reason: str, t: float, last_failure: Failure | None) -> Failure:
-    """Failure of the integrator for this reason at t [s]; `last_failure` is that of the last point which it avoided."""
-    if last_failure is None:
-        advice = "loosen the tolerance, or check parameters and start values: the solution may not exist from here"
-        return Failure(Ending.INTEGRATION, f"the integrator cannot go on: {reason}", advice, t, recoverable=True)
-    # A value that is nan stays so at all points that the integrator could still try.
-    ending = last_failure.ending if last_failure.ending is Ending.NONFINITE else Ending.INTEGRATION
-    message = f"the integrator cannot go on: {reason}; last: {last_failure.message}"
-    return replace(last_failure, ending=ending, message=message, time=t, recoverable=True)

@@ -110,14 +110,9 @@ class _Schedule:
 
     def _depth(self, block: Block, depth: Mapping[Signal, int]) -> int:
         """Inputs are as deep as their source, outputs and loops one deeper than what they need."""
-        members = set(block.signals)
-        before = {
-            depth[source]
-            for signal in block.signals
-            for source in self.graph.predecessors(signal)
-            if source in depth and source not in members
-        }
-        deepest = max(before, default=-1)
+        # None of the block's own signals has a depth yet.
+        needed = chain.from_iterable(map(self.graph.pred.__getitem__, block.signals))
+        deepest = max([depth[source] for source in needed if source in depth], default=-1)
         return deepest + 1 if block.is_loop or block.signals[0] in self.outputs else max(deepest, 0)
 
     def _visits(self, signals: Iterable[Signal]) -> Iterator[Visit]:

@@ -91,8 +91,6 @@ class Job:
 
     Attributes
     ----------
-    native
-        None: the native kernel if it was built.
     measured
         Calls of FMUs are counted and timed.
     realtime
@@ -103,7 +101,6 @@ class Job:
 
     plan: Plan
     sources: Sources
-    native: bool | None = None
     measured: bool = False
     realtime: float | None = None
     met: tuple[float, ...] = ()
@@ -112,8 +109,8 @@ class Job:
 class Rows(Protocol):
     """Takes what comes out of an execution, as it comes."""
 
-    def initialized(self, kernel: str, report: InitializationReport) -> None:
-        """Initialization has ended, well or not, in the kernel of this name."""
+    def initialized(self, report: InitializationReport) -> None:
+        """Initialization has ended, well or not."""
         ...
 
     def space(self, count: int) -> Floats:
@@ -175,7 +172,6 @@ class Execution(NamedTuple):
     With `undeclared` feedthrough nothing was stepped: the run has to be planned with it.
     """
 
-    kernel: str
     initialization: InitializationReport
     failure: Failure | None
     counts: Counts
@@ -199,16 +195,16 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
     counts = Counts()
     shares: tuple[Cost, ...] = ()
     slowest: SlowestStep | None = None
-    with assemble(job.plan, job.sources, job.native, watch, pool) as assembly:
+    with assemble(job.plan, job.sources, watch, pool) as assembly:
         initialized = initialize(assembly)
-        report, kernel = initialized.report, assembly.kernel.name
+        report = initialized.report
         if report.ok and initialized.undeclared:
             assembly.terminate(job.plan.interval.start)
-            return Execution(kernel, report, None, counts, undeclared=initialized.undeclared)
-        rows.initialized(kernel, report)
+            return Execution(report, None, counts, undeclared=initialized.undeclared)
+        rows.initialized(report)
         if report.failure is not None:
             assembly.abandon(report.failure)
-            return Execution(kernel, report, report.failure, counts, _calls(watch), *_said(assembly))
+            return Execution(report, report.failure, counts, _calls(watch), *_said(assembly))
         evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
         system = couple(assembly, evaluation, initialized.loops)
         before = evaluation.scheduled()
@@ -233,7 +229,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         failure = _end(assembly, failure)
         said = _said(assembly)
     end = Ending.TERMINATED if terminated else Ending.COMPLETED
-    return Execution(kernel, report, failure, counts, _calls(watch), *said, shares, slowest, end)
+    return Execution(report, failure, counts, _calls(watch), *said, shares, slowest, end)
 
 
 def planned_and_executed(job: Job, carry_out: Callable[[Job], Execution]) -> tuple[Job, Execution]:

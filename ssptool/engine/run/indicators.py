@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel import NATIVE
 from ssptool.engine.kernel.interface import FLOAT, DrivenInputMode
 from ssptool.engine.masters.energy import PowerBond, bonds_of_units
 from ssptool.engine.masters.program import Extrapolate, Hold
@@ -202,9 +201,7 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int) -> Iterator[RunWarnin
 
 
 def _suspects(cells: Floats, places: Sequence[int]) -> list[bool]:
-    """False for columns (k,) of real numbers that cannot show a sign; without the native kernel none is ruled out."""
-    if not NATIVE:
-        return [True] * len(places)
+    """False for columns (k,) of real numbers that cannot show a sign."""
     from ssptool.engine.kernel._kernel import suspects
 
     return suspects(cells, places, MOST_PERIODS * FEWEST_STEPS, DEFECT)
@@ -403,9 +400,7 @@ def _created(
 
 
 def _creates_energy(trace: Trace, places: Sequence[int], courses: Sequence[_Course]) -> bool:
-    """False if it is little; without the native kernel nothing is ruled out."""
-    if not NATIVE:
-        return True
+    """False if it is little."""
     from ssptool.engine.kernel._kernel import creates_energy
 
     into_first, into_second = (course.weights for course in courses)

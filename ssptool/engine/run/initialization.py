@@ -13,7 +13,6 @@ import numpy as np
 
 from ssptool.engine.assembly.applied_stimuli import propagate_at_start, unsettled
 from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.assembly.event_members import OutOfRange, WithoutInterval, without_interval
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import Call, SolveLoop, copy_slots, read_slot, write_slot
 from ssptool.engine.method_names import InitName, WarningsName
@@ -354,10 +353,7 @@ class _Initialization:
     def _pass_on_at_start(self) -> None:
         """Exchange discrete signals without a clock until they settle."""
         for _ in range(MAX_ITERATIONS):
-            try:
-                changed = [signal for events in self.at_events for signal in events.propagate_at_start()]
-            except OutOfRange as error:
-                raise IntegrationStopped(error.failure(self.plan.interval.start)) from None
+            changed = [signal for events in self.at_events for signal in events.propagate_at_start()]
             if not changed:
                 return
             self._make_consistent()
@@ -368,11 +364,8 @@ class _Initialization:
         return unsettled(what, signals, MAX_ITERATIONS, self.plan.interval.start)
 
     def _set_clocks(self) -> None:
-        try:
-            for events in self.at_events:
-                events.clock_schedule.begin(events.modes)
-        except WithoutInterval as error:
-            raise IntegrationStopped(without_interval(error, self.plan.interval.start)) from error
+        for events in self.at_events:
+            events.clock_schedule.begin()
 
     def _walk(
         self, steps: Sequence[Call | SolveLoop], solve: Callable[[int], None], assembly: Assembly | None = None

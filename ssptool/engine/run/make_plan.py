@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssptool.documents.archive import Archive
-from ssptool.documents.document import Document
+from ssptool.documents.document import Document, garbage_collection_paused
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.engine.assembly.applied_stimuli import check_settings
 from ssptool.engine.assembly.fmu_log import check_fmu_log
@@ -104,6 +104,7 @@ def _between(stimuli: Stimuli, interval: Interval) -> float | None:
     return None
 
 
+@garbage_collection_paused()
 def make_plan(
     network: Network,
     settings: Settings,

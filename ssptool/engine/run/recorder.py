@@ -103,8 +103,8 @@ class Recorder:
 
     Attributes
     ----------
-    kernel, report
-        Name of the kernel, and report of initialization, once known.
+    report
+        Report of initialization, once known.
     seen
         Rows that were there, whether recorded or not; `last_time` [s] is that of the last.
     recorded
@@ -127,7 +127,6 @@ class Recorder:
         earlier: bool = False,
     ) -> None:
         self.plan = plan
-        self.kernel = ""
         self.report: InitializationReport | None = None
         self.seen = 0
         self.recorded = 0
@@ -152,8 +151,8 @@ class Recorder:
 
     # -- as `Rows` of an execution in this process -----------------------------------------------------------
 
-    def initialized(self, kernel: str, report: InitializationReport) -> None:
-        self.kernel, self.report = kernel, report
+    def initialized(self, report: InitializationReport) -> None:
+        self.report = report
         if not self._earlier:
             self._begin()
 

@@ -40,8 +40,6 @@ class Statistics:
 
     Attributes
     ----------
-    kernel
-        `native` or `twin`.
     steps
         Macro steps that were completed.
     iterations_mean, iterations_max
@@ -73,7 +71,6 @@ class Statistics:
         The step of a component that took longest, if it was to be measured: component, time, and how long it took.
     """
 
-    kernel: str
     steps: int
     iterations_mean: float
     iterations_max: int
@@ -314,7 +311,6 @@ def statistics_of(execution: Execution, simulated: float) -> Statistics:
     """Statistics of an execution over this simulated time [s]."""
     counts = execution.counts
     return Statistics(
-        kernel=execution.kernel,
         steps=counts.steps,
         iterations_mean=counts.iterations_mean,
         iterations_max=counts.iterations_max,

@@ -192,8 +192,7 @@ def _logged(problems: LoggedProblems) -> Iterator[Entry]:
 
 def _speed(result: Result) -> str:
     statistics = result.statistics
-    kernel = "" if statistics.kernel == "native" else ", without the native kernel"
-    return f"{statistics.seconds:.2f} s of wall time, {statistics.real_time_factor:.3g} × real time{kernel}"
+    return f"{statistics.seconds:.2f} s of wall time, {statistics.real_time_factor:.3g} × real time"
 
 
 def _counts(statistics: Statistics) -> Iterator[Entry]:

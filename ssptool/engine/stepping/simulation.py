@@ -109,8 +109,6 @@ class SteppedRun:
     ----------
     plan, sources
         The plan, and the sources of its FMUs.
-    native
-        True: the C++ kernel; False: its twin in Python; None: the first where it was built.
     saved
         A file of `save` to continue from, instead of initializing.
 
@@ -122,10 +120,9 @@ class SteppedRun:
         Outside of the context, by all that needs the FMUs; what is recorded can still be read. By a second entry.
     """
 
-    def __init__(self, plan: Plan, sources: Sources, *, native: bool | None = None, saved: Path | None = None) -> None:
+    def __init__(self, plan: Plan, sources: Sources, *, saved: Path | None = None) -> None:
         self._use(plan)
         self._sources = sources
-        self._native = native
         self._saved = None if saved is None else absolute(saved)
         self._stack = ExitStack()
         self._lock = RLock()
@@ -495,7 +492,7 @@ class SteppedRun:
     def _begin(self) -> tuple[Feedthrough, ...]:
         """Load and initialize, or go on; with feedthrough that the plan does not have, only that is returned."""
         with ExitStack() as stack:
-            self._assembly = stack.enter_context(assemble(self._whole, self._sources, self._native))
+            self._assembly = stack.enter_context(assemble(self._whole, self._sources))
             self._values = SimulationValues(self.plan, self._assembly)
             if self._saved is not None:
                 self._go_on(SavedSimulation.read(self._saved, self.plan))

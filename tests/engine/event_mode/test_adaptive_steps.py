@@ -110,14 +110,13 @@ def test_a_simulation_goes_on_from_a_file_with_the_same_bits(system, tmp_path, u
     assert np.array_equal(found.t, expected.t[-count:]) and np.array_equal(found.y, expected.y[-count:])
 
 
-@pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))
-def test_clocks_lead_to_an_ode_and_back(engine_models, native):
+def test_clocks_lead_to_an_ode_and_back(engine_models):
     """x' = 1 is sampled and halved every 0.1 s, and a second one of 1.5 is full every 2/3 s, which is counted."""
     wires = [*ROUND, ("Other.full", "Counter.tick")]
     values = {"Controller.kp": -0.5, "Controller.ki": 0.0, "Tank.top": 10.0, "Other.u": 1.5}
     exchange = {"Tank": "Cistern", "Other": "Cistern"}
     simulation = {"Controller": "SampledController", "Counter": "Counter"}
-    settings = {"stop_time": 1.9, "step_size": 0.01, "adaptive": 1e-3, "tolerance": 1e-9, "native": native}
+    settings = {"stop_time": 1.9, "step_size": 0.01, "adaptive": 1e-3, "tolerance": 1e-9}
     trace = couple(engine_models.parent / "fmi3", exchange, simulation, wires, values, **settings).unwrap()
     t, count = changes(trace, "Counter.count")
     assert t == approx(np.arange(1, 3) * 2 / 3, abs=1e-8) and count.tolist() == [1, 2]

@@ -7,7 +7,6 @@ import ssptool
 from ssptool import Settings
 from ssptool.cli.app import app
 from ssptool.documents.archive import Archive
-from ssptool.engine.kernel import NATIVE
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.network.flatten import build_network
@@ -15,16 +14,14 @@ from tests.engine.event_mode.systems import simulate
 
 CHAIN = {"A": "fmi3/Message", "B": "fmi3/Message", "C": "fmi3/Message"}
 WIRES = [("A.out", "B.in"), ("B.out", "C.in")]
-KERNELS = [False, pytest.param(True, marks=pytest.mark.skipif(not NATIVE, reason="no native kernel"))]
 
 
-@pytest.mark.parametrize("native", KERNELS)
-def test_bytes_travel_as_they_are(system, native):
+def test_bytes_travel_as_they_are(system):
     """Each FMU of a chain appends the number of its steps; what has a zero in it is not cut off there."""
     with Archive.open(system(CHAIN, WIRES)) as archive:
         network = build_network(archive, archive.structure(None))
         plan = make_plan(network, Settings(stop_time=1.0, step_size=0.25))
-        with SteppedRun(plan, archive, native=native) as simulation:
+        with SteppedRun(plan, archive) as simulation:
             assert simulation.get("C.in") == b"\x00\x00"
             simulation.step()
             assert simulation.get("B.in") == b"\x01" and simulation.get("C.out") == b"\x01\x01\x01"

@@ -15,7 +15,6 @@ from tests.engine.dual_mass import Folder, network
 from tests.engine.event_mode.test_clocks import bounces
 from tests.engine.ode.systems import beside, both_sides, check_same, couple, lacking, saved_and_resumed
 
-NATIVE = pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))
 MASTERS = pytest.mark.parametrize("master", ("jacobi", "gauss-seidel", "iterated"))
 SETTINGS = {"tolerance": 1e-9}
 
@@ -34,26 +33,24 @@ def changes(trace, name):
 # -- from model exchange to co-simulation ------------------------------------------------------------------------
 
 
-@NATIVE
 @pytest.mark.parametrize("step", (0.25, 0.1, 0.03125))
-def test_a_periodic_clock_of_an_ode_triggers_co_simulation(fmus, native, step):
+def test_a_periodic_clock_of_an_ode_triggers_co_simulation(fmus, step):
     """Every 0.1 s, wherever macro steps end; of both, the tick is at the same instant."""
     wires = [("Sampler.tick", "Counter.tick")]
-    trace = couple(fmus, {"Sampler": "Sampler"}, {"Counter": "Counter"}, wires, step_size=step, native=native).unwrap()
+    trace = couple(fmus, {"Sampler": "Sampler"}, {"Counter": "Counter"}, wires, step_size=step).unwrap()
     t, count = changes(trace, "Counter.count")
     assert t == approx(np.arange(1, 11) / 10, abs=1e-15)
     assert count.tolist() == list(range(2, 12))
     assert (trace["Sampler.samples"] == trace["Counter.count"]).all()
 
 
-@NATIVE
 @MASTERS
-def test_a_clock_that_ticks_at_a_state_event_ends_the_step_of_co_simulation(fmus, native, master):
+def test_a_clock_that_ticks_at_a_state_event_ends_the_step_of_co_simulation(fmus, master):
     """x' = 1.5 reaches 1 every 2/3 s; a free mass of co-simulation goes back to there."""
     wires = [("Tank.full", "Counter.tick")]
     simulation = {"Counter": "Counter", "Plant": "../fmi2/Mass"}
     values = {"Tank.u": 1.5, "Plant.m": 1.0, "Plant.v": 3.0}
-    settings = {"stop_time": 4.5, "step_size": 0.25, "master": master, "native": native} | SETTINGS
+    settings = {"stop_time": 4.5, "step_size": 0.25, "master": master} | SETTINGS
     result = couple(fmus, {"Tank": "Cistern"}, simulation, wires, values, **settings)
     trace = result.unwrap()
     t, count = changes(trace, "Counter.count")
@@ -80,12 +77,11 @@ def test_an_output_clock_of_an_ode_brings_its_values(fmus):
 # -- from co-simulation to model exchange ------------------------------------------------------------------------
 
 
-@NATIVE
 @MASTERS
-def test_a_clock_that_ticks_inside_a_step_of_co_simulation_triggers_an_ode(fmus, native, master):
+def test_a_clock_that_ticks_inside_a_step_of_co_simulation_triggers_an_ode(fmus, master):
     """A ball bounces; at each bounce the ODE gets its height and drops by what it is told."""
     wires = [("Ball.bounce", "Follower.trigger"), ("Ball.v", "Follower.v")]
-    settings = {"stop_time": 2.0, "step_size": 0.25, "master": master, "native": native} | SETTINGS
+    settings = {"stop_time": 2.0, "step_size": 0.25, "master": master} | SETTINGS
     exchange = {"Follower": "Follower", "Tank": "Cistern"}
     trace = couple(fmus, exchange, {"Ball": "Ball"}, wires, {"Tank.top": 10.0}, **settings).unwrap()
     t, ticks = changes(trace, "Follower.ticks")
@@ -97,9 +93,8 @@ def test_a_clock_that_ticks_inside_a_step_of_co_simulation_triggers_an_ode(fmus,
     assert changes(trace, "Follower.last")[1] == approx(-fall, abs=1e-9)
 
 
-@NATIVE
 @pytest.mark.parametrize("step", (0.1, 0.25, 0.04))
-def test_a_tick_goes_around_both_at_one_instant(fmus, native, step):
+def test_a_tick_goes_around_both_at_one_instant(fmus, step):
     """A controller samples x every 0.1 s and takes half of it away: x becomes (x + 0.1) / 2 from tick to tick."""
     wires = [
         ("Tank.x", "Controller.y"),
@@ -107,7 +102,7 @@ def test_a_tick_goes_around_both_at_one_instant(fmus, native, step):
         ("Controller.u", "Tank.amount"),
     ]
     values = {"Controller.kp": -0.5, "Controller.ki": 0.0, "Tank.top": 10.0}
-    settings = {"step_size": step, "native": native} | SETTINGS
+    settings = {"step_size": step} | SETTINGS
     trace = couple(fmus, {"Tank": "Cistern"}, {"Controller": "SampledController"}, wires, values, **settings).unwrap()
     events = both_sides(trace)
     assert trace.t[events] == approx(np.arange(1, 11) / 10, abs=1e-15)
@@ -175,16 +170,6 @@ def test_a_simulation_goes_on_elsewhere_with_the_same_bits(fmus, tmp_path):
     plan = make_plan(net, Settings(stop_time=1.0, step_size=0.05))
     for steps in (4, 9, 10, 13):
         check_same(*saved_and_resumed(plan, Folder(fmus), tmp_path / "saved", steps))
-
-
-def test_both_kernels_give_the_same_bits(fmus):
-    settings = {"step_size": 0.04} | SETTINGS
-    runs = (
-        couple(fmus, {"Tank": "Cistern"}, {"Controller": "SampledController"}, ROUND, native=native, **settings)
-        for native in (None, False)
-    )
-    one, other = (result.unwrap() for result in runs)
-    assert np.array_equal(one.t, other.t) and np.array_equal(one.y, other.y)
 
 
 @pytest.mark.parametrize("at", [0.5, 0.4567])

@@ -13,7 +13,6 @@ from ssptool import Settings
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly.assembly import Checkpoint
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
-from ssptool.engine.kernel import NATIVE
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.exceptions import InvalidSystem
@@ -37,16 +36,6 @@ def edited(system, fmu, **replaced):
             new.writestr(name, content)
     shutil.move(copy, path)
     return system
-
-
-@pytest.mark.skipif(not NATIVE, reason="no native kernel")
-def test_kernel_and_twin_go_through_the_same_events(system):
-    folder = system(SAMPLED, LOOP)
-    with Archive.open(folder) as archive:
-        network = build_network(archive, archive.structure(None))
-        plan = make_plan(network, Settings(stop_time=1.0, step_size=0.05))
-        one, other = (run(plan, archive, native=native).unwrap() for native in (True, False))
-    assert np.array_equal(one.t, other.t) and np.array_equal(one.y, other.y)
 
 
 @pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
@@ -74,12 +63,9 @@ def test_an_iterated_group_goes_back_to_an_event(system):
     assert column(trace, "Mass.z")[-1] == approx(column(other, "Mass.z")[-1], abs=1e-8)
 
 
-@pytest.mark.parametrize(
-    "native", [False, pytest.param(True, marks=pytest.mark.skipif(not NATIVE, reason="no kernel"))]
-)
 @pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
 def test_steps_that_a_kernel_does_at_once_are_those_that_are_asked_for_one_by_one(
-    system, tmp_path, monkeypatch, master, native
+    system, tmp_path, monkeypatch, master
 ):
     """Two bouncing balls, of which one returns early inside the other's steps, a sampled controller and a coupled
     pair.
@@ -91,9 +77,9 @@ def test_steps_that_a_kernel_does_at_once_are_those_that_are_asked_for_one_by_on
     with Archive.open(folder) as archive:
         network = build_network(archive, archive.structure(None))
         plan = make_plan(network, Settings(stop_time=1.0, step_size=0.01, master=master))
-        at_once = run(plan, archive, native=native).unwrap()
+        at_once = run(plan, archive).unwrap()
         monkeypatch.setattr("ssptool.engine.event_mode.master.EqualSteps._runs", False)
-        one_by_one = run(plan, archive, native=native).unwrap()
+        one_by_one = run(plan, archive).unwrap()
     assert len(before_and_after(at_once, "Ball.v")[0]) >= 11
     assert np.array_equal(at_once.t, one_by_one.t) and np.array_equal(at_once.y, one_by_one.y)
 

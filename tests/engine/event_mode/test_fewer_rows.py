@@ -15,9 +15,9 @@ BALL = {"Ball": "fmi3/Ball", "Counter": "fmi3/Counter"}
 LOOP = [("Plant.z", "Controller.y"), ("Controller.u", "Plant.F")]
 
 
-def simulate(path, recording=Recording(), native=None, **settings):  # noqa: B008
+def simulate(path, recording=Recording(), **settings):  # noqa: B008
     plan = ssptool.plan(path, settings=ssptool.Settings(stop_time=2.0, step_size=0.01, **settings))
-    return run(plan, Folder(path), recording=recording, native=native)
+    return run(plan, Folder(path), recording=recording)
 
 
 def rows(trace):
@@ -66,10 +66,9 @@ def test_files_have_the_sides_that_the_trace_has(system, tmp_path, fewer, ending
 
 
 @pytest.mark.parametrize("fewer", FEWER, ids=str)
-@pytest.mark.parametrize("native", [None, False])
-def test_both_sides_of_events_of_model_exchange_are_recorded(system, fewer, native):
+def test_both_sides_of_events_of_model_exchange_are_recorded(system, fewer):
     folder = system({"Ball": "fmi2/BouncingBall"})
-    options = {"native": native, "implementation": "me"}
+    options = {"implementation": "me"}
     whole = simulate(folder, **options).unwrap()
     part = simulate(folder, Recording(**fewer), **options).unwrap()
     assert len(at_events(whole)) >= 6

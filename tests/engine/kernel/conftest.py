@@ -5,16 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from ssptool.engine.kernel.interface import Kernel
-from tests.engine.kernel.kernels import make_native, make_twin
+from tests.engine.kernel.kernels import create_kernel
 from tests.engine.kernel.mock_fmu import Mocks, build
 
 MakeKernel = Callable[..., Kernel]
 
 
-@pytest.fixture(params=[make_twin, make_native], ids=["twin", "native"])
-def make_kernel(request: pytest.FixtureRequest) -> MakeKernel:
-    make: MakeKernel = request.param
-    return make
+@pytest.fixture
+def make_kernel() -> MakeKernel:
+    return create_kernel
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The two kernels as functions of the number of slots, and what they give as bytes to compare."""
+"""Kernels by the number of slots, and what they give as bytes to compare."""
 
 import numpy as np
 
@@ -6,12 +6,8 @@ from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import Kernel, Slots
 
 
-def make_twin(slots: int, integers: Slots = ()) -> Kernel:
-    return create(slots, integers=integers, native=False)
-
-
-def make_native(slots: int, integers: Slots = ()) -> Kernel:
-    return create(slots, integers=integers, native=True)
+def create_kernel(slots: int, integers: Slots = ()) -> Kernel:
+    return create(slots, integers=integers)
 
 
 def bits(value):

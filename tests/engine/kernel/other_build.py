@@ -16,10 +16,3 @@ assert specification and specification.loader, os.environ["SSPTOOL_KERNEL"]
 module = importlib.util.module_from_spec(specification)
 sys.modules[NAME] = module
 specification.loader.exec_module(module)
-
-
-def pytest_collection_modifyitems(config, items):
-    """Leave out what runs the twin alone: a build of the kernel has no part in it."""
-    alone = {item for item in items if hasattr(item, "callspec") and "twin" in item.callspec.id.split("-")}
-    config.hook.pytest_deselected(items=list(alone))
-    items[:] = [item for item in items if item not in alone]

@@ -1,4 +1,4 @@
-"""Clocks, event iterations and events without end in the kernel: the same as in Python, bit for bit."""
+"""Clocks and events without end in the kernel: as exact fractions and plain Python have them."""
 
 import ctypes
 import random
@@ -7,25 +7,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ssptool import Settings
-from ssptool.documents.archive import Archive
 from ssptool.documents.vocabulary import IntervalVariability
-from ssptool.engine.assembly import assembly
-from ssptool.engine.assembly.event_members import ClockSchedule, RunningEvents
-from ssptool.engine.assembly.kernel_events import _decimal
+from ssptool.engine.assembly.running_events import _decimal
 from ssptool.engine.event_mode.iteration import Cause, ZenoDetector
 from ssptool.engine.failure import IntegrationStopped
-from ssptool.engine.kernel import NATIVE, create, native_events
+from ssptool.engine.kernel import create, native_events
 from ssptool.engine.kernel.event_calls import EventCalls, EventMemberCalls, EventVariables, EventWires, Stopped
-from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.fmu.description import FmuClock
-from ssptool.fmu.model_exchange import Qualifier
-from ssptool.network.flatten import build_network
-from tests.engine.event_mode.systems import write_system
+from tests.engine.kernel.clocks import ClockSchedule, Qualifier
 from tests.engine.kernel.mock_fmu import Mock, Mocks
-
-pytestmark = pytest.mark.skipif(not NATIVE, reason="the native kernel was not built")
 
 TIMED = [one for one in IntervalVariability if one is not IntervalVariability.TRIGGERED]
 NOTHING = EventVariables((), (), (), (), ())
@@ -144,7 +134,7 @@ def test_clocks_of_all_kinds_tick_at_the_same_times(seed, mock_library):
     numbers = random.Random(seed)
     clocks = tuple(random_clock(numbers, reference) for reference in range(numbers.randrange(1, 5)))
     script, start = Script(numbers, clocks), numbers.choice([0.0, 0.1, 1e9 / 3, -2.5])
-    kernel = create(1, native=True)
+    kernel = create(1)
     kernel.add(Mocks(mock_library, 3).table(kernel, Mock(x=[1.0]), [], [0]))
     native = events_of(script, kernel, start)
     schedule, modes = ClockSchedule(start, ((0, clock) for clock in clocks)), {0: script}
@@ -196,44 +186,3 @@ def test_events_without_end_are_found_at_the_same_one(seed):
             return
         interval *= factor if numbers.random() < 0.9 else numbers.uniform(0.1, 10)
         t += interval
-
-
-KINDS = ("Ball", "Counter", "Alarm", "Metronome", "SampledController", "Rotation")
-TICKING = {"Ball": ["bounce"], "Counter": ["carry"]}
-DISCRETE = {"Rotation": ("z", "w")}
-
-
-def random_system(numbers, folder, fmus):
-    """Components with clocks, of which output clocks trigger counters, and rotations in a ring."""
-    components = {f"C{k}": numbers.choice(KINDS) for k in range(numbers.randrange(2, 6))}
-    clocks = [(name, clock) for name, kind in components.items() for clock in TICKING.get(kind, ())]
-    wires = []
-    for name, kind in components.items():
-        sources = [f"{other}.{clock}" for other, clock in clocks if other != name]
-        if kind == "Counter" and sources and numbers.random() < 0.8:
-            wires.append((numbers.choice(sources), f"{name}.tick"))
-        counts = [f"{other}.count" for other, kind in components.items() if kind == "Counter" and other != name]
-        if kind == "Counter" and counts and numbers.random() < 0.5:
-            wires.append((numbers.choice(counts), f"{name}.add"))
-    ring = [name for name, kind in components.items() if kind == "Rotation"]
-    wires += [(f"{ring[k - 1]}.z", f"{name}.w") for k, name in enumerate(ring) if len(ring) > 1]
-    late = "".join(
-        f'<ssv:Parameter name="{name}.late"><ssv:Integer value="{numbers.randrange(2)}"/></ssv:Parameter>'
-        for name, kind in components.items()
-        if kind == "Counter"
-    )
-    return write_system(folder, fmus, {name: f"fmi3/{kind}" for name, kind in components.items()}, wires, late)
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_random_systems_with_events_give_the_same_trace(seed, engine_models, tmp_path, monkeypatch):
-    numbers = random.Random(seed)
-    folder = random_system(numbers, tmp_path / "system", engine_models.parent)
-    with Archive.open(folder) as archive:
-        plan = make_plan(build_network(archive, archive.structure(None)), Settings(stop_time=1.0, step_size=0.1))
-        kernel = run(plan, archive, native=True)
-        monkeypatch.setattr(assembly, "running_events", lambda *four, **_: RunningEvents(*four[:4]))
-        python = run(plan, archive, native=True)
-    assert str(kernel.failure) == str(python.failure)
-    assert kernel.trace.t.tolist() == python.trace.t.tolist()
-    assert kernel.trace.y.tobytes() == python.trace.y.tobytes()

@@ -16,7 +16,6 @@ from ssptool.engine.kernel.interface import (
     Op,
     RuleKind,
 )
-from tests.engine.kernel.kernels import make_native, make_twin
 from tests.engine.kernel.mock_fmu import DO_STEP, GET_STATE, SET_STATE, Mock
 
 H = 0.1
@@ -78,43 +77,9 @@ def test_interpolated_inputs_that_agree_give_the_trapezoidal_rule(make_kernel, m
     kernel.release()
 
 
-def test_kernel_and_twin_iterate_to_the_same_bits(mocks):
-    traces = []
-    for make in (make_twin, make_native):
-        kernel, _components, _, program = pair(make, mocks, rule=IterateRule(factor=0.9), order=2)
-        rows = np.empty((50, 3))
-        assert kernel.run(program, 0.0, H, 0, rows).ok
-        traces.append((rows.tobytes(), kernel.iterations().tolist()))
-        kernel.release()
-    assert traces[0] == traces[1]
-
-
 ABSOLUTE, RELATIVE, RESIDUAL = (
     MeasureLimit(kind, limit) for kind, limit in zip(MeasureKind, (1e-5, 1e-7, 0.1), strict=True)
 )
-
-
-@pytest.mark.parametrize(
-    ("measures", "count"),
-    [([ABSOLUTE], 0), ([RELATIVE], 0), ([RESIDUAL], 0), ([ABSOLUTE, RELATIVE, RESIDUAL], 0), ([RELATIVE], 3)],
-    ids=str,
-)
-@pytest.mark.parametrize("prediction", [0, 1, 2])
-@pytest.mark.parametrize("start", [1.0, 1e6])
-def test_kernel_and_twin_judge_alike(mocks, measures, count, prediction, start):
-    """The second start is a step of its own at a value that limits see as another size."""
-    found = []
-    for make in (make_twin, make_native):
-        changed = {"measures": measures, "count": count, "prediction": prediction, "max_iterations": count or 50}
-        kernel, components, index, program = pair(make, mocks, **changed)
-        components[0].x[0] = start
-        rows = np.empty((20, 3))
-        assert kernel.run(program, 0.0, H, 0, rows).ok
-        accepted = kernel.accepted_steps(index)
-        found.append((rows.tobytes(), kernel.iterations().tolist(), accepted, kernel.iteration_report(index).judged))
-        kernel.release()
-    assert found[0][:3] == found[1][:3]
-    np.testing.assert_array_equal(found[0][3], found[1][3])
 
 
 def test_every_measure_asks_for_iterations_of_its_own(make_kernel, mocks):

@@ -4,13 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.engine.kernel.interface import Call, Code, LoopCalls, LoopMethod, SolveLoop
 from ssptool.engine.kernel.solutions import SolutionStatus
-from tests.engine.kernel.kernels import bits, make_native, make_twin
+from tests.engine.kernel.kernels import bits
 from tests.engine.kernel.mock_fmu import DIRECTIONAL, GET, Mock
 
 AUTO = LoopMethod.AUTO
@@ -254,10 +252,3 @@ def answers(make_kernel, mocks, seed, method):
     outcome, rescues, iterates = kernel.evaluate_surely(kernel.schedule([SolveLoop(loop)]), True)
     found += [outcome, [(index, facts(one)) for index, one in rescues], bits(iterates), kernel.values.tobytes()]
     return [*found, kernel.chord(loop).tobytes(), list(mock.calls)]
-
-
-@pytest.mark.parametrize("method", LoopMethod)
-@given(seed=st.integers(0, 1_000_000))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_both_kernels_solve_to_the_same_bits(mocks, method, seed):
-    assert answers(make_twin, mocks, seed, method) == answers(make_native, mocks, seed, method)

@@ -6,36 +6,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
+from ssptool.engine.iterated.jacobians import Domain, FiniteDifferences, colours
 from ssptool.engine.kernel import _kernel
 from ssptool.engine.kernel.solutions import Convergence, LoopMethod, SolutionStatus
-from ssptool.engine.kernel.twin.jacobians import Domain, FiniteDifferences, Products, colours
-from ssptool.engine.kernel.twin.loop_solvers import FixedPoint, solver_for
-from tests.engine.kernel.kernels import bits
 
 AUTO, NEWTON, AITKEN, ANDERSON, FIXED_POINT, HOMOTOPY = LoopMethod
 LINEAR_METHODS = [NEWTON, AITKEN, ANDERSON, AUTO]
 
 
-def twin(method, g, x0, domain=None, product=None, rtol=1e-12, relaxation=1.0, max_iterations=None):
-    """(solution, iterates) of the twin's solver."""
-    jacobians = [*([Products(product)] if product else []), FiniteDifferences()]
-    solver = solver_for(method, jacobians, Convergence(rtol), relaxation, max_iterations)
-    iterates = []
-    return solver.solve(g, x0, domain, lambda *facts: iterates.append(facts)), iterates
-
-
-def native(method, g, x0, domain=None, product=None, rtol=1e-12, relaxation=1.0, max_iterations=None):
-    """(solution, iterates) of the core's solver."""
+def solution_of(method, g, x0, domain=None, product=None, rtol=1e-12, relaxation=1.0, max_iterations=None):
     domain = domain or Domain.of_size(len(x0))
     options = rtol, 0.0, relaxation, max_iterations or 0
-    solution, iterates = _kernel.solve_function(method, g, product, x0, *domain, *options)
-    return solution, [iterate[1:] for iterate in iterates]
+    return _kernel.solve_function(method, g, product, x0, *domain, *options)[0]
 
 
-@pytest.fixture(params=[twin, native], ids=["twin", "native"])
-def solve(request):
+@pytest.fixture
+def solve():
     """Solves x = g(x) by a method."""
-    return lambda *arguments, **options: request.param(*arguments, **options)[0]
+    return solution_of
 
 
 def solved(solution):
@@ -250,49 +238,3 @@ def test_an_empty_loop_is_solved(solve):
 def test_tolerances_that_cannot_be_met_are_refused(wrong):
     with pytest.raises(ValueError, match="tolerances must not be negative"):
         Convergence(**wrong)
-
-
-@pytest.mark.parametrize("relaxation", [0.0, -0.5, 1.5])
-def test_relaxation_out_of_range_is_refused(relaxation):
-    with pytest.raises(ValueError, match=r"relaxation must be in \(0, 1\]"):
-        FixedPoint(relaxation)
-
-
-# -- equal bits --------------------------------------------------------------------------------------------------
-
-
-def smooth(seed):
-    """(g, its product, x0, domain): a random map of 1 to 6 unknowns, contracting, steep or without a fixed point.
-
-    Of products of matrices only elementwise ones, since those of numpy depend on how it was built.
-    """
-    rng = np.random.default_rng(seed)
-    size = int(rng.integers(1, 7))
-    a = rng.normal(size=(size, size)) * 10.0 ** rng.integers(-2, 2)
-    b, bent = rng.normal(size=size), rng.random() < 0.7
-    limit = rng.choice([np.inf, 3.0])
-
-    def g(x):
-        y = (a * (x / (1.0 + x * x) if bent else x)).sum(axis=1) + b
-        return np.where(np.max(np.abs(x)) > limit, np.nan, y)
-
-    def product(seed):
-        return (a * seed).sum(axis=1)
-
-    nominal = 10.0 ** rng.integers(-3, 4, size=size)
-    bounds = (np.full(size, -50.0), np.full(size, 50.0)) if rng.random() < 0.5 else Domain.of_size(size)[1:]
-    return g, product if rng.random() < 0.3 else None, rng.normal(size=size), Domain(nominal, *bounds)
-
-
-@pytest.mark.parametrize("method", LoopMethod)
-@given(seed=st.integers(0, 1_000_000))
-@settings(max_examples=40, deadline=None)
-def test_twin_and_core_go_through_the_same_bits(method, seed):
-    g, product, x0, domain = smooth(seed)
-    answers = []
-    with np.errstate(all="ignore"):
-        for side in (twin, native):
-            solution, iterates = side(method, g, x0, domain, product)
-            facts = [getattr(solution, name) for name in ("x", "status", "iterations", "residual_norm", "residual")]
-            answers.append(bits([*facts, solution.history, solution.solver, iterates]))
-    assert answers[0] == answers[1]

@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ssptool.engine.kernel.interface import Call, Code, LoopCalls, SolveLoop
-from tests.engine.kernel.kernels import make_native, make_twin
 from tests.engine.kernel.mock_fmu import DIRECTIONAL, GET, Mock
 
 
@@ -178,16 +177,6 @@ def test_newtons_chord_solves_a_full_linear_loop(make_kernel, mocks):
     assert kernel.evaluate(kernel.schedule([SolveLoop(loop)])).ok
     exact = np.linalg.solve(np.eye(3) - 0.5 * MATRIX, MATRIX @ np.full(3, 0.1) + [0.3, -0.2, 0.9])
     assert kernel.values[3:] == pytest.approx(exact, rel=1e-12)
-
-
-def test_kernel_and_twin_iterate_to_the_same_bits(mocks):
-    results = []
-    for make in (make_twin, make_native):
-        kernel, _component, loop = matrix_loop(make, mocks, 0.3 * MATRIX)
-        kernel.set_chord(loop, np.array([[-0.9, 0.1, 0.0], [-0.2, -0.8, 0.05], [0.1, -0.1, -1.1]]))
-        assert kernel.evaluate(kernel.schedule([SolveLoop(loop)])).ok
-        results.append(kernel.values.tobytes())
-    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize(("gains", "slot"), [((0.0, 3.0, 3.0), 4), ((3.0, 3.0, 0.0), 3), ((0.0, 0.0, 3.0), 5)])

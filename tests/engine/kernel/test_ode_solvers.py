@@ -1,4 +1,4 @@
-"""Integrators of the kernel against closed forms, orders of convergence, and the bits of their twin."""
+"""Integrators of the kernel against closed forms, orders of convergence."""
 
 import ctypes
 import gc
@@ -7,11 +7,9 @@ import weakref
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from ssptool.engine.kernel import create_solver
+from ssptool.engine.kernel._kernel import NativeOdeSolver
 from ssptool.engine.kernel.ode import IntegrationFailed, SolverKind
 from tests.engine.kernel.kernels import bits
 
@@ -37,7 +35,7 @@ def by_address(function, states, size):
     return called
 
 
-def make(kind, f, x0, rtol=1e-6, *, t0=0.0, g=None, roots=1, jacobian=None, native=True, first_step=0.0):
+def make(kind, f, x0, rtol=1e-6, *, t0=0.0, g=None, roots=1, jacobian=None, first_step=0.0):
     """A solver started at (t0, x0), with absolute tolerances like the relative one."""
     n = len(x0)
 
@@ -45,15 +43,9 @@ def make(kind, f, x0, rtol=1e-6, *, t0=0.0, g=None, roots=1, jacobian=None, nati
         matrix[:] = jacobian(t, vector(x, n))
         return True
 
-    solver = create_solver(
-        kind,
-        by_address(f, n, n),
-        n,
-        rtol=rtol,
-        g=None if g is None else by_address(g, n, roots),
-        roots=0 if g is None else roots,
-        jacobian=None if jacobian is None else filled,
-        native=native,
+    indicators = None if g is None else by_address(g, n, roots)
+    solver = NativeOdeSolver(
+        kind, by_address(f, n, n), n, rtol, indicators, 0 if g is None else roots, None if jacobian is None else filled
     )
     solver.x[:], solver.atol[:] = x0, rtol
     solver.start(t0, first_step)
@@ -165,7 +157,7 @@ def radau(f, x0, end):
 
 
 def test_robertson():
-    solver = create_solver(SolverKind.ROSENBROCK, by_address(robertson, 3, 3), 3, rtol=1e-7)
+    solver = NativeOdeSolver(SolverKind.ROSENBROCK, by_address(robertson, 3, 3), 3, 1e-7)
     solver.x[:], solver.atol[:] = (1.0, 0.0, 0.0), (1e-7, 1e-12, 1e-7)
     solver.start(0.0)
     go_to(solver, 4e4)
@@ -416,7 +408,7 @@ def test_a_closed_solver_lets_go_of_its_functions(kind):
             return True
 
     owner = Owner()
-    owner.solver = create_solver(kind, owner.slopes, 1, rtol=1e-6)
+    owner.solver = NativeOdeSolver(kind, owner.slopes, 1, 1e-6)
     owner.solver.start(0.0)
     owner.solver.reach(1.0)
     owner.solver.close()
@@ -425,62 +417,3 @@ def test_a_closed_solver_lets_go_of_its_functions(kind):
     del owner
     gc.collect()
     assert alive() is None
-
-
-# -- the twin ----------------------------------------------------------------------------------------------------
-
-
-def course(solver, end):
-    """Everything that can be seen of an integration."""
-    seen = []
-    for _ in range(400):
-        before = solver.time
-        arrival = solver.reach(end)
-        solver.interpolate(before + 0.37 * (arrival.t - before))
-        seen.append((arrival, bits(solver.x), bits(solver.between), solver.effort, solver.first_step))
-        if arrival.t == end:
-            break
-    return seen
-
-
-CASES = {
-    "oscillator": (harmonic, [1.0, 0.0], 20.0, 1e-7, 0.0),
-    "late": (lambda t, x: (x[1], -x[0] + math.sin(t)), [1.0, 0.0], 20.0, 1e-5, LATE),
-    "stiff": (van_der_pol, [2.0, 0.0], 0.3, 1e-6, 0.0),
-    "reaction": (robertson, [1.0, 0.0, 0.0], 0.3, 1e-6, 0.0),
-    "not autonomous": (witch, [1.0], 3.0, 1e-8, 0.0),
-    "refused": (lambda _t, x: None if x[0] > 1.0 else (1.0 - 0.5 * x[0],), [0.0], 1.2, 1e-6, 0.0),
-}
-
-
-@KINDS
-@pytest.mark.parametrize("case", CASES)
-def test_the_twin_gives_the_same_bits(kind, case):
-    f, x0, span, rtol, t0 = CASES[case]
-    native, twin = (
-        make(kind, f, x0, rtol, t0=t0, g=lambda _t, x: (x[0] - 0.7, x[-1] + 0.2), roots=2, native=native)
-        for native in (True, False)
-    )
-    assert course(native, t0 + span) == course(twin, t0 + span)
-
-
-@KINDS
-@given(st.data())
-@settings(max_examples=25, deadline=None)
-def test_the_twin_gives_the_same_bits_for_random_systems(kind, data):
-    n = data.draw(st.integers(1, 6))
-    numbers = st.floats(-1.0, 1.0).map(lambda number: round(number, 3))
-    matrix = np.array(data.draw(st.lists(numbers, min_size=n * n, max_size=n * n))).reshape(n, n)
-    matrix *= 10.0 ** data.draw(st.integers(-2, 2))
-    x0 = np.array(data.draw(st.lists(numbers, min_size=n, max_size=n)))
-    given = data.draw(st.booleans())
-
-    def f(t, x):
-        return np.sum(matrix * x, axis=1) + math.sin(t)
-
-    def g(_t, x):
-        return x - 0.1
-
-    options = {"jacobian": lambda _t, _x: matrix} if given else {}
-    native, twin = (make(kind, f, x0, 1e-5, g=g, roots=n, native=native, **options) for native in (True, False))
-    assert course(native, 1.0) == course(twin, 1.0)

@@ -22,7 +22,6 @@ from ssptool.engine.kernel.interface import (
 from ssptool.fmu.binary import load
 from ssptool.fmu.instance import FmuInstance
 from ssptool.fmu.read_description import read_description
-from tests.engine.kernel.kernels import make_native, make_twin
 
 RESOURCES = Path(__file__).parents[3] / "systems/dual_mass_oscillator/resources"
 FOLDER = {2: RESOURCES, 3: RESOURCES / "fmi3"}
@@ -188,16 +187,6 @@ def test_programs_converge_to_the_exact_solution(make_kernel, program, order):
             errors.append(abs(rows[-1, 1 + X1] - exact(0.4)[0]))
     assert errors[1] < 1e-2  # of 0.2 m, the amplitude of x1
     assert np.log2(errors[0] / errors[1]) > order - 0.25
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_kernel_and_twin_give_the_same_bits(versions, program):
-    traces = []
-    for make in (make_twin, make_native):
-        system = started(make, versions, flange=0.5)
-        with system.stack:
-            traces.append(system.trace(PROGRAMS[program], 300).tobytes())
-    assert traces[0] == traces[1]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

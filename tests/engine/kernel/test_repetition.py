@@ -20,7 +20,6 @@ from ssptool.engine.kernel.interface import (
     SolveLoop,
 )
 from ssptool.engine.kernel.solutions import SolutionStatus
-from tests.engine.kernel.kernels import make_native, make_twin
 from tests.engine.kernel.mock_fmu import DO_STEP, Mock
 
 H = 0.1
@@ -160,12 +159,6 @@ def test_the_mean_of_both_ends_gives_the_trapezoidal_rule(make_kernel, mocks, ma
     system.kernel.release()
 
 
-@pytest.mark.parametrize("matrices", [(SOFT,), (MANY,), (SOFT, STIFF)], ids=["soft", "many", "groups"])
-def test_both_kernels_leave_the_same_bits_with_the_mean_of_both_ends(mocks, matrices):
-    twin, native = (System(make, mocks, *matrices, averages=True).facts(25) for make in (make_twin, make_native))
-    assert twin == native
-
-
 def test_iqn_ils_solves_stiff_groups_with_the_columns_of_steps_before(make_kernel, mocks):
     """The step is linear and the same each time: after the first steps, the columns know all of it."""
     system = System(make_kernel, mocks, MANY)
@@ -183,34 +176,6 @@ def test_plain_iterations_do_not_solve_stiff_groups(make_kernel, mocks):
     report = system.kernel.iteration_report(0)
     assert report.grows and not report.left_domain and report.least > 1.0  # comes no nearer than its own size
     system.kernel.release()
-
-
-@pytest.mark.parametrize(
-    "rule",
-    [PLAIN, AITKEN, ANDERSON, SECANTS, FEW_SECANTS],
-    ids=["plain", "aitken", "anderson", "iqn-ils", "few columns"],
-)
-@pytest.mark.parametrize("retreats", [False, True])
-@pytest.mark.parametrize(
-    "matrices", [(SOFT,), (STIFF,), (MANY,), (SOFT, MANY, STIFF)], ids=["soft", "stiff", "many", "groups"]
-)
-def test_both_kernels_leave_the_same_bits(mocks, rule, retreats, matrices):
-    twin, native = (
-        System(make, mocks, *matrices, rule=rule, retreats=retreats).facts(25) for make in (make_twin, make_native)
-    )
-    assert twin == native
-
-
-@pytest.mark.parametrize("noise", [1e-9, 1e-6, 1e-4, 1e-1])
-@pytest.mark.parametrize("retreats", [False, True])
-def test_both_kernels_leave_the_same_bits_with_noise(mocks, noise, retreats):
-    found = []
-    for make in (make_twin, make_native):
-        system = System(make, mocks, ring(-6.0, 8.0, 5.0), retreats=retreats)
-        for mock in system.mocks:
-            mock.noise = noise
-        found.append(system.facts(25))
-    assert found[0] == found[1]
 
 
 def test_what_noise_explains_is_accepted_and_counted(make_kernel, mocks):
@@ -352,8 +317,8 @@ def test_counts_are_taken_over(make_kernel, mocks):
 
 
 @pytest.mark.parametrize("part", ["columns", "changes", "answers"])
-def test_memory_of_other_unknowns_is_refused(mocks, part):
-    system = System(make_native, mocks, MANY)
+def test_memory_of_other_unknowns_is_refused(make_kernel, mocks, part):
+    system = System(make_kernel, mocks, MANY)
     assert system.run(3)[0].ok
     memory = system.kernel.iteration_memory(0)
     wrong = memory.secants._replace(**{part: getattr(memory.secants, part)[:-1]})
@@ -421,14 +386,3 @@ def test_a_loop_without_a_solution_ends_the_step(make_kernel, mocks):
     ((loop, solution),) = system.kernel.latest_rescues
     assert loop == system.loop and solution.status is SolutionStatus.INCONSISTENT
     system.kernel.release()
-
-
-@pytest.mark.parametrize("gain", [3.0, -8.0, 1.0])
-def test_both_kernels_rescue_to_the_same_bits(mocks, gain):
-    found = []
-    for make in (make_twin, make_native):
-        system = LoopInside(make, mocks, gain)
-        outcome = system.kernel.iterate(system.index, 0.0, H)
-        found.append((outcome, system.kernel.values.tobytes(), system.kernel.rescue_work))
-        system.kernel.release()
-    assert found[0] == found[1]

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool.engine.kernel.interface import Instruction, Op, Substeps
-from tests.engine.kernel.kernels import make_native, make_twin
+from ssptool.engine.kernel.interface import Substeps
 from tests.engine.kernel.mock_fmu import DO_STEP, Mock
 
 H = 0.2
@@ -34,28 +33,6 @@ def test_moving_inputs_run_over_substeps(make_kernel, mocks, count, follows):
     assert mock.calls[DO_STEP] == count
     assert mock.last_t == pytest.approx(H - H / count) and mock.last_h == pytest.approx(H / count)
     assert (kernel.input_value[0], *kernel.input_rates[:, 0]) == (2.0, -3.0, 60.0)
-
-
-@pytest.mark.parametrize("follows", [True, False])
-@pytest.mark.parametrize("order", [0, 1, 2])
-def test_kernel_and_twin_do_them_with_the_same_bits(mocks, follows, order):
-    """Two integrators that feed each other, of which one does three steps and the other one or two."""
-    found = []
-    for make in (make_twin, make_native):
-        kernel = make(4)
-        substeps = (Substeps(3, follows, moving=(0,)), Substeps(2 if follows else 1, True, moving=(2,)))
-        for slot, own in zip((0, 2), substeps, strict=True):
-            table = mocks.table(kernel, Mock(x=[1.0 - slot]), [slot], [slot + 1])
-            kernel.add(replace(table, substeps=own))
-        kernel.connect([3, 1], [0, 2], [-1.0, 0.5], [0.0, 0.0])
-        group = kernel.group([0, 1])
-        kernel.record_slots([1, 3])
-        move = Instruction(Op.EXTRAPOLATE, group, order) if order else Instruction(Op.HOLD, group)
-        end = (Instruction(Op.EXCHANGE, group), Instruction(Op.ACCEPT), Instruction(Op.RECORD))
-        rows = np.empty((20, 3))
-        assert kernel.run((move, Instruction(Op.ADVANCE, group), *end), 0.0, H, 0, rows).ok
-        found.append(rows.tobytes())
-    assert found[0] == found[1]
 
 
 def test_a_step_that_fails_among_them_ends_it(make_kernel, mocks):

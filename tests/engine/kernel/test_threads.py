@@ -1,14 +1,14 @@
 """Steps on several threads: the same results, whatever happens when."""
 
+import ctypes
 import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ssptool.engine.assembly.ode_instance import OdeInstance
-from ssptool.engine.kernel.interface import Code
-from tests.engine.kernel.kernels import make_native
+from ssptool.engine.kernel.interface import FUNCTIONS, Code, InstanceTable
+from tests.engine.kernel.kernels import create_kernel
 from tests.engine.kernel.mock_fmu import DO_STEP
 from tests.engine.kernel.test_steps import END, PROGRAMS, coupled
 
@@ -29,7 +29,7 @@ def slow(make_kernel, mocks, threads, seconds=LONG):
 def test_threads_do_not_change_a_bit(mocks, name, threads):
     traces = []
     for count in (1, threads):
-        kernel, _components = slow(make_native, mocks, count)
+        kernel, _components = slow(create_kernel, mocks, count)
         rows = np.empty((100, 12))
         assert kernel.run([*PROGRAMS[name], *END], 0.0, 0.013, 0, rows).steps == 100
         traces.append(rows.tobytes())
@@ -39,7 +39,7 @@ def test_threads_do_not_change_a_bit(mocks, name, threads):
 def test_short_steps_are_not_worth_a_thread_and_give_the_same(mocks):
     traces = []
     for count in (1, 2):
-        kernel, _components = slow(make_native, mocks, count, seconds=0.0)
+        kernel, _components = slow(create_kernel, mocks, count, seconds=0.0)
         rows = np.empty((100, 12))
         assert kernel.run([*PROGRAMS["jacobi, held"], *END], 0.0, 0.013, 0, rows).ok
         traces.append(rows.tobytes())
@@ -47,7 +47,7 @@ def test_short_steps_are_not_worth_a_thread_and_give_the_same(mocks):
 
 
 def test_of_steps_that_fail_at_the_same_time_the_first_in_order_is_reported(mocks):
-    kernel, components = slow(make_native, mocks, 2)
+    kernel, components = slow(create_kernel, mocks, 2)
     for mock in components[1:]:
         mock.refuse(DO_STEP, status=3, from_call=10)
     outcome = kernel.run([*PROGRAMS["jacobi, held"], *END], 0.0, 0.013, 0, np.empty((20, 12)))
@@ -88,13 +88,37 @@ class Meeting:
             self.barrier.reset()
 
 
+class Served:
+    """An instance of FMI 3.0 whose steps are those of a `Meeting`, and whose other functions do nothing."""
+
+    def __init__(self, meeting):
+        flag = ctypes.POINTER(ctypes.c_bool)
+        step = (ctypes.c_int, ctypes.c_void_p, ctypes.c_double, ctypes.c_double, ctypes.c_bool, flag, flag, flag)
+
+        def do_step(_own, t, h, _forget, _event, _terminate, _early, reached):
+            try:
+                meeting.step(t, h)
+            except ArithmeticError:
+                return 3
+            reached[0] = t + h
+            return 0
+
+        self.do_step = ctypes.CFUNCTYPE(*step, ctypes.POINTER(ctypes.c_double))(do_step)
+        self.nothing = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(lambda _own: 0)
+
+    def table(self, apart):
+        functions = dict.fromkeys(FUNCTIONS[3], ctypes.cast(self.nothing, ctypes.c_void_p).value)
+        functions["fmi3DoStep"] = ctypes.cast(self.do_step, ctypes.c_void_p).value
+        return InstanceTable(3, functions, 1, (), (), (), (), apart=apart)
+
+
 def beside(order=(0, 1), refuses_from=np.inf):
     """A kernel, the group of both in this order, and both: the second is apart. `kept` are their functions."""
-    kernel, barrier = make_native(0), threading.Barrier(2)
-    both, kept = [Meeting(barrier, refuses_from) for _ in range(2)], [OdeInstance() for _ in range(2)]
-    for apart, (one, functions) in enumerate(zip(both, kept, strict=True)):
-        functions.stepped = one
-        kernel.add(replace(functions.table(), apart=bool(apart)))
+    kernel, barrier = create_kernel(0), threading.Barrier(2)
+    both = [Meeting(barrier, refuses_from) for _ in range(2)]
+    kept = [Served(one) for one in both]
+    for apart, one in enumerate(kept):
+        kernel.add(one.table(bool(apart)))
     kernel.use_threads(2)
     return kernel, kernel.group(order), both, kept
 
@@ -119,7 +143,7 @@ def test_also_beside_one_that_is_apart_the_first_failure_in_order_is_reported(or
 def test_one_that_is_apart_does_not_change_a_bit(mocks, name):
     traces = []
     for apart in (False, True):
-        kernel, components = coupled(make_native, Apart(mocks) if apart else mocks)
+        kernel, components = coupled(create_kernel, Apart(mocks) if apart else mocks)
         for mock in components:
             mock.seconds = LONG
         kernel.use_threads(3 if apart else 1)

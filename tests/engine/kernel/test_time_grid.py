@@ -45,9 +45,8 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_runs_record_these_times_and_give_them_to_fmus(tmp_path, shape, native):
+def test_runs_record_these_times_and_give_them_to_fmus(tmp_path, shape):
     """`told` is the start of the step that an FMU did last."""
     kind = SHAPES[shape]
     make_fmu(
@@ -65,7 +64,7 @@ def test_runs_record_these_times_and_give_them_to_fmus(tmp_path, shape, native):
     folder = write_system(tmp_path / "system", tmp_path, dict.fromkeys(kind["names"], "Clock"))
     settings = ssptool.Settings(start_time=0.1, stop_time=1.1, step_size=0.001)
     expected = [nearest(0.1, 0.001, k) for k in range(1001)]
-    result = run(ssptool.plan(folder, settings=settings), Folder(folder), native=native, isolated=False)
+    result = run(ssptool.plan(folder, settings=settings), Folder(folder), isolated=False)
     assert result.t.tolist() == expected
     if shape != "integrated":
         assert result["A.told"][1:].tolist() == expected[:-1]

@@ -21,7 +21,6 @@ from ssptool.engine.kernel.interface import (
     TableColumn,
     TimeTables,
 )
-from tests.engine.kernel.kernels import make_native, make_twin
 from tests.engine.kernel.mock_fmu import DO_STEP, SET_RATES, Mock
 from tests.engine.kernel.test_inputs import shared
 
@@ -80,23 +79,6 @@ def test_a_held_table_has_the_last_row_that_is_not_later(make_kernel, rows, aske
     for t in asked:
         before = [value for time, value in rows if time <= t]
         assert written(kernel, t) == (before[-1] if before else rows[0][1])
-
-
-@shared
-@given(
-    rows=tables, linear=st.booleans(), asked=st.lists(st.floats(-5.0, 15.0), min_size=1, max_size=20), data=st.data()
-)
-def test_both_kernels_have_the_same_bits(rows, linear, asked, data):
-    """Whatever the segments, the changes and the order of times."""
-    kernels = [driven(make, rows, linear) for make in (make_twin, make_native)]
-    for t in asked:
-        begin, end = sorted((data.draw(times), data.draw(times)))
-        change = SlotOverride(data.draw(st.sampled_from(SlotOverrideKind)), data.draw(numbers))
-        for kernel in kernels:
-            kernel.between(begin, end)
-            kernel.override_column(0, change)
-        one, other = (written(kernel, t) for kernel in kernels)
-        assert math.copysign(1.0, one) == math.copysign(1.0, other) and one == other
 
 
 @shared
@@ -260,19 +242,6 @@ def test_middles_of_steps_with_rows_inside_are_means(make_kernel, mocks, couplin
     assert found[:, 1] == pytest.approx(np.interp(found[:, 0], t, y), rel=1e-14)
 
 
-@shared
-@given(rows=tables, running=st.sampled_from(DrivenInputMode), linear=st.booleans())
-def test_both_kernels_run_stretches_with_the_same_bits(mocks, rows, running, linear):
-    found = []
-    for make in (make_twin, make_native):
-        kernel, _, group = pushed(make, mocks, rows, running, linear)
-        kernel.between(0.0, 7.7)
-        table = np.zeros((40, 4))
-        assert kernel.run(program(group, Instruction(Op.HOLD, group)), 0.0, 0.2, 0, table).ok
-        found.append(table)
-    assert np.array_equal(found[0].view(np.int64), found[1].view(np.int64))
-
-
 # -- polynomials -----------------------------------------------------------------------------------------------
 
 
@@ -311,23 +280,6 @@ def test_inputs_behind_a_polynomial_run_as_it_does(make_kernel, mocks, running):
     kernel.follow([])
     kernel.write(77.0)
     assert kernel.values[0] == rows[-1, 1]
-
-
-@shared
-@given(
-    polynomials=st.lists(st.tuples(times, numbers, numbers, numbers), min_size=1, max_size=4),
-    running=st.sampled_from(DrivenInputMode),
-)
-def test_both_kernels_follow_polynomials_with_the_same_bits(mocks, polynomials, running):
-    found = []
-    for make in (make_twin, make_native):
-        kernel, group = on_a_parabola(make, mocks, running)
-        rows = np.zeros((len(polynomials), 3, 4))
-        for number, one in enumerate(polynomials):
-            kernel.follow([SlotPolynomial(0, *one)])
-            assert kernel.run(program(group, Instruction(Op.HOLD, group)), 0.0, 0.2, 3 * number, rows[number]).ok
-        found.append(rows)
-    assert np.array_equal(found[0].view(np.int64), found[1].view(np.int64))
 
 
 @pytest.mark.parametrize(("slot", "error"), [(1, ValueError), (2, IndexError)])
@@ -521,7 +473,6 @@ def test_none_at_all_is_nothing_to_do(make_kernel, mocks):
     assert empty.values.tolist() == [0.0]
 
 
-@pytest.mark.parametrize("make_kernel", [make_native, make_twin])
 @pytest.mark.parametrize("linear", [True, False])
 @pytest.mark.parametrize("second", [-0.0, 5.0, -5.0])
 def test_a_zero_keeps_its_sign(make_kernel, second, linear):

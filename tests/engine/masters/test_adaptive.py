@@ -60,13 +60,6 @@ def test_fewer_steps_do_for_the_same_error_than_with_a_fixed_size():
     assert error(adaptive) < error(fixed)
 
 
-@pytest.mark.parametrize("native", [True, False])
-def test_both_kernels_choose_the_same_steps(native):
-    trace = simulate(oscillator(), adaptive=1e-3, stop_time=1.0, native=native).unwrap()
-    other = simulate(oscillator(), adaptive=1e-3, stop_time=1.0, native=not native).unwrap()
-    assert np.array_equal(trace.t, other.t) and np.array_equal(trace.y, other.y)
-
-
 def test_algebraic_loops_are_solved_at_every_point():
     result = simulate(oscillator(System2__m_c=2.0), adaptive=1e-4, stop_time=2.0)
     trace = result.unwrap()

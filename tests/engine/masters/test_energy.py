@@ -147,9 +147,8 @@ def test_the_controller_settles_where_the_error_is_what_is_allowed(tmp_path):
 
 
 @pytest.mark.parametrize("master", ["jacobi", "gauss-seidel"])
-@pytest.mark.parametrize("native", [True, False])
-def test_masters_and_kernels_run_with_it(master, native):
-    result = simulate(forgetful(), adaptive=1e-2, power_bonds=(BOND,), stop_time=2.0, master=master, native=native)
+def test_masters_and_kernels_run_with_it(master):
+    result = simulate(forgetful(), adaptive=1e-2, power_bonds=(BOND,), stop_time=2.0, master=master)
     assert error(result) <= 1e-2
     assert result.statistics.rejected == 0
 

@@ -10,7 +10,7 @@ from scipy.linalg import expm
 
 import ssptool
 from ssptool import Settings
-from ssptool.engine.kernel.twin.jacobians import Domain, FiniteDifferences
+from ssptool.engine.iterated.jacobians import Domain, FiniteDifferences
 from ssptool.engine.masters import acceleration
 from ssptool.engine.masters.acceleration import GroupInterface, InterfaceNewton
 from ssptool.engine.masters.protocols import StepDerivatives

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.engine.failure import Ending
-from ssptool.engine.kernel.twin.convergence import counting_judge, judge_of, same
-from ssptool.engine.kernel.twin.dense import correction
+from ssptool.engine.iterated.convergence import counting_judge, judge_of, same
+from ssptool.engine.iterated.dense import correction
 from ssptool.engine.masters.acceleration import GroupInterface, InterfaceNewton, IqnIls
 from ssptool.engine.masters.convergence import Absolute, AllOf, Relative, ResidualRelative
 from tests.engine.dual_mass import oscillator, simulate

@@ -238,11 +238,10 @@ def test_a_module_without_an_entry_is_named():
 
 @pytest.mark.parametrize("sources", [FMI1, FMI2, FMI3], ids=["fmi1", "fmi2", "fmi3"])
 @pytest.mark.parametrize("course", ["hold", "auto"])
-@pytest.mark.parametrize("native", [True, False], ids=["kernel", "twin"])
-def test_a_factor_of_one_has_the_bits_of_jacobi(sources, course, native):
+def test_a_factor_of_one_has_the_bits_of_jacobi(sources, course):
     def trace(**how):
         settings = Settings(stop_time=0.5, step_size=0.01, approximation=course, **how)
-        return run(make_plan(oscillator(sources), settings), Folder(), native=native).unwrap()
+        return run(make_plan(oscillator(sources), settings), Folder()).unwrap()
 
     same(trace(master="jacobi"), trace(master=NAME, relaxation=1.0))
 

@@ -28,10 +28,10 @@ def pushed(engine_models, tmp_path):
 def one_by_one(monkeypatch):
     """Carries a plan out without the kernel going through jumps."""
 
-    def carried_out(plan, folder, native):
+    def carried_out(plan, folder):
         with monkeypatch.context() as patch:
             patch.setattr(jumps, "goes_through", lambda stepper, system: False)
-            return run(plan, Folder(folder), native=native)
+            return run(plan, Folder(folder))
 
     return carried_out
 
@@ -48,17 +48,16 @@ def tables(seed, count=60):
     return ssptool.Table(times, tuple(random.normal(size=len(times)).tolist()), "hold")
 
 
-@pytest.mark.parametrize("native", [False, True], ids=["twin", "native"])
 @pytest.mark.parametrize("settings", PROGRAMS, ids=str)
-def test_it_has_the_bits_of_one_jump_after_the_other(pushed, one_by_one, settings, native):
+def test_it_has_the_bits_of_one_jump_after_the_other(pushed, one_by_one, settings):
     for seed in range(3):
         inputs = {"push": tables(seed)}
         scenario = ssptool.Scenario((ssptool.Event(0.305, "Mass.F", "bias", 1.0), ssptool.Event(0.6, "push", "reset")))
         plan = ssptool.plan(
             pushed, inputs=inputs, scenario=scenario, settings=ssptool.Settings(step_size=0.01, **settings)
         )
-        result = run(plan, Folder(pushed), native=native)
-        expected = one_by_one(plan, pushed, native)
+        result = run(plan, Folder(pushed))
+        expected = one_by_one(plan, pushed)
         assert same(result.unwrap(), expected.unwrap())
         assert result.statistics.steps == expected.statistics.steps
 
@@ -72,8 +71,7 @@ def test_held_and_linear_pieces_between_dense_jumps_are_integrated_exactly(pushe
     assert np.count_nonzero(np.diff(trace.t) == 0) == 49
 
 
-@pytest.mark.parametrize("native", [False, True], ids=["twin", "native"])
-def test_loops_that_the_kernel_does_not_solve_are_solved_on_the_way(system, one_by_one, native):
+def test_loops_that_the_kernel_does_not_solve_are_solved_on_the_way(system, one_by_one):
     """u³ − 3 u + 3 = w, with roots so far apart that a frozen Jacobian does not lead from one to the next."""
     folder = system({"C": "Cubic", "S": "Affine"}, [("C.y", "S.u"), ("S.y", "C.u")])
     times = tuple((np.arange(12) * 0.07).tolist())
@@ -83,12 +81,12 @@ def test_loops_that_the_kernel_does_not_solve_are_solved_on_the_way(system, one_
         start_values={"S.b": "1", "C.u": "-2"},
         settings=ssptool.Settings(step_size=0.05),
     )
-    result = run(plan, Folder(folder), native=native)
+    result = run(plan, Folder(folder))
     trace = result.unwrap()
     u, w = trace["C.u"], trace["S.w"]
     assert u**3 - 3 * u + 3 == approx(w, abs=1e-6)
     assert result.statistics.loops_rescued > 3
-    assert same(trace, one_by_one(plan, folder, native).unwrap())
+    assert same(trace, one_by_one(plan, folder).unwrap())
 
 
 def test_a_component_that_fails_on_the_way_ends_the_run_there(pushed):

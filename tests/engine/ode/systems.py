@@ -14,13 +14,13 @@ from tests.engine.dual_mass import Folder, network
 from tests.engine.small.fmus import Var, make_fmu
 
 
-def integrate(folder, sources, wires=(), values=None, *, native=None, **settings):
+def integrate(folder, sources, wires=(), values=None, **settings):
     """Run components from a folder of FMUs as model exchange. `sources`: name → FMU without suffix."""
     files = {name: f"{fmu}.fmu" for name, fmu in sources.items()}
     settings.setdefault("stop_time", 1.0)
     settings.setdefault("step_size", 0.01)
     plan = make_plan(network(files, wires, values, folder=folder), Settings(implementation="me", **settings))
-    return run(plan, Folder(folder), native=native)
+    return run(plan, Folder(folder))
 
 
 def both_sides(trace):
@@ -98,12 +98,12 @@ def beside(net, *exchange):
     return replace(net, components=components)
 
 
-def couple(folder, exchange, simulation, wires=(), values=None, *, native=None, recording=None, **settings):
+def couple(folder, exchange, simulation, wires=(), values=None, *, recording=None, **settings):
     """Run components from a folder of FMUs, some as model exchange, some as co-simulation: name → FMU."""
     files = {name: f"{fmu}.fmu" for name, fmu in {**simulation, **exchange}.items()}
     settings = {"stop_time": 1.0, "step_size": 0.01} | settings
     net = beside(network(files, wires, values, folder=folder), *exchange)
-    return run(make_plan(net, Settings(**settings)), Folder(folder), native=native, recording=recording)
+    return run(make_plan(net, Settings(**settings)), Folder(folder), recording=recording)
 
 
 def lacking(net, name, **facts):

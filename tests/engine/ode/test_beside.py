@@ -11,8 +11,6 @@ import pytest
 from ssptool import Settings
 from ssptool.engine.assembly import assembly
 from ssptool.engine.failure import Ending, UnsupportedByFmu
-from ssptool.engine.ode.component import OdeComponent
-from ssptool.engine.ode.integration import Integration
 from ssptool.engine.run import coupling, loops
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
@@ -34,10 +32,10 @@ MASTERS = [
 ]
 
 
-def simulate(exchange, sources=FMI2, flange=0.0, *, native=None, **settings):
+def simulate(exchange, sources=FMI2, flange=0.0, **settings):
     settings = {"stop_time": 1.0, "step_size": 0.01, "tolerance": 1e-9} | settings
     net = beside(oscillator(sources, System2__m_c=flange) if flange else oscillator(sources), exchange)
-    return run(make_plan(net, Settings(**settings)), Folder(), native=native)
+    return run(make_plan(net, Settings(**settings)), Folder())
 
 
 def error(trace, flange=0.0):
@@ -96,13 +94,6 @@ def test_signals_of_a_row_belong_to_one_instant_whatever_the_version(exchange, s
 
 
 @EXCHANGE
-@pytest.mark.parametrize("master", ("jacobi", "gauss-seidel", "iterated"))
-def test_both_kernels_give_the_same_bits(exchange, master):
-    first, second = (simulate(exchange, MIXED, HEAVY, master=master, native=native) for native in (None, False))
-    assert np.array_equal(first.unwrap().y, second.unwrap().y)
-
-
-@EXCHANGE
 def test_adaptive_steps_are_those_of_co_simulation_of_both(exchange):
     settings = {"stop_time": 0.5, "step_size": 0.01, "adaptive": 1e-4, "master": "iterated"}
     both = run(make_plan(oscillator(), Settings(**settings)), Folder()).unwrap()
@@ -117,19 +108,6 @@ def test_logs_and_parts_do_as_the_kernel_does(tmp_path):
     logged = simulate("System1", flange=HEAVY, master="iterated", log_coupling=tmp_path / "log.csv").unwrap()
     assert np.array_equal(whole.y, logged.y)
     assert (tmp_path / "log.csv").stat().st_size > 1000
-
-
-@pytest.mark.parametrize("tolerance", (1e-6, 1e-8))
-@pytest.mark.parametrize("master", ("jacobi", "iterated"))
-def test_what_the_integrator_began_with_last_saves_evaluations(monkeypatch, master, tolerance):
-    """It starts anew with each macro step, at whose beginning inputs jump a little: estimates of the first step cost a
-    fifth of all evaluations and more. What is left of the error is the coupling's, about 1e-3 here.
-    """
-    tried = simulate("System1", master=master, tolerance=tolerance)
-    monkeypatch.setattr(Integration, "_begun_with", 0.0)
-    estimated = simulate("System1", master=master, tolerance=tolerance, native=False)
-    assert tried.statistics.evaluations < 0.85 * estimated.statistics.evaluations
-    assert error(tried.unwrap()) == pytest.approx(error(estimated.unwrap()), abs=2e-4)
 
 
 @EXCHANGE
@@ -325,22 +303,10 @@ def test_a_step_with_an_event_that_cannot_be_repeated_ends_the_run(models):
     assert result.failure.time == pytest.approx(0.3)
 
 
-def test_what_is_raised_inside_of_a_step_comes_out_of_the_run(monkeypatch):
-    """Such as an interrupt from the keyboard, which cannot pass through the kernel. No Python runs in a native one."""
-
-    def interrupt(self, t, h):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(OdeComponent, "step", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        simulate("System1", native=False)
-
-
-@pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))
-def test_a_component_that_refuses_ends_the_run_with_its_name(models, monkeypatch, native):
+def test_a_component_that_refuses_ends_the_run_with_its_name(models, monkeypatch):
     """Error, in the middle of a macro step."""
     refuse_after(monkeypatch, 3, 0.455, "A")
-    result = couple(models, {"A": "Lag"}, {"B": "Lag"}, [("A.x", "B.u")], {"A.u": 1.0}, native=native)
+    result = couple(models, {"A": "Lag"}, {"B": "Lag"}, [("A.x", "B.u")], {"A.u": 1.0})
     assert result.status is Ending.FMI
     assert (result.failure.component, result.failure.function) == ("A", f"{models.name}SetTime")
     assert result.trace.t[-1] == pytest.approx(0.45)

@@ -17,10 +17,9 @@ def sampled(folder, **settings):
     return integrate(folder, SOURCES, WIRES, VALUES, **{"step_size": 0.25, "tolerance": 1e-9} | settings)
 
 
-@pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))
-def test_a_periodic_clock_ticks_when_it_says_between_communication_points_too(hybrids3, native):
+def test_a_periodic_clock_ticks_when_it_says_between_communication_points_too(hybrids3):
     """x = t is sampled every 0.1 s, from t = 0 on."""
-    trace = sampled(hybrids3, native=native).unwrap()
+    trace = sampled(hybrids3).unwrap()
     events = both_sides(trace)
     assert trace.t[events] == pytest.approx(np.arange(1, 11) / 10, abs=1e-12)
     assert trace["Sampler.held"][events + 1] == pytest.approx(np.arange(1, 11) / 10, abs=1e-8)

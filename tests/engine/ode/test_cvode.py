@@ -7,15 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from ssptool.engine.kernel import create_solver
+from ssptool.engine.kernel._kernel import NativeOdeSolver
 from ssptool.engine.kernel.ode import IntegrationFailed, SolverKind
 from ssptool.engine.ode.cvode import address
 
 METHODS = pytest.mark.parametrize("method", [SolverKind.ADAMS, SolverKind.BDF])
 
 
-def make(method, f, n, **options):
-    return create_solver(method, f, n, cvode=address, **options)
+def make(method, f, n, rtol, g=None, roots=0, jacobian=None):
+    return NativeOdeSolver(method, f, n, rtol, g, roots, jacobian, address)
 
 
 def vector(address, size):

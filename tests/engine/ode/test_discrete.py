@@ -84,8 +84,7 @@ def test_values_of_every_type_arrive_at_the_event_itself_as_they_are(hybrids):
     assert trace["Log.changes"][-1] == 6
 
 
-@pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))
-def test_two_tanks_share_a_valve(hybrids, native):
+def test_two_tanks_share_a_valve(hybrids):
     """The upper one, filled by 1/s, drains into the lower one at 2/s while the switch of the lower one is off; the
     lower one loses 1/s. From x = 0 the lower one rises by 1/s until 0.75, then falls by 1/s until 0.25.
     """
@@ -97,7 +96,7 @@ def test_two_tanks_share_a_valve(hybrids, native):
         ("Not.told_on", "Upper.open"),
         ("Upper.flow", "Lower.fill"),
     ]
-    trace = integrate(hybrids, sources, links, values, stop_time=2.5, tolerance=1e-9, native=native).unwrap()
+    trace = integrate(hybrids, sources, links, values, stop_time=2.5, tolerance=1e-9).unwrap()
     events = both_sides(trace)
     assert trace.t[events] == pytest.approx([0.75, 1.25, 1.75, 2.25], abs=1e-8)
     assert trace["Upper.open"][events + 1].tolist() == [False, True, False, True]
@@ -141,10 +140,9 @@ def mixed(folder, *exchange, **settings):
     return couple(folder, inside, outside, wires(folder), VALUES, **settings)
 
 
-@pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))
-def test_values_of_every_type_leave_an_ode_at_communication_points(hybrids, native):
+def test_values_of_every_type_leave_an_ode_at_communication_points(hybrids):
     """A valve that switches at 0.75 is told of in co-simulation at 0.8."""
-    trace = mixed(hybrids, "Tank", "Valve", native=native, stop_time=2.9).unwrap()
+    trace = mixed(hybrids, "Tank", "Valve", stop_time=2.9).unwrap()
     assert np.unique(np.round(trace.t[both_sides(trace)], 9)).tolist() == SWITCHES
     points = [int(np.flatnonzero(np.isclose(trace.t, t))[-1]) for t in (0.8, 1.1, 1.6, 1.8, 2.3, 2.6)]
     for kind in TYPES[int(hybrids.name[-1])]:
@@ -153,12 +151,11 @@ def test_values_of_every_type_leave_an_ode_at_communication_points(hybrids, nati
         assert found == (pytest.approx(expected, abs=1e-8) if kind == "level" else expected), kind
 
 
-@pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))
-def test_values_of_every_type_enter_an_ode_at_communication_points(hybrids, native):
+def test_values_of_every_type_enter_an_ode_at_communication_points(hybrids):
     """In co-simulation the valve sees the level every 0.05 s. It switches at the first point where x is at least 0.75,
     or at most 0.25, and all hear of that at once; a point that is hit up to rounding may be the one or the next.
     """
-    trace = mixed(hybrids, "Tank", "Log", step_size=0.05, native=native).unwrap()
+    trace = mixed(hybrids, "Tank", "Log", step_size=0.05).unwrap()
     events = both_sides(trace)
     assert np.all(np.isclose(trace.t[events] / 0.05, np.round(trace.t[events] / 0.05)))
     assert len(events) >= 4

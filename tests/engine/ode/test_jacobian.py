@@ -1,6 +1,7 @@
 """df/dx from directional derivatives and from differences, against the matrix of the oscillator."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -8,8 +9,8 @@ import pytest
 
 from ssptool import Settings
 from ssptool.engine.assembly.assembly import assemble
-from ssptool.engine.ode.integrator import Integrator
-from ssptool.engine.ode.jacobian import jacobian_calls, make_jacobian
+from ssptool.engine.ode import integration
+from ssptool.engine.ode.jacobian import jacobian_calls
 from ssptool.engine.ode.system import structure
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import initialize
@@ -19,31 +20,43 @@ from tests.engine.dual_mass import MIXED, Folder, network, oscillator
 
 @contextmanager
 def integration_of(net, folder=None):
-    plan = make_plan(net, Settings(implementation="me", stop_time=1.0))
+    plan = make_plan(net, Settings(implementation="me", integrator="rosenbrock", stop_time=1.0))
     with assemble(plan, folder or Folder()) as assembly:
         initialized = initialize(assembly)
         evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
         system = couple(assembly, evaluation, initialized.loops)
-        yield plan, system.integration.integration.system
+        yield system.integration.integration
         system.integration.integration.close()
 
 
-def made(system, plan, states, *, directional):
-    calls = jacobian_calls(plan, states, Integrator(directional=directional))
-    return make_jacobian(system, calls, np.ones(states))
+@pytest.fixture
+def differences(monkeypatch):
+    """Jacobians by differences, though the FMUs give directional derivatives."""
+
+    def calls(plan, size, integrator):
+        return jacobian_calls(plan, size, replace(integrator, directional=False))
+
+    monkeypatch.setattr(integration, "jacobian_calls", calls)
 
 
-@pytest.mark.parametrize(("directional", "precision"), ((True, 1e-12), (False, 1e-5)))
-@pytest.mark.parametrize("flange", (0.0, 2.0, 100.0))
-def test_it_is_that_of_the_whole_system_loops_included(flange, directional, precision):
-    """States in the order x1, v1, x2, v2; one-sided differences with steps of 1e-6 are exact to about that."""
+def check_oscillator(flange, precision):
+    """States in the order x1, v1, x2, v2."""
     m = 1 + flange
     expected = [[0, 1, 0, 0], [-20 / m, -0.7 / m, 10 / m, 0.5 / m], [0, 0, 0, 1], [10, 0.5, -30, -0.8]]
-    with integration_of(oscillator(MIXED, System2__m_c=flange)) as (plan, system):
-        jacobian = made(system, plan, 4, directional=directional)
-        matrix, x = np.empty((4, 4), order="F"), np.array([0.1, -0.2, 0.3, 0.4])
-        assert jacobian(0.0, x.ctypes.data, matrix)
+    with integration_of(oscillator(MIXED, System2__m_c=flange)) as found:
+        matrix = found.core.jacobian(0.0, np.array([0.1, -0.2, 0.3, 0.4]))
     assert matrix == pytest.approx(np.array(expected), rel=precision, abs=precision)
+
+
+@pytest.mark.parametrize("flange", (0.0, 2.0, 100.0))
+def test_it_is_that_of_the_whole_system_loops_included(flange):
+    check_oscillator(flange, 1e-12)
+
+
+@pytest.mark.usefixtures("differences")
+@pytest.mark.parametrize("flange", (0.0, 2.0, 100.0))
+def test_differences_to_one_side_are_exact_to_about_their_steps(flange):
+    check_oscillator(flange, 1e-5)
 
 
 def test_its_pattern_follows_wires_and_declared_dependencies(models3):
@@ -60,16 +73,14 @@ def test_a_loop_makes_its_pattern_that_of_all_its_states():
     assert np.array_equal(structure(plan).pattern(), np.array(expected, dtype=bool))
 
 
+@pytest.mark.usefixtures("differences")
 def test_differences_evaluate_f_once_per_colour(models3):
     """The columns of a bidiagonal matrix need two colours, however many there are; one more is to the other side."""
     names = [f"L{number:02}" for number in range(20)]
     wires = [(f"{a}.x", f"{b}.u") for a, b in pairwise(names)]
     net = network(dict.fromkeys(names, "Lag.fmu"), wires, folder=models3)
-    with integration_of(net, Folder(models3)) as (plan, system):
-        jacobian = made(system, plan, 20, directional=False)
-        calls, original = [], system.slopes
-        system.slopes = lambda *arguments: calls.append(arguments) or original(*arguments)
-        matrix = np.empty((20, 20), order="F")
-        assert jacobian(0.0, np.zeros(20).ctypes.data, matrix)
-    assert len(calls) == 1 + 2 + 1
+    with integration_of(net, Folder(models3)) as found:
+        before = found.statistics.effort.evaluations
+        matrix = found.core.jacobian(0.0, np.zeros(20))
+        assert found.statistics.effort.evaluations - before == 1 + 2 + 1
     assert matrix == pytest.approx(-2 * np.eye(20) + 2 * np.eye(20, k=-1), abs=1e-6)

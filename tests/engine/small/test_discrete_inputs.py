@@ -21,10 +21,9 @@ COUPLINGS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("settings", COUPLINGS, ids=str)
 @pytest.mark.parametrize("version", [2, 3])
-def test_connected_ones_are_held(tmp_path, version, settings, native):
+def test_connected_ones_are_held(tmp_path, version, settings):
     """The integrator of t² sees a value that is one of the source's at communication points in each of its steps."""
     source = (Var("y", "output", start=0.0, needs=[], initial="exact"),)
     total = (
@@ -36,13 +35,12 @@ def test_connected_ones_are_held(tmp_path, version, settings, native):
     make_fmu(tmp_path / "I.fmu", total, version=version, me=None, cs=cs, step="v->y += h * v->u; return OK;")
     folder = write_system(tmp_path / "system", tmp_path, {"S": "S", "I": "I"}, [("S.y", "I.u")])
     plan = ssptool.plan(folder, settings=ssptool.Settings(stop_time=1.0, step_size=H, **settings))
-    trace = run(plan, Folder(folder), native=native, isolated=False).unwrap()
+    trace = run(plan, Folder(folder), isolated=False).unwrap()
     begin, end = trace.t[:-1] ** 2, trace.t[1:] ** 2
     held = begin if plan.master.name == "jacobi" else end
     assert np.diff(trace["I.y"]) == pytest.approx(H * held, abs=1e-14)
 
 
-@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize(
     ("settings", "first"),
     [
@@ -58,7 +56,7 @@ def test_connected_ones_are_held(tmp_path, version, settings, native):
     ],
     ids=str,
 )
-def test_the_others_of_the_same_component_follow_their_course(tmp_path, settings, first, native):
+def test_the_others_of_the_same_component_follow_their_course(tmp_path, settings, first):
     """u = t runs along its line, w = t² keeps the value that it has when a step begins, and the FMU is told nothing
     else of it: the integrals are t²/2, but for the first step, and a sum of rectangles.
     """
@@ -84,7 +82,7 @@ def test_the_others_of_the_same_component_follow_their_course(tmp_path, settings
     )
     folder = write_system(tmp_path / "system", tmp_path, {"S": "S", "I": "I"}, [("S.u", "I.u"), ("S.w", "I.w")])
     plan = ssptool.plan(folder, settings=ssptool.Settings(stop_time=1.0, step_size=H, **settings))
-    result = run(plan, Folder(folder), native=native, isolated=False)
+    result = run(plan, Folder(folder), isolated=False)
     trace = result.unwrap()
     assert trace["I.of_u"][1] == pytest.approx(first, abs=1e-14)
     assert np.diff(trace["I.of_u"])[1:] == pytest.approx(np.diff(trace.t**2 / 2)[1:], abs=1e-14)

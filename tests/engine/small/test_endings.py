@@ -32,18 +32,17 @@ def system(tmp_path, version, step, others="AB"):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("settings", MASTERS, ids=lambda one: one["master"])
-@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("order", ["AB", "BA"])
 @pytest.mark.parametrize(("version", "step", "last"), [(2, DISCARDS, 0.5), (3, ASKS, 0.6)])
 def test_a_component_of_co_simulation_that_asks_to_end_does_so(
-    tmp_path, monkeypatch, version, step, last, order, native, settings
+    tmp_path, monkeypatch, version, step, last, order, settings
 ):
     """In FMI 2.0 by fmi2Discard and the status fmi2Terminated: half of the step is done. In FMI 3.0 by a flag: all."""
     monkeypatch.setenv("SMALL_LOG", str(tmp_path / "calls.txt"))
     plan = ssptool.plan(
         system(tmp_path, version, step, order), settings=ssptool.Settings(stop_time=1.0, step_size=0.1, **settings)
     )
-    result = run(plan, Folder(tmp_path / "system"), native=native, isolated=False)
+    result = run(plan, Folder(tmp_path / "system"), isolated=False)
     assert (result.ok, result.status) == (True, "ended by a component")
     reached = 0.55 if version == 2 else 0.6
     assert [note for note in result.notes if "ended" in note] == [
@@ -105,15 +104,14 @@ def test_an_end_that_is_asked_for_in_a_step_that_is_too_long_is_none(tmp_path):
     assert result.trace["A.y"] == pytest.approx(np.exp(-result.trace.t), rel=1e-4)
 
 
-@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("version", [2, 3])
-def test_a_component_of_model_exchange_ends_the_simulation_at_an_event(tmp_path, version, native):
+def test_a_component_of_model_exchange_ends_the_simulation_at_an_event(tmp_path, version):
     """At t = 0.55 s, which is no communication point: the last row is there."""
     event = "if (v->time > 0.5499) e->terminate = true; e->has_next = true; e->next = 0.55; return OK;"
     ends = make_fmu(tmp_path / "Ends.fmu", DECAY, version=version, cs=None, calc=EQUATIONS, event=event)
     folder = write_system(tmp_path / "system", ends.parent, {"A": "Ends"})
     plan = ssptool.plan(folder, settings=ssptool.Settings(stop_time=1.0, step_size=0.1))
-    result = run(plan, Folder(folder), native=native, isolated=False)
+    result = run(plan, Folder(folder), isolated=False)
     assert (result.ok, result.status) == (True, "ended by a component")
     assert result.last_time == pytest.approx(0.55)
     assert result.notes[-1] == "component A ended the simulation at t = 0.55 s"
@@ -173,14 +171,13 @@ def last_rows(trace, name, count=2):
     return list(zip(trace.t[-count:].tolist(), *values, strict=True))
 
 
-@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("step", [0.2, 0.7])
 @pytest.mark.parametrize(("version", "interface"), STAIRS)
-def test_the_row_after_the_last_event_is_recorded(tmp_path, version, interface, step, native):
+def test_the_row_after_the_last_event_is_recorded(tmp_path, version, interface, step):
     """Whether the end is at a communication point or between two."""
     folder = write_system(tmp_path / "system", stair(tmp_path, version, interface).parent, {"S": "Stair"})
     plan = ssptool.plan(folder, settings=ssptool.Settings(stop_time=12.0, step_size=step))
-    result = run(plan, Folder(folder), native=native, isolated=False)
+    result = run(plan, Folder(folder), isolated=False)
     assert (result.ok, result.status) == (True, "ended by a component")
     if interface == "cs":
         before = 8.8 if step == 0.2 else 8.4
@@ -202,14 +199,13 @@ def test_a_simulation_in_steps_has_the_row_after_the_last_event(tmp_path, versio
     assert seen[-1] == (9.0, 10)
 
 
-@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize(("version", "interface"), STAIRS)
-def test_the_others_keep_their_values_in_the_row_of_an_end_between_points(tmp_path, version, interface, native):
+def test_the_others_keep_their_values_in_the_row_of_an_end_between_points(tmp_path, version, interface):
     """Steps of 0.7 s lead from 8.4 s to 9.1 s. Components in event mode, and an ODE, go to 9 s with the others."""
     make_fmu(tmp_path / "Decay.fmu", DECAY, version=version, me=None, calc=EQUATIONS, saves=False)
     folder = write_system(tmp_path / "system", stair(tmp_path, version, interface).parent, {"S": "Stair", "B": "Decay"})
     plan = ssptool.plan(folder, settings=ssptool.Settings(stop_time=12.0, step_size=0.7))
-    result = run(plan, Folder(folder), native=native, isolated=False)
+    result = run(plan, Folder(folder), isolated=False)
     assert (result.ok, result.status) == (True, "ended by a component")
     assert last_rows(result.trace, "S", 1) == [(9.0, 10, 20)]
     point = result.trace["B.y"][-1]

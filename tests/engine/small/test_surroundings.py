@@ -61,10 +61,9 @@ def told(result):
     return [note for note in result.notes if "its FMU changed" in note]
 
 
-@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("disturbance", DISTURBANCES, ids=["rounding", "flushing", "traps"])
-def test_no_other_component_computes_with_what_a_step_has_changed(tmp_path, version, disturbance, native):
+def test_no_other_component_computes_with_what_a_step_has_changed(tmp_path, version, disturbance):
     """B has the bits that it has alone, and the run says once what A has done."""
     rogue(tmp_path, version, me=False, step=disturbance)
     decay(tmp_path, version, me=False)
@@ -72,7 +71,7 @@ def test_no_other_component_computes_with_what_a_step_has_changed(tmp_path, vers
     traces = []
     for names in ({"A": "Rogue", "B": "Decay"}, {"B": "Decay"}):
         folder = write_system(tmp_path / "".join(names), tmp_path, names)
-        result = run(ssptool.plan(folder, settings=settings), Folder(folder), native=native, isolated=False)
+        result = run(ssptool.plan(folder, settings=settings), Folder(folder), isolated=False)
         traces.append(result["B.y"])
         assert told(result) == (
             [f"component A: its FMU changed {DISTURBANCES[disturbance]}, which was restored after its calls"]

@@ -140,11 +140,10 @@ def test_what_is_saved_goes_on_with_the_same_values(folder, monkeypatch, tmp_pat
 
 
 @EVERY
-@pytest.mark.parametrize("native", [True, False])
-def test_running_until_a_time_between_points_ends_there(folder, monkeypatch, tmp_path, settings, native):
+def test_running_until_a_time_between_points_ends_there(folder, monkeypatch, tmp_path, settings):
     """A.u = 1 from the start: half of A.y − B.y goes to 2.5."""
     ends = (0.0123, 0.1234, 0.1299, 0.26, 0.4999)
-    with rooms(folder, settings, monkeypatch, tmp_path)(native=native) as simulation:
+    with rooms(folder, settings, monkeypatch, tmp_path)() as simulation:
         simulation.set("A.u", 1.0)
         seen = watched(simulation)
         for until in ends:

@@ -220,9 +220,8 @@ def test_a_free_input_can_be_set_and_outputs_follow_at_once():
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("native", [True, False])
-def test_a_value_that_is_refused_changes_nothing(value, kind, words, native):
-    with SteppedRun(alone(), Folder(), native=native) as simulation:
+def test_a_value_that_is_refused_changes_nothing(value, kind, words):
+    with SteppedRun(alone(), Folder()) as simulation:
         simulation.set("System1.F", np.float32(3.0))  # numbers of numpy are numbers
         with pytest.raises(kind, match=words):
             simulation.set("System1.F", value)
@@ -267,20 +266,17 @@ MASTERS = [
 ]
 
 
-@pytest.mark.parametrize("native", [None, False])
 @pytest.mark.parametrize("sources", [FMI2, FMI3, MIXED])
 @pytest.mark.parametrize("settings", MASTERS, ids=lambda s: "-".join(map(str, s.values())))
-def test_a_resumed_simulation_has_the_bits_of_one_that_was_never_saved(tmp_path, native, sources, settings):
+def test_a_resumed_simulation_has_the_bits_of_one_that_was_never_saved(tmp_path, sources, settings):
     heavy = {"System2__m_c": 2.0}
-    whole = run(plan(sources, values=heavy, **settings), Folder(), native=native).unwrap()
-    with SteppedRun(plan(sources, values=heavy, **settings), Folder(), native=native) as simulation:
+    whole = run(plan(sources, values=heavy, **settings), Folder()).unwrap()
+    with SteppedRun(plan(sources, values=heavy, **settings), Folder()) as simulation:
         simulation.step(17)
         simulation.save(tmp_path / "state")
         simulation.step(33)
         assert np.array_equal(simulation.trace.y, whole.y)
-    with SteppedRun(
-        plan(sources, values=heavy, **settings), Folder(), native=native, saved=tmp_path / "state"
-    ) as resumed:
+    with SteppedRun(plan(sources, values=heavy, **settings), Folder(), saved=tmp_path / "state") as resumed:
         assert resumed.time == whole.t[17]
         resumed.step(33)
         assert np.array_equal(resumed.trace.t, whole.t[17:])

@@ -46,8 +46,8 @@ def planned(fmus, files, wires=(), values=None, exchange=(), events=(), inputs=N
     return make_plan(net, Settings(**{"stop_time": 1.0, "step_size": 0.1} | settings), stimuli)
 
 
-def simulate(fmus, *arguments, native=None, **settings):
-    return run(planned(fmus, *arguments, **settings), Folder(fmus), native=native)
+def simulate(fmus, *arguments, **settings):
+    return run(planned(fmus, *arguments, **settings), Folder(fmus))
 
 
 def at(trace, name, t):
@@ -60,14 +60,13 @@ def at(trace, name, t):
 
 
 @EVERYWHERE
-@pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))
 @pytest.mark.parametrize("end", ("First.told_{}", "Second.{}"), ids=("source", "destination"))
-def test_connections_of_every_type_are_overridden_and_reset_at_the_very_time(fmus, kind, native, end):
+def test_connections_of_every_type_are_overridden_and_reset_at_the_very_time(fmus, kind, end):
     """At 0.25 and 0.55, which are inside of macro steps."""
     first, second, exchange = KINDS[kind]
     events = [(0.25, end.format(one), "override", OTHER[one]) for one in TYPES]
     events += [(0.55, end.format(one), "reset", None) for one in TYPES]
-    trace = simulate(fmus, {"First": first, "Second": second}, CHAIN, None, exchange, events, native=native).unwrap()
+    trace = simulate(fmus, {"First": first, "Second": second}, CHAIN, None, exchange, events).unwrap()
     for one in TYPES:
         usual = trace[f"First.told_{one}"][0]
         for name in (f"Second.{one}", f"Second.told_{one}"):

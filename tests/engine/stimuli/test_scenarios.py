@@ -283,14 +283,13 @@ def test_wires_inside_and_at_the_edge_of_an_ode_beside_co_simulation_are_acted_o
     assert trace["M.v"][-1] == approx(momentum / 0.03575)
 
 
-@pytest.mark.parametrize("native", [False, True])
-def test_a_loop_is_solved_with_what_the_scenario_makes_of_it(system, native):
+def test_a_loop_is_solved_with_what_the_scenario_makes_of_it(system):
     """y = u/2 + 1 of A and y/2 of B: with u = y/2 it is 4/3, with u = y/2 + 1 it is 2, with u = 6 it is 4."""
     folder = system({"A": "Affine", "B": "Affine"}, [("A.y", "B.u"), ("B.y", "A.u")])
     start_values = {"A.a": "0.5", "A.c": "1", "B.a": "0.5"}
     acting = scenario((0.35, "A.u", "bias", 1.0), (0.65, "A.u", "override", 6.0), (0.85, "A.u", "reset"))
     plan = ssptool.plan(folder, scenario=acting, settings=SETTINGS, start_values=start_values)
-    trace = run(plan, Folder(folder), native=native).unwrap()
+    trace = run(plan, Folder(folder)).unwrap()
     assert [at(trace, "A.y", t) for t in (0.0, 0.35, 0.65, 0.85)] == approx([4 / 3, 2.0, 4.0, 4 / 3], abs=1e-10)
     assert at(trace, "B.y", 0.65) == approx(2.0)
 

@@ -1,4 +1,4 @@
-// Dense linear algebra as Python sees it: tests compare it with that of the twin.
+// Dense linear algebra as Python sees it: for tests.
 #include "../core/dense.hpp"
 
 #include <nanobind/stl/pair.h>

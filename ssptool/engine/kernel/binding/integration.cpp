@@ -167,6 +167,19 @@ void NativeIntegration::intervene(nb::callable action) {
   });
 }
 
+nb::object NativeIntegration::jacobian(double t, nb::handle states) {
+  const std::vector<double> x = doubles(states);
+  const std::size_t n = x.size();
+  std::vector<double> columns(n * n);
+  if (!jacobian_ || n != system_.size()) return nb::none();
+  jacobian_->forget();
+  if (!translated_unlocked([&] { return jacobian_->fill(t, x.data(), columns.data()); })) return nb::none();
+  DenseMatrix matrix{n, n};
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t i = 0; i < n; ++i) matrix(i, j) = columns[j * n + i];
+  return array(std::move(matrix));
+}
+
 std::vector<double> NativeIntegration::make_row(double t) {
   Kernel& core = kernel_.core();
   core.inputs.exchange(everyone_);
@@ -222,6 +235,9 @@ void bind_integration(nb::module_& module) {
            nb::sig("def start_over(self, position: ssptool.engine.kernel.ode.KernelPosition) -> None"))
       .def("intervene", &Self::intervene, "action"_a,
            nb::sig("def intervene(self, action: collections.abc.Callable[[], None]) -> None"))
+      .def("jacobian", &Self::jacobian, "t"_a, "x"_a,
+           nb::sig("def jacobian(self, t: float, x: ssptool.engine.kernel.interface.Floats) -> "
+                   "ssptool.engine.kernel.interface.Floats | None"))
       .def("close", &Self::close);
 }
 

@@ -70,6 +70,8 @@ class NativeIntegration {
   void go_to(nb::handle position);
   void start_over(nb::handle position);
   void intervene(nb::callable action);
+  // df/dx (n, n) at (t, x), calculated anew, for tests; None where there is none.
+  nb::object jacobian(double t, nb::handle x);
   // Time and recorded signals, as they are.
   std::vector<double> make_row(double t);
 

@@ -44,7 +44,6 @@ void bind_kernel(nb::module_& module) {
   nb::class_<Self>(module, "NativeKernel")
       .def(nb::init<std::size_t, nb::handle>(), "slots"_a, "integers"_a = nb::tuple(),
            nb::sig("def __init__(self, slots: int, integers: ssptool.engine.kernel.interface.Slots = ()) -> None"))
-      .def_prop_ro("name", [](const Self&) { return "native"; })
       .def_prop_ro(
           "values",
           [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().slot_values.values, 1); },

@@ -1,4 +1,4 @@
-// Solutions of loops as Python values, and the solvers for functions of Python: tests compare these with the twin's.
+// Solutions of loops as Python values, and the solvers for functions of Python, for tests.
 #include "../core/loop_solvers.hpp"
 
 #include <nanobind/stl/pair.h>

@@ -1,5 +1,5 @@
 // Small dense linear algebra in a fixed order of operations: equal numbers give equal bits with every compiler, and in
-// the twin. dense.py has the same under the same names.
+// Python: dense.py has some of it under the same names.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// The explicit Runge–Kutta pair of Dormand and Prince of orders 5 and 4, for x' that are not stiff. References are in
-// dormand_prince.py.
+// The explicit Runge–Kutta pair of Dormand and Prince of orders 5 and 4, for x' that are not stiff: Dormand,
+// Prince 1980, "A family of embedded Runge–Kutta formulae". Interpolation of order 4: Hairer, Nørsett, Wanner 1993,
+// "Solving ordinary differential equations I", 2nd ed., §II.6.
 #pragma once
 
 #include <array>

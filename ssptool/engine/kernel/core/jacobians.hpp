@@ -1,5 +1,6 @@
 // Jacobians dg/dx of a loop x = g(x): by directional derivatives or differences, whether they are right, whether they
-// are singular. References are in jacobians.py.
+// are singular. Columns that share no row are perturbed together: Curtis, Powell, Reid 1974, "On the estimation of
+// sparse Jacobian matrices".
 #pragma once
 
 #include <cstddef>

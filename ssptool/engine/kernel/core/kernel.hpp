@@ -1,5 +1,4 @@
-// A kernel as the sum of its parts. What each operation promises is written in interface.py, and what it does in the
-// file of twin/ that is called like its own: the same arithmetic in the same order. Nothing is allocated while
+// A kernel as the sum of its parts. What each operation promises is written in interface.py. Nothing is allocated while
 // stepping.
 #pragma once
 

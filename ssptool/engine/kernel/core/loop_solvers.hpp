@@ -1,5 +1,8 @@
 // Solvers of algebraic loops x = g(x): fixed-point methods, Newton's method, homotopy, and chains of them. They know
-// nothing of instances. References are in loop_solvers.py.
+// nothing of instances. Newton: Dennis and Schnabel 1996, "Numerical Methods for Unconstrained Optimization and
+// Nonlinear Equations", §6.3. Homotopy: Allgower and Georg 2003, "Introduction to Numerical Continuation Methods", ch.
+// 2, 3 and 6; Chow, Mallet-Paret, Yorke 1978, "Finding zeroes of maps: homotopy methods that are constructive with
+// probability one".
 #pragma once
 
 #include <cstdint>

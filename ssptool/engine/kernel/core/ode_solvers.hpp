@@ -1,6 +1,8 @@
 // Integrators of x' = f(t, x) by one-step formulas, with roots of g(t, x) on the way. They know nothing of instances.
 // Powers in the control of steps are made of square roots, which are rounded alike everywhere: equal values of f and g
-// give equal bits on every platform, and in the twin. References are in ode_solvers.py.
+// give equal bits on every platform. Control of steps: Hairer, Nørsett, Wanner 1993, "Solving ordinary differential
+// equations I", 2nd ed., §II.4; Hairer, Wanner 1996, "…II", 2nd ed., §IV.2. Roots: Dowell, Jarratt 1971, "A modified
+// regula falsi method for computing the root of an equation" (the Illinois method).
 #pragma once
 
 #include <cstddef>

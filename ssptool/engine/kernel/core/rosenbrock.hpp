@@ -1,5 +1,7 @@
 // Rodas5P, a linearly implicit pair of orders 5 and 4 for stiff x': L-stable and stiffly accurate. Each stage solves
-// linear equations with one matrix, so there is no iteration that could fail. References are in rosenbrock.py.
+// linear equations with one matrix, so there is no iteration that could fail. Steinebach 2023, "Construction of
+// Rosenbrock–Wanner method Rodas5P and numerical benchmarks within the Julia Differential Equations package"; Hairer,
+// Wanner 1996, "Solving ordinary differential equations II", 2nd ed., §IV.7.
 #pragma once
 
 #include <array>

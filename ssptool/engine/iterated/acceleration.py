@@ -1,15 +1,14 @@
 """Rules that make the next iterate of a step from those before, in nominal values."""
 
 from collections import deque
-from collections.abc import Callable
 from itertools import islice
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from ssptool.engine.kernel.calls import Floats, IterateRule, RuleKind, SecantMemory
-from ssptool.engine.kernel.twin.dense import correction
-from ssptool.engine.kernel.twin.proposals import AitkenRelaxation, AndersonMixing, Proposal, Relaxation
+from ssptool.engine.iterated.dense import correction
+from ssptool.engine.iterated.proposals import Proposal
+from ssptool.engine.kernel.calls import Floats, SecantMemory
 
 NEGLIGIBLE = 1e-12
 """Differences of residuals below this (in nominal values) are rounding."""
@@ -21,12 +20,6 @@ class BeginsSteps(Protocol):
     def begin(self) -> Proposal:
         """A new macro step."""
         ...
-
-
-class ForgetfulIterates(NamedTuple):
-    """A rule that begins anew with every step."""
-
-    begin: Callable[[], Proposal]
 
 
 class SecantIterates:
@@ -82,16 +75,3 @@ class SecantIterates:
             kept = list(islice(columns, count))[: (self._columns.maxlen or 0) - len(self._columns)]
             self._columns.extend(kept)
             self._counts.append(len(kept))
-
-
-def iterates_by(rule: IterateRule) -> ForgetfulIterates | SecantIterates:
-    """A rule at work."""
-    match rule.kind:
-        case RuleKind.RELAXATION:
-            return ForgetfulIterates(lambda: Relaxation(rule.factor))
-        case RuleKind.AITKEN:
-            return ForgetfulIterates(lambda: AitkenRelaxation(rule.factor))
-        case RuleKind.ANDERSON:
-            return ForgetfulIterates(lambda: AndersonMixing(rule.window, rule.factor))
-        case RuleKind.SECANTS:
-            return SecantIterates(rule.reuse, rule.filter, rule.max_columns)

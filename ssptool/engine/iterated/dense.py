@@ -90,10 +90,6 @@ class FullPivotLu:
     def _pivots(self) -> list[float]:
         return [abs(pivot) for pivot in self._lu.diagonal().tolist()[: self.rank]]
 
-    def regular(self, precision: float) -> bool:
-        """True if no pivot is less than this, relative to the largest."""
-        return self.rank == len(self._lu) and self.smallest_pivot > precision * self.largest_pivot
-
     def solve(self, right: Floats) -> Floats:
         """A⁻¹ right (m,) of a matrix (m, m) without a pivot of zero."""
         lu, y = self._lu, right[self._rows]
@@ -110,11 +106,6 @@ class FullPivotLu:
             y[k] /= self._lu[k, k]
             y[:k] -= self._lu[:k, k] * y[k]
 
-    def inverse(self) -> Floats:
-        """A⁻¹ (m, m) of a matrix without a pivot of zero."""
-        size = len(self._lu)
-        return np.array([self.solve(unit) for unit in np.eye(size)]).reshape(size, size).T.copy()
-
     def null_vector(self) -> Floats:
         """z with A z = 0 but for the last pivot, which counts as zero: |A z| is its size. One element of z is 1."""
         free = min(self.rank, self._lu.shape[1] - 1)
@@ -124,51 +115,6 @@ class FullPivotLu:
         z[self._columns[:free]] = y
         z[self._columns[free]] = 1.0
         return z
-
-
-class PartialPivotLu:
-    """P A = L U of a matrix (m, m), with the largest element of a column as the pivot, the first of equal ones.
-
-    For matrices of some hundreds of unknowns, which are far from singular. `regular` tells that no pivot is zero, and
-    all are numbers.
-
-    References
-    ----------
-    Golub and Van Loan 2013, "Matrix Computations", 4th ed., §3.4.5.
-    """
-
-    def __init__(self, matrix: Floats) -> None:
-        self._lu = np.array(matrix, dtype=float, order="C")
-        self._rows = np.arange(len(self._lu))
-        self.regular = True
-        for k in range(len(self._lu)):
-            self._eliminate(k)
-            if not self.regular:
-                break
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def _eliminate(self, k: int) -> None:
-        lu = self._lu
-        sizes = np.abs(lu[k:, k])
-        # One that is no number is not larger than others, and others are not larger than it.
-        pivot = k if np.isnan(sizes[0]) else k + int(np.argmax(np.where(np.isnan(sizes), -1.0, sizes)))
-        lu[[k, pivot]] = lu[[pivot, k]]
-        self._rows[[k, pivot]] = self._rows[[pivot, k]]
-        self.regular = bool(np.isfinite(lu[k, k])) and lu[k, k] != 0.0
-        if self.regular:
-            lu[k + 1 :, k] /= lu[k, k]
-            lu[k + 1 :, k + 1 :] -= lu[k + 1 :, k, None] * lu[k, k + 1 :]
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def solve(self, right: Floats) -> Floats:
-        """A⁻¹ right (m,) of a regular matrix."""
-        lu, x = self._lu, right[self._rows]
-        for k in range(len(lu)):
-            x[k + 1 :] -= lu[k + 1 :, k] * x[k]
-        for k in reversed(range(len(lu))):
-            x[k] /= lu[k, k]
-            x[:k] -= lu[:k, k] * x[k]
-        return x
 
 
 def equilibration(sizes: Floats) -> tuple[Floats, Floats]:
@@ -188,20 +134,6 @@ def equilibration(sizes: Floats) -> tuple[Floats, Floats]:
 def _reciprocal_powers(sizes: Floats) -> Floats:
     exponents = np.clip(np.frexp(np.where(np.isfinite(sizes), sizes, 0.0))[1], -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
     return np.asarray(np.ldexp(1.0, -exponents))
-
-
-def inverse_of(matrix: Floats) -> Floats | None:
-    """Inverse of a matrix (m, m); None if an element is not finite, or the matrix singular to rounding.
-
-    Units of rows and columns do not matter.
-    """
-    if not np.all(np.isfinite(matrix)):
-        return None
-    rows, columns = equilibration(matrix)
-    lu = FullPivotLu(rows[:, None] * matrix * columns)
-    if not lu.regular(len(matrix) * float(np.finfo(float).eps)):
-        return None
-    return np.asarray(columns[:, None] * lu.inverse() * rows)
 
 
 def correction(columns: Iterable[tuple[Floats, Floats]], residual: Floats, limit: float) -> Floats:

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ssptool.engine.iterated.dense import norm
 from ssptool.engine.kernel.calls import JUDGED, Floats, MeasureKind, MeasureLimit
-from ssptool.engine.kernel.twin.dense import norm
 
 Judge: TypeAlias = Callable[[Floats, Floats], float]
 """x and found − x (m,), m ≥ 1 → how many times too large the second is: 1 or less has converged; nan has not."""

@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.engine.iterated.dense import FullPivotLu, equilibration, norm, times
 from ssptool.engine.kernel.calls import Floats
-from ssptool.engine.kernel.twin.dense import FullPivotLu, equilibration, norm, times
 
 Function: TypeAlias = Callable[[Floats], Floats]
 """g: (m,) → (m,). A point that a component rejects, or cannot be evaluated at, gives nan."""
@@ -46,28 +46,6 @@ class LoopJacobian(Protocol):
     def at(self, g: Function, x: Floats, value: Floats, domain: Domain) -> Floats:
         """dg/dx at `x`, where g was evaluated last and gave `value`."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Products:
-    """Column by column from dg/dx · seed, as directional derivatives of the components give it.
-
-    `product` may rely on g having been evaluated last at the point in question.
-    """
-
-    product: Function
-
-    @property
-    def name(self) -> str:
-        return "directional derivatives"
-
-    @property
-    def precision(self) -> float:
-        return 1e-14
-
-    def at(self, g: Function, x: Floats, value: Floats, domain: Domain) -> Floats:
-        columns = [self.product(seed) for seed in np.eye(len(x))]
-        return np.column_stack(columns) if columns else np.empty((0, 0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,19 +6,19 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from ssptool.engine.kernel.calls import AcceptedSteps, Floats, IterationReport, MeasureKind, MeasureLimit
-from ssptool.engine.kernel.solutions import Convergence
-from ssptool.engine.kernel.twin.acceleration import BeginsSteps
-from ssptool.engine.kernel.twin.convergence import (
+from ssptool.engine.iterated.acceleration import BeginsSteps
+from ssptool.engine.iterated.convergence import (
     NOISE_LIMIT,
     Agreement,
     PlainIterationSwitch,
     counting_judge,
     judge_of,
 )
-from ssptool.engine.kernel.twin.jacobians import Domain, FiniteDifferences
-from ssptool.engine.kernel.twin.loop_solvers import Newton
-from ssptool.engine.kernel.twin.proposals import AitkenRelaxation
+from ssptool.engine.iterated.jacobians import Domain, FiniteDifferences
+from ssptool.engine.iterated.newton import Newton
+from ssptool.engine.iterated.proposals import AitkenRelaxation
+from ssptool.engine.kernel.calls import AcceptedSteps, Floats, IterationReport, MeasureKind, MeasureLimit
+from ssptool.engine.kernel.solutions import Convergence
 
 STRONG_DAMPING = 0.1
 """Damping of the first step of a repetition with stronger damping."""
@@ -123,7 +123,7 @@ class Repetition(Generic[Trouble]):
         self.agreement = self._begin_agreement()
         self.iterations = 0
         self.left_domain = self.escaped = False
-        self._t = self._h = 0.0
+        self._t = 0.0
         self._sizes = np.array(nominal, dtype=float)
 
     def _begin_agreement(self, floor: float = 0.0) -> Agreement:
@@ -153,7 +153,7 @@ class Repetition(Generic[Trouble]):
         failed.
         """
         operations, nominal = self._operations, self._nominal
-        self._t, self._h, self.iterations, self.left_domain, self.escaped = t, h, 1, False, False
+        self._t, self.iterations, self.left_domain, self.escaped = t, 1, False, False
         self.accepted.steps += 1
         self.agreement = agreement = self._begin_agreement(self.accepted.floor)
         if trouble := operations.save():

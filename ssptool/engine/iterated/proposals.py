@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
+from ssptool.engine.iterated.dense import correction, dot
 from ssptool.engine.kernel.calls import Floats
-from ssptool.engine.kernel.twin.dense import correction, dot
 
 Proposal: TypeAlias = Callable[[Floats, Floats], Floats]
 """(x, g(x)) → next x, all (m,), in nominal values (all about 1). It may remember the pairs it has seen."""

@@ -1,5 +1,6 @@
-"""Events of components in event mode in the native kernel: the same as `RunningEvents`, without Python in between."""
+"""Events of components in event mode, their clocks, and the values that pass between them at events."""
 
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -8,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ssptool.engine.assembly.event_members import ClockSchedule, EventOverrides, RunningEvents, RunningMember
+from ssptool.engine.assembly.event_members import RunningMember
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped, wish_to_end
-from ssptool.engine.kernel import is_native, native_events
+from ssptool.engine.kernel import native_events
 from ssptool.engine.kernel.event_calls import (
     EventCalls,
     EventMemberCalls,
@@ -20,31 +21,22 @@ from ssptool.engine.kernel.event_calls import (
     StopCode,
     Stopped,
 )
-from ssptool.engine.kernel.interface import Floats, InstanceTable, Kernel, signed_bits
+from ssptool.engine.kernel.interface import NOTHING, Floats, InstanceTable, Kernel, signed_bits, write_slot
 from ssptool.engine.masters.protocols import Updated
 from ssptool.engine.planning.events import Clocked, EventModes
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.planning.stimuli import slot_override
 from ssptool.engine.stimuli.stimuli import Stimuli
-from ssptool.engine.stimuli.time_signals import SignalOverride
+from ssptool.engine.stimuli.time_signals import SignalOverride, active
 from ssptool.fmu.description import FmuClock
 from ssptool.fmu.instance import FmiError
-from ssptool.network.network import Signal
+from ssptool.network.network import Signal, Wire
 
 if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeEvents
 
 
-def running_events(
-    plan: Plan, kernel: Kernel, members: Iterable[RunningMember], modes: EventModes, tables: Sequence[InstanceTable]
-) -> RunningEvents:
-    """Events of these members in the kernel, or in Python if it is not native; `tables` are those of all instances."""
-    if is_native(kernel):
-        return KernelEvents(plan, kernel, members, modes, tables)
-    return RunningEvents(plan, kernel, members, modes)
-
-
-class KernelTimer(NamedTuple):
+class Timer(NamedTuple):
     """A clock that ticks at known times: the number of its instance, and the time of its next tick [s]."""
 
     member: int
@@ -52,23 +44,39 @@ class KernelTimer(NamedTuple):
     next_time: float
 
 
-class KernelClockSchedule(ClockSchedule):
-    """The next ticks of all clocks, which the kernel has."""
+class ClockSchedule:
+    """The next ticks of all clocks, which the kernel has.
 
-    def __init__(self, events: "KernelEvents") -> None:
+    Intervals that are stated are taken from the system or the model description, where a decimal number is exact;
+    others are asked of the FMU in initialization mode. Those of changing clocks are asked again after each of their
+    ticks, those of countdown clocks, and of tunable ones that the FMU decides on, after each event iteration (FMI 3.0
+    §2.2.8). Sums of fractions are exact, so that ticks do not drift.
+    """
+
+    def __init__(self, events: "RunningEvents") -> None:
         self._events = events
 
     @property
-    def timers(self) -> tuple[KernelTimer, ...]:  # type: ignore[override]
-        return self._timers(self._events.core.timers())
+    def next_time(self) -> float:
+        """Time of the next tick of any clock [s]; inf if none is known."""
+        return min((time for _, _, time in self._events.core.timers()), default=math.inf)
 
-    def time(self, timer: KernelTimer) -> float:  # type: ignore[override]
-        return timer.next_time
+    def due(self, until: float) -> tuple[Timer, ...]:
+        """Clocks that tick until this time [s]."""
+        members = tuple(self._events.members.values())
+        return tuple(
+            Timer(members[place].index, members[place].planned.clocks[clock], time)
+            for place, clock, time in self._events.core.due(until)
+        )
 
-    def due(self, until: float) -> tuple[KernelTimer, ...]:  # type: ignore[override]
-        return self._timers(self._events.core.due(until))
+    def begin(self) -> None:
+        """Find the first ticks, and tell FMUs what the system states; in initialization mode.
 
-    def begin(self, modes: object) -> None:
+        Raises
+        ------
+        FmiError, IntegrationStopped
+            An FMU does not tell, or states that its clock has no interval.
+        """
         with self._events.explained():
             self._events.core.begin(self._events.plan.interval.start)
 
@@ -77,13 +85,6 @@ class KernelClockSchedule(ClockSchedule):
 
     def restore_state(self, state: Iterable[str]) -> None:
         self._events.core.set_clock_state([" ".join(map(_hexadecimal, str(text).split())) for text in state])
-
-    def _timers(self, found: Iterable[tuple[int, int, float]]) -> tuple[KernelTimer, ...]:
-        members = tuple(self._events.members.values())
-        return tuple(
-            KernelTimer(members[place].index, members[place].planned.clocks[clock], time)
-            for place, clock, time in found
-        )
 
 
 def _decimal(time: str) -> str:
@@ -100,31 +101,38 @@ def _hexadecimal(time: str) -> str:
     return f"{exact.numerator:x}/{exact.denominator:x}"
 
 
-class KernelOverrides(EventOverrides):
-    """Overrides that the kernel applies."""
+class EventOverrides:
+    """Overrides by a scenario of connections that are exchanged at events; none before `go_to`."""
 
-    def __init__(self, stimuli: Stimuli, inputs: Collection[Signal], events: "KernelEvents") -> None:
-        super().__init__(stimuli, inputs)
+    def __init__(self, stimuli: Stimuli, inputs: Collection[Signal], events: "RunningEvents") -> None:
+        self._connections = tuple(connection for connection in stimuli.connections if connection.destination in inputs)
+        self._now: dict[Signal, tuple[SignalOverride | None, SignalOverride | None]] = {}
         self._events = events
 
     def go_to(self, t: float) -> None:
-        super().go_to(t)
+        """Apply the overrides that are in force at t [s] from now on."""
+        for connection in self._connections:
+            self._now[connection.destination] = active(connection.at_source, t), active(connection.at_destination, t)
         self.apply(self._events)
 
-    def apply(self, events: "KernelEvents") -> None:
-        """Let this kernel apply them from now on."""
+    def apply(self, events: "RunningEvents") -> None:
+        """Let these events apply them from now on."""
         self._events = events
         for destination, (at_source, at_destination) in self._now.items():
             events.override_wire(destination, at_source, at_destination)
 
 
-class KernelEvents(RunningEvents):
-    """Running instances in event mode, whose events the kernel handles.
+class RunningEvents:
+    """Running instances in event mode, by the number of their instance; the kernel handles their events.
 
     Attributes
     ----------
     core
         The kernel's part.
+    clock_schedule
+        Times at which their clocks tick.
+    overrides
+        Overrides by a scenario of connections into their inputs.
     """
 
     core: "NativeEvents"
@@ -137,19 +145,38 @@ class KernelEvents(RunningEvents):
         modes: EventModes,
         tables: Sequence[InstanceTable],
     ) -> None:
-        super().__init__(plan, kernel, members, modes)
-        self._tables = tables
+        self.plan, self.kernel = plan, kernel
+        self.members: Mapping[int, RunningMember] = {member.index: member for member in members}
+        self.stepped = tuple(member for member in self.members.values() if member.step is not None)
+        self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+        self._wires: Mapping[Signal, Wire] = {wire.destination: wire for wire in modes.wires}
+        self._modes, self._tables = modes, tables
         self.core = native_events(kernel, self._calls())
-        self.clock_schedule = KernelClockSchedule(self)
-        self.overrides = KernelOverrides(plan.stimuli, modes.inputs, self)
+        self.clock_schedule = ClockSchedule(self)
+        self.overrides = EventOverrides(plan.stimuli, modes.inputs, self)
 
-    def within(self, kernel: Kernel) -> "KernelEvents":
-        other = KernelEvents(self.plan, kernel, self.members.values(), self._modes, self._tables)
+    def within(self, kernel: Kernel) -> "RunningEvents":
+        """The same events in another kernel with the same slots; this object must not be used afterwards."""
+        other = RunningEvents(self.plan, kernel, self.members.values(), self._modes, self._tables)
         other.core.set_clock_state(self.core.clock_state())
-        assert isinstance(self.overrides, KernelOverrides)
         other.overrides = self.overrides
         other.overrides.apply(other)
         return other
+
+    @property
+    def next_time(self) -> float:
+        """Time of the next known tick or time event [s]."""
+        return min((self.clock_schedule.next_time, *(member.next_time for member in self.members.values())))
+
+    def present(self) -> None:
+        """Give signals that are exchanged only at events their start values."""
+        for member in self.members.values():
+            planned = self.plan.instances[member.index]
+            starts, variables = planned.starts, planned.description.variables
+            for one in (*member.planned.inputs, *member.planned.outputs):
+                value = starts.get(one.signal.variable, variables[one.signal.variable].start)
+                kind = self.plan.types[self._slots[one.signal]]
+                write_slot(self.kernel, self._slots[one.signal], kind, NOTHING.get(kind, 0) if value is None else value)
 
     def settle(
         self,
@@ -159,11 +186,35 @@ class KernelEvents(RunningEvents):
         t: float,
         until: float,
     ) -> bool:
-        """See `EventIteration.settle`."""
+        """The event at t [s], with the ticks of all clocks that are due `until` then; whether anything has changed.
+
+        Brings connected components in event mode to where they settle, and leaves them in event mode.
+
+        Parameters
+        ----------
+        nominal : (slots,)
+            Usual sizes of the signals.
+        evaluate
+            Everything else that is exchanged, at a time [s]. May raise `IntegrationStopped`.
+        update
+            The discrete states of all components, at a time [s]. May raise `IntegrationStopped`, `FmiError`.
+
+        Raises
+        ------
+        IntegrationStopped
+            The iteration does not settle, a component does not state when its clock ticks, or the bias of a scenario
+            takes an integer out of its range.
+        FmiError
+
+        References
+        ----------
+        FMI 2.0.4 §3.2.3, FMI 3.0 §2.2.8 (clocks), §2.3.3 (event mode, fmi3UpdateDiscreteStates), §4.2.1.
+        """
         with self.explained():
             return self.core.settle(nominal, evaluate, update, t, until)
 
     def update(self, t: float) -> list[Updated]:
+        """Update the discrete states of all that are stepped. Raises `IntegrationStopped`, `FmiError`."""
         with self.explained():
             found = self.core.update(t)
         for member, time in zip(self.members.values(), self.core.next_times, strict=True):
@@ -171,6 +222,12 @@ class KernelEvents(RunningEvents):
         return [Updated(name, again) for name, again in found]
 
     def propagate_at_start(self) -> list[Signal]:
+        """In initialization mode, set inputs that belong to no clock; which have changed.
+
+        Raises
+        ------
+        FmiError, IntegrationStopped
+        """
         with self.explained():
             return [self.plan.signals[slot] for slot in self.core.propagate_at_start(self.plan.interval.start)]
 
@@ -183,9 +240,11 @@ class KernelEvents(RunningEvents):
             self.core.leave()
 
     def pending(self) -> bool:
+        """True if an unclocked input differs from the value that its wire delivers."""
         return self.core.pending()
 
     def show_ticks(self) -> None:
+        """After an event: connectors of clocks that have ticked in it are true, until the next step or event."""
         self.core.show_ticks()
 
     def hide_ticks(self) -> None:
@@ -203,8 +262,16 @@ class KernelEvents(RunningEvents):
             slot_override(self.kernel, types[slot], at_destination),
         )
 
+    def save_state(self) -> dict[str, np.ndarray]:
+        return {
+            "agenda": np.array(self.clock_schedule.save_state(), dtype=np.str_),
+            "next": np.array([member.next_time for member in self.members.values()]),
+        }
+
     def restore_state(self, state: Mapping[str, np.ndarray]) -> None:
-        super().restore_state(state)
+        self.clock_schedule.restore_state(state["agenda"].tolist())
+        for member, time in zip(self.members.values(), state["next"].tolist(), strict=True):
+            member.next_time = time
         self.core.set_next_times(state["next"].tolist())
 
     @contextmanager
@@ -242,10 +309,10 @@ class KernelEvents(RunningEvents):
                 for destination in found
                 if source in places and destination in places
             ],
-            inputs=self.inputs.tolist(),
+            inputs=[slot for one in plan.instances for slot in one.input_slots],
             signals=tuple(map(str, plan.signals)),
             unsigned=[slot for slot, kind in enumerate(plan.types) if kind == "UInt64"],
-            single=self.single,
+            single=any(loop.single for loop in plan.loops),
         )
 
     def _member(self, member: RunningMember) -> EventMemberCalls:
