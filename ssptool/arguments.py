@@ -260,6 +260,8 @@ def texts(name: str, value: object, what: str = "a text") -> tuple[str, ...]:
 def path(name: str, value: object) -> Path:
     """A path, also as a text."""
     if isinstance(value, str | os.PathLike) and isinstance(found := os.fspath(value), str) and found:
+        if "\0" in found:  # which no system takes
+            raise WrongArgument(name, value, "a path without a null character")
         return Path(found)
     raise WrongArgument(name, value, "a path (a text or a pathlib.Path)")
 

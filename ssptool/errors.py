@@ -23,6 +23,14 @@ class WrongValue(WrongUsage, ValueError):
     """A wrong value, or values that exclude each other; the message names them and the allowed ones."""
 
 
+class NotOfType(WrongUsage, TypeError):
+    """A value that is not of the type of the variable it is for."""
+
+
+class BeyondItsType(WrongUsage, OverflowError):
+    """A value that the type of the variable it is for does not hold."""
+
+
 class ContradictingSettings(WrongValue):
     """Settings of a run that exclude each other: `settings` names them, `advice` says which to leave out or change."""
 

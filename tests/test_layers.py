@@ -28,6 +28,7 @@ LEVELS = [
     ],
     ["foreign_output"],
     ["arguments", "child_processes", "confinement", "sandbox", "tempfiles"],
+    ["public_calls"],
     ["documents"],
     ["fmu"],
     ["network"],

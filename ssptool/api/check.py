@@ -21,6 +21,7 @@ from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import require_file
 from ssptool.option_words import InterpolationWord
+from ssptool.public_calls import public
 from ssptool.rules.catalogue import UnknownRule
 from ssptool.rules.renderers import PLAIN_RENDERERS as PLAIN_REPORT_RENDERERS
 from ssptool.rules.renderers import RENDERERS as REPORT_RENDERERS
@@ -285,6 +286,7 @@ def validate_scope(
     return ValidateScope(variant, switches)
 
 
+@public
 @shows(ValidateOptions.__annotations__, ValidateOptions)
 def validate(system: Files, **options: Unpack[ValidateOptions]) -> Report:
     """Everything that is wrong with a system, or several, with file, line, reason and fix. No FMU binary is loaded.

@@ -10,6 +10,7 @@ from ssptool.engine.run.accuracy import StatedErrors, stated_errors
 from ssptool.engine.run.manifest import differences
 from ssptool.engine.run.result import Result, made_by, trace_of
 from ssptool.engine.trace import Trace
+from ssptool.public_calls import public
 from ssptool.results.comparison import TRACE_COMPARISON_RENDERERS as TRACE_COMPARISON_RENDERERS
 from ssptool.results.comparison import NothingToCompare as NothingToCompare
 from ssptool.results.comparison import RunDifference, TraceComparison, compare_traces, with_full_names, without_prefix
@@ -18,6 +19,7 @@ from ssptool.results.tolerance import Tolerance as Tolerance
 from ssptool.results.tolerance import ToleranceFor as ToleranceFor
 
 
+@public
 def compare(
     trace: Result | Trace | Path | str,
     reference: Result | Trace | Path | str,

@@ -23,6 +23,7 @@ from ssptool.fmu.description import InterfaceType, UnreadableFmu
 from ssptool.fmu.model_description_xml import this_platform
 from ssptool.fmu.read_description import read_description
 from ssptool.foreign_text import joined_lines, json_text
+from ssptool.public_calls import public
 from ssptool.rules.runner import found_in
 from ssptool.sandbox import NoSandbox, check_sandbox
 from ssptool.version import __version__
@@ -78,6 +79,7 @@ class Diagnosis:
         return _text(self)
 
 
+@public
 def doctor(*paths: Path | str) -> Diagnosis:
     """Examine this installation, and whether FMUs can be loaded on this platform.
 

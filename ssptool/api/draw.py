@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from ssptool.api.check import Files, Report, open_archive, validate
-from ssptool.arguments import count, texts, word
+from ssptool.arguments import count, path, text, texts, word
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
@@ -24,6 +24,7 @@ from ssptool.network.flatten import build_network
 from ssptool.network.tree import ElementPath as NetworkPath
 from ssptool.network.tree import dotted
 from ssptool.option_words import ConnectionsWord, HighlightWord
+from ssptool.public_calls import public
 
 
 class Highlight(StrEnum):
@@ -43,6 +44,7 @@ class NoSuchSystem(WrongUsage, LookupError):
         self.available = tuple(available)
 
 
+@public
 def draw(
     system: Path | str,
     output: Path | str | None = None,
@@ -90,18 +92,19 @@ def draw(
     MissingExtra
         A library that draws is not installed.
     """
-    if output is not None:
-        check_plot_name(Path(output), DRAWINGS)
+    file = None if output is None else path("output", output)
+    if file is not None:
+        check_plot_name(file, DRAWINGS)
     count("depth", depth, 0)
     drawn = word("connections", connections, DrawnConnections)
     wanted = [word("highlight", one, Highlight) for one in texts("highlight", highlight, "loops, findings")]
-    memory = Memory.of_page(Path(output)) if output is not None and Path(output).suffix.lower() == ".html" else Memory()
+    memory = Memory.of_page(file) if file is not None and file.suffix.lower() == ".html" else Memory()
     with open_archive(system, allow_outside) as archive:
         structure = archive.structure(variant)
         stated = stated_sheets(archive, structure)
         if drawn is DrawnConnections.BUNDLED:
             stated = with_groups(stated, memory.members)
-        chosen = _chosen(list(stated), level)
+        chosen = _chosen(list(stated), text("level", level))
         checked = partial(validate, system, variant=variant, allow_outside=allow_outside)
         told = _remarks(checked, archive, structure, wanted)
         remarks = marked(list(stated.values()), told)
@@ -115,8 +118,8 @@ def draw(
             explain=partial(_explained, system, variant, allow_outside),
             memory=memory,
         )
-    if output is not None:
-        drawing.save(output)
+    if file is not None:
+        drawing.save(file)
     return drawing
 
 

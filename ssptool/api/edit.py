@@ -51,6 +51,7 @@ from ssptool.fmu.read_description import read_description
 from ssptool.foreign_text import joined_lines
 from ssptool.network.inventory import VariantEntry
 from ssptool.option_words import SharedWord, SspWord, TypesWord
+from ssptool.public_calls import public
 from ssptool.rules.load import load
 from ssptool.rules.report import Report, joined
 from ssptool.rules.runner import check, check_path, open_checked
@@ -125,6 +126,7 @@ def _masked(text: str, masks: Mapping[str, str]) -> str:
     return re.sub(rf"(?<!\w)(?:{names})(?!\w)", lambda found: masks[found[0]], text)
 
 
+@public
 @edit_block
 def edit(
     system: Path | str,
@@ -176,6 +178,7 @@ def edit(
         _finish(editor, force, save)
 
 
+@public
 @edit_block
 def new(
     system: Path | str,
@@ -213,6 +216,7 @@ def new(
         _finish(editor, force, save)
 
 
+@public
 def diff(
     a: Path | str,
     b: Path | str,
@@ -267,6 +271,7 @@ class Mended:
         return unified_diff(self.edits)
 
 
+@public
 @shows(ValidateOptions.__annotations__, ValidateOptions)
 def fix(system: Files, *, unsafe: bool = False, save: bool = True, **options: Unpack[ValidateOptions]) -> Mended:
     """Apply the fixes that rules declare, and save the documents; bytes that no fix concerns stay as they are.
@@ -330,6 +335,7 @@ def _fix_inside(
     packages.put_back(around)
 
 
+@public
 def upgrade(
     system: Path | str,
     *,
@@ -354,6 +360,7 @@ def upgrade(
     )
 
 
+@public
 def downgrade(
     system: Path | str,
     *,
@@ -439,6 +446,7 @@ class NotInFolder(EditError):
         self.diagnostics = tuple(diagnostics)
 
 
+@public
 def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = False) -> Packed:
     """Make a package of a folder; equal folders give equal files.
 
@@ -487,6 +495,7 @@ class Converted:
     notes: tuple[str, ...]
 
 
+@public
 def convert(source: Path | str, target: Path | str, *, allow_outside: Files = ()) -> Converted:
     """Write an FMU, or a system of the Open Simulation Platform (OspSystemStructure.xml), as SSP with its FMUs.
 
@@ -538,6 +547,7 @@ def _converted_fmu(archive: Archive, target: Path) -> Converted:
     return Converted(target, names, tuple(notes))
 
 
+@public
 def unpack(
     package: Path | str, folder: Path | str | None = None, *, force: bool = False, portable: bool = False
 ) -> Unpacked:
@@ -573,6 +583,7 @@ def unpack(
         return packing.unpack_package(archive, folder, force=force, portable=portable)
 
 
+@public
 def list_variants(system: Path | str) -> tuple[VariantEntry, ...]:
     """The variants of a package, the default first."""
     with Archive.open(system) as archive:
@@ -582,6 +593,7 @@ def list_variants(system: Path | str) -> tuple[VariantEntry, ...]:
         )
 
 
+@public
 def add_variant(
     system: Path | str, name: str, *, like: str | None = None, file: str | None = None, save: bool = True
 ) -> VariantEdit:
@@ -589,11 +601,13 @@ def add_variant(
     return _edit(system, lambda archive: packing.add_variant(archive, text("name", name), like=like, file=file), save)
 
 
+@public
 def remove_variant(system: Path | str, variant: str, *, save: bool = True) -> VariantEdit:
     """Take a variant away, which must not be the default; the files that it refers to stay."""
     return _edit(system, lambda archive: packing.remove_variant(archive, variant), save)
 
 
+@public
 def set_default_variant(system: Path | str, variant: str, *, save: bool = True) -> VariantEdit:
     """Make a variant the `SystemStructure.ssd`; the one that was gets a file called after its name."""
     return _edit(system, lambda archive: packing.set_default(archive, variant), save)

@@ -20,6 +20,7 @@ from ssptool.editing.package import SUFFIX, Unpacked, leave_out, unpack_package
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.fmu.compiling import available_compiler, cache_folder
 from ssptool.foreign_text import indented
+from ssptool.public_calls import public
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.work_in_progress import tell
 
@@ -54,6 +55,7 @@ class ExamplesMissing(WrongUsage):
     """This installation has no example systems, or not their FMUs."""
 
 
+@public
 def list_examples() -> tuple[ExampleSystem, ...]:
     """The example systems, by name.
 
@@ -70,6 +72,7 @@ def list_examples() -> tuple[ExampleSystem, ...]:
     return tuple(found)
 
 
+@public
 def example(name: str, folder: Path | str | None = None, *, force: bool = False) -> Unpacked:
     """Write an example system into a folder, with its FMUs.
 

@@ -23,6 +23,7 @@ from ssptool.exporting.refusals import export_problems, plan_to_export
 from ssptool.exporting.runtimes import RuntimeNotBuilt as RuntimeNotBuilt
 from ssptool.exporting.runtimes import UnknownPlatform as UnknownPlatform
 from ssptool.option_words import InterfaceWord
+from ssptool.public_calls import public
 
 
 class Exportable(NamedTuple):
@@ -32,6 +33,7 @@ class Exportable(NamedTuple):
     problems: tuple[str, ...]
 
 
+@public
 def exportable(plan: Plan, *, fmi: int = 2) -> Exportable:
     """Capabilities of the FMU that `export` would make of a plan with these settings, each with its reason.
 
@@ -56,6 +58,7 @@ def _version(fmi: int) -> int:
     return found
 
 
+@public
 @shows(SHOWN, RunOptions, SettingsOptions)
 def export(
     system: Path | str,

@@ -24,6 +24,7 @@ from ssptool.engine.run.plots import band_words, curves_of
 from ssptool.errors import WrongValue, counted
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.tree import dotted
+from ssptool.public_calls import public
 from ssptool.results.report import ReportPage, report_page, run_report_content, sheet_identity
 from ssptool.results.report.content import ReportPicture
 from ssptool.studies.calibration import read_fit
@@ -32,6 +33,7 @@ from ssptool.studies.report import study_report_content
 from ssptool.studies.study_results import StudyResults, read_results
 
 
+@public
 def report(
     system: Path | str,
     results: Path | str,
@@ -186,6 +188,7 @@ _CAPTIONS = {
 }
 
 
+@public
 def report_study(
     results: StudyResults | Path | str,
     output: Path | str | None = None,

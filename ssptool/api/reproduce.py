@@ -24,6 +24,7 @@ from ssptool.engine.settings import Limits
 from ssptool.engine.simulate import require_isolation
 from ssptool.engine.trace import Trace
 from ssptool.errors import abbreviated, counted, is_own
+from ssptool.public_calls import public
 from ssptool.results.comparison import NothingToCompare, TraceComparison, compare_traces
 from ssptool.results.recorded_run import RecordedRun, recorded_run, require_readable_files, sha256
 from ssptool.results.reproduction import REPRODUCTION_RENDERERS as REPRODUCTION_RENDERERS
@@ -50,6 +51,7 @@ from ssptool.studies.worker import StudyWorker
 from ssptool.version import __version__
 
 
+@public
 def reproduce(
     result: Path | str,
     *,

@@ -59,6 +59,7 @@ from ssptool.engine.simulate import run
 from ssptool.engine.stepping import simulation
 from ssptool.engine.trace import Trace as Trace
 from ssptool.option_words import AccuracyWord
+from ssptool.public_calls import public
 from ssptool.sandbox import check_sandbox
 from ssptool.working_directory import absolute
 
@@ -76,6 +77,7 @@ class RunOptions(SystemOptions, SettingsOptions, total=False):
 SHOWN = (*SystemOptions.__annotations__, "accept", "settings")
 
 
+@public
 @shows(SHOWN, RunOptions, SettingsOptions)
 def plan(system: Path | str, **options: Unpack[RunOptions]) -> Plan:
     """Plan a run to its last call, without loading a binary.
@@ -90,6 +92,7 @@ def plan(system: Path | str, **options: Unpack[RunOptions]) -> Plan:
         return opened.plan
 
 
+@public
 @shows(SHOWN, RunOptions, SettingsOptions)
 def simulate(
     system: Path | str,
@@ -346,6 +349,7 @@ def _as_paths(given: object) -> object:
     return Path(given) if isinstance(given, str) else given
 
 
+@public
 class Simulation(simulation.SteppedRun):
     """A co-simulation that is stepped, read, set and saved by a program; a context manager.
 

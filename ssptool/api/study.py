@@ -28,6 +28,7 @@ from ssptool.network.conversion import conversion, document_units
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Signal
 from ssptool.option_words import ChartWord, StudyWord
+from ssptool.public_calls import public
 from ssptool.rules.selection import SettingsFile
 from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials, write_fit
 from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed
@@ -55,6 +56,7 @@ from ssptool.work_in_progress import NOTHING, tell
 _VARIABLE = "the name of an environment variable"
 
 
+@public
 def study(
     study: Study | Mapping[str, object] | Path | str,
     output: Path | str | None = None,
@@ -130,6 +132,7 @@ def study(
     return read_results(folder)
 
 
+@public
 def sweep(
     system: Path | str,
     factors: Mapping[str, object],
@@ -207,6 +210,7 @@ def sweep(
         folder = Path(f"{named.resolve().stem}-{attempt}.sweep")
 
 
+@public
 def new_study(
     system: Path | str,
     output: Path | str | None = None,
@@ -250,6 +254,7 @@ def new_study(
     return file
 
 
+@public
 def resume_study(
     output: Path | str,
     *,
@@ -295,6 +300,7 @@ def resume_study(
     )
 
 
+@public
 def study_results(output: Path | str) -> StudyResults:
     """Results in the folder of a study, also while it runs. Raises NotResults."""
     return read_results(file_path("output", output))
@@ -319,6 +325,7 @@ def draft(given: Study | Mapping[str, object] | Path | str) -> tuple[Study, Find
     return draft_study(content, lines, source=str(given))
 
 
+@public
 def calibrate(
     study: Study | Mapping[str, object] | Path | str,
     output: Path | str | None = None,
@@ -438,6 +445,7 @@ def _in_own_units(study: Study, measured: Trace) -> Trace:
     return replace(Trace.of(measured.t, columns), assumptions=measured.assumptions)
 
 
+@public
 def plot_study(
     results: StudyResults | Path | str,
     output: Path | str,

@@ -35,9 +35,11 @@ from ssptool.network.explanation import explain as explain_names
 from ssptool.network.flatten import build_network
 from ssptool.network.inventory import Inventory, VariableEntry, components_called, list_variables, take_inventory
 from ssptool.network.network import Network
+from ssptool.public_calls import public
 from ssptool.rules.selection import SettingsFile
 
 
+@public
 def flatten(
     system: Path | str,
     *,
@@ -61,6 +63,7 @@ def flatten(
         return network.accepting(accepted.codes)
 
 
+@public
 def info(
     system: Path | str,
     *,
@@ -114,6 +117,7 @@ def _chosen(variables: tuple[VariableEntry, ...], patterns: tuple[str, ...]) -> 
     return tuple(one for one in variables if fits_any(patterns, one.name) or fits_any(patterns, one.variable))
 
 
+@public
 @shows(SystemOptions.__annotations__, SystemOptions)
 def explain(system: Path | str, *names: str, **options: Unpack[SystemOptions]) -> Explanations:
     """Explain the values of variables and connectors, by full names; without a name, of all.
@@ -152,6 +156,7 @@ def explain(system: Path | str, *names: str, **options: Unpack[SystemOptions]) -
     )
 
 
+@public
 def graph(
     system: Path | str,
     *,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.errors import WrongValue
+from ssptool.public_calls import public
 
 Floats = NDArray[np.float64]
 
@@ -267,6 +268,7 @@ PAGES = (".html",)
 FORMATS = (*PICTURES, *PAGES)
 
 
+@public
 def check_plot_name(path: Path, formats: Sequence[str] = FORMATS) -> None:
     """Raise ValueError if the ending of `path` is none of these formats, before a long run."""
     if path.suffix.lower() not in formats:

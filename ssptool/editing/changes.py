@@ -10,6 +10,7 @@ from typing import NamedTuple
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.document import decoded
 from ssptool.errors import WrongUsage, similar_names
+from ssptool.public_calls import public
 
 
 class Loss(StrEnum):
@@ -94,6 +95,7 @@ def _equal(one: Sequence[str], other: Sequence[str]) -> int:
     return next((number for number, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
+@public
 def unified_diff(edits: Iterable[FileEdit]) -> str:
     """The diffs of all files, one after the other."""
     return "".join(edit.diff for edit in edits)

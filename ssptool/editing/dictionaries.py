@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from ssptool.arguments import text
 from ssptool.documents import ssb, ssd
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import read_bytes
@@ -33,7 +34,7 @@ def add_dictionary(draft: Draft, name: str, into: Name, file: Path | str | None)
         There is no such file or entry, or it is no signal dictionary.
     """
     where, system = find_system(draft.system, into)
-    if not name:
+    if not text("name", name):
         raise EditError("a signal dictionary needs a name")
     if name in {each.name for each in system.signal_dictionaries}:
         raise EditError(f"{where} already has a signal dictionary {name!r}: choose another name")

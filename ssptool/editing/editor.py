@@ -38,6 +38,7 @@ from ssptool.editing.targets import LegalTarget, Suggestion, legal_targets, sugg
 from ssptool.editing.transformations import Treatment
 from ssptool.errors import similar_names
 from ssptool.network.parameter_table import ParameterTable
+from ssptool.public_calls import public
 
 P = ParamSpec("P")
 
@@ -98,6 +99,7 @@ def edit_block(function: Callable[P, Iterator["Editor"]]) -> Callable[P, EditBlo
     return begin
 
 
+@public
 class Editor:
     """Edits a system structure in memory; each verb gives the editor back, so that verbs can be chained.
 

@@ -12,7 +12,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from ssptool.arguments import UnknownArgument, WrongArgument, count, mapping, number, one_of, path, seconds, texts, word
+from ssptool.arguments import (
+    UnknownArgument,
+    WrongArgument,
+    count,
+    mapping,
+    number,
+    one_of,
+    path,
+    seconds,
+    texts,
+    word,
+)
 from ssptool.engine.method_names import (
     AUTO,
     AccelerationName,
@@ -42,6 +53,7 @@ from ssptool.option_words import (
     ProcessesWord,
     WarningsWord,
 )
+from ssptool.public_calls import public
 
 EACH = "each"
 """Value of `processes`: each component runs in a process of its own."""
@@ -143,6 +155,7 @@ def about(*facts: Any, **more: Any) -> dict[str, Setting]:
     return {"setting": Setting(*facts, **more)}
 
 
+@public
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)
 class Settings:
     """Settings of a run; None and `auto` leave the choice to the plan.

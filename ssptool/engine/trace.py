@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ssptool.arguments import WrongArgument, seconds
-from ssptool.errors import WrongUsage, counted, package_for, similar_names
+from ssptool.errors import NotOfType, WrongUsage, counted, package_for, similar_names
 from ssptool.foreign_text import html_text
+from ssptool.public_calls import public
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -347,6 +348,7 @@ def time_name(signals: Collection[str]) -> str:
 TIME_NAMES = ("time", "time [s]")
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Trace:
     """Signals over time.
@@ -421,7 +423,7 @@ class Trace:
             Some are texts or bytes.
         """
         if texts := [column.signal for column in self.columns if column.type in NUMBERED]:
-            raise TypeError(
+            raise NotOfType(
                 f"texts and bytes are no numbers; take signal by signal, or record without {', '.join(texts)}"
             )
         return as_doubles(self.cells, self.types)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, Self
 
+from ssptool.errors import BeyondItsType, NotOfType
 from ssptool.fmu.c_types import fmi1
 from ssptool.fmu.description import FmuDescription, Value, Variable, element_names, is_text
 from ssptool.fmu.messages import STATUS, MessageLog, status_word
@@ -489,11 +490,11 @@ def _fitting(name: str, suffix: str, value: Value) -> Value:
     else:
         fits = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not fits:
-        raise TypeError(f"{name} = {value!r}: not a value of type {suffix}")
+        raise NotOfType(f"{name} = {value!r}: not a value of type {suffix}")
     if suffix in _RANGE and isinstance(value, int):
         low, high = _RANGE[suffix]
         if not low <= value <= high:
-            raise OverflowError(f"{name} = {value}: {suffix} holds {low} to {high}")
+            raise BeyondItsType(f"{name} = {value}: {suffix} holds {low} to {high}")
     return value
 
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from ssptool.arguments import number
 from ssptool.engine.recording.patterns import NamedColumn, fits_column
 from ssptool.errors import WrongValue
+from ssptool.public_calls import public
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Tolerance:
     """The half-widths of the tube around a reference.
@@ -44,6 +46,7 @@ EXACT = Tolerance(relative=0.0)
 """For signals that are not continuous: values must be equal."""
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class ToleranceFor:
     """The tolerance of signals whose full names match a pattern, in which * stands for any text."""

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
+from ssptool.public_calls import public
 from ssptool.rules.arrays_and_clocks import CLOCKS, DIMENSIONS
 from ssptool.rules.catalogue import RULES, VERSIONS, Basis, Rule, UnknownRule
 from ssptool.rules.connections import CONNECTIONS, LOOPS
@@ -93,6 +94,7 @@ BASES = {
 }
 
 
+@public
 def rule_page(code: str) -> str:
     """The page of a rule: requirement, reason, fix, severity, basis and source.
 
@@ -115,11 +117,13 @@ def rule_page(code: str) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+@public
 def rule_list() -> str:
     """One line for each rule."""
     return "\n".join(f"{code:<14}{RULES[code].title}" for code in sorted(RULES))
 
 
+@public
 def catalogue_page() -> str:
     """The catalogue in Markdown: the rules by chapter, and the requirements without a rule of their own."""
     return "\n".join(_catalogue())

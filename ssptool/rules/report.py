@@ -16,6 +16,7 @@ from ssptool.documents.storage import NESTING_MARK
 from ssptool.errors import counted
 from ssptool.foreign_text import html_text
 from ssptool.printed import Printed
+from ssptool.public_calls import public
 
 _STEP = re.compile(r"(?P<name>[\w.\-]+)(?P<stated>(\[@\w+=('[^']*'|\"[^\"]*\")\])*)(\[\d+\])?$")
 _STATED = re.compile(r"\[@(\w+)=(?:'([^']*)'|\"([^\"]*)\")\]")
@@ -348,6 +349,7 @@ def in_zip(file: str) -> bool:
     return any(ending + NESTING_MARK in file.lower() for ending in (".ssp", ".fmu"))
 
 
+@public
 def summary(report: Report) -> str:
     """Numbers of findings and their files."""
     where = _files_named(report)

@@ -19,6 +19,7 @@ from ssptool.documents.foreign_files import SpecialFile, read_text
 from ssptool.engine.settings import Settings
 from ssptool.errors import WrongValue, disk_trouble
 from ssptool.foreign_text import TOO_DEEP, too_deep
+from ssptool.public_calls import public
 from ssptool.studies.dataset import DEFINITION
 from ssptool.studies.definition import Factor, FactorRole, RunEffort, Study, Traces
 from ssptool.studies.designs import (
@@ -203,6 +204,7 @@ _EFFORT = ("timeout", "retries", "memory")
 _EXPONENTS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad", "factor", "offset")
 
 
+@public
 def read_study(path: Path | str) -> Study:
     """A study from a file.
 

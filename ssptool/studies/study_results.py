@@ -13,6 +13,7 @@ from ssptool.engine.trace import Trace, UnknownSignal, Values
 from ssptool.errors import WrongValue, counted, package_for, studies_need
 from ssptool.foreign_text import joined_lines, json_text
 from ssptool.printed import Printed
+from ssptool.public_calls import public
 from ssptool.studies.accuracy import ACCURACY, REMARK, StudyAccuracy
 from ssptool.studies.dataset import Dataset, NotResults
 from ssptool.studies.definition import RunStatus, rows_of_design
@@ -37,6 +38,7 @@ SHOWN_ROWS = 20
 """Runs that are shown."""
 
 
+@public
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyResults(Printed, Mapping[str, Values]):
     """What is in a folder of results; a mapping from the names of its columns to their values (runs,).

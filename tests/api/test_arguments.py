@@ -321,6 +321,20 @@ def stepped(call):
 
 OTHERS = [
     (lambda: ssptool.simulate(None), "system must be a path .*; found None"),
+    (lambda: ssptool.simulate(), "simulate needs the argument system"),
+    (lambda: ssptool.simulate(SYSTEM, 10), r"simulate takes 1 argument without a name \(system\), .*; found 2"),
+    (lambda: ssptool.info(SYSTEM, system=SYSTEM), "info has the argument system twice"),
+    (lambda: ssptool.compare("a.csv"), "compare needs the argument reference"),
+    (lambda: ssptool.draw(SYSTEM, 3), "output must be a path .*; found 3"),
+    (lambda: ssptool.draw(SYSTEM, level=[1]), r"level must be a text; found \[1\]"),
+    (lambda: ssptool.info("a\0.ssp"), "system must be a path without a null character"),
+    (lambda: ssptool.plan(SYSTEM, inputs="a\0.csv"), "inputs"),
+    (lambda: ssptool.Settings(stoptime=1), "Settings has no argument 'stoptime'; did you mean stop_time"),
+    (lambda: ssptool.Settings(1), "Settings takes 0 arguments without a name, and all others as NAME=VALUE; found 1"),
+    (lambda: ssptool.Event(0.0), "Event needs the arguments variable and action"),
+    (lambda: ssptool.Table([0.0, 1.0]), "Table needs the argument values"),
+    (lambda: ssptool.Tolerance(relativ=1e-3), "Tolerance has no argument 'relativ'; did you mean relative"),
+    (lambda: TRACE.rows("x"), "rows|chosen must be"),
     (lambda: ssptool.simulate("nowhere.ssp"), "nowhere.ssp does not exist"),
     (lambda: ssptool.plan(3), "system must be a path .*; found 3"),
     (lambda: ssptool.plan(SYSTEM, stop_tme=1), "plan has no argument 'stop_tme'; did you mean stop_time"),
@@ -380,12 +394,28 @@ OTHERS = [
             (lambda system: system.place("System1", "a", 1), "x must be a number; found 'a'"),
             (lambda system: system.connect("System1.x1", "System2.x1", factor="a"), "factor must be a number"),
             (lambda system: system.add(3), "must be a path .*; found 3"),
+            (
+                lambda system: system.set("System1.m1", 2, untit="kg"),
+                "Editor.set has no argument 'untit'; did you mean unit",
+            ),
+            (lambda system: system.add_connector("u", kind=3), "kind must be .*; found 3"),
+            (lambda system: system.add_system([1]), r"name must be a text; found \[1\]"),
+            (lambda system: system.add_system("a\0"), "name must be a text without control characters"),
+            (lambda system: system.add_dictionary(3), "name must be a text; found 3"),
+            (lambda system: system.map("System1.m1", 3), "target must be a text; found 3"),
+            (lambda system: system.add_signal(3, "s"), "dictionary must be a text; found 3"),
         )
     ),
     *(
         (partial(stepped, call), told)
         for call, told in (
             (lambda run: run.get(3), "name must be .*; found 3"),
+            (lambda run: run.set("System1.m1", None), "m1 = None: not a value of type Real"),
+            (lambda run: run.set("System1.m1", "heavy"), "m1 = 'heavy': not a value of type Real"),
+            (lambda run: run.set("System1.m1", [1.0]), r"m1 = \[1.0\]: not a value of type Real"),
+            (lambda run: run.set("System1.m1", {}), "m1 = {}: not a value of type Real"),
+            (lambda run: run.set("System1.m1"), "SteppedRun.set needs the argument value"),
+            (lambda run: run.step(1, 2), r"SteppedRun.step takes 1 argument without a name \(count\)"),
             (lambda run: run.step("a"), "count must be a whole number of at least 1; found 'a'"),
             (lambda run: run.save(3), "path must be a path .*; found 3"),
         )
@@ -400,6 +430,68 @@ def test_a_wrong_argument_of_any_function_is_named(call, told):
     ) as caught:
         call()
     assert "ssptool" in type(caught.value).__module__ or not isinstance(caught.value, TypeError | AttributeError)
+
+
+def calls():
+    """Functions, and constructors and methods of the classes, that the public modules have."""
+    for module in (ssptool, *(getattr(ssptool, part) for part in PARTS if part != "exceptions")):
+        for name in module.__all__:
+            called = getattr(module, name)
+            if inspect.isfunction(called):
+                yield called
+            elif inspect.isclass(called):
+                own = (one for kind in called.__mro__ for one in vars(kind).items())
+                yield from (one for name, one in own if is_called(name, one) and is_marked(one))
+
+
+def is_called(name, member):
+    return inspect.isfunction(member) and (name == "__init__" or not name.startswith("_"))
+
+
+def is_marked(function):
+    return inspect.unwrap(function) is not function and function.__module__.startswith("ssptool")
+
+
+@pytest.mark.parametrize("called", dict.fromkeys(calls()), ids=lambda called: called.__qualname__)
+def test_a_call_that_does_not_fit_names_the_arguments(called):
+    """Of every function, and of every method of the classes that are marked."""
+    assert is_marked(called)
+    taken = list(inspect.signature(called).parameters.values())
+    this = [None] if taken and taken[0].name == "self" else []
+    needed = [one for one in taken[len(this) :] if one.default is one.empty and one.kind in (0, 1, 3)]
+    code = inspect.unwrap(called).__code__
+    if not code.co_flags & inspect.CO_VARKEYWORDS:
+        with pytest.raises(ssptool.exceptions.UnknownArgument, match="has no argument 'nonsense'"):
+            called(*this, **{one.name: SYSTEM for one in needed}, nonsense=1)
+    if not code.co_flags & inspect.CO_VARARGS:
+        with pytest.raises(ssptool.exceptions.WrongUsage, match=r"takes|twice"):
+            called(*this, *[SYSTEM] * 99)
+    if needed:
+        with pytest.raises(ssptool.exceptions.WrongUsage, match=f"needs the argument.*{needed[0].name}"):
+            called(*this)
+
+
+MARKED = (
+    "Editor",
+    "Event",
+    "Function",
+    "Inputs",
+    "Result",
+    "Scenario",
+    "Settings",
+    "Simulation",
+    "StudyResults",
+    "Table",
+)
+
+
+@pytest.mark.parametrize("name", [*MARKED, "Tolerance", "Trace"])
+def test_classes_that_users_call_are_marked(name):
+    kind = getattr(ssptool if name in ssptool.__all__ else ssptool.types, name)
+    for parent in kind.__mro__:
+        if parent.__module__.startswith("ssptool") and parent.__name__ != "Printed":
+            own = {key: one for key, one in vars(parent).items() if is_called(key, one)}
+            assert [key for key, one in own.items() if not is_marked(one)] == []
 
 
 @pytest.mark.parametrize(

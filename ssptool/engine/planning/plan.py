@@ -23,6 +23,7 @@ from ssptool.network.arrays import whole
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Conversion, Network, Signal, Wire
 from ssptool.printed import Printed
+from ssptool.public_calls import public
 
 
 class Feedthrough(NamedTuple):
@@ -357,6 +358,7 @@ _SHOWN = 9
 _KINDS = {InterfaceType.CO_SIMULATION: "co-simulation", InterfaceType.MODEL_EXCHANGE: "model exchange"}
 
 
+@public
 def call_sequence(plan: Plan) -> Iterator[str]:
     """Phases at the left margin, actions indented."""
     yield "load and instantiate"

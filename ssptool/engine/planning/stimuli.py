@@ -35,6 +35,7 @@ from ssptool.errors import counted
 from ssptool.fmu.description import Value, Variability
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.network import Network, Signal
+from ssptool.public_calls import public
 
 if TYPE_CHECKING:
     from ssptool.engine.stimuli.inputs import InputData
@@ -223,6 +224,7 @@ _MODES = {
 }
 
 
+@public
 def input_origins(plan: Plan) -> Iterator[str]:
     """A line for each input of the system, each driven input of a component, and each event of the scenario; below a
     driven input how the inputs that it leads to run over a macro step.

@@ -15,6 +15,7 @@ from ssptool.engine.failure import seconds_text
 from ssptool.engine.recording.formats import check_names, check_times, open_tail
 from ssptool.engine.recording.writer import News, Tail
 from ssptool.engine.trace import Column, ContentNumbers, Floats, Trace, cells_of
+from ssptool.public_calls import public
 
 WAITING, RUNNING, AT_STOP_TIME, ENDED = "waiting", "running", "at the stop time", "ended"
 """Status of a run without a manifest: before its first row, after it, and at the stop time that a caller stated; and of
@@ -49,6 +50,7 @@ class FollowedRun:
         return f"<FollowedRun {self.status}: {self.trace!r}>"
 
 
+@public
 def follow(
     results: Path | str,
     *,

@@ -18,6 +18,7 @@ from ssptool.engine.settings import present_names
 from ssptool.engine.trace import Column, Floats, StringTable, Trace
 from ssptool.errors import MissingExtra, WrongUsage, disk_trouble
 from ssptool.foreign_text import NOT_FINITE, json_content, json_text
+from ssptool.public_calls import public
 from ssptool.working_directory import absolute
 
 
@@ -205,6 +206,7 @@ LONGEST_NAME = 4_000
 """Characters of the name of a signal in results: pictures and pages of a longer one have no end."""
 
 
+@public
 def read_trace(path: Path | str) -> Trace:
     """The trace in a file of results: CSV, Parquet or MAT by its ending. Also of a run that was interrupted.
 
@@ -249,6 +251,7 @@ def check_times(path: Path, times: Floats, first: int = 1) -> None:
         raise UnreadableTrace(path, f"the time of row {wrong[0] + first} is {times[wrong[0]]}; it must be finite")
 
 
+@public
 def read_manifest(path: Path | str) -> Mapping[str, Any]:
     """Manifest of the run in a file of results, or beside it; empty if the run was interrupted."""
     path = checked_path("path", path)

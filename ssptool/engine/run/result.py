@@ -25,6 +25,7 @@ from ssptool.engine.watch import CallCount, Cost, SlowestStep
 from ssptool.errors import WrongValue, counted
 from ssptool.foreign_text import html_text, json_content
 from ssptool.printed import Printed
+from ssptool.public_calls import public
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -102,6 +103,7 @@ class TraceNotKept(Exception):
         self.output = output
 
 
+@public
 @dataclass(frozen=True, slots=True, eq=False)
 class Result(Printed, Mapping[str, Values]):
     """A run: what was recorded, how it began, how it ended; a mapping from the names of signals to their values over
@@ -334,6 +336,7 @@ def statistics_of(execution: Execution, simulated: float) -> Statistics:
     )
 
 
+@public
 def plot(
     runs: "Run | Sequence[Run] | Mapping[str, Run]",
     output: Path | str | None = None,

@@ -56,6 +56,7 @@ from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue
 from ssptool.fmu.binary import UNUSABLE
 from ssptool.fmu.description import Value
+from ssptool.public_calls import public
 from ssptool.working_directory import absolute, kept_working_directory
 
 _P = ParamSpec("_P")
@@ -100,6 +101,7 @@ class _View(Mapping[str, Value]):
         return len(self._names)
 
 
+@public
 class SteppedRun:
     """A system that is loaded and initialized on entry of the context, and freed on its exit.
 

@@ -22,6 +22,7 @@ from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.conversion import IncompatibleUnits, InvalidValue
 from ssptool.network.network import Conversion, Network
 from ssptool.option_words import InterpolationWord
+from ssptool.public_calls import public
 
 TIME = "time"
 LINEAR_TYPES = frozenset({"Float64", "Float32"})
@@ -33,6 +34,7 @@ One: TypeAlias = ArrayLike | Callable[[float], ArrayLike] | TimeSignal
 Source: TypeAlias = Path | str | Sequence[Path | str] | Mapping[str, One] | Frame | NDArray[np.void]
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """Signals over time for inputs, and the interpolation between rows of tables.

@@ -25,10 +25,12 @@ from ssptool.fmu.description import Causality, Variability
 from ssptool.network.conversion import InvalidValue, is_number
 from ssptool.network.network import Network, Port, Signal
 from ssptool.option_words import ActionWord
+from ssptool.public_calls import public
 
 Scalar: TypeAlias = float | int | bool | str
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Event:
     """Event of a scenario: at `time` [s] after the start of the run, an action on a variable, by its full name.
@@ -65,6 +67,7 @@ class Event:
         return f"{self.action} {self.variable}{value}"
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Scenario:
     """Events, in any order. At `end` [s] after the start, if it is given, all variables are reset."""

@@ -10,6 +10,7 @@ from typing import Protocol
 from ssptool.arguments import WrongArgument, word
 from ssptool.fmu.description import Value
 from ssptool.option_words import InterpolationWord
+from ssptool.public_calls import public
 
 
 class Interpolation(StrEnum):
@@ -75,6 +76,7 @@ class Constant:
         return self.value
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows of time [s] and value, times not descending. After the last row its value stays.
@@ -144,6 +146,7 @@ class Table:
         return second if share == 1.0 else first + share * (second - first)
 
 
+@public
 @dataclass(frozen=True, slots=True)
 class Function:
     """Signal that a function of time [s] returns.
