@@ -41,11 +41,12 @@ from ssptool.studies.designs import FactorValue
 from ssptool.studies.entries import BadStudy as BadStudy
 from ssptool.studies.entries import Findings
 from ssptool.studies.first_draft import StudiedSystem, StudyKind, default_results, factor_of_sweep, first_draft
+from ssptool.studies.forecast import Forecast
 from ssptool.studies.next_commands import fit_commands
 from ssptool.studies.optimization import optimize_study
 from ssptool.studies.optimum import Optimize
-from ssptool.studies.run import Forecast, begin_study, check_scheduler, run_study
 from ssptool.studies.run import Interrupted as Interrupted
+from ssptool.studies.run import begin_study, check_scheduler, run_study
 from ssptool.studies.study_file import Calibration, draft_study, read_calibration, read_toml, study_from
 from ssptool.studies.study_file import read_study as read_study
 from ssptool.studies.study_results import StudyResults, read_results

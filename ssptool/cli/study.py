@@ -15,7 +15,7 @@ from ssptool.errors import counted
 
 if TYPE_CHECKING:
     from ssptool.option_words import StudyWord
-    from ssptool.studies.run import Forecast
+    from ssptool.studies.forecast import Forecast
     from ssptool.studies.study_results import StudyResults
 
 

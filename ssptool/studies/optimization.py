@@ -20,17 +20,17 @@ from typing import Any
 import numpy as np
 
 from ssptool.errors import counted, studies_need
-from ssptool.studies.accuracy import MOST_NAMED
+from ssptool.studies.accuracy import MOST_NAMED, wanted_accuracy
 from ssptool.studies.bundle import pack
 from ssptool.studies.checking import CheckedStudy
 from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset, row_of
 from ssptool.studies.definition import RunOutcome, RunStatus, Task, rows_of_columns
 from ssptool.studies.designs import Computed, Floats, Range
 from ssptool.studies.expressions import BadExpression
+from ssptool.studies.forecast import Forecast, check_seconds
 from ssptool.studies.optimum import MET, Optimize, Row, cell_text, optimum, values_at
 from ssptool.studies.run import (
     Evaluations,
-    Forecast,
     Interrupted,
     StudyStatus,
     checks_of,
@@ -131,19 +131,24 @@ class _SearchRuns:
         """What the search varies."""
         return {f.name: f.source for f in self.checked.study.factors if not isinstance(f.source, Computed)}
 
+    @property
+    def kept(self) -> int:
+        """Runs that are kept for the descent; none if there is no descent."""
+        ranges = all(isinstance(one, Range) for one in self.sources.values())
+        if len(self.design.objectives) > 1 or not ranges:
+            return 0
+        return min(DESCENT_RUNS * (len(self.sources) + 1), self.design.runs // 4)
+
     def search(self) -> str:
         """Until nothing better is found, or no more runs are allowed. Why it ended."""
         self._tell()
-        sources = self.sources
-        descends = len(self.design.objectives) == 1 and all(isinstance(one, Range) for one in sources.values())
-        kept = min(DESCENT_RUNS * (len(sources) + 1), self.design.runs // 4) if descends else 0
-        self.limit = self.design.runs - kept
+        self.limit = self.design.runs - self.kept
         limited = f"the limit of {counted(self.design.runs, 'run')} is reached"
         try:
-            ended = self._evolve(len(sources))
+            ended = self._evolve(len(self.sources))
         except _LimitReached:
             ended = limited
-        if not descends or (best := optimum(self.design, self._reached(), {}).best) is None:
+        if not self.kept or (best := optimum(self.design, self._reached(), {}).best) is None:
             return ended
         self.limit = self.design.runs
         try:
@@ -292,8 +297,11 @@ class _SearchRuns:
             notes += [] if completed else [f"the first run failed: {first.message}"]
             left = self.design.runs - len(self.rows) + 1
             seconds = evaluations.seconds if completed else None
-            checks = most_checks(self.checked, seconds)
-            self.announce(Forecast(self.design.runs, left, seconds, evaluations.workers, tuple(notes), checks))
+            checks, one = len(most_checks(self.checked, seconds)), seconds or 0.0
+            work = left * one + checks * check_seconds(one, wanted_accuracy(self.checked.study))
+            serial = min(self.kept, left) * one
+            workers = evaluations.workers
+            self.announce(Forecast(self.design.runs, left, seconds, workers, tuple(notes), checks, work, serial))
 
     def _tell(self) -> None:
         if self.progress is not None:

@@ -10,12 +10,13 @@ from typing import Any, Protocol
 
 from ssptool.arguments import AccuracyName
 from ssptool.errors import WrongUsage, counted, studies_need
-from ssptool.studies.accuracy import CHECK_RUNS, REMARK, is_checked, runs_to_check, wanted_accuracy
+from ssptool.studies.accuracy import REMARK, is_checked, runs_to_check, wanted_accuracy
 from ssptool.studies.bundle import Bundle, pack, unpack
 from ssptool.studies.checking import CheckedStudy
 from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset
 from ssptool.studies.definition import Points, RunOutcome, RunStatus, Samples, Study, Task
 from ssptool.studies.designs import FactorValue
+from ssptool.studies.forecast import Forecast, Seconds, check_seconds, forecast_seconds, telling_run, total_seconds
 from ssptool.studies.study_file import study_table
 from ssptool.studies.worker import BATCH_SECONDS, Bounds, LocalWorkers, Runner
 from ssptool.tempfiles import TemporaryFolder
@@ -32,35 +33,6 @@ LONG_SECONDS = 10.0
 
 TIMEOUT_TIMES, TIMEOUT_LEAST = 20.0, 30.0
 """A run may take so many times what the first one took, and at least so many seconds [s]."""
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """What is known before most runs.
-
-    Attributes
-    ----------
-    runs, left
-        Of the study, and those that are not in the folder yet.
-    seconds : [s]
-        Of the pilot run; None if it failed.
-    workers
-        Threads of workers.
-    checks
-        Runs that are checked in the end, at most.
-    """
-
-    runs: int
-    left: int
-    seconds: float | None
-    workers: int
-    notes: tuple[str, ...]
-    checks: int = 0
-
-    @property
-    def duration(self) -> float | None:
-        """About how long it will take [s]."""
-        return None if self.seconds is None else (self.left + CHECK_RUNS * self.checks) * self.seconds / self.workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +153,12 @@ def runs_due(checked: CheckedStudy, dataset: Dataset, best: Sequence[int] = ()) 
     ]
 
 
-def most_checks(checked: CheckedStudy, seconds: float | None) -> int:
-    """Runs of these points that are checked, if one takes so many seconds; None: that is not known."""
+def most_checks(checked: CheckedStudy, seconds: float | None) -> list[int]:
+    """Numbers of the points that are checked, if a run takes so many seconds; None: that is not known."""
     points = checked.points
     if not is_checked(wanted_accuracy(checked.study), seconds):
-        return 0
-    return len(runs_to_check(checked.study, points.columns, range(len(points))))
+        return []
+    return runs_to_check(checked.study, points.columns, range(len(points)))
 
 
 def checks_of(outcomes: Iterable[RunOutcome]) -> dict[str, RunOutcome]:
@@ -222,9 +194,10 @@ class _StudyRun:
             with ExitStack() as stack:
                 pilot = stack.enter_context(self._pilot())
                 done = self._add(pilot.outcomes)
-                left = self.left[done:]
+                finished = {outcome.task.number for outcome in pilot.outcomes}
+                left = [number for number in self.left if number not in finished]
                 self._tell(done)
-                carry_out = stack.enter_context(self._carrier(pilot, len(left)))
+                carry_out = stack.enter_context(self._carrier(pilot, left))
                 for outcomes in carry_out(self._tasks(left), len(left)):
                     done += self._add(outcomes)
                     self._tell(done)
@@ -235,39 +208,43 @@ class _StudyRun:
             self.dataset.flush()
             raise Interrupted(study_status(self.dataset.folder)) from None
 
-    def _checks(self, seconds: float | None) -> int:
-        """Runs that are checked at the end, at most, if one takes so many seconds."""
-        return most_checks(self.checked, seconds) if self.left else len(self.due)
+    def _checks(self, seconds: float | None) -> list[int]:
+        """Numbers of the runs that are checked at the end, at most, if one takes so many seconds."""
+        return most_checks(self.checked, seconds) if self.left else [task.number for task in self.due]
+
+    def _work(self, pilot: "_Pilot", left: Sequence[int]) -> float:
+        """Duration of these runs and of all checks, one after the other [s]."""
+        wanted, points = wanted_accuracy(self.checked.study), self.checked.points
+        runs = total_seconds(points, left, pilot.at)
+        checks = (pilot.at(points.at(number)) for number in self._checks(pilot.seconds))
+        return runs + sum(check_seconds(seconds, wanted) for seconds in checks)
 
     @contextmanager
-    def _carrier(self, pilot: "_Pilot", left: int) -> Iterator[_CarryOut]:
-        """Carries out tasks, so many of them that are left, by the process of the pilot if that is soon done."""
-        if (
-            pilot.seconds is not None
-            and (left + CHECK_RUNS * self._checks(pilot.seconds)) * pilot.seconds < SHORT_SECONDS
-        ):
-            self._say(pilot, 1)
+    def _carrier(self, pilot: "_Pilot", left: Sequence[int]) -> Iterator[_CarryOut]:
+        """Carries out tasks of these runs that are left, by the process of the pilot if that is soon done."""
+        if pilot.seconds is not None and self._work(pilot, left) < SHORT_SECONDS:
+            self._say(pilot, 1, left)
             yield lambda tasks, _: ([outcome] for outcome in pilot.runner.run(list(tasks)))
             return
         pilot.runner.close()
-        with self._on_workers(pilot) as carry_out:
+        with self._on_workers(pilot, left) as carry_out:
             yield carry_out
 
     @contextmanager
-    def _on_workers(self, pilot: "_Pilot") -> Iterator[_CarryOut]:
+    def _on_workers(self, pilot: "_Pilot", left: Sequence[int]) -> Iterator[_CarryOut]:
         """Carries out tasks in processes here, or on the workers of a scheduler; outcomes come as they finish."""
         effort = self.checked.study.effort
         bounds = Bounds(pilot.timeout, effort.memory, effort.retries)
         seconds = pilot.seconds or 1.0
         if self.scheduler is None:
             with LocalWorkers(pilot.study, self.checked.signals, bounds, pilot.reuse, self.workers) as here:
-                self._say(pilot, here.count)
+                self._say(pilot, here.count, left)
                 yield lambda tasks, count: here.run(tasks, count, seconds)
             return
         cluster = import_module("ssptool.studies.cluster")
         with cluster.open_client(self.scheduler) as client:
             plugin = cluster.StudyPlugin(self.bundle.digest, self.bundle.content, bounds, pilot.reuse)
-            self._say(pilot, max(1, sum(client.nthreads().values())))
+            self._say(pilot, max(1, sum(client.nthreads().values())), left)
             yield cluster.Batches(client, plugin, seconds).run
 
     def _tell(self, done: int) -> None:
@@ -284,11 +261,13 @@ class _StudyRun:
         points = self.checked.points
         return (Task(points.ids[number], number, points.at(number)) for number in numbers)
 
-    def _say(self, pilot: "_Pilot", workers: int) -> None:
-        if self.announce is not None:
-            notes = (*self.checked.notes, *pilot.notes)
-            points, left = len(self.checked.points), len(self.left)
-            self.announce(Forecast(points, left, pilot.seconds, workers, notes, self._checks(pilot.seconds)))
+    def _say(self, pilot: "_Pilot", workers: int, left: Sequence[int]) -> None:
+        """Announce the study, of which these runs are left after those of the pilot."""
+        if self.announce is None:
+            return
+        notes, seconds = (*self.checked.notes, *pilot.notes), pilot.seconds
+        checks, work = len(self._checks(seconds)), 0.0 if seconds is None else self._work(pilot, left)
+        self.announce(Forecast(len(self.checked.points), len(self.left), seconds, workers, notes, checks, work))
 
     @contextmanager
     def _pilot(self) -> "Iterator[_Pilot]":
@@ -302,29 +281,35 @@ class _StudyRun:
 
     def _tried(self, runner: Runner, unpacked: Study) -> "_Pilot":
         """`outcomes` are those of the first runs that are left; none if only checks are."""
-        pilots = list(self._tasks(self.left[:2])) or [replace(one, check=False) for one in self.due[:1]]
-        pilot = self._first(runner, unpacked, [replace(task, witness=True) for task in pilots])
+        pilots = list(self._tasks(self.left[:1])) or [replace(one, check=False) for one in self.due[:1]]
+        pilot = self._first(runner, unpacked, replace(pilots[0], witness=True))
         return pilot if self.left else replace(pilot, outcomes=[])
 
-    def _first(self, runner: Runner, unpacked: Study, tasks: list[Task]) -> "_Pilot":
-        first = next(runner.run(tasks[:1]))
+    def _first(self, runner: Runner, unpacked: Study, task: Task) -> "_Pilot":
+        first = next(runner.run([task]))
         timeout = timeout_of(self.checked.study, first)
         if first.status is RunStatus.FAILED:
             note = f"the first run failed: {first.message}"
-            return _Pilot(runner, unpacked, [first], None, timeout, True, (note,))
+            return _Pilot(runner, unpacked, [first], None, lambda _: 0.0, timeout, True, (note,))
+        study = self.checked.study
         if first.seconds > LONG_SECONDS:
-            return _Pilot(runner, unpacked, [first], first.seconds, timeout, False, ())
-        others = list(runner.run([*tasks[1:], tasks[0]]))
+            at = forecast_seconds(study, first.seconds, [first])
+            return _Pilot(runner, unpacked, [first], first.seconds, at, timeout, False, ())
+        second = telling_run(study, self.checked.points, self.left[1:], first)
+        others = list(runner.run([*self._tasks([] if second is None else [second]), task]))
         again = others[-1]
+        completed = [one for one in others[:-1] if one.status is RunStatus.COMPLETED]
+        at = forecast_seconds(study, again.seconds, [again, *completed])
         if again.status is RunStatus.COMPLETED and again.witness == first.witness:
-            return _Pilot(runner, unpacked, [first, *others[:-1]], again.seconds, timeout, True, ())
+            return _Pilot(runner, unpacked, [first, *others[:-1]], again.seconds, at, timeout, True, ())
         runner.reset(reuse=False)
-        return _Pilot(runner, unpacked, [first], again.seconds, timeout, False, (_NOT_AGAIN,))
+        return _Pilot(runner, unpacked, [first], again.seconds, at, timeout, False, (_NOT_AGAIN,))
 
 
 @dataclass(frozen=True, slots=True)
 class _Pilot:
-    """What the first runs taught: `seconds` of a run [s], what one may take [s], whether instances serve again.
+    """What the first runs taught: `seconds` of a run, and those `at` a point; what one may take [s], whether instances
+    serve again.
 
     `study` is the unpacked one.
     """
@@ -333,6 +318,7 @@ class _Pilot:
     study: Study
     outcomes: list[RunOutcome]
     seconds: float | None
+    at: Seconds
     timeout: float
     reuse: bool
     notes: tuple[str, ...]
