@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ssptool.api.check import Files, switches_of, validate
 from ssptool.api.draw import loop_remarks
@@ -21,6 +21,7 @@ from ssptool.drawing.plot_model import Curve, check_plot_name, panels, thinned
 from ssptool.engine.recording.formats import read_manifest, read_trace
 from ssptool.engine.run.accuracy import stated_errors
 from ssptool.engine.run.plots import band_words, curves_of
+from ssptool.engine.run.result import NO_UNITS, with_units
 from ssptool.errors import WrongValue, counted
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.tree import dotted
@@ -42,6 +43,7 @@ def report(
     variant: str | None = None,
     signals: str | Sequence[str] = (),
     allow_outside: Files = (),
+    units: Mapping[str, str] | Literal["display"] = NO_UNITS,
 ) -> ReportPage:
     """One self-contained HTML page about a run: diagram, findings, loops, plots, statistics, manifest.
 
@@ -59,6 +61,8 @@ def report(
         One pattern or several of signals to plot; without, all continuous ones.
     allow_outside
         Folders around the system that it may read, as in `validate`.
+    units
+        Units of the plots, from patterns of full names: `{"*.w": "rpm"}`; or "display": display units of the FMUs.
 
     Raises
     ------
@@ -72,7 +76,7 @@ def report(
     if output is not None:
         check_plot_name(file_path("output", output), (".html",))
     patterns = texts("signals", signals, "a pattern such as '*.x1'")
-    trace, manifest = read_trace(results), read_manifest(results)
+    trace, manifest = with_units({"": read_trace(results)}, units)[""], read_manifest(results)
     if trace.assumptions:
         manifest = {**manifest, "notes": [*manifest.get("notes", ()), *trace.assumptions]}
     if variant is None:

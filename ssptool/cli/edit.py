@@ -14,7 +14,7 @@ import typer
 
 import ssptool
 from ssptool.cli.app import say
-from ssptool.cli.options import WHICH_VARIANT, AllowOutside, EditedSystem, bundled, time
+from ssptool.cli.options import WHICH_VARIANT, AllowOutside, EditedSystem, bundled, split_pairs, time
 from ssptool.option_words import SspWord
 
 if TYPE_CHECKING:
@@ -113,17 +113,6 @@ def printing(editing: "AbstractContextManager[Editor]", diff: bool) -> "Iterator
         raise
     if text:
         say(text, verbatim=diff)
-
-
-def split_pairs(texts: list[str] | None, form: str, option: str | None = None) -> list[tuple[str, str]]:
-    """`["a=b"]` → `[("a", "b")]`; `form` says in words such as SOURCE=TARGET what is expected."""
-    pairs = []
-    for text in texts or []:
-        first, equals, second = text.partition("=")
-        if not equals or not first.strip():
-            raise typer.BadParameter(f"{text!r} is not of the form {form}", param_hint=option)
-        pairs.append((first.strip(), second.strip()))
-    return pairs
 
 
 def new_command(

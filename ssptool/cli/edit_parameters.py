@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ssptool.cli.app import say
-from ssptool.cli.edit import Editing, ExperimentStart, ExperimentStop, edited, editing_from, split_pairs
-from ssptool.cli.options import EditedSystem, bundled, parse_start_values
+from ssptool.cli.edit import Editing, ExperimentStart, ExperimentStop, edited, editing_from
+from ssptool.cli.options import EditedSystem, bundled, parse_start_values, split_pairs
 
 if TYPE_CHECKING:
     from ssptool.editing.set_table import ParameterDifference

@@ -195,6 +195,17 @@ def parse_start_values(texts: list[str] | None, hint: str = "--set") -> dict[str
     return found
 
 
+def split_pairs(texts: list[str] | None, form: str, option: str | None = None) -> list[tuple[str, str]]:
+    """`["a=b"]` → `[("a", "b")]`; `form` says in words such as SOURCE=TARGET what is expected."""
+    pairs = []
+    for text in texts or []:
+        first, equals, second = text.partition("=")
+        if not equals or not first.strip():
+            raise typer.BadParameter(f"{text!r} is not of the form {form}", param_hint=option)
+        pairs.append((first.strip(), second.strip()))
+    return pairs
+
+
 def codes(texts: list[str] | None) -> list[str]:
     """`["URI,PKG-016", "VER"]` → `["URI", "PKG-016", "VER"]`."""
     return [code.strip() for text in texts or [] for code in text.split(",") if code.strip()]

@@ -11,7 +11,7 @@ import typer
 import ssptool
 from ssptool.arguments import parse_time
 from ssptool.cli.app import say
-from ssptool.cli.options import AllowOutside, TextOrJson, Variant, bundled, process_options
+from ssptool.cli.options import AllowOutside, TextOrJson, Variant, bundled, process_options, split_pairs
 from ssptool.cli.options import time as time_option
 from ssptool.documents.foreign_files import own_output
 from ssptool.errors import WrongValue
@@ -46,6 +46,17 @@ Factors = Annotated[
 Colour = Annotated[
     str | None, typer.Option("--colour", metavar="NAME", help="Colour the runs of a study by this factor.")
 ]
+Units = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unit",
+        metavar="PATTERN=UNIT",
+        help="Draw matching signals in this unit: Motor.w=rpm, '*.T=degC' (default: unit of the results).",
+    ),
+]
+DisplayUnits = Annotated[
+    bool, typer.Option("--display-units", help="Draw signals in the display units that their FMUs define.")
+]
 Live = Annotated[
     bool,
     typer.Option(
@@ -65,12 +76,19 @@ LiveStopTime = Annotated[
 ]
 
 
+def units_from(unit: Units = None, display_units: DisplayUnits = False) -> Any:
+    """Units of plots, as an argument of the public API."""
+    if unit and display_units:
+        raise typer.BadParameter("--display-units chooses the units of all signals", param_hint="--unit")
+    return "display" if display_units else dict(split_pairs(unit, "PATTERN=UNIT", "--unit"))
+
+
 def of_study(kind: Kind = None, factors: Factors = None, colour: Colour = None) -> dict[str, Any]:
     """Options that only plots of studies take, as keyword arguments of the public API."""
     return {"kind": kind, "factors": factors, "colour": colour}
 
 
-@bundled(study=of_study)
+@bundled(study=of_study, units=units_from)
 def plot_command(
     results: Annotated[
         list[Path],
@@ -90,6 +108,7 @@ def plot_command(
     *,
     study: dict[str, Any],
     size: PrintSize = None,
+    units: Any,
     title: Annotated[
         str | None, typer.Option("--title", help="Title of the plot (default: name of the results).")
     ] = None,
@@ -105,7 +124,9 @@ def plot_command(
     while `ssptool run` writes it.
     """
     if live:
-        _plot_live(results, signals or [], stop_time, title, {"output": output, **study, "size": size})
+        _plot_live(
+            results, signals or [], stop_time, title, {"output": output, **study, "size": size, "unit": units or None}
+        )
         return
     if stop_time is not None:
         raise typer.BadParameter("only a plot in the terminal (--live) ends at a time", param_hint="--stop-time")
@@ -115,12 +136,14 @@ def plot_command(
         _refuse_other_folders(results)
         if size is not None:
             raise typer.BadParameter("plots of studies have a size of their own", param_hint="--size")
+        if units:
+            raise typer.BadParameter("results of studies are drawn in their own units", param_hint="--unit")
         drawn = {**study, "signals": signals or (), "factors": study["factors"] or (), "title": title}
         _plot_study(results, output, drawn)
         return
     if given := [name for name, value in study.items() if value is not None]:
         raise typer.BadParameter("only plots of studies are of several kinds", param_hint=f"--{given[0]}")
-    _plot_runs(results, output, signals or [], title, size)
+    _plot_runs(results, output, title, {"signals": signals or [], "size": size, "units": units})
 
 
 def _refuse_other_folders(results: Sequence[Path]) -> None:
@@ -160,12 +183,10 @@ def _plot_live(
     live_plot(results[0], signals, stop_time, title)
 
 
-def _plot_runs(
-    results: Sequence[Path], output: Path | None, signals: Sequence[str], title: str | None, size: str | None
-) -> None:
+def _plot_runs(results: Sequence[Path], output: Path | None, title: str | None, drawing: Mapping[str, Any]) -> None:
     path = output or own_output(Path(results[0].with_suffix(".png").name))
     shown = title if title is not None else " and ".join(dict.fromkeys(result.stem for result in results))
-    drawn = ssptool.plot(list(results), path, signals=list(signals), title=shown, size=size)
+    drawn = ssptool.plot(list(results), path, title=shown, **drawing)
     for note in drawn.notes:
         say(f"note: {note}")
     say(f"plot: {path}")
@@ -266,6 +287,7 @@ DEFINITION = "study.json"
 """What a folder of a study has; its module would load too much for a command line."""
 
 
+@bundled(units=units_from)
 def report_command(
     system: Annotated[
         Path,
@@ -296,6 +318,7 @@ def report_command(
             "--output", "-o", metavar="FILE.html", help="Write the page to this file (default: RESULTS.report.html)."
         ),
     ] = None,
+    units: Any = None,
     allow_outside: AllowOutside = None,
 ) -> None:
     """Write one HTML page about a run or a study.
@@ -308,6 +331,8 @@ def report_command(
     given = system if results is None else results
     path = output or own_output(Path(given.resolve().with_suffix(".report.html").name))
     if (given / DEFINITION).is_file():
+        if units:
+            raise typer.BadParameter("results of studies are drawn in their own units", param_hint="--unit")
         shown = None if results is None else system
         ssptool.report_study(
             given, path, system=shown, variant=variant, signals=signals or [], allow_outside=allow_outside or []
@@ -315,7 +340,8 @@ def report_command(
     else:
         allowed = allow_outside or []
         simulated = _system_of(given) if results is None else system
-        ssptool.report(simulated, given, path, variant=variant, signals=signals or [], allow_outside=allowed)
+        drawn = {"signals": signals or [], "units": units}
+        ssptool.report(simulated, given, path, variant=variant, allow_outside=allowed, **drawn)
     say(f"report: {path}")
 
 

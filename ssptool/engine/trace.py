@@ -8,14 +8,17 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import index
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ssptool.arguments import WrongArgument, seconds
+from ssptool.arguments import WrongArgument, mapping, seconds, text
 from ssptool.errors import NotOfType, WrongUsage, counted, package_for, similar_names
+from ssptool.fmu.units import DisplayUnit
 from ssptool.foreign_text import html_text
+from ssptool.network.display import WrongUnit, change_of_unit
+from ssptool.network.network import Conversion
 from ssptool.public_calls import public
 
 if TYPE_CHECKING:
@@ -296,7 +299,8 @@ Values = NDArray[Any]
 class Column:
     """Description of a recorded signal. `type` has FMI 3.0's spelling; `unit` None: not stated; `discrete`: it changes
     at events only, though its type is one of real numbers; `carried_from`: the signal whose value a connection carries
-    here unchanged, "" for none; `full_name`: `Component.y` for the variable y of a lone FMU, else "".
+    here unchanged, "" for none; `full_name`: `Component.y` for the variable y of a lone FMU, else ""; `relative`: it is
+    a difference (relativeQuantity), which no offset of units changes; `display`: its display unit.
     """
 
     signal: str
@@ -306,6 +310,8 @@ class Column:
     discrete: bool = False
     carried_from: str = ""
     full_name: str = ""
+    relative: bool = False
+    display: DisplayUnit | None = None
 
     @property
     def real(self) -> bool:
@@ -337,7 +343,28 @@ def column_of(facts: Any) -> Column:
     texts = (signal, description, source, full, *(() if unit is None else (unit,)))
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"a column is called {signal!r}, in {unit!r}: texts are expected")
-    return Column(str(signal), unit, kind, description, facts.get("discrete") is True, source, full)
+    discrete, relative = facts.get("discrete") is True, facts.get("relative") is True
+    return Column(
+        str(signal), unit, kind, description, discrete, source, full, relative, _display(facts.get("display"))
+    )
+
+
+def _display(facts: Any) -> DisplayUnit | None:
+    """The display unit that a description of results tells of. Raises ValueError if it is none."""
+    if facts is None:
+        return None
+    match facts:
+        case [str(name), int() | float() as factor, int() | float() as offset] if factor:
+            return DisplayUnit(name, float(factor), float(offset))
+    raise ValueError(f"a display unit is {facts!r}: name, factor and offset are expected")
+
+
+def _in_unit(column: Column, unit: str) -> tuple[Column, Conversion]:
+    """The column in another unit, and the conversion of its values. Raises WrongUnit."""
+    if not column.real:
+        raise WrongUnit(f"{column.signal} is of type {column.type}; only real numbers are converted to other units")
+    change = change_of_unit(column.signal, column.unit, unit, relative=column.relative, display=column.display)
+    return replace(column, unit=unit, carried_from="", display=None), change
 
 
 def time_name(signals: Collection[str]) -> str:
@@ -395,6 +422,34 @@ class Trace:
         """The rows that are True in `chosen` (n + 1,)."""
         points = None if self.points is None else self.points[chosen]
         return replace(self, t=self.t[chosen], cells=self.cells[chosen], points=points)
+
+    def in_units(self, units: Mapping[str, str] | Literal["display"]) -> "Trace":
+        """The trace with some signals in other units.
+
+        Parameters
+        ----------
+        units
+            From names of signals or arrays to units, such as `{"Motor.w": "rpm"}`: display units of the FMU, or SI
+            expressions; or "display": all signals in the display units of their FMUs.
+
+        Raises
+        ------
+        UnknownSignal
+            No such signal was recorded.
+        WrongUnit
+            A signal has no unit or is not of real numbers, or the unit is unknown or of another quantity.
+        """
+        if units == "display":
+            units = {one.signal: one.display.name for one in self.columns if one.display is not None}
+        columns, cells = list(self.columns), self.cells.copy()
+        for signal, unit in mapping("units", units, 'a mapping from signals to units, or "display"').items():
+            places = places_of(signal, self._places)
+            if places is None:
+                raise UnknownSignal(signal, self.signals)
+            for place in places.ravel().tolist():
+                columns[place], change = _in_unit(self.columns[place], text("unit", unit))
+                cells[:, place] = change.factor * cells[:, place] + change.offset
+        return replace(self, cells=cells, columns=tuple(columns))
 
     @property
     def signals(self) -> tuple[str, ...]:

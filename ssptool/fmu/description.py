@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from ssptool.documents.vocabulary import IntervalVariability
-from ssptool.fmu.units import PhysicalUnit
+from ssptool.fmu.units import DisplayUnit, PhysicalUnit
 from ssptool.working_directory import shown
 
 Shape: TypeAlias = tuple[int, ...]
@@ -89,6 +89,7 @@ class Variable(NamedTuple):
     Of an element of an array (see `with_array_elements`), `array` is the name of the array, whose reference it has, and
     `element` its index among the values, row by row from 0. In FMI 1.0, `negated`: the FMU's functions use the value
     with the opposite sign (negatedAlias). `nominal_stated` is false if `nominal` is only the standard's default.
+    `display` is the display unit, if the FMU defines it.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Variable(NamedTuple):
     element: int = 0
     negated: bool = False
     nominal_stated: bool = False
+    display: DisplayUnit | None = None
 
     @property
     def is_held(self) -> bool:

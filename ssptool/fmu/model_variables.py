@@ -44,6 +44,7 @@ class DeclaredType(NamedTuple):
     maximum: str | None
     relative_quantity: str | None
     items: Mapping[str, int]
+    display_unit: str | None = None
 
 
 class Alias(NamedTuple):
@@ -225,7 +226,9 @@ def _declared_type(name: str, typed: etree._Element, major: int) -> DeclaredType
             raise ValueError(f'enumeration "{name}": {item}="{value}" is not an integer of 64 bits')
     own = typed.get
     limits = own("nominal"), own("min"), own("max")
-    return DeclaredType(name, own("unit"), *limits, own("relativeQuantity"), MappingProxyType(items))
+    return DeclaredType(
+        name, own("unit"), *limits, own("relativeQuantity"), MappingProxyType(items), own("displayUnit")
+    )
 
 
 def _completed(variable: RawVariable, types: Mapping[str | None, DeclaredType | None], major: int) -> RawVariable:

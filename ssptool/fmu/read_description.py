@@ -1,6 +1,6 @@
 """Read a modelDescription.xml of FMI 1.0, 2.0 or 3.x into an `FmuDescription`, and check it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
@@ -76,6 +76,7 @@ def frozen_description(raw: ModelVariables, root: etree._Element) -> FmuDescript
     aliases = _aliases(raw.variables)
     read = _variable_of_fmi3 if raw.major >= 3 else _variable
     variables = {variable.name: read(variable) for variable in raw.variables}
+    variables |= dict(_with_display_units(raw, variables, root))
     if raw.major == 1:
         return _description_of_fmi1(root, variables)
     return FmuDescription(
@@ -95,6 +96,34 @@ def frozen_description(raw: ModelVariables, root: etree._Element) -> FmuDescript
         experiment=_experiment(root.find("DefaultExperiment")),
         log_categories=tuple(filter(None, (node.get("name") for node in root.iterfind("LogCategories/Category")))),
     )
+
+
+def _with_display_units(
+    raw: ModelVariables, variables: Mapping[str, Variable], root: etree._Element
+) -> Iterator[tuple[str, Variable]]:
+    """Variables with a display unit that the FMU defines. Inverse ones (FMI 3.0 §2.4.4.2) are left out."""
+    known = display_units(root)
+    for one in raw.variables if known else ():
+        name = one.display_unit or (one.declared.display_unit if one.declared is not None else None)
+        variable = variables[one.name]
+        if name is not None and (found := known.get((variable.unit or "", name))) is not None:
+            yield one.name, variable._replace(display=found)
+
+
+def display_units(root: etree._Element) -> Mapping[tuple[str, str], DisplayUnit]:
+    """Display units by the names of their unit and their own."""
+    found = {}
+    for unit in root.iterfind("UnitDefinitions/*"):
+        for node in unit.iterfind("DisplayUnit"):
+            factor = float(node.get("factor", "1"))
+            if factor and isfinite(factor) and not _flag(node, "inverse"):
+                name = node.get("name", "")
+                found[unit.get("name", ""), name] = DisplayUnit(name, factor, float(node.get("offset", "0")))
+        for node in unit.iterfind("DisplayUnitDefinition"):  # of FMI 1.0
+            name, factor = node.get("displayUnit", ""), float(node.get("gain", "1"))
+            if factor:
+                found[unit.get("unit", ""), name] = DisplayUnit(name, factor, float(node.get("offset", "0")))
+    return found
 
 
 def _event_indicators(raw: ModelVariables, root: etree._Element) -> int:

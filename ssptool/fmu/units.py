@@ -25,7 +25,7 @@ class Exponents(NamedTuple):
 
 
 class DisplayUnit(NamedTuple):
-    """A display unit of FMI 1.0: value in it = factor · value + offset."""
+    """A display unit of FMI: value in it = factor · value + offset."""
 
     name: str
     factor: float

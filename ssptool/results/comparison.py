@@ -19,9 +19,8 @@ from ssptool.engine.recording.patterns import column_patterns
 from ssptool.engine.run.accuracy import ROUNDING, StatedErrors, extent
 from ssptool.engine.trace import NUMBERED, Column, Trace, machine_type
 from ssptool.errors import counted, similar_names
-from ssptool.fmu.units import unit_of_name
 from ssptool.foreign_text import html_text, joined_lines, json_text
-from ssptool.network.conversion import conversion, convertible
+from ssptool.network.display import WrongUnit, change_of_unit
 from ssptool.network.network import Conversion
 from ssptool.results.tolerance import EXACT, Tolerance, ToleranceFor, tolerance_of
 
@@ -153,7 +152,7 @@ def aligned(trace: Trace, reference: Trace) -> Alignment:
     for signal in theirs.keys() & ours.keys():
         found, wanted = theirs[signal], ours[signal]
         if found.real and wanted.real:
-            change = _conversion(found.unit, wanted.unit)
+            change = _conversion(found, wanted)
             if change is not None:
                 changed[signal] = replace(found, unit=wanted.unit), trace[signal] * change.factor + change.offset
                 remarks[signal] = f"converted from {found.unit}"
@@ -179,12 +178,15 @@ def with_full_names(trace: Trace) -> Trace:
     return replace(trace, columns=tuple(columns))
 
 
-def _conversion(one: str | None, other: str | None) -> Conversion | None:
-    """The conversion of two units by name; None for equal names, and for unknown units."""
-    source, target = unit_of_name(one or ""), unit_of_name(other or "")
-    if one == other or source is None or target is None or not convertible(source, target):
+def _conversion(found: Column, wanted: Column) -> Conversion | None:
+    """The conversion to the unit of another column; None for equal names, and for unknown units."""
+    if found.unit == wanted.unit or wanted.unit is None:
         return None
-    return conversion(source, target)
+    relative = found.relative or wanted.relative
+    try:
+        return change_of_unit(found.signal, found.unit, wanted.unit, relative=relative, display=found.display)
+    except WrongUnit:
+        return None
 
 
 def _is_whole(values: NDArray[Any], kind: str) -> bool:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
 
@@ -215,7 +216,10 @@ class SlotTable:
         discrete = events and not holds_integer(kind)
         wire = self.sources.get(port.signal)
         source = "" if wire is None or wire.conversion != IDENTITY else str(wire.source)
-        return Column(str(port.signal), port.unit, kind, port.description, discrete, source, port.signal.alias)
+        described = Column(str(port.signal), port.unit, kind, port.description, discrete, source, port.signal.alias)
+        if known is None or known.unit != port.unit:
+            return described
+        return replace(described, relative=known.relative_quantity, display=known.display)
 
     def notes(self) -> Iterable[str]:
         if missed := self.network.unmatched:

@@ -30,7 +30,7 @@ from ssptool.engine.trace import (
     values_of,
 )
 from ssptool.errors import WrongUsage
-from ssptool.foreign_text import json_content
+from ssptool.foreign_text import json_content, json_text
 
 MAGIC = b"PAR1"
 
@@ -360,8 +360,9 @@ _TRUE = "true"
 def _field(column: Column) -> Any:
     told = {name: getattr(column, name) for name in ("unit", "type", "description", "carried_from", "full_name")}
     facts = {name: fact for name, fact in told.items() if fact}
-    if column.discrete:
-        facts["discrete"] = _TRUE
+    facts |= {name: _TRUE for name in ("discrete", "relative") if getattr(column, name)}
+    if column.display is not None:
+        facts["display"] = json_text(column.display)
     return pa.field(column.signal, TYPES.get(column.type, pa.float64()), nullable=False, metadata=facts)
 
 
@@ -424,7 +425,9 @@ _NAMES = {type: name for name, type in TYPES.items() if name != "Enumeration"} |
 def _column(field: Any) -> Column:
     facts = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
     kind = facts.get("type") or _NAMES.get(field.type, "Float64")
-    told: dict[str, Any] = {"signal": field.name, "type": kind, "discrete": facts.get("discrete") == _TRUE}
+    told: dict[str, Any] = {"signal": field.name, "type": kind}
+    told |= {name: facts.get(name) == _TRUE for name in ("discrete", "relative")}
+    told["display"] = json_content(facts["display"]) if "display" in facts else None
     return column_of({**facts, **told})
 
 

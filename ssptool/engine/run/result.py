@@ -4,15 +4,17 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from ssptool.arguments import Frame, WrongArgument, is_frame
+from ssptool.arguments import Frame, WrongArgument, is_frame, mapping
 from ssptool.documents.csv_columns import bracketed
 from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.recording.formats import read_manifest, read_trace, with_numbers
+from ssptool.engine.recording.patterns import column_patterns, fits_column
 from ssptool.engine.run.accuracy import UNCHECKED, Accuracy, stated_errors
 from ssptool.engine.run.execution import Execution
 from ssptool.engine.run.indicators import RunWarning
@@ -101,6 +103,10 @@ class TraceNotKept(Exception):
         where = f"read {output}, or" if output is not None else "to have it,"
         super().__init__(f"the trace was not kept in memory; {where} simulate with keep=True")
         self.output = output
+
+
+NO_UNITS: Mapping[str, str] = MappingProxyType({})
+"""All signals in the units that they were recorded in."""
 
 
 @public
@@ -219,6 +225,10 @@ class Result(Printed, Mapping[str, Values]):
         """A dataset of xarray, as `trace.to_xarray()`."""
         return self.trace.to_xarray()
 
+    def in_units(self, units: Mapping[str, str] | Literal["display"]) -> Trace:
+        """The trace with some signals in other units, as `trace.in_units()`: `{"Motor.w": "rpm"}`."""
+        return self.trace.in_units(units)
+
     def __repr__(self) -> str:
         span = f"{self.first_time:g} … {self.last_time:g} s, " if self.rows else ""
         size = f"{counted(self.rows, 'row')}, {counted(len(self.columns), 'signal')}"
@@ -231,9 +241,10 @@ class Result(Printed, Mapping[str, Values]):
         signals: str | Sequence[str] = (),
         title: str | None = None,
         size: str | None = None,
+        units: Mapping[str, str] | Literal["display"] = NO_UNITS,
     ) -> "Plot":
         """Draw the recorded signals, as `ssptool.plot` does."""
-        return plot(self, output, signals=signals, title=title, size=size)
+        return plot(self, output, signals=signals, title=title, size=size, units=units)
 
     @property
     def status(self) -> Ending:
@@ -285,6 +296,28 @@ def trace_of(name: str, given: object) -> Trace:
     if is_frame(given):
         return _of_frame(name, given)
     raise WrongArgument(name, given, RESULTS)
+
+
+def with_units(traces: Mapping[str, Trace], units: Mapping[str, str] | Literal["display"]) -> dict[str, Trace]:
+    """Traces by name with the signals that patterns fit in other units.
+
+    Raises
+    ------
+    NothingMatches
+        A pattern fits no signal of any of them.
+    WrongUnit
+        As `Trace.in_units`.
+    """
+    if units == "display" or not units:
+        return {name: trace.in_units(units) if units else trace for name, trace in traces.items()}
+    every = [column for trace in traces.values() for column in trace.columns]
+    wanted = mapping("units", units, 'a mapping from patterns to units, or "display"')
+    pairs = [(one, to) for name, to in wanted.items() for one in column_patterns([name], every, "recorded signal")]
+    converted = {}
+    for name, trace in traces.items():
+        own = {column.signal: unit for column in trace.columns for one, unit in pairs if fits_column([one], column)}
+        converted[name] = trace.in_units(own)
+    return converted
 
 
 def _of_frame(name: str, frame: Any) -> Trace:
@@ -344,6 +377,7 @@ def plot(
     signals: str | Sequence[str] = (),
     title: str | None = None,
     size: str | None = None,
+    units: Mapping[str, str] | Literal["display"] = NO_UNITS,
 ) -> "Plot":
     """Draw signals over time, one panel per unit, into a PNG, SVG or PDF file or an HTML page that zooms.
 
@@ -362,6 +396,8 @@ def plot(
     size
         Size of a picture for print, WIDTHxHEIGHT in mm, cm or in: `160x90mm`. Letters have 8 points; without, 10
         points.
+    units
+        Units to draw in, from patterns of full names: `{"*.w": "rpm"}`; or "display": display units of the FMUs.
 
     Raises
     ------
@@ -377,7 +413,7 @@ def plot(
     from ssptool.engine.run.plots import plot_traces  # a run that nobody draws loads nothing that draws
 
     named = _named(runs)
-    traces = {name: trace_of("runs", run) for name, run in named.items()}
+    traces = with_units({name: trace_of("runs", run) for name, run in named.items()}, units)
     errors = {name: found for name, run in named.items() if (found := stated_errors(made_by(run))) is not None}
     return plot_traces(traces, output, signals, title, size, errors)
 

@@ -218,7 +218,16 @@ class Inside:
         kind, variable = self.kind(signal), self.variable(signal)
         if variable is not None:
             discrete = variable.variability is not Variability.CONTINUOUS and not holds_integer(kind)
-            return Column(str(signal), variable.unit, kind, variable.description, discrete, full_name=signal.alias)
+            return Column(
+                str(signal),
+                variable.unit,
+                kind,
+                variable.description,
+                discrete,
+                full_name=signal.alias,
+                relative=variable.relative_quantity,
+                display=variable.display,
+            )
         route = self.route(signal)
         source = "" if route is None or route.conversion != IDENTITY else str(route.source)
         return Column(str(signal), self.unit(signal), kind, self.connectors[signal].description, carried_from=source)

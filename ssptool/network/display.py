@@ -1,0 +1,52 @@
+"""Conversion of recorded values to other units, such as the display units of FMUs."""
+
+from ssptool.errors import WrongUsage, similar_names
+from ssptool.fmu.units import COMMON_NAMES, DisplayUnit, PhysicalUnit, unit_of_name
+from ssptool.network.conversion import IncompatibleUnits, conversion
+from ssptool.network.network import IDENTITY, Conversion
+
+
+class WrongUnit(WrongUsage, ValueError):
+    """A unit in which the values of a signal cannot be given."""
+
+
+def change_of_unit(
+    signal: str, unit: str | None, wanted: str, *, relative: bool = False, display: DisplayUnit | None = None
+) -> Conversion:
+    """The conversion of the values of a signal to another unit.
+
+    Parameters
+    ----------
+    unit
+        Unit of the values.
+    wanted
+        Name of the other unit: of the display unit, or an SI expression such as `rpm`.
+    relative
+        The values are differences: offsets of units are left out.
+    display
+        Display unit of the signal as its FMU defines it.
+
+    Raises
+    ------
+    WrongUnit
+        The signal has no unit, one of the units is unknown, or they are of different quantities.
+    """
+    if unit is None:
+        raise WrongUnit(f"{signal} has no unit, so its values cannot be given in {wanted}")
+    if wanted == unit:
+        return IDENTITY
+    if display is not None and display.name == wanted:
+        return Conversion(display.factor, 0.0 if relative else display.offset)
+    try:
+        return conversion(_known(signal, unit), _known(signal, wanted), relative)
+    except IncompatibleUnits as problem:
+        raise WrongUnit(f"{signal}: {problem}; give a unit of the same quantity") from None
+
+
+def _known(signal: str, name: str) -> PhysicalUnit:
+    found = unit_of_name(name)
+    if found is None:
+        near = similar_names(name, COMMON_NAMES)
+        hint = f"did you mean {' or '.join(near)}?" if near else "expected an SI expression such as km/h"
+        raise WrongUnit(f"{signal}: the unit {name!r} is unknown; {hint}")
+    return found

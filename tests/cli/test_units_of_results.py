@@ -1,0 +1,153 @@
+"""Results in other units: factors and offsets, differences without offsets, and display units of FMUs."""
+
+import zipfile
+
+import numpy as np
+import pytest
+
+import ssptool as library
+from ssptool.engine.trace import Column
+from ssptool.fmu.read_description import read_description
+from ssptool.fmu.units import DisplayUnit
+from ssptool.network.display import WrongUnit
+from tests.editing.small_systems import DUAL_MASS, fmu
+from tests.engine.recording.files import write
+from tests.network.packages import model
+
+T = np.array([0.0, 0.5, 2.0])
+DEGREES = DisplayUnit("degF", 1.8, -459.67)
+COLUMNS = {
+    "M.w": Column("M.w", "rad/s"),
+    "M.T": Column("M.T", "K", display=DEGREES),
+    "M.dT": Column("M.dT", "K", relative=True, display=DEGREES),
+    "M.bare": Column("M.bare"),
+    "M.n": Column("M.n", "1", "Int32"),
+}
+
+
+@pytest.fixture
+def trace():
+    values = np.array([10.0, 20.0, 30.0])
+    columns = [(column, values.astype(int) if column.type == "Int32" else values) for column in COLUMNS.values()]
+    return library.Trace.of(T, columns)
+
+
+def test_factors_and_offsets(trace):
+    other = trace.in_units({"M.w": "rpm", "M.T": "degC"})
+    assert np.allclose(other["M.w"], trace["M.w"] * 30 / np.pi, rtol=1e-15)
+    assert np.allclose(other["M.T"], trace["M.T"] - 273.15, rtol=1e-15)
+    assert dict(zip(other.signals, other.units, strict=True))["M.T"] == "degC"
+    assert np.array_equal(other["M.dT"], trace["M.dT"]) and trace.units[1] == "K"
+    assert np.array_equal(other["M.n"], trace["M.n"])
+
+
+def test_differences_have_no_offset(trace):
+    assert np.array_equal(trace.in_units({"M.dT": "degC"})["M.dT"], trace["M.dT"])
+    assert np.allclose(trace.in_units({"M.dT": "degF"})["M.dT"], 1.8 * trace["M.dT"], rtol=1e-15)
+
+
+def test_display_units(trace):
+    other = trace.in_units("display")
+    assert other.units == ("rad/s", "degF", "degF", None, "1")
+    assert np.allclose(other["M.T"], 1.8 * trace["M.T"] - 459.67, rtol=1e-15)
+    assert np.allclose(other["M.dT"], 1.8 * trace["M.dT"], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("signal", "unit", "message"),
+    [
+        ("M.w", "kg", "a value in rad/s cannot be converted to kg"),
+        ("M.w", "furlong", "the unit 'furlong' is unknown"),
+        ("M.bare", "m", "has no unit"),
+        ("M.n", "m", "is of type Int32"),
+    ],
+)
+def test_impossible_units_are_refused_by_name(trace, signal, unit, message):
+    with pytest.raises(WrongUnit, match=signal) as caught:
+        trace.in_units({signal: unit})
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".mat"])
+def test_files_keep_display_units_and_differences(trace, tmp_path, ending):
+    write(tmp_path / f"t{ending}", trace)
+    again = library.read_trace(tmp_path / f"t{ending}")
+    assert {column.signal: (column.relative, column.display) for column in again.columns} == {
+        column.signal: (column.relative, column.display) for column in trace.columns
+    }
+
+
+def test_compared_differences_are_converted_without_offset(trace):
+    reference = library.Trace.of(T, [(Column("M.dT", "degC"), trace["M.dT"]), (Column("M.w", "rpm"), np.zeros(3))])
+    found = {one.signal: one for one in library.compare(trace, reference).signals}
+    assert (found["M.dT"].verdict, found["M.w"].verdict) == ("agrees", "differs")
+
+
+def test_plots_are_drawn_in_these_units(trace):
+    curves = {curve.label: curve for curve in library.plot(trace, units={"*.w": "rpm", "M.T": "degC"}).curves}
+    assert (curves["M.w"].unit, curves["M.T"].unit, curves["M.dT"].unit) == ("rpm", "degC", "K")
+    assert np.allclose(curves["M.w"].y, trace["M.w"] * 30 / np.pi)
+    shown = {curve.label: curve.unit for curve in library.plot(trace, units="display").curves}
+    assert shown == {"M.w": "rad/s", "M.T": "degF", "M.dT": "degF", "M.bare": None}
+    with pytest.raises(ValueError, match=r"M\.x"):
+        library.plot(trace, units={"M.x": "rpm"})
+
+
+def test_display_units_of_model_descriptions(tmp_path):
+    types = '<SimpleType name="Angle"><Real unit="rad" displayUnit="deg"/></SimpleType>'
+    text = model(
+        'output a Real unit="K" displayUnit="degF"; output b Real declaredType="Angle"; output c Real unit="K" '
+        'displayUnit="other"',
+        types=types,
+    ).replace(
+        "</UnitDefinitions>",
+        '<Unit name="rad"><BaseUnit rad="1"/><DisplayUnit name="deg" factor="57.29577951308232"/></Unit>'
+        "</UnitDefinitions>",
+    )
+    text = text.replace(
+        '<BaseUnit K="1"/>', '<BaseUnit K="1"/><DisplayUnit name="degF" factor="1.8" offset="-459.67"/>', 1
+    )
+    variables = read_description(fmu(tmp_path, "M", text)).variables
+    assert variables["a"].display == DisplayUnit("degF", 1.8, -459.67)
+    assert variables["b"].display == DisplayUnit("deg", 57.29577951308232, 0.0)
+    assert variables["c"].display is None
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """A run of an FMU with a display unit of position 1."""
+    folder = tmp_path_factory.mktemp("run")
+    with zipfile.ZipFile(DUAL_MASS / "resources/System1.fmu") as old, zipfile.ZipFile(folder / "S.fmu", "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "modelDescription.xml":
+                shown = b'<BaseUnit m="1"/><DisplayUnit name="mark" factor="4" offset="-3"/>'
+                content = content.replace(b'<BaseUnit m="1"/>', shown)
+                content = content.replace(b'<Real unit="m" nominal="0.5"/>', b'<Real unit="m" displayUnit="mark"/>')
+            new.writestr(name, content)
+    result = library.simulate(folder / "S.fmu", output=folder / "r.csv", start_values={"x1_start": 0.7}, stop_time=1)
+    return folder, result
+
+
+def test_a_run_knows_the_display_units_of_its_fmus(results):
+    folder, result = results
+    shown = result.in_units("display")
+    assert dict(zip(shown.signals, shown.units, strict=True))["x1"] == "mark"
+    assert np.allclose(shown["x1"], 4 * result["x1"] - 3, rtol=1e-15)
+    again = library.read_trace(folder / "r.csv").in_units("display")
+    assert np.array_equal(again["x1"], shown["x1"])
+    assert shown["x1"][0] == pytest.approx(4 * 0.7 - 3)
+
+
+def test_the_commands_draw_in_these_units(results, ssptool, tmp_path):
+    folder, _ = results
+    assert ssptool("plot", str(folder / "r.csv"), "-o", "p.svg", "--unit", "x1=mm", "--unit", "v1=km/h")[0] == 0
+    text = (tmp_path / "p.svg").read_text()
+    assert "[mm]" in text and "[km/h]" in text
+    assert ssptool("plot", str(folder / "r.csv"), "-o", "d.html", "--display-units")[0] == 0
+    assert "[mark]" in (tmp_path / "d.html").read_text()
+    status, _, err = ssptool("report", str(folder / "S.fmu"), str(folder / "r.csv"), "-o", "r.html", "--unit", "x1=mm")
+    assert (status, err) == (0, "")
+    assert "[mm]" in (tmp_path / "r.html").read_text()
+    assert ssptool("plot", str(folder / "r.csv"), "--unit", "x1=kg")[0] == 2
+    assert ssptool("plot", str(folder / "r.csv"), "--unit", "x1=mm", "--display-units")[0] == 2
