@@ -265,7 +265,7 @@ def checked_inputs(recorded: RecordedRun, system: Path, outside: Sequence[Path])
         The system is not there.
     """
     if not system.exists():
-        raise CannotReproduce(f"{system}: the system is not there any more; --system says where it is now")
+        raise CannotReproduce(f"{system}: the system does not exist any more; give its current path with --system")
     with Archive.open(system, outside=outside, inside=True) as archive:
         return tuple(
             InputCheck(name, _state(_place(archive, name, recorded.files), digest)) for name, digest in recorded.hashes

@@ -41,7 +41,7 @@ PANELS = {
         "studio": "Show and edit a system in the browser.",
         "lsp": "Serve an editor: findings, fixes and names while you type.",
         "mcp": "Serve a folder to programs that speak MCP.",
-        "doctor": "Tell what is installed, and what is missing.",
+        "doctor": "List installed and missing parts of ssptool.",
     },
     "Run": {
         "plan": "Print the choices of a run, their reasons, and the calls.",

@@ -17,7 +17,7 @@ def doctor_command(
     ] = None,
     format: Annotated[TextOrJson, typer.Option("--format", help="Print as text or json.")] = TextOrJson.TEXT,
 ) -> None:
-    """Tell what is installed, and what is missing.
+    """List installed and missing parts of ssptool.
 
     Versions, packages of each extra with the command that installs them, compilers, and the platforms for which
     systems can be exported; of FMUs, those that have no library for this platform. Nothing of theirs is loaded.

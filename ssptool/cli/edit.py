@@ -346,7 +346,7 @@ def align_command(
         typer.Option(
             "--to",
             metavar="left|right|top|bottom|centre|middle|across|down",
-            help="An edge of the box around them; its centre (one above the other) or middle (one beside the other); "
+            help="An edge of the box around them; its centre (one above the other) or middle (in a row); "
             "or equal distances across or down.",
         ),
     ],

@@ -53,7 +53,7 @@ Accept = Annotated[
         "--accept",
         rich_help_panel=RULES,
         metavar="CODE,…",
-        help="Go on despite errors of these rules. `ssptool rule CODE` shows the effect.",
+        help="Continue despite errors of these rules. `ssptool rule CODE` shows the effect.",
     ),
 ]
 AllowOutside = Annotated[

@@ -69,7 +69,7 @@ def pack_command(
 ) -> None:
     """Pack a folder into a package. Equal folders give equal files.
 
-    READMEs, ssptool.toml and results beside the structures and hidden files such as .git are left out. An existing
+    READMEs, ssptool.toml and results next to the structures and hidden files such as .git are left out. An existing
     package is replaced.
 
     For example `ssptool pack plant`, or `ssptool pack plant delivery/plant.ssp`. The inverse is `unpack`.

@@ -204,8 +204,8 @@ _Widths = list[str] | None
 
 
 def compare_command(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Results to judge: .csv, .parquet or .mat.")],
-    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Results to judge them by.")],
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Results to check: .csv, .parquet or .mat.")],
+    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Reference results.")],
     signals: Annotated[
         list[str] | None,
         typer.Option("--signals", metavar="PATTERN", help="Compare only these signals of the reference: 'System1.*'."),

@@ -84,7 +84,7 @@ def study_run(
 ) -> None:
     """Check a study, print the number of its runs and their duration, and run it.
 
-    What is in the folder of results already is not done again: a study that was stopped goes on.
+    Runs that are already in the result folder are skipped, so the same command continues an interrupted study.
 
     For example `ssptool study springs.toml --workers 4`.
     """

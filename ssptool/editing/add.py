@@ -283,7 +283,7 @@ def _inner_root(draft: Draft, file: Path | str) -> ssd.SystemStructureDescriptio
     document = Document(str(file), read_bytes(path))
     if any(node.get("source") for node in document.root.own()):
         raise EditError(
-            f"{path} refers to files beside it, which would not come along: `ssptool pack` its folder, and add the "
+            f"{path} refers to files next to it, which would be missing: `ssptool pack` its folder, and add the "
             ".ssp; or put it and its files into resources yourself, and name that entry"
         )
     return document.structure

@@ -117,7 +117,7 @@ def _adapted(element: ssd.Component, description: FmuDescription) -> list[tuple[
 def _component(draft: Draft, name: Name) -> tuple[Place, ssd.Component]:
     place = find_element(draft.system, name)
     if not isinstance(place.element, ssd.Component):
-        raise EditError(f"{shown(name)!r} is no component, but a {type(place.element).__name__.lower()}")
+        raise EditError(f"{shown(name)!r} is a {type(place.element).__name__.lower()}, not a component")
     return place, place.element
 
 

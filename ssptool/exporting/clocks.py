@@ -83,7 +83,7 @@ def clock_problems(plan: Plan) -> Iterator[Unsupported]:
         own, other = (wire.destination, wire.source) if wire.source.component else (wire.source, wire.destination)
         if other.component in plan.network.components and other not in known:
             integrated = other.component in {one.name for one in plan.integrated}
-            where = "of a component of model exchange" if integrated else "beside components of model exchange"
+            where = "of a component of model exchange" if integrated else "in a mixed system"
             what = f"the clock {other} {where} cannot be a clock of an exported FMU"
             yield Unsupported(f"connector {own.variable}", what, "remove the connection")
         elif not other.component:

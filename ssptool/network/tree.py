@@ -280,7 +280,7 @@ class _TreeBuilder:
     ) -> None:
         """Note a component whose file is missing, or cannot be read."""
         if entry is None:
-            problem = f"not read: {component.source!r} is no file of the package"
+            problem = f"not read: {component.source!r} is not a file of the package"
         elif has_fmu(scope.archive, entry):
             problem = f"not readable: {entry} (`ssptool validate` says why)"
         else:
@@ -292,7 +292,7 @@ class _TreeBuilder:
         if entry is None:
             self.tree.refuse(
                 component.position,
-                f"{component.name!r}: the source {component.source!r}, which is no file that ssptool can read here",
+                f"{component.name!r}: the source {component.source!r}, which ssptool cannot read here",
                 advice=f"copy the FMU into the package with `ssptool replace SYSTEM {dotted(path)} FILE.fmu`",
             )
             self._miss_file(component, path, scope, "FMU", entry)
@@ -325,7 +325,7 @@ class _TreeBuilder:
         if entry is None or not scope.archive.has(entry):
             self.tree.refuse(
                 component.position,
-                f"{component.name!r}: the source {component.source!r}, which is no file that ssptool can read here",
+                f"{component.name!r}: the source {component.source!r}, which ssptool cannot read here",
             )
             self._miss_file(component, path, scope, "table", entry)
             return

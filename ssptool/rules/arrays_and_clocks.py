@@ -45,7 +45,7 @@ def one_size(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding
 def sized_values(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding]:
     """The dimensions of parameters and dictionary entries have a fixed size.
 
-    There are no connectors beside them that could give the size.
+    No other connectors give the size.
 
     Fix: write `size`, and no `sizeConnector`.
     """

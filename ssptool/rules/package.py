@@ -58,7 +58,7 @@ def one_place_of_metadata(data: ssc.MetaData | ssc.Signature, structure: Structu
 def base_resource(data: ssc.MetaData | ssc.Signature, structure: Structure) -> Iterator[Finding]:
     """`sourceBase="resource"` needs an enclosing element with a `source`.
 
-    The URI is resolved beside or inside the file that the enclosing element refers to.
+    The URI is resolved next to or inside the file that the enclosing element refers to.
 
     Fix: write `sourceBase="file"`, or leave it out.
 
@@ -226,7 +226,7 @@ def counterparts_in_ssp(archive: Unreadable) -> Iterator[Finding]:
     that defines them. FMUs lie in the folder of the structure, in the working folder, in the repository around, or in a
     folder of `--allow-outside`.
 
-    Fix: connect the variables without the function; or put the OspModelDescription.xml beside the structure.
+    Fix: connect the variables without the function; or put the OspModelDescription.xml next to the structure.
     """
     yield from archive.reported("OSP-101")
 

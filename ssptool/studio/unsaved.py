@@ -30,7 +30,7 @@ class BadUnsavedFile(WrongUsage):
     """A file of unsaved edits that cannot be read."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"it is no file of unsaved edits of this version of ssptool ({reason})")
+        super().__init__(f"it is not a file of unsaved edits of this version of ssptool ({reason})")
 
 
 class OtherFiles(WrongUsage):

@@ -76,5 +76,5 @@ def test_an_unknown_name_gets_near_misses(tmp_path, name, hint):
 
 
 def test_a_component_is_no_system(tmp_path):
-    with pytest.raises(EditError, match="'A' is no system, but a component"):
+    with pytest.raises(EditError, match="'A' is a component, not a system"):
         find_system(root_of(nested(tmp_path)), "A")

@@ -218,5 +218,5 @@ def test_a_clock_of_the_system_is_refused_beside_model_exchange(driven, tmp_path
     connector = '<ssd:Connector name="tick" kind="output"><ssc:Clock/></ssd:Connector>'
     wires = [*FILLS, ("Counter.carry", ".tick")]
     folder = driven({"Tank": "Cistern", "Counter": "Counter"}, {"Tank"}, wires, connector)
-    with pytest.raises(Unsupported, match=r"Counter\.carry beside components of model exchange"):
+    with pytest.raises(Unsupported, match=r"Counter\.carry in a mixed system"):
         exported(folder, tmp_path, fmi=3)

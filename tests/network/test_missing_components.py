@@ -101,7 +101,7 @@ def test_no_order_is_promised_through_remote_components(system):
     assert "can be run one after the other" not in text
     assert "not known of those through missing components: B" in text
     assert "A.y – B.u   not followed" in text
-    assert f"B  (FMU not read: '{REMOTE}' is no file of the package)" in text
+    assert f"B  (FMU not read: '{REMOTE}' is not a file of the package)" in text
     content = json.loads(ssptool.renderers.GRAPH_RENDERERS["json"](graph))
     assert [one["name"] for one in content["missing"]] == ["B"]
     assert "style=dotted" in ssptool.renderers.GRAPH_RENDERERS["dot"](graph)

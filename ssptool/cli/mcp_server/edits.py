@@ -93,7 +93,7 @@ class EditTools:
         ] = "refuse",
     ) -> Answer:
         """Edit a system: add, connect, set, rename, … Answers with the changes and their unified diff. The edited
-        system is checked first: edits that bring new errors are refused, and all edits of a call are saved or none.
+        system is checked first: edits that cause new errors are rejected, and all edits of a call are saved or none.
         """
         self._require_allowed(apply)
         path = self._folder.system(system)
@@ -133,7 +133,7 @@ class EditTools:
 def _conclusion(saved: bool, changed: bool) -> str:
     if not changed:
         return "nothing to change"
-    return "saved" if saved else "dry run, nothing is written; the edits bring no new errors"
+    return "saved" if saved else "dry run, nothing is written; the edits cause no new errors"
 
 
 def _shown(notes: Iterable[str], diff: str) -> str:
