@@ -93,12 +93,13 @@ def validate_command(
 ) -> None:
     """Check a system: findings with place, reason and remedy.
 
-    Nothing is run. Several systems, documents and folders give one report, with paths from the working folder; a folder
-    that is not a system is searched. A parameter set, mapping or dictionary by itself is checked by its schema and
-    by the rules that need no system. Without --variant every SSD of the package is checked, and everything that it
-    refers to. Rules are also switched in ssptool.toml, or in [tool.ssptool] of pyproject.toml, of the working folder or above
-    it; the command line wins, and settings in the system itself do not count. Exit status: 0 without errors, 1 with
-    errors, also of rules that the standard demands and --select leaves out, 2 if there is no such rule or setting.
+    Nothing is run. Several systems, documents and folders give one report, with paths from the working folder; a
+    folder that is not a system is searched. A parameter set, mapping or dictionary by itself is checked by its schema
+    and by the rules that need no system. Without --variant every SSD of the package is checked, and everything that
+    it refers to. Rules are also switched in ssptool.toml, or in [tool.ssptool] of pyproject.toml, of the working
+    folder or above it; the command line wins, and settings in the system itself do not count. Exit status: 0 without
+    errors, 1 with errors, also of rules that the standard demands and --select leaves out, 2 if there is no such rule
+    or setting.
 
     For example `ssptool validate plant.ssp`, or `ssptool validate plant --fix --diff`, or `ssptool validate plant
     --ignore FMU-102,SSD-GEO --format sarif --output plant.sarif`.
