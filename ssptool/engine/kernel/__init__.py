@@ -1,7 +1,6 @@
 """The kernel: `_kernel`, in C++. Without it systems are checked, explained and edited, not run."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from ssptool.engine.kernel.event_calls import EventCalls
 from ssptool.engine.kernel.interface import Kernel, Slots
@@ -9,43 +8,46 @@ from ssptool.engine.kernel.ode import OdeCalls, OdeOwner
 from ssptool.errors import MissingKernel
 
 try:
-    from ssptool.engine.kernel import _kernel
+    from ssptool.engine.kernel._kernel import (
+        NativeEvents,
+        NativeIntegration,
+        NativeKernel,
+        NativeOdeComponent,
+        idle_functions,
+    )
 except ImportError:
     NATIVE = False
 else:
     NATIVE = True
-
-if TYPE_CHECKING:
-    from ssptool.engine.kernel._kernel import NativeEvents, NativeIntegration, NativeKernel, NativeOdeComponent
 
 
 def create(slots: int, *, integers: Slots = ()) -> "NativeKernel":
     """A kernel for `slots` values, of which some are `integers`. Raises MissingKernel."""
     if not NATIVE:
         raise MissingKernel
-    return _kernel.NativeKernel(slots, integers)
+    return NativeKernel(slots, integers)
 
 
 def native_events(kernel: Kernel, calls: EventCalls) -> "NativeEvents":
     """Events of components in event mode that are instances of this kernel."""
-    return _kernel.NativeEvents(_native(kernel), calls)
+    return NativeEvents(_native(kernel), calls)
 
 
 def native_integration(kernel: Kernel, events: "NativeEvents", calls: OdeCalls, owner: OdeOwner) -> "NativeIntegration":
     """Integration of components of model exchange that are instances of this kernel."""
-    return _kernel.NativeIntegration(_native(kernel), events, calls, owner)
+    return NativeIntegration(_native(kernel), events, calls, owner)
 
 
 def native_ode_component(kernel: Kernel) -> "NativeOdeComponent":
     """An ODE as one more instance of this kernel, for `InstanceTable`."""
-    return _kernel.NativeOdeComponent(_native(kernel))
+    return NativeOdeComponent(_native(kernel))
 
 
 def native_idle_functions(fmi_major: int) -> Mapping[str, int]:
     """Addresses of functions for a component whose steps and states are those of an ODE: they do nothing."""
-    return _kernel.idle_functions(fmi_major)
+    return idle_functions(fmi_major)
 
 
 def _native(kernel: Kernel) -> "NativeKernel":
-    assert isinstance(kernel, _kernel.NativeKernel)
+    assert isinstance(kernel, NativeKernel)
     return kernel
