@@ -412,7 +412,7 @@ def crash(status: int) -> str:
 # -- from child to parent
 
 MOST_BYTES = 1 << 30
-"""That a message of a child may have."""
+"""Largest message of a child [byte]."""
 
 REST_SECONDS = 10
 """For so long the rest of a message may not come that a child has begun to send [s]."""
@@ -685,7 +685,7 @@ def _untagged(data: Any) -> Any:
 
 
 def _loaded(module: str, name: str) -> Any:
-    """What has this name in a module that is loaded, or in one of this package; None if nothing has."""
+    """Object of this name in a module that is loaded, or in one of this package; None if there is none."""
     if module.startswith("ssptool.") and not module.endswith("__main__") and module not in sys.modules:
         try:
             importlib.import_module(module)

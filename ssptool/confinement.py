@@ -22,7 +22,7 @@ class OutsideFolder(WrongUsage):
 
 
 def confine(folder: Path) -> None:
-    """From now on, and to its end, this process reads and writes only files in a folder."""
+    """Restrict this process to a folder, for reading and writing, until it ends."""
     _confined_to[:] = [_real(folder)]
 
 

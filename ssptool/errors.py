@@ -68,7 +68,7 @@ _WAYS_OUT = {
 
 
 def disk_trouble(error: OSError) -> str:
-    """What the operating system says, begun with a small letter, and what can be done about it where that is known."""
+    """Message of the operating system, begun with a small letter, and what can be done about it where that is known."""
     said = f"{error.strerror[:1].lower()}{error.strerror[1:]}" if error.strerror else str(error)
     return "; ".join(filter(None, [said, _WAYS_OUT.get(error.errno or 0)]))
 

@@ -124,7 +124,7 @@ def _with_named_numbers(content: Any) -> Any:
 
 
 MOST_LEVELS = 100
-"""Of lists and tables within each other, in a file of JSON, TOML or YAML."""
+"""Most levels of lists and tables within each other, in a file of JSON, TOML or YAML."""
 TOO_DEEP = f"it is nested deeper than the limit of {MOST_LEVELS} levels; state it with fewer"
 
 
@@ -198,7 +198,7 @@ class SafeStream(io.TextIOWrapper):
     """
 
     _begun = ""
-    """What a command may have begun with in the line so far; never empty in a line that cannot be one of GitHub's."""
+    """Possible beginning of a command in the line so far; never empty in a line that cannot be one of GitHub's."""
 
     def write(self, text: str) -> int:
         super().write(self._safe(text))

@@ -77,7 +77,7 @@ class _Program(ctypes.Structure):
 
 
 def landlock_version() -> int:
-    """Of the kernel; 0: it has no Landlock, or it is switched off."""
+    """Version of Landlock in the kernel; 0: it has no Landlock, or it is switched off."""
     if sys.platform != "linux":
         return 0
     version: int = ctypes.CDLL(None).syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION_FLAG)
@@ -91,7 +91,7 @@ def rights(version: int) -> int:
 
 @cache
 def missing() -> str:
-    """Why there is no sandbox; empty if there is one. A process is started to try it out."""
+    """Reason why there is no sandbox; empty if there is one. A process is started to try it out."""
     if sys.platform != "linux":
         return f"it needs Linux, and this is {sys.platform}"
     if landlock_version() < 3:
@@ -133,7 +133,7 @@ def leave_network() -> None:
 
 
 def system_paths() -> list[Path]:
-    """Of the system, of this interpreter and of what it imports."""
+    """Paths of the system, of this interpreter and of what it imports."""
     own: list[str | Path] = [sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), Path(__file__).parents[1]]
     return [Path(one) for one in (*SYSTEM, *own, *(entry for entry in sys.path if Path(entry).is_absolute()))]
 

@@ -23,7 +23,7 @@ else:
     import fcntl
 
 PREFIX = "ssptool-held-"
-"""Of temporary folders that their process locks. The system releases the lock however the process ends."""
+"""Prefix of temporary folders that their process locks. The system releases the lock however the process ends."""
 
 MOST = 256
 """Folders that a process locks: each takes a file descriptor. More of them are temporary, but not looked after."""

@@ -31,7 +31,7 @@ def one_by_one(work: str, subjects: Sequence[T]) -> Iterator[T]:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """What is told inside goes to the listener."""
+    """Pass all that is told inside to the listener."""
     token = _listener.set(listener)
     try:
         yield

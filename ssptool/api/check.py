@@ -93,7 +93,7 @@ DEFAULTS: Mapping[str, Any] = {
     "settings": None,
     "settings_file": True,
 }
-"""Of keywords that several functions take."""
+"""Defaults of keywords that several functions take."""
 
 Done = TypeVar("Done")
 Public = TypeVar("Public", bound=Callable[..., Any])
@@ -187,7 +187,7 @@ def open_archive(path: Path | str, allow_outside: Files = (), settings_file: Set
 def switches_of(
     system: Path | str, allow_outside: Files = (), settings_file: SettingsFile = True, **own: Any
 ) -> Switches:
-    """What a caller and its settings file select and allow."""
+    """Selections of a caller and of its settings file."""
     choice = RuleChoice(**own, allow_outside=paths("allow_outside", allow_outside))
     if not isinstance(settings_file, bool):
         settings_file = system_path("settings_file", settings_file)
@@ -346,7 +346,7 @@ class Subjects(NamedTuple):
         return cls(found, isinstance(system, Path | str) and found == tuple(given))
 
     def each(self, do: Callable[[Path], Done], report: Callable[[Done], Report]) -> Iterator[Done]:
-        """What `do` gives for each; documents come last, without those that the report on a system covers."""
+        """Results of `do` for each; documents come last, without those that the report on a system covers."""
         covered: set[Path] = set()
         for path in sorted(self.found, key=lambda path: path.suffix.lower() in LONE_SUFFIXES):
             if absolute(path).resolve() not in covered:

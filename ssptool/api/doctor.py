@@ -142,7 +142,7 @@ def _only_with(extra: str, one: Requirement) -> bool:
 
 
 def _unmet(one: Requirement) -> Iterator[str]:
-    """What is missing of a requirement and of the extras that it asks for, as pip is told it."""
+    """Missing part of a requirement and of the extras that it asks for, in the syntax of pip."""
     there = _distribution(one.name)
     if there is None or not one.specifier.contains(there.version, prereleases=True):
         extras = f"[{','.join(sorted(one.extras))}]" if one.extras else ""

@@ -110,7 +110,7 @@ def _essences(diagnostic: Diagnostic, masks: Mapping[str, str]) -> tuple[tuple[s
 
 
 def _masks(renamed: Mapping[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """What stands for a name in texts of before, and of after: the same for the old and the new name of a thing.
+    """Placeholders for a name in texts of before, and of after: the same for the old and the new name of a thing.
 
     For both names in both texts, because the old one may stand in a path, which keeps it.
     """

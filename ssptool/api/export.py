@@ -27,7 +27,7 @@ from ssptool.public_calls import public
 
 
 class Exportable(NamedTuple):
-    """What an FMU made of a planned run could do, or why there can be none."""
+    """Capabilities of an FMU made of a planned run, or the reason why there can be none."""
 
     capabilities: tuple[ExportCapability, ...]
     problems: tuple[str, ...]

@@ -86,7 +86,7 @@ PANELS = {
         "diff": "Compare two systems by meaning, not by text.",
     },
 }
-"""What belongs together → name → the first sentence of its help, in the order of the list of commands.
+"""Subject → name → the first sentence of its help, in the order of the list of commands.
 
 The command `name` is the function `name_command` of its module; a group of commands, `name_app`.
 """
@@ -177,7 +177,7 @@ class Commands(TyperGroup):
 
 
 def _meant(arguments: list[str]) -> list[str]:
-    """What is typed here for these arguments, the first of which may be a word of another program."""
+    """Words to type here for these arguments, the first of which may be a word of another program."""
     if arguments[:1] == ["help"]:
         return [*arguments[1:], "--help"]
     return [*SYNONYMS.get(arguments[0], arguments[:1]), *arguments[1:]] if arguments else arguments

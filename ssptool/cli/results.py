@@ -284,7 +284,7 @@ def _number(text: str, name: str) -> float:
 
 
 DEFINITION = "study.json"
-"""What a folder of a study has; its module would load too much for a command line."""
+"""File that each folder of a study has; its module would load too much for a command line."""
 
 
 @bundled(units=units_from)

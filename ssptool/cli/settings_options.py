@@ -26,7 +26,7 @@ LOGS = tuple(name for name, setting in settings_by_name(Settings).items() if set
 """Files that a run writes, and what goes into them."""
 
 PLANNED = tuple(name for name in settings_by_name(Settings) if name not in LOGS)
-"""What a plan depends on."""
+"""Names of the settings that a plan depends on."""
 
 EXPORTED = tuple(
     name for name in PLANNED if name not in ("adaptive", "max_step_size", "power_bonds", "threads", "processes")
@@ -103,7 +103,7 @@ TYPES: Mapping[Kind, type] = {
     Kind.FILE: Path,
     Kind.PROCESSES: str,
 }
-"""What typer makes of the text of an option; a word is one of its enumeration."""
+"""Types that typer makes of the text of an option; a word is one of its enumeration."""
 
 
 def settings_options(names: Collection[str], of: type[Settings] = Settings) -> Callable[..., dict[str, Any]]:

@@ -53,7 +53,7 @@ def laid_out(text: str, width: int, *, colour: bool) -> str:
 
 
 def _columns(line: str) -> list[int]:
-    """Where the second and the later ones begin; a remark in parentheses is none."""
+    """Beginnings of the second and the later columns; a remark in parentheses is none."""
     return [gap.end() for gap in re.finditer(r"(?<=\S) {2,}(?!\()", line)]
 
 

@@ -35,7 +35,7 @@ class CsvForm(NamedTuple):
 
     @property
     def assumption(self) -> str:
-        """What was assumed of numbers; empty where they are written as usual."""
+        """Assumption about numbers; empty where they are written as usual."""
         return self.decimals and f"a comma begins the decimals of numbers, as in {self.decimals!r}"
 
     def numbers(self, texts: Sequence[str]) -> Sequence[str]:

@@ -178,7 +178,7 @@ _CHUNK = _MIB
 _READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 UNREADABLE_ZIP = (zipfile.BadZipFile, ZlibError, EOFError, OSError, RuntimeError, ValueError)
-"""What opening or reading a zip raises."""
+"""Errors of opening or reading a zip."""
 
 
 @dataclass(frozen=True, slots=True)

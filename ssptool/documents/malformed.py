@@ -67,7 +67,7 @@ _KNOWN = [(re.compile(pattern), words) for pattern, words in _FAULTS.items()]
 
 
 def fault_of(message: str) -> Fault:
-    """What an error of libxml2 or expat means."""
+    """Meaning of an error of libxml2 or expat."""
     if _LIMIT.search(message):
         return _beyond_limits(message)
     told = _PLACE.sub("", message).strip()
@@ -83,7 +83,7 @@ def _declaration(prefix: str) -> str:
 
 
 def _beyond_limits(message: str) -> Fault:
-    """What is too deep or too long, and what to do about it: the syntax may be right."""
+    """Nesting or text beyond a limit, and what to do about it: the syntax may be right."""
     deep = re.search(r"Excessive depth in document: (\d+)", message)
     if deep is not None:
         return Fault(

@@ -13,7 +13,7 @@ from ssptool.errors import WrongUsage, abbreviated
 from ssptool.tempfiles import PREFIX, TemporaryFolder
 
 EntryContent: TypeAlias = bytes | Path
-"""What a file is to hold: these bytes, or those of a file elsewhere (an FMU may be large)."""
+"""Content of a file to write: these bytes, or those of a file elsewhere (an FMU may be large)."""
 
 
 class LinkLeadsOut(WrongUsage):
@@ -197,7 +197,7 @@ class AtomicReplacement:
 
 
 def _followed(target: Path) -> Path:
-    """Where a target is that is a link: what the link leads to."""
+    """Path that a linked target leads to."""
     if not target.is_symlink():
         return target
     place = Path(os.path.realpath(target))

@@ -88,7 +88,7 @@ class Violation(NamedTuple):
 
 
 def violation_message(element: Element, violation: Violation) -> str:
-    """What was found and what is allowed."""
+    """Message of a violation: the value found and the values allowed."""
     describe = _DESCRIPTIONS.get(violation.kind, _anything_else)
     return describe(element, violation.attribute, violation.message)
 

@@ -86,7 +86,7 @@ class _Open:
 
 
 def typing_place(text: str, offset: int) -> TypingPlace:
-    """What is open at an offset; only what stands before it counts."""
+    """Context that is open at an offset; only the text before it counts."""
     before = text[:offset]
     opened = _opened(before)
     begin = before.rfind("<", opened.end)

@@ -69,7 +69,7 @@ def unportable_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _other_spelling(name: str, spelled: dict[str, str]) -> str | None:
-    """What has the same letters as a name or a folder of it, in `spelled`, to which all of them are added."""
+    """Name with the same letters as a name or a folder of it, in `spelled`, to which all of them are added."""
     ends = (*(found.start() for found in re.finditer("/", name)), len(name))
     for path in (name[:end] for end in ends):
         known = spelled.setdefault(unicodedata.normalize("NFC", path).casefold(), path)

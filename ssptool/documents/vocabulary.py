@@ -175,10 +175,10 @@ SETTINGS_FILE = "ssptool.toml"
 
 
 OUTPUT_ENDINGS = (".csv", ".csv.json", ".parquet", ".mat", ".jsonl", ".png", ".svg", ".pdf", ".html")
-"""Of results, logs, plots and reports; no document of a system has them."""
+"""Endings of results, logs, plots and reports; no document of a system has them."""
 
 STUDY_ENDING = ".study"
-"""Of folders with the results of a study."""
+"""Ending of folders with the results of a study."""
 
 
 def is_named_as_output(name: str) -> bool:

@@ -52,7 +52,7 @@ def readout_script() -> str:
 
 
 def _axes(figure: Any, axis: Any, curves: str) -> dict[str, Any]:
-    """Where axes are in the picture [pt, from its upper left corner], what they show, and the names of curves."""
+    """Axes of the picture [pt, from its upper left corner], what they show, and the names of curves."""
     width, height = 72 * figure.get_figwidth(), 72 * figure.get_figheight()
     box = axis.get_position()
     named = ((place, str(line.get_label())) for place, line in enumerate(axis.lines))
@@ -66,7 +66,7 @@ def _axes(figure: Any, axis: Any, curves: str) -> dict[str, Any]:
 
 
 def _shared_label(axis: Any) -> str:
-    """What stands below the last of axes that share their x."""
+    """Label below the last of axes that share their x."""
     labels = [other.get_xlabel() for other in axis.get_shared_x_axes().get_siblings(axis)]
     return next(filter(None, labels), "")
 

@@ -257,7 +257,7 @@ def _put_legend(axis: Any, entries: dict[int, str]) -> None:
 
 
 _WIDTH, _ROW = 9.0, 0.18
-"""Of a picture whose size is not given, and height of a row of a legend [inches]."""
+"""Width of a picture whose size is not given, and height of a row of a legend [inches]."""
 _LEGIBLE = 30
 """Maximum number of entries of a legend: as many curves as colour and dash tell apart at a glance."""
 
@@ -320,7 +320,7 @@ _COLOURS = (
     "#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf",
 )  # fmt: skip
 _HEIGHT = 240
-"""Of a panel [px]."""
+"""Height of a panel [px]."""
 
 
 def draw_page(panels: Sequence[Panel], path: Path, title: str) -> None:

@@ -200,7 +200,7 @@ def _styled(curves: Sequence[Curve], together: bool) -> Iterator[Styled]:
 
 
 MOST_POINTS = 4000
-"""Of a curve in a page: more than a screen has columns."""
+"""Most points of a curve in a page: more than a screen has columns."""
 
 
 def thinned(curve: Curve, most: int = MOST_POINTS) -> Curve:
@@ -220,7 +220,7 @@ def thinned(curve: Curve, most: int = MOST_POINTS) -> Curve:
 
 _INCHES = {"in": 1.0, "mm": 1 / 25.4, "cm": 1 / 2.54}
 _SMALLEST, _LARGEST = 0.8, 200.0
-"""Of a side [inches]: of less, axes and their labels leave nothing to a curve."""
+"""Limits of a side [inches]: in less, axes and their labels leave nothing to a curve."""
 _DOTS, _PIXELS = 600.0, 1e8
 """Dots per inch for print, and what a picture may have of them, which is some 400 MB of memory."""
 
@@ -234,7 +234,7 @@ class Size:
 
     @classmethod
     def parse(cls, text: str) -> "Size":
-        """From a text like `160x90mm`, `16x9cm` or `6.3x3.5in`.
+        """A size from a text like `160x90mm`, `16x9cm` or `6.3x3.5in`.
 
         Raises
         ------

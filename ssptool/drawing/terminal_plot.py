@@ -14,13 +14,13 @@ from ssptool.errors import MissingExtra, counted
 from ssptool.foreign_text import one_line
 
 LEAST_WIDTH, LEAST_HEIGHT = 30, 8
-"""Of a picture: of less, labels leave nothing to a curve."""
+"""Least size of a picture: in less, labels leave nothing to a curve."""
 _LEAST_ROWS, _ROWS = 3, 8
 """Rows of the curves of a panel: at least, and where the height is free."""
 _AXIS = 2
 """Rows of the time axis."""
 _COLOURS = (34, 33, 32, 31, 35, 36, 94, 93, 92, 91)
-"""Of curves, as numbers of ANSI styles: blue, yellow, green, red, magenta, cyan, and brighter ones."""
+"""Colours of curves, as numbers of ANSI styles: blue, yellow, green, red, magenta, cyan, and brighter ones."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _BRAILLE = 0x2800
 

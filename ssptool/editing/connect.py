@@ -221,7 +221,7 @@ _TRANSCEIVER = ("Tx_Data", "Tx_Clock", "Rx_Data", "Rx_Clock")
 
 
 def _crossed(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[MemberPair]:
-    """What one side of a bus transmits is what the other side receives (FMI-LS-BUS, network abstraction)."""
+    """Pairs of members: one side of a bus transmits what the other side receives (FMI-LS-BUS, network abstraction)."""
     sides = []
     for terminal, name in ((a, first), (b, second)):
         members = {member.name: member for member in terminal.members}

@@ -82,7 +82,7 @@ Typed: TypeAlias = ssd.Connector | ssb.DictionaryEntry
 
 INT32 = range(-(2**31), 2**31)
 IN_1_0 = {Kind.STRUCTURAL_PARAMETER: Kind.PARAMETER, Kind.CONSTANT: Kind.CALCULATED_PARAMETER, Kind.LOCAL: Kind.OUTPUT}
-"""What stands for the kinds of connectors that 1.0 does not have; nothing does for `unspecified`."""
+"""Replacements for the kinds of connectors that 1.0 does not have; `unspecified` has none."""
 
 _SAME = {"Float64": "Real", "Int32": "Integer"}
 _WIDER = {"Float32": "Real", "Int8": "Integer", "UInt8": "Integer", "Int16": "Integer", "UInt16": "Integer"}

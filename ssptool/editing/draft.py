@@ -60,7 +60,7 @@ class ConnectorPlace:
         return ".".join((*self.owner.path, self.connector.name))
 
     def seen_from(self, system: ssd.System) -> ssd.ConnectorRef:
-        """Its address in the connections of a system: that of its owner itself, or the one around that."""
+        """Address in the connections of a system: that of its owner itself, or the one around that."""
         return ssd.ConnectorRef("" if self.owner.element is system else self.owner.path[-1], self.connector.name)
 
 
@@ -279,7 +279,7 @@ def stored(draft: Draft, name: str) -> str:
 
 
 def _instead_of_folder(folder: Path) -> str:
-    """What to do to add what is in a folder."""
+    """Advice for adding the content of a folder."""
     if (folder / DEFAULT_STRUCTURE).is_file():
         return f"make a package of it with `ssptool pack {folder}`, and add {folder.name}.ssp"
     if (folder / MODEL_DESCRIPTION).is_file():

@@ -31,7 +31,7 @@ _LEVEL = (ElementAlignment.LEFT, ElementAlignment.RIGHT, ElementAlignment.CENTRE
 
 
 class _Box(NamedTuple):
-    """Where an element stands: its lower left corner and its size [mm, upwards]."""
+    """Box of an element: its lower left corner and its size [mm, upwards]."""
 
     name: Name
     corner: tuple[float, float]
@@ -121,7 +121,7 @@ def _box_of(draft: Draft, name: Name) -> _Box:
 
 
 def _aligned(boxes: Sequence[_Box], axis: int, way: ElementAlignment) -> list[float]:
-    """Where the elements begin along an axis."""
+    """Beginnings of the elements along an axis."""
     low, high = min(box.corner[axis] for box in boxes), max(box.end(axis) for box in boxes)
     if way in (ElementAlignment.LEFT, ElementAlignment.BOTTOM):
         return [low for _ in boxes]

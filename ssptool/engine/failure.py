@@ -78,7 +78,7 @@ class ResidualCurve:
 
 
 Points = Sequence[tuple[int, float, float]]
-"""Of a residual curve: (iteration, residual, allowed)."""
+"""Points of a residual curve: (iteration, residual, allowed)."""
 
 
 def residual_curves(points: Mapping[str, Points]) -> tuple[ResidualCurve, ...]:

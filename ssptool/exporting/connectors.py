@@ -69,7 +69,7 @@ class _Connectors:
                 self._arriving[wire.destination] = wire
 
     def variable(self, signal: Signal, ports: Sequence[Port]) -> ExportedVariable | None:
-        """That of a connector with a port for each element; None if it has no value that all its elements have."""
+        """Variable of a connector with a port for each element; None if it has no value that all its elements have."""
         kind = ports[0].kind
         if ports[0].type == CLOCK:
             return own_clock(self._plan, ports[0])
@@ -145,7 +145,7 @@ class _Connectors:
         )
 
     def _described(self, signal: Signal, ports: Sequence[Port]) -> ExportedVariable:
-        """What the connector states, with what only the FMUs state of the variables that it is connected to."""
+        """Statements of the connector, with those of the FMUs about the variables that it is connected to."""
         variables = [self._plan.network.variable(end) for end, _, _ in self._ends(ports[0].signal)]
         return ExportedVariable(
             name=signal.variable,
@@ -168,7 +168,7 @@ class _Connectors:
             yield self._arriving[signal].source, self._arriving[signal], True
 
     def _nominal(self, signal: Signal) -> float:
-        """That of the variable at the other end, in the connector's own unit."""
+        """Nominal value of the variable at the other end, in the connector's own unit."""
         for end, wire, from_there in self._ends(signal):
             if factor := abs(wire.conversion.factor):
                 nominal = self._plan.network.variable(end).nominal

@@ -311,7 +311,7 @@ def _ode(plan: Plan, ode: PlannedOde) -> Json:
 
 
 def _beside(plan: Plan, ode: PlannedOde) -> Json:
-    """What an ODE beside co-simulation exchanges with it: by wires from its components, and at its own events."""
+    """Exchange of an ODE with co-simulation: by wires from its components, and at its own events."""
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
     held = {slots[signal] for signal in ode.events.outputs}
     outputs = held.union(*(plan.instances[index].output_slots for index in ode.instances))
@@ -426,7 +426,7 @@ def _part(plan: Plan, number: int, one: PlannedInstance) -> Json:
 
 
 def _beginning(plan: Plan, one: PlannedInstance, guessed: Iterable[int]) -> Json:
-    """Of a part without an initialization mode."""
+    """Beginning of a part without an initialization mode."""
     signals = plan.signals
     return {
         "inputs": _asked(plan, one, one.input_slots),

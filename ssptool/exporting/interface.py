@@ -124,5 +124,5 @@ def root_starts(plan: Plan) -> Mapping[int, Value]:
 
 
 def variability_of(kind: str) -> Variability:
-    """That of a signal of this type."""
+    """Variability of a signal of this type."""
     return Variability.CONTINUOUS if kind in ("Float64", "Float32") else Variability.DISCRETE

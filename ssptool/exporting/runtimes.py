@@ -230,7 +230,7 @@ def _built(platform: TargetPlatform) -> Path:
 
 
 def _place(platform: TargetPlatform) -> Path:
-    """Where the library is kept that is built for a platform of these sources, by this zig, with these options."""
+    """Path of the library that is built for a platform of these sources, by this zig, with these options."""
     digest = hashlib.sha256(f"{platform.target} {_OPTIONS} {_OF_PLATFORM} {_zig_version()}".encode())
     for file in (*code(), _EXPORTED):
         digest.update(file.read_bytes())

@@ -74,7 +74,7 @@ class FloatingPointMode:
 
 
 class Surroundings:
-    """What calls of FMUs must not change, as it is at one instant; inside of `kept_working_directory`."""
+    """State that calls of FMUs must not change, at one instant; inside of `kept_working_directory`."""
 
     def __init__(self) -> None:
         self._floating_point, self._locale = FloatingPointMode(), locale.setlocale(locale.LC_ALL)

@@ -55,7 +55,7 @@ def lenses(snapshot: SystemSnapshot, document: Document) -> list[types.CodeLens]
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """What a command has made: a file to look at; or what went wrong, in its words."""
+    """Outcome of a command: a file to look at; or what went wrong, in its words."""
 
     file: Path | None
     problem: str = ""

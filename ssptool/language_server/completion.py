@@ -53,7 +53,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Where something is typed: the element around the tag in the document, if that can be read without the tag."""
+    """Place of typing: the element around the tag in the document, if that can be read without the tag."""
 
     place: TypingPlace
     snapshot: SystemSnapshot | None = None
@@ -77,7 +77,7 @@ class Here:
 def completions_in(
     system: Path, path: Path, buffers: Buffers, places: Places, offset: int, *, snippets: bool
 ) -> list[types.CompletionItem]:
-    """What fits at a place of a document of a system, whether or not its text is well-formed there."""
+    """Completions at a place of a document of a system, whether or not its text is well-formed there."""
     place = typing_place(places.text, offset)
     if not place.around and place.tag is None and not _BEGUN.search(places.text[: place.begin] + places.text[offset:]):
         root = _root(path.suffix.lower().removeprefix("."))
@@ -100,7 +100,7 @@ def completions_in(
 
 
 def completions(here: Here, places: Places, offset: int, *, snippets: bool) -> list[types.CompletionItem]:
-    """What fits at a place, as edits of what is typed there already."""
+    """Completions at a place, as edits of what is typed there already."""
     typed = places.range(offset - len(here.place.typed), offset)
     if not here.place.in_name and here.place.tag is None:
         typed = places.range(offset, offset)

@@ -110,7 +110,7 @@ def _diagnostic(finding: Diagnostic, report: Report, codec: PositionCodec, *, el
 
 
 def _behind_error(text: str, codec: PositionCodec) -> types.Range:
-    """From the place where a reader of XML gives up to the end of that line; of text that can be read, its begin."""
+    """Range from the place where a reader of XML gives up to the end of that line; without errors, its start."""
     try:
         etree.fromstring(text.encode(), PARSER)
     except etree.XMLSyntaxError as problem:

@@ -66,7 +66,7 @@ def edit_of_all(system: Path, buffers: Buffers, places: PlacesOf, version: Versi
 def edit_of(
     archive: Archive, system: Path, names: Iterable[str], places: PlacesOf, version: VersionOf
 ) -> types.WorkspaceEdit:
-    """What was done to documents of an archive, as edits of the texts that the editor has."""
+    """Edit of documents of an archive, as edits of the texts that the editor has."""
     folder = system if system.is_dir() else system.parent
     edits: list[types.TextDocumentEdit | types.CreateFile] = []
     for name in names:

@@ -22,7 +22,7 @@ MOST_EXPLAINED = 4
 
 
 def hover(snapshot: SystemSnapshot, document: Document, at: types.Position) -> types.Hover | None:
-    """What is known of the name at a place: where its value comes from, its FMU, its definition; or of the element."""
+    """Facts about the name at a place: origin of its value, its FMU, its definition; or about the element."""
     spot = snapshot.spot(document, snapshot.places(document).offset(at))
     if spot is None:
         return None
@@ -85,7 +85,7 @@ def _tag(snapshot: SystemSnapshot, mention: Mention) -> tuple[int, int]:
 
 
 def described(kind: type[Element], attribute: str) -> str:
-    """What the declaration of an element says of it, or of one of its attributes."""
+    """Description in the declaration of an element, or of one of its attributes."""
     if attribute:
         declared = next((one for one in kind.attributes().values() if one.name == attribute), None)
         if declared is None:
@@ -106,7 +106,7 @@ def _definitions(snapshot: SystemSnapshot, named: Named) -> list[Mention]:
 def definitions(
     snapshot: SystemSnapshot, document: Document, at: types.Position, shown: ShownDescriptions
 ) -> list[types.Location]:
-    """Where the thing is defined that is named at a place: in a document, or in the model description of an FMU."""
+    """Definitions of the thing that is named at a place: in a document, or in the model description of an FMU."""
     spot = snapshot.spot(document, snapshot.places(document).offset(at))
     found: list[types.Location] = []
     for named in _named(snapshot, spot):

@@ -30,7 +30,7 @@ from ssptool.rules.subjects import LoneDocument, around
 
 
 class Renamed(NamedTuple):
-    """What can be renamed at a place: its document, its names from the root system down, and the place of the last.
+    """Thing to rename at a place: its document, its names from the root system down, and the place of the last.
 
     Of a parameter the name alone, and `mentions`: the places that mean it.
     """

@@ -54,7 +54,7 @@ def run_file_of(path: Path, text: str) -> RunFile | None:
 
 
 def run_file_findings(path: Path, text: str, kind: RunFile, buffers: Buffers) -> tuple[types.Diagnostic, ...]:
-    """What is wrong with the text of a file, at the lines where that is; of a study also with the names of its system,
+    """Findings in the text of a file, at their lines; of a study also with the names of its system,
     of which texts are open in the editor.
     """
     try:
@@ -160,7 +160,7 @@ _SYSTEM_PATH = re.compile(r"""(?m)^\s*system\s*=\s*["']([^"'\n]+)["']""")
 
 
 def hover_of_run_file(places: Places, offset: int, kind: RunFile) -> types.Hover | None:
-    """What a key means, or a word: a rule its page."""
+    """Meaning of a key or a word; of a rule its page."""
     end = offset + len(re.match(r"[\w-]*", places.text[offset:])[0])  # type: ignore[index]  # it matches always
     start = offset - len(_WORD.search(places.text[:offset])[0])  # type: ignore[index]
     word = places.text[start:end]

@@ -33,7 +33,7 @@ _MARK = b"\xef\xbb\xbf"
 
 
 class Spot(NamedTuple):
-    """What is at a place of a text: an element, or the value of an `attribute` of it, with its extent."""
+    """Content of a place of a text: an element, or the value of an `attribute` of it, with its extent."""
 
     document: Document
     element: Element
@@ -112,7 +112,7 @@ class SystemSnapshot:
             return None
 
     def spot(self, document: Document, offset: int) -> Spot | None:
-        """What is at a place in the text of a document."""
+        """Content of a place in the text of a document."""
         text = document.text
         at = self._to_bytes(document, offset)
         node = text.node_at(at)

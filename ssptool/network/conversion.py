@@ -111,7 +111,7 @@ def verdict(source: str, destination: str) -> Verdict:
 
 
 class Narrowing(NamedTuple):
-    """What a number must be to keep its value in a narrower type, and the `range` in words.
+    """Condition for a number to keep its value in a narrower type, and the `range` in words.
 
     `digits`: the most binary digits from the first one to the last one that is not zero; `nonnegative`: not negative
     as a signed number of 64 bits.
@@ -123,7 +123,7 @@ class Narrowing(NamedTuple):
 
 
 def narrowing(source: str, destination: str) -> Narrowing | None:
-    """How values of one type are checked that become values of a narrower one; None where they need no check, or have
+    """Check of values of one type that become values of a narrower one; None where they need no check, or have
     none: real numbers do not become integers.
     """
     if relation(source, destination) is not Relation.NARROWING or (is_float(source) and is_integer(destination)):

@@ -45,11 +45,11 @@ class Origin(StrEnum):
     CALCULATED = "calculated"
     """The FMU calculates it."""
     TABLE = "table"
-    """It is a column of a table."""
+    """Column of a table."""
     DEFAULT = "default"
     """The start value in the FMU: nothing else sets it."""
     MISSING = "missing"
-    """Its component is missing, and only the SSD is known."""
+    """The component is missing, and only the SSD is known."""
     NOTHING = "nothing"
 
 
@@ -98,7 +98,7 @@ class Explanation(Printed):
     during: tuple[str, ...] = ()
     """Inputs and scenarios that change it during a run, if known."""
     missing: str = ""
-    """What is missing of its component, if anything is."""
+    """Missing file of its component, if any."""
     unresolved: tuple["UnresolvedEnd", ...] = ()
     """Connections with missing components."""
 
@@ -125,7 +125,7 @@ def quantity(value: Value, unit: str | None, item: str = "") -> str:
 
 
 def origin_text(explanation: Explanation) -> str:
-    """Where a value comes from, in a few words."""
+    """Origin of a value, in a few words."""
     match explanation.origin:
         case Origin.CONNECTION:
             assert explanation.arriving is not None

@@ -101,9 +101,9 @@ class LegKind(StrEnum):
 
     CONNECTION = "connection"
     BOUNDARY = "boundary"
-    """From the outside of a component that refers to a system to the inside of that system, or back."""
+    """Step from the outside of a component that refers to a system to the inside of that system, or back."""
     DICTIONARY = "dictionary"
-    """From a reference to a signal dictionary to the entry of that, or back."""
+    """Step from a reference to a signal dictionary to the entry of that, or back."""
     VARIABLE = "variable"
     """Between the unit of an FMU's variable and another unit that the SSD states for its connector."""
 

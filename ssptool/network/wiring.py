@@ -304,7 +304,7 @@ def _transformation(
 def _through_dictionary(
     place: ReferencePlace, connectors: Mapping[ConnectorKey, FlatConnector], numbers: Iterator[int]
 ) -> Iterator[Segment]:
-    """From the connectors of a reference to the entries of its dictionary, and from these to the connectors."""
+    """Steps from the connectors of a reference to the entries of its dictionary, and from these to the connectors."""
     dictionary = place.dictionary
     if dictionary is None:
         return

@@ -16,7 +16,7 @@ from ssptool.results.comparison import SignalVerdict, TraceComparison
 from ssptool.results.tolerance import Tolerance
 
 TOLERANCE = Tolerance(relative=1e-6)
-"""Of a run that is made again, where the caller states none: other processors and libraries differ by less."""
+"""Tolerance of a repeated run, where the caller states none: other processors and libraries differ by less."""
 
 
 class CannotReproduce(WrongUsage):

@@ -105,7 +105,7 @@ class Fix(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What it does, for somebody who chooses among fixes."""
+        """Effect of a fix, for somebody who chooses among fixes."""
         told = ", ".join(dict.fromkeys(map(_told, self.edits)))
         return f"{told[:1].upper()}{told[1:]}"
 

@@ -313,7 +313,7 @@ def _between(source: LinkEnd, destination: LinkEnd) -> Iterator[Obstacle]:
 
 @remembered
 def found_obstacles(system: ssd.System, structure: Structure) -> tuple[tuple[Link, Obstacle], ...]:
-    """What is against the links of a system in the values at their ends."""
+    """Obstacles to the links of a system in the values at their ends."""
     found = []
     for same in alike(system, structure):
         if same[0].flow is not None:

@@ -166,7 +166,7 @@ ANNOTATIONS = Chapter("Annotations (SSP 2.0 §4.2)")
 REVERSE_DOMAIN = re.compile(r"[A-Za-z0-9\-]+(\.[A-Za-z0-9_\-]+)+")
 RESERVED = ("org.modelica", "org.ssp-standard")
 LAYERED_STANDARDS = ("org.ssp-standard.ssp-traceability",)
-"""What the Modelica Association has published under the reserved names so far."""
+"""Layered standards of the Modelica Association under the reserved names so far."""
 
 
 def reserved(name: str) -> bool:

@@ -232,7 +232,7 @@ class Report(Printed):
     folder: str | None = None
     unaccepted: tuple[Diagnostic, ...] = ()
     systems: tuple[str, ...] = ()
-    """Of a report on several systems and documents: their paths, with which the names of files begin."""
+    """Paths of a report on several systems and documents: the names of files begin with them."""
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:

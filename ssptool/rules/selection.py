@@ -127,7 +127,7 @@ class Switches:
 
     @property
     def with_unused(self) -> "Switches":
-        """What they would be if `unused` were the settings file of the caller."""
+        """Switches as they would be if `unused` were the settings file of the caller."""
         own = tuple(choice for choice in self.choices if choice.file is None)
         return Switches(own if self.unused is None else (*own, self.unused))
 
@@ -182,7 +182,7 @@ UNUSED_SETTINGS = "SETTINGS"
 
 
 def _changes(used: Switches, now: Judged, other: Judged) -> Iterator[str]:
-    """What other settings would do to findings, tools and folders, as verbs with objects."""
+    """Effects of other settings on findings, tools and folders, as verbs with objects."""
     listed, others = Counter(one.code for one in now.listed), Counter(one.code for one in other.listed)
     for verb, codes in (("hide", listed - others), ("show", others - listed)):
         if codes:
@@ -455,7 +455,7 @@ def judge(report: Report, accept: Iterable[str], switches: Switches) -> tuple[tu
 
 
 def unused_acceptance(report: Report, refused: Iterable[Diagnostic], accept: Iterable[str], switches: Switches) -> str:
-    """Which of the refused findings a settings file accepts that is not the caller's; empty if none."""
+    """Refused findings that a settings file accepts that is not the caller's; empty if none."""
     if switches.unused is None or switches.unused.file is None:
         return ""
     still, _ = judge(report, accept, switches.with_unused)

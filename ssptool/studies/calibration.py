@@ -60,7 +60,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class FittedTrace:
-    """What was `measured`, nan where nothing was, and the same signals of the run with the estimates, `found`."""
+    """Signals: `measured` (nan where nothing was), and `found` in the run with the estimates."""
 
     measured: Trace
     found: Trace
@@ -114,7 +114,7 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class Fit(Printed):
-    """What was found.
+    """Result of a calibration.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ def write_fit(fit: Fit, folder: Path, about: Mapping[str, Any]) -> Path:
 
 
 def fit_content(fit: Fit) -> dict[str, Any]:
-    """What was found as JSON has it, without the fitted trace and without commands."""
+    """A fit as JSON has it, without the fitted trace and without commands."""
     content = asdict(replace(fit, fitted=None))
     del content["next"]
     return {**content, "correlation": fit.correlation.tolist()}
@@ -211,7 +211,7 @@ def read_fitted(folder: Path) -> FittedTrace | None:
 
 
 def read_fit(folder: Path) -> Fit | None:
-    """What was found for the study of a folder; None if nothing was calibrated. Raises NotResults if it is damaged."""
+    """The fit in the folder of a study; None if nothing was calibrated. Raises NotResults if it is damaged."""
     path = folder / CALIBRATION
     if not path.is_file():
         return None
@@ -598,7 +598,7 @@ def _value_of(outcome: RunOutcome, result: str) -> float:
 
 
 class _CheckedPoints:
-    """What a calibration needs to know of a study: its ranges, their units, where to start, what results measure.
+    """Facts of a study for its calibration: ranges, their units, where to start, what results measure.
 
     Raises
     ------
@@ -681,4 +681,4 @@ _ENDINGS = {
     3: "the parameters no longer change",
     4: "neither the sum of squares nor the parameters change any more",
 }
-"""What scipy's `least_squares` gives as its status."""
+"""Meanings of the status of scipy's `least_squares`."""

@@ -35,7 +35,7 @@ MOST_AXES, MOST_LINES = 16, 2_000
 
 
 class ChartKind(StrEnum):
-    """What is drawn of a study."""
+    """Kind of a chart of a study."""
 
     SCATTER = "scatter"
     TORNADO = "tornado"

@@ -147,7 +147,7 @@ def _check_files(study: Study, findings: Findings) -> None:
 
 
 def key_of(study: Study, name: str) -> tuple[str, ...]:
-    """Where a factor is stated: by itself, or as a column of the table."""
+    """Key that states a factor: its own, or a column of the table."""
     if not study.lines or ("factors", name) in study.lines:
         return "factors", name
     return next((key for key in study.lines if key[0] == "design" and key[1:] in _TABLES), ("design",))
@@ -487,7 +487,7 @@ class _StudyCheck:
                 del self.findings.found[before:]
 
     def _known_values(self, prepared: PreparedSystem) -> None:
-        """What is known without the points, which there are not when something is wrong."""
+        """Values that are known without the points, which there are not when something is wrong."""
         for setter in prepared.setters:
             values = choices(self.study.factor(setter.factor), self.study)
             self._wrong_values(setter, values, range(len(values)), "value")
@@ -521,7 +521,7 @@ class _StudyCheck:
 
 
 def _value_problem(setter: Setter, value: FactorValue) -> str:
-    """Why a variable cannot have this value; empty if it can."""
+    """Reason why a variable cannot have this value; empty if it can."""
     try:
         converted = setter.value(value)
         if isinstance(converted, float) and not math.isfinite(converted):

@@ -21,7 +21,7 @@ from ssptool.version import __version__
 distributed: Any = _distributed  # most of it is not typed
 
 BATCH_SECONDS = 1.0
-"""That the runs of a batch take about: so that messages do not count, and little is lost with a worker."""
+"""Target duration of a batch [s]: long enough to hide the messages, short enough to lose little with a worker."""
 
 BATCH_RUNS = 200
 """In a batch at most."""
@@ -110,7 +110,7 @@ def plugin_name(digest: str, bounds: Bounds, reuse: bool) -> str:
 
 
 def run_batch(name: str, tasks: bytes) -> list[RunOutcome]:
-    """What a worker does. The tasks are pickled: Dask keeps messages for a while, and so they are small."""
+    """Carry out a batch on a worker. The tasks are pickled: Dask keeps messages for a while, and so they are small."""
     plugin: Any = distributed.get_worker().plugins[name]
     outcomes: list[RunOutcome] = plugin.run(pickle.loads(tasks))
     return outcomes
@@ -182,7 +182,7 @@ class Batches:
                 raise LostWorkers(alone)
 
     def _workers(self) -> int:
-        """How many there are. Raises LostScheduler."""
+        """Number of workers. Raises LostScheduler."""
         try:
             threads: dict[str, int] = self._client.nthreads()
         except (OSError, TimeoutError, distributed.CancelledError) as error:
@@ -190,7 +190,7 @@ class Batches:
         return len(threads)
 
     def _outcomes(self, future: Any, batch: list[Task]) -> list[RunOutcome]:
-        """What came back. A batch that ends its workers is sent again run by run; a run that does so has failed."""
+        """Outcomes as they arrive. A batch that ends its workers is sent again run by run; such a run has failed."""
         if future.status == "finished":
             try:
                 outcomes: list[RunOutcome] = future.result(timeout=CONNECT_SECONDS)

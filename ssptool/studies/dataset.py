@@ -60,7 +60,7 @@ _CONTENT = {
     "accuracy?": (str, float),
     "verified?": str,
 }
-"""What those who read a definition rely on."""
+"""Content that readers of a definition need."""
 
 
 class NotResults(Exception):
@@ -119,19 +119,19 @@ class Dataset:
 
     @property
     def runs(self) -> Path:
-        """What to read, with any reader of Parquet."""
+        """Path of the runs, for any reader of Parquet."""
         return self.folder / _RUNS
 
     @property
     def parts(self) -> list[Path]:
-        """Of the runs; in the moment when these are replaced by a gathered one, that."""
+        """Files of the runs; in the moment when these are replaced by a gathered one, that."""
         for name in (_RUNS, _NEW, _OLD):
             if found := sorted((self.folder / name).glob("part-*.parquet")):
                 return found
         return []
 
     def mend(self) -> None:
-        """What a process left behind that ended while it gathered the parts. For a writer alone."""
+        """Remove leftovers of an interrupted merge (exclusive writers only)."""
         for name in (_NEW, _OLD):
             if not self.runs.exists() and (self.folder / name).exists():
                 (self.folder / name).rename(self.runs)
@@ -196,7 +196,7 @@ class Dataset:
         return {run for part in self.parts for run in self._part(part, "run")["run"].to_pylist()}
 
     def counts(self) -> Counter[RunStatus]:
-        """How many runs ended how."""
+        """Number of runs by their status."""
         found: Counter[RunStatus] = Counter()
         for part in self.parts:
             with intact(self.folder, part):
@@ -295,11 +295,11 @@ def _with_checks(table: Any, checks: Mapping[str, RunOutcome]) -> Any:
 RUNS_OF_FILE = 1_000
 """At least so many runs have their traces in one file, when the study has ended."""
 _RUN_NAMES = ("run", "run of the study")
-"""Of the column before the time: the first that is no signal's name."""
+"""Names of the column before the time: the first that is no signal's name."""
 _MANIFESTS = b"ssptool.runs"
 """Under this key the metadata of a file have the manifests of its runs, as JSON, zlib and base64."""
 _GROUP_BYTES = 1 << 24
-"""Of traces in one group of rows, at least."""
+"""Least bytes of traces in one group of rows."""
 
 
 class TraceParts:
@@ -311,7 +311,7 @@ class TraceParts:
 
     @property
     def place(self) -> Path:
-        """What to read, with any reader of Parquet."""
+        """Path of the traces, for any reader of Parquet."""
         return self.folder / _TRACES
 
     @property
@@ -441,7 +441,7 @@ _NO_MANIFESTS = base64.b64encode(zlib.compress(b"{}"))
 
 
 def _number(path: Path) -> int:
-    """Of the first run in a file."""
+    """Number of the first run in a file."""
     return int(path.name.split("-")[1])
 
 
@@ -548,7 +548,7 @@ def _type(arrow: Any, column: Sequence[FactorValue]) -> Any:
 
 
 def _differences(there: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """What must be the same for runs to go together: all but the points, their number, and versions."""
+    """Differences that keep runs apart: all but the points, their number, and versions."""
     pairs = [(key, there.get(key), now.get(key)) for key in ("factors", "results")]
     fixed = there.get("fixed", {}), now.get("fixed", {})
     pairs += [(key, fixed[0].get(key), fixed[1].get(key)) for key in fixed[1]]

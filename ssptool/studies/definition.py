@@ -17,7 +17,7 @@ from ssptool.studies.expressions import FUNCTIONS, BadExpression, Expression
 
 
 class RunStatus(StrEnum):
-    """How a run ended."""
+    """Status of a run at its end."""
 
     COMPLETED = "completed"
     FAILED = "failed"
@@ -50,7 +50,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """How it went.
+    """Outcome of a run.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ def failed(task: Task, message: str, seconds: float = 0.0, attempts: int = 1) ->
 
 
 class FactorRole(StrEnum):
-    """What a factor is of the runs."""
+    """Role of a factor in the runs."""
 
     VARIABLE = "variable"
     FMU = "fmu"
@@ -128,7 +128,7 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """Which signals over time are kept of each run (patterns), at which distance [s]."""
+    """Signals over time that are kept of each run (patterns), and their distance [s]."""
 
     signals: tuple[str, ...] = ()
     output_step: float | None = None
@@ -137,7 +137,7 @@ class Traces:
 
 @dataclass(frozen=True, slots=True)
 class RunEffort:
-    """What a run may take.
+    """Limits of a run.
 
     Attributes
     ----------

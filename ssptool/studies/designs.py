@@ -43,7 +43,7 @@ class Levels:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From `low` to `high`: `count` levels, or a uniform distribution; both on a logarithmic scale with `log`."""
+    """Range from `low` to `high`: `count` levels, or a uniform distribution; both on a logarithmic scale with `log`."""
 
     low: float
     high: float
@@ -103,7 +103,7 @@ class LogNormal:
 
 @dataclass(frozen=True, slots=True)
 class Triangular:
-    """From `low` to `high`, most likely `mode`."""
+    """Distribution from `low` to `high`, most likely `mode`."""
 
     low: float
     mode: float
@@ -120,7 +120,7 @@ class Triangular:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """From other factors."""
+    """Values computed from other factors."""
 
     expression: Expression
     words: ClassVar[str] = "an expression"
@@ -164,7 +164,7 @@ class Design(Protocol):
 
     @property
     def word(self) -> str:
-        """Its name in study files."""
+        """Name of the design in study files."""
         ...
 
     def size(self, sources: Mapping[str, FactorSource]) -> int:
@@ -304,7 +304,7 @@ MOST_DIMENSIONS = 21201
 """For which scipy knows direction numbers (Joe, Kuo 2008)."""
 
 _INSIDE = 1e-12
-"""How far from 0 and 1 points stay, where the quantiles of a normal distribution are infinite."""
+"""Distance of points from 0 and 1, where the quantiles of a normal distribution are infinite."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ Seconds = Callable[[Point], float]
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What is known before most runs.
+    """Forecast of a study before most runs.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ _PLAIN = ("start_time", "stop_time", "step_size", "master", "tolerance", "implem
 
 
 def study_commands(results: StudyResults, study: Study, few: Sequence[TooFewRuns]) -> Iterator[str]:
-    """What to do after a study, as far as it is."""
+    """Commands after a study, as far as it is."""
     status, folder = results.status, _word(results.folder)
     if status.left:
         yield f"ssptool study resume {folder}"
@@ -46,7 +46,7 @@ def study_commands(results: StudyResults, study: Study, few: Sequence[TooFewRuns
 
 
 def fit_commands(study: Study, point: Mapping[str, FactorValue], folder: Path | None) -> Iterator[str]:
-    """What to do after a calibration whose solution is this point, and is kept in a folder or nowhere."""
+    """Commands after a calibration whose solution is this point, and is kept in a folder or nowhere."""
     if folder is not None:
         yield f"ssptool report {_word(folder)}"
         yield f"ssptool plot {_word(folder)}"

@@ -128,7 +128,7 @@ class _SearchRuns:
 
     @property
     def sources(self) -> dict[str, Any]:
-        """What the search varies."""
+        """Sources of the values that the search varies, by factor."""
         return {f.name: f.source for f in self.checked.study.factors if not isinstance(f.source, Computed)}
 
     @property

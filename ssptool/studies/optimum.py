@@ -26,16 +26,16 @@ from ssptool.studies.designs import (
 from ssptool.studies.expressions import FUNCTIONS, BadExpression, Expression
 
 MOST_OBJECTIVES = 2
-"""Of two the runs that are best can be drawn and chosen from."""
+"""Most objectives: of two, the best runs can be drawn and chosen from."""
 
 POPULATIONS = {1: (10, 5), 2: (40, 0)}
 """Points of a generation, unless stated: at least so many, and so many for each factor; by number of objectives."""
 
 SHOWN_RUNS = 20
-"""Of a front, in a text."""
+"""Most runs of a front in a text."""
 
 MET = 1e-6
-"""Of the larger side of a constraint, what may be missing where it counts as met."""
+"""Share of the larger side of a constraint that may be missing where it counts as met."""
 
 AT_BOUND = 1e-3
 """The same, of the distance below which a constraint limits the best run."""
@@ -55,7 +55,7 @@ class Objective:
         return "maximize" if self.maximize else "minimize"
 
     def cost(self, row: Row) -> float:
-        """What is the smaller the better; nan where the result has no value."""
+        """Cost to minimize; nan where the result has no value."""
         value = row[self.result]
         return float("nan") if value is None else -float(value) if self.maximize else float(value)
 
@@ -103,7 +103,7 @@ class Constraint:
         return low, high
 
     def violation(self, row: Row) -> float:
-        """How much of the larger side is missing: at most 0 where the constraint is met; nan without a value."""
+        """Missing share of the larger side: at most 0 where the constraint is met; nan without a value."""
         low, high = self.sides(row)
         return (low - high) / (max(abs(low), abs(high)) or 1.0)
 

@@ -42,10 +42,10 @@ LOGS = ("log_loops", "log_coupling")
 
 FMU_LOG = "fmu_log"
 FMU_LOGS = (FMU_LOG, "fmu_log_level", "fmu_log_categories")
-"""Of a file for each run; these cannot be varied."""
+"""Settings of a file for each run; these cannot be varied."""
 
 KINDS = {name: setting.kind for name, setting in settings_by_name(Settings).items() if name not in LOGS}
-"""What a study may set or vary → what its value is."""
+"""Settings that a study may set or vary → kinds of their values."""
 
 SETTINGS = tuple(KINDS)
 BY_NAME = (Kind.COUNTS, Kind.NUMBERS)
@@ -86,7 +86,7 @@ def _table(read: Callable[[StudyEntries, str], Any]) -> Callable[[StudyEntries, 
 
 
 def _one_or_table(read: Callable[[StudyEntries, str], Any]) -> Callable[[StudyEntries, str], Any]:
-    """That of all components, or a table by component."""
+    """Value of all components, or a table by component."""
     return lambda entries, name: (_table(read) if isinstance(entries.take(name), Mapping) else read)(entries, name)
 
 
@@ -130,7 +130,7 @@ def _bond(given: Any) -> tuple[str, str]:
 
 
 def setting_problem(name: str) -> str:
-    """Why a factor cannot vary a setting of this name; empty if it can. `substeps.System1` is one inside a table."""
+    """Reason why no factor can vary a setting of this name; empty if one can. `substeps.System1` is inside a table."""
     base, _, inside = name.partition(".")
     if base in LOGS:
         return f"{base} cannot be set in a study, whose runs would all write it"
@@ -188,7 +188,7 @@ Point = Mapping[str, FactorValue]
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What of a run is more than values of parameters; `fmus` are pairs (component, file)."""
+    """Choices of a run in addition to values of parameters; `fmus` are pairs (component, file)."""
 
     variant: str | None = None
     fmus: tuple[tuple[str, str], ...] = ()
@@ -197,7 +197,7 @@ class Configuration:
 
 
 def configuration(study: Study, point: Point) -> Configuration:
-    """That of a run at a point."""
+    """Configuration of a run at a point."""
     of = {role: [factor for factor in study.factors if factor.role is role] for role in FactorRole}
     variants = [str(point[factor.name]) for factor in of[FactorRole.VARIANT]]
     return Configuration(
@@ -229,7 +229,7 @@ def settings_of(study: Study, wanted: Configuration) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class Setter:
-    """How the value of a factor reaches one variable."""
+    """Link from a factor to one variable."""
 
     factor: str
     name: str
@@ -243,7 +243,7 @@ class Setter:
         return value_text(self.conversion(float(value)))
 
     def value(self, value: FactorValue) -> Value:
-        """Of the type of the variable.
+        """Value in the type of the variable.
 
         Raises
         ------
@@ -375,7 +375,7 @@ class PreparedSystem:
         return self._make({})
 
     def sources(self, plan: Plan) -> Sources:
-        """Where the runs of a plan find their FMUs: with compiled libraries, if the study allows that. Raises
+        """Sources of the FMUs for the runs of a plan: with compiled libraries, if the study allows that. Raises
         NotCompiled.
         """
         if self._sources is None:
@@ -391,7 +391,7 @@ class PreparedSystem:
         return parameter and not target.is_element
 
     def own_value(self, factor: Factor) -> FactorValue | None:
-        """What the system itself gives the (first) variable of a factor, in the unit of the factor."""
+        """Value of the (first) variable of a factor in the system itself, in the unit of the factor."""
         setter = next((setter for setter in self.setters if setter.factor == factor.name), None)
         if setter is None:
             return None

@@ -242,7 +242,7 @@ DESIGN_KEYS = (
     *("kind", "runs", "seed", "correlations", "trajectories", "levels", "file", "files", "rows"),
     *("minimize", "maximize", "constraints", "population"),
 )
-"""Of all kinds of designs together."""
+"""Keys of all kinds of designs together."""
 
 
 def read_design(entries: StudyEntries, folder: Path, factors: Mapping[str, Factor]) -> Design:

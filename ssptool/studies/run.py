@@ -23,10 +23,10 @@ from ssptool.tempfiles import TemporaryFolder
 from ssptool.version import __version__
 
 PILOT_SECONDS = 600.0
-"""That the first run may take if the study does not say."""
+"""Time for the first run [s] if the study does not state one."""
 
 SHORT_SECONDS = 2.0
-"""What is done in less than that is not worth a cluster, which takes longer to start."""
+"""Duration below which work is not worth a cluster, which takes longer to start [s]."""
 
 LONG_SECONDS = 10.0
 """Runs that take longer have fresh instances, which cost little then."""
@@ -37,7 +37,7 @@ TIMEOUT_TIMES, TIMEOUT_LEAST = 20.0, 30.0
 
 @dataclass(frozen=True, slots=True)
 class StudyStatus:
-    """How far a study is."""
+    """Progress of a study."""
 
     folder: Path
     name: str
@@ -124,7 +124,7 @@ def begin_study(checked: CheckedStudy, output: Path) -> None:
 
 
 def study_status(folder: Path) -> StudyStatus:
-    """How far the study in a folder is; also while it runs. Raises NotResults."""
+    """Progress of the study in a folder; also while it runs. Raises NotResults."""
     dataset = Dataset(folder)
     definition = dataset.definition()
     found = dataset.counts()
@@ -248,7 +248,7 @@ class _StudyRun:
             yield cluster.Batches(client, plugin, seconds).run
 
     def _tell(self, done: int) -> None:
-        """How far the study is, with all that was done before."""
+        """Report the progress of the study, with all that was done before."""
         if self.progress is not None:
             total = max(1, len(self.checked.points))
             self.progress((total - len(self.left) + done) / total)
@@ -308,7 +308,7 @@ class _StudyRun:
 
 @dataclass(frozen=True, slots=True)
 class _Pilot:
-    """What the first runs taught: `seconds` of a run, and those `at` a point; what one may take [s], whether instances
+    """Findings of the first runs: `seconds` of a run, and those `at` a point; what one may take [s], whether instances
     serve again.
 
     `study` is the unpacked one.
@@ -325,7 +325,7 @@ class _Pilot:
 
 
 def timeout_of(study: Study, first: RunOutcome) -> float:
-    """What a run may take [s]: what the study says, else many times what the first one took."""
+    """Time limit of a run [s]: that of the study, else many times the duration of the first one."""
     if study.effort.timeout is not None:
         return study.effort.timeout
     if first.status is RunStatus.FAILED:
@@ -340,7 +340,7 @@ _NOT_AGAIN = (
 
 
 def definition_of(checked: CheckedStudy, bundle: Bundle) -> dict[str, Any]:
-    """What is written of a study beside its results: readable, and enough to know it again."""
+    """Definition of a study, as written with its results: readable, and enough to know it again."""
     study = checked.study
     traces = None if study.traces is None else asdict(study.traces)
     return {

@@ -24,10 +24,10 @@ from ssptool.studies.designs import (
 )
 
 RESAMPLES = 1000
-"""Of the points, for the confidence intervals."""
+"""Resamples of the points, for the confidence intervals."""
 CONFIDENCE = 0.95
 LEVELS = 4
-"""Of factors in trajectories, unless stated."""
+"""Levels of factors in trajectories, unless stated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Morris:
         return quantiles(np.concatenate([path for path, _, _ in self.paths(len(sources))]), sources)
 
     def paths(self, factors: int) -> Iterator[tuple[Floats, Sequence[int], Floats]]:
-        """Of each trajectory the points (factors + 1, factors) in the unit cube, which factor moves in which step, and
+        """Points of each trajectory (factors + 1, factors) in the unit cube, which factor moves in which step, and
         whether it moves up (1) or down (-1).
         """
         random = np.random.default_rng(self.seed)
@@ -130,7 +130,7 @@ class SensitivityMeasure(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """How a result depends on factors.
+    """Dependency of a result on factors.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ def _rank_text(best: int, worst: int) -> str:
 
 
 def sensitivity(design: SensitivityDesign, factors: Sequence[str], result: str, values: Floats) -> Sensitivity | None:
-    """What follows from the values of a result at the points of a design, nan where there is none.
+    """Sensitivity by the values of a result at the points of a design, nan where there is none.
 
     None if too few of them have a value, or if all are the same.
     """

@@ -41,7 +41,7 @@ SHOWN_ROWS = 20
 @public
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyResults(Printed, Mapping[str, Values]):
-    """What is in a folder of results; a mapping from the names of its columns to their values (runs,).
+    """Content of a result folder; a mapping from the names of its columns to their values (runs,).
 
     Attributes
     ----------
@@ -148,12 +148,12 @@ class StudyResults(Printed, Mapping[str, Values]):
 
     @property
     def definition(self) -> dict[str, Any]:
-        """What is written of the study beside its results."""
+        """Definition of the study, as written with its results."""
         return Dataset(self.folder).definition()
 
     @property
     def units(self) -> dict[str, str | None]:
-        """Of the factors, by name."""
+        """Units of the factors, by name."""
         return dict(self.definition["units"])
 
     def trace(self, run: str) -> Trace:
@@ -161,7 +161,7 @@ class StudyResults(Printed, Mapping[str, Values]):
         return self._kept(run)[0]
 
     def manifest(self, run: str) -> dict[str, Any]:
-        """How a run was made whose signals over time were kept. Raises NotResults if none were."""
+        """Manifest of a run whose signals over time were kept. Raises NotResults if none were."""
         return self._kept(run)[1]
 
     def _kept(self, run: str) -> tuple[Trace, dict[str, Any]]:
@@ -171,7 +171,7 @@ class StudyResults(Printed, Mapping[str, Values]):
         return found
 
     def sensitivity(self) -> tuple[Sensitivity, ...]:
-        """How each result depends on the factors, as far as the runs have finished; none without a design for that.
+        """Dependency of each result on the factors, as far as the runs have finished; none without a design for that.
 
         Sobol' indices of a `saltelli` design, elementary effects of a `morris` design.
         """

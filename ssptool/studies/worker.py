@@ -292,7 +292,7 @@ def _begun(plan: Plan, sources: Sources, pool: Pool) -> tuple[Plan, Execution, T
 
 
 def _executed(job: Job, pool: Pool) -> tuple[Execution, Trace]:
-    """How a run went, and all its rows."""
+    """Outcome of a run, and all its rows."""
     recorder = Recorder(job.plan, keep=True)
     _, execution = planned_and_executed(job, lambda again: execute(again, recorder, pool=pool))
     recorder.finish()
@@ -311,7 +311,7 @@ def _sampled(trace: Trace, wanted: Samples) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class WorkerOrders:
-    """What a process is for. `scratch` is a folder that the parent removes."""
+    """Orders for a process. `scratch` is a folder that the parent removes."""
 
     study: Study
     signals: tuple[str, ...]
@@ -338,7 +338,7 @@ def worker_main() -> None:
 
 
 class _SentOutcome(NamedTuple):
-    """What a process sends of an outcome; the parent knows the task."""
+    """Part of an outcome that a process sends; the parent knows the task."""
 
     status: RunStatus
     results: Mapping[str, float | None]
@@ -373,12 +373,12 @@ LOOK_SECONDS = 0.05
 """Between two looks at the memory of the process."""
 
 START_SECONDS = 120.0
-"""That a process may take to start."""
+"""Time for a process to start [s]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a run may take: wall time [s] and memory [byte]; and how often it is tried again after a crash or a stop."""
+    """Limits of a run: wall time [s] and memory [byte]; and how often it is tried again after a crash or a stop."""
 
     seconds: float | None = None
     memory: int | None = None
@@ -463,7 +463,7 @@ class Runner:
 
 
 BATCH_SECONDS = 1.0
-"""That the runs of a batch take about: so that messages do not count."""
+"""Target duration of a batch [s]: long enough to hide the messages."""
 
 BATCH_RUNS = 200
 """In a batch at most."""
@@ -472,7 +472,7 @@ AHEAD = 3
 """Batches per process that are on their way: so memory does not depend on the number of runs."""
 
 STOP_SECONDS = 5.0
-"""That threads have to end after their processes were ended."""
+"""Time for threads to end after their processes were ended [s]."""
 
 
 class LocalWorkers:
@@ -540,7 +540,7 @@ class LocalWorkers:
 
 
 def _machine_memory() -> int:
-    """What this process may use [byte]: the memory of the machine, or less in a container; 0 if that is not known."""
+    """Memory that this process may use [byte]: that of the machine, or less in a container; 0 if that is not known."""
     if sys.platform != "linux":
         return 0
     memory = machine_memory()

@@ -258,7 +258,7 @@ class PageCalls:
         return list(parameter_rows(self._model))
 
     def consequences(self, component: Names, fmu: str) -> Answer:
-        """What replacing the FMU of a component would break or change."""
+        """Consequences of replacing the FMU of a component."""
         with self._session.editor() as editor:
             return [
                 {"weight": str(one.weight), "text": f"{one.name}: {one.message}"}
@@ -299,7 +299,7 @@ class PageCalls:
         return self._perform(Edits.of(routes(self._model, path, text, ends, way)))
 
     def preview(self, edits: Sequence[Mapping[str, Any]]) -> Answer:
-        """What edits would do; nothing is changed."""
+        """Preview of edits; nothing is changed."""
         try:
             return _told(self._session.preview(Edits.of(edits)))
         finally:

@@ -35,7 +35,7 @@ class DrawnThing:
 
 
 class DrawnPlaces:
-    """Which line of which file states which drawn thing; the smallest one counts."""
+    """Lines of files that state drawn things; the smallest one counts."""
 
     def __init__(self, sheets: Iterable[StatedSheet]) -> None:
         found: list[tuple[Span, DrawnThing]] = []

@@ -50,7 +50,7 @@ class VerbCall:
 
     @classmethod
     def of(cls, stated: Mapping[str, Any]) -> "VerbCall":
-        """From `{"verb": "connect", "a": ["A", "y"], "b": "B.u"}`. Raises WrongGesture."""
+        """Gesture from `{"verb": "connect", "a": ["A", "y"], "b": "B.u"}`. Raises WrongGesture."""
         given = dict(stated)
         verb = given.pop("verb", None)
         if verb not in VERBS:

@@ -35,13 +35,13 @@ class LoggedIterate(NamedTuple):
 
 @dataclass(slots=True)
 class Solves:
-    """What was solved again and again, one point each time: its time, its iterations, and the residual at the end."""
+    """Repeated solutions, one point each time: its time, its iterations, and the residual at the end."""
 
     times: list[float] = field(default_factory=list)
     iterations: list[int] = field(default_factory=list)
     residuals: list[float | None] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
-    """Where its iterates begin in the log."""
+    """Beginnings of its iterates in the log."""
 
 
 class LoggedIterations:

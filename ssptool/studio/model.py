@@ -55,7 +55,7 @@ class SystemModel:
         self.archive = archive
         self.structure = structure
         self.held: dict[ElementPath, Rectangle] = {} if before is None else dict(before.held)
-        """Where elements of systems drawn in groups stay until the studio ends; no document says so."""
+        """Positions of elements of systems drawn in groups, until the studio ends; no document says so."""
         self._elements = {} if before is None else before._elements_by_system()
         self._joined = joined
         self._sheets: dict[tuple[ElementPath, bool], dict[str, Any]] = {}

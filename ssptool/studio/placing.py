@@ -49,7 +49,7 @@ def alignments(model: SystemModel, sheet: ElementPath, elements: Sequence[Elemen
 
 
 def held_places(model: SystemModel, sheet: ElementPath) -> dict[ElementPath, Rectangle]:
-    """Where the elements and groups of a sheet stay without a place, if its system is drawn in groups."""
+    """Positions of elements and groups of a sheet without a place, if its system is drawn in groups."""
     if not _in_groups(model, sheet):
         return {}
     drawn, (dx, dy) = _drawn(model, sheet), _beside(model, sheet)

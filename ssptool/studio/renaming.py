@@ -54,7 +54,7 @@ def save_copy(archive: Archive, target: Path) -> None:
 
 
 def names_around(target: Path, around: Path, edited: Files, before: Files) -> dict[Path, bytes]:
-    """Where edited files around a system are saved together with a copy of it.
+    """Paths and contents of edited files around a system that are saved together with a copy of it.
 
     They keep their names, but for those with other contents on disk than `before` they were edited: these get the name
     of the copy as a second ending. Raises FileExistsError.

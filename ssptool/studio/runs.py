@@ -237,7 +237,7 @@ class StudioRuns:
         return {name: _told(value, units[name]) for name, value in trace.at(inside).items()}
 
     def differences(self, number: int, reference: int) -> list[Sequence[str]]:
-        """How far the signals of a run deviate from those of another: headings, then the worst agreement first."""
+        """Deviations of the signals of a run from those of another: headings, then the worst agreement first."""
         found, expected = (self._run(one).trace for one in (number, reference))
         if found is None or expected is None:
             raise NoSuchRun("both runs need results to be compared")

@@ -140,7 +140,7 @@ def _with_keys(text: str, number: int, missing: dict[str, str]) -> str:
 
 
 def _end(node: yaml.Node) -> int:
-    """Where the text of a node ends; that of a block reaches to the next one, with the comments between."""
+    """End of the text of a node; that of a block reaches to the next one, with the comments between."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         node = node.value[-1][1] if isinstance(node, yaml.MappingNode) else node.value[-1]
     return int(node.end_mark.index)

@@ -492,6 +492,6 @@ def _put(archive: Archive, files: Files) -> None:
 
 
 def _since(files: Files, before: Files, written: Files) -> dict[str, bytes | None]:
-    """What differs from the files on disk after others were written there."""
+    """Differences from the files on disk after others were written there."""
     whole = {**before, **files}
     return {name: content for name, content in whole.items() if name not in written or written[name] != content}

@@ -125,7 +125,7 @@ class SignalText:
         return text.replace(".", ",") if self.form.decimals and self.form.separator != "," else text
 
     def _value(self, value: str) -> str:
-        """What the user has typed: a number, or a text of its own."""
+        """Value that the user has typed: a number, or a text of its own."""
         try:
             return self._number(float(value))
         except ValueError:

@@ -42,7 +42,7 @@ class WrongFile(WrongUsage):
 
 
 def folders(system: Path) -> Iterator[Path]:
-    """Where scenarios, inputs, studies and results of a system are looked for: beside it, and in its folder."""
+    """Folders of scenarios, inputs, studies and results of a system: next to it, and in its folder."""
     yield system.absolute().parent
     if system.is_dir():
         yield system.absolute()
@@ -208,7 +208,7 @@ def _signal(column: CsvColumn, known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def variables_of(network: Network | None) -> list[dict[str, str]]:
-    """What a scenario can change: inputs, outputs, tunable parameters."""
+    """Variables that a scenario can change: inputs, outputs, tunable parameters."""
     if network is None:
         return []
     ports: list[Port] = [*network.ports, *(port for one in network.components.values() for port in one.ports)]
@@ -253,7 +253,7 @@ class ChosenStimuli:
 
 
 def content_of(chosen: ChosenStimuli, network: Network | None, structure: Document) -> dict[str, Any]:
-    """What is in the chosen files, what they could drive, and why a run would refuse them."""
+    """Content of the chosen files, variables that they could drive, and reasons why a run would refuse them."""
     names = {"scenario": chosen.scenario_name, "inputs": chosen.inputs_name}
     scenario, inputs = (chosen.text(name) for name in names.values())
     found = {

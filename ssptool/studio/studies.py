@@ -100,7 +100,7 @@ class StudyRuns:
                 process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
 
     def _content(self, name: str, file: Path) -> dict[str, Any]:
-        """How far a study is."""
+        """Progress of a study."""
         going = self._process is not None and self._going[0] == name
         told: dict[str, Any] = {"file": name, "going": going, "message": "" if going else self._said.get(name, "")}
         with suppress(NotResults, OSError, WrongUsage):
@@ -120,7 +120,7 @@ class StudyRuns:
         }
 
     def chart(self, name: str) -> Any:
-        """What fits to a study, as a figure of plotly; None as long as there is nothing to draw."""
+        """Chart of a study, as a figure of plotly; None as long as there is nothing to draw."""
         try:
             figure = chart(self._results(name), None, ()).page()
         except Exception as problem:  # too few runs, too many panels: the table is there anyway

@@ -27,7 +27,7 @@ class NoSystemNamed(WrongUsage):
 
 
 class NotAllowed(WrongUsage):
-    """What only an option of the server allows."""
+    """An action that needs an option of the server."""
 
 
 class NoPath(WrongUsage):
@@ -66,7 +66,7 @@ def nobody(_done: float) -> None:
 
 @dataclass
 class Folder:
-    """What a client may use: the working folder of this process, to which it is confined."""
+    """Files that a client may use: the working folder of this process, to which it is confined."""
 
     allow_edits: bool = False
     results: Path | None = None
@@ -97,7 +97,7 @@ class Folder:
         return Path(systems[0])
 
     def output(self, name: str) -> Path | None:
-        """Where a run may write results; None without a name. Raises NotAllowed, OutsideFolder."""
+        """Place for the results of a run; None without a name. Raises NotAllowed, OutsideFolder."""
         if not name:
             return None
         if self.results is None:

@@ -10,7 +10,7 @@ from ssptool.errors import WrongUsage
 from ssptool.foreign_text import json_text, several_lines
 
 PAGE_BYTES = 2_000
-"""Of a page, unless the client asks for another size."""
+"""Size of a page [byte], unless the client asks for another one."""
 
 LEAST_BYTES, MOST_BYTES = 500, 100_000
 
@@ -43,7 +43,7 @@ class UnknownCursor(WrongUsage):
 
 @dataclass(slots=True)
 class _Rest:
-    """What is left of an answer, from one of its items on."""
+    """Rest of an answer, from one of its items on."""
 
     answer: Answer
     pieces: list[str]

@@ -90,7 +90,7 @@ class Desk:
     def call(
         self, name: str, arguments: Mapping[str, Any], cancelled: Event, tell: Callable[[float], None]
     ) -> mcp_types.CallToolResult:
-        """Whatever goes wrong reaches the client as a sentence."""
+        """Report every error to the client as a sentence."""
         with self._one_at_a_time:
             self._folder.cancelled, self._folder.tell = cancelled, tell
             return self._call(name, arguments)

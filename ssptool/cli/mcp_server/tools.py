@@ -38,7 +38,7 @@ Patterns = Annotated[Sequence[str], Field(description='Full names or patterns, s
 
 NOTHING: Mapping[str, Any] = {}
 TIMEOUT, MEMORY = 60.0, 4096.0
-"""Of a run: wall time [s] and memory [MiB]."""
+"""Limits of a run: wall time [s] and memory [MiB]."""
 _PLAIN = "fixed point"
 """The solver without relaxation, as reports name it."""
 

@@ -107,7 +107,7 @@ def _named(axis: Axis) -> dict[str, Any]:
 
 
 def _between(values: Floats) -> Floats:
-    """From 0 for the least to 1 for the greatest; one half where all are equal."""
+    """Values scaled from 0 for the least to 1 for the greatest; one half where all are equal."""
     least, extent = values.min(), np.ptp(values)
     return (values - least) / extent if extent > 0 else np.full(len(values), 0.5)
 

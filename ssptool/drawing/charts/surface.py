@@ -28,7 +28,7 @@ class Surface:
     others: tuple[str, ...] = ()
 
     def height(self, result: str) -> tuple[Floats, Floats, Floats]:
-        """Of a grid: places (m,) along both factors, and the result (m, m), nan outside the hull of the points."""
+        """Heights of a grid: places (m,) along both factors; results (m, m), nan outside the hull of the points."""
         from scipy.interpolate import griddata  # a tenth of a second, which other charts do not need
 
         points = np.column_stack([self.values[self.x.name], self.values[self.y.name]])

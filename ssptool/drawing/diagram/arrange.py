@@ -70,7 +70,7 @@ class TooManySystems(WrongUsage):
 
 
 class DrawnConnections(StrEnum):
-    """Which connections are drawn as one line: those of two components if there are many, or none."""
+    """Connections to draw as one line: those of two components if there are many, or none."""
 
     BUNDLED = "bundled"
     ALL = "all"

@@ -24,7 +24,7 @@ def on_grid(height: float) -> float:
 
 
 Pulls: TypeAlias = list[tuple[Station, float]]
-"""What a station is connected to, and how much higher than that it has to be for a straight line."""
+"""Connected stations of a station, and how much higher than each it has to be for a straight line."""
 
 
 class Heights:

@@ -18,7 +18,7 @@ import networkx
 
 
 class Edge(NamedTuple):
-    """From (box, outlet) to (box, inlet)."""
+    """Edge from (box, outlet) to (box, inlet)."""
 
     source: tuple[str, str]
     destination: tuple[str, str]

@@ -362,7 +362,7 @@ class _Drawing:
         return [list(of_layer.values()) for of_layer in bundles]
 
     def _in_order(self, bundles: Iterable[Sequence[Hop]]) -> tuple[list[Sequence[Hop]], list[Sequence[Hop]]]:
-        """From left to right, and those that would lie on others.
+        """Lines in their order from left to right, and those that would lie on others.
 
         Of two lines of one height the one that begins there is first: they do not touch.
         """

@@ -26,7 +26,7 @@ _METHOD = 3
 
 
 class SheetName(NamedTuple):
-    """Which drawing of a system: also of what is inside its elements; with names of its connectors in the drawing."""
+    """Name of a drawing of a system, also of the inside of its elements; with its names of connectors."""
 
     path: ElementPath
     inside: bool
@@ -48,7 +48,7 @@ class Memory:
 
     @classmethod
     def of_page(cls, page: Path) -> "Memory":
-        """What a page keeps; nothing, if there is none, or it is another file."""
+        """Layouts that a page keeps; nothing, if there is none, or it is another file."""
         try:
             found = _KEPT.search(page.read_text(encoding="utf-8")) if page.is_file() else None
             return cls() if found is None else cls.of_content(json_content(found[1]))
@@ -86,7 +86,7 @@ class Memory:
         return Memory(members, {**self.known, **used}, ways=self.ways)
 
     def content(self, members: Members) -> dict[str, Any]:
-        """What a page keeps of the layouts that were used, and of the groups."""
+        """Layouts and groups, as a page keeps them."""
         return {
             "method": _METHOD,
             "groups": [[element, group] for element, group in members.items()],

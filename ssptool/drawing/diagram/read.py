@@ -44,7 +44,7 @@ MOST_PIXELS = 2**24
 
 
 Places: TypeAlias = Mapping[str, tuple[float, float]]
-"""Of connectors, in fractions of the box of their element."""
+"""Positions of connectors, in fractions of the box of their element."""
 
 
 def stated_sheets(archive: Archive, structure: Document) -> dict[ElementPath, StatedSheet]:

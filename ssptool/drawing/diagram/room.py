@@ -37,7 +37,7 @@ class Pull(NamedTuple):
         return abs(ahead) + abs(y - self.other.y) + back
 
     def height(self) -> float:
-        """That of a corner with which the line is straight, to the last bit."""
+        """Height of a corner with which the line is straight, to the last bit."""
         y = self.other.y - self.pin.y
         near = (y, math.nextafter(y, math.inf), math.nextafter(y, -math.inf))
         return next((one for one in near if one + self.pin.y == self.other.y), y)

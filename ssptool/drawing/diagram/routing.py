@@ -32,7 +32,7 @@ _AROUND = (8.0, 40.0, 1000.0)
 _MARGIN = 2.0
 """Lanes between a box, or the tip of a pin, and the first line beside it."""
 _HAIR = 1e-9
-"""What is so near touches [mm]."""
+"""Distance at which things touch [mm]."""
 _SAME = 1e-6
 """Lines that are so near lie on top of each other, as a part of a lane."""
 
@@ -132,7 +132,7 @@ class Router:
         return True
 
     def _near(self, ends: Sequence[Point], around: float) -> "_Surroundings":
-        """What is in the rectangle around two points."""
+        """Things in the rectangle around two points."""
         one, other = ends
         limits = self._limits
         x1, x2 = _within(limits.x1, min(one.x, other.x), max(one.x, other.x), limits.x2, around)
@@ -260,7 +260,7 @@ class _Grid:
 
 
 def _graph(*edges: tuple[NDArray[np.int_], NDArray[np.int_], Floats]) -> csr_array:
-    """Of edges from, to, and of a cost; those of infinite cost are left out."""
+    """Graph of edges by origin, target and cost; edges of infinite cost are left out."""
     one, other, costs = (np.concatenate([part[place].ravel() for part in edges]) for place in range(3))
     there, size = np.isfinite(costs), int(other.max()) + 1
     return csr_array((costs[there], (one[there], other[there])), shape=(size, size))
@@ -281,12 +281,12 @@ def _grid_lines(low: float, high: float, apart: float, edges: Floats, lines: Flo
 
 
 def _between(values: Floats, low: float, high: float) -> slice:
-    """Of the sorted values from low to high, both included."""
+    """The sorted values from low to high, both included."""
     return slice(int(np.searchsorted(values, low)), int(np.searchsorted(values, high, side="right")))
 
 
 def _spans(values: Floats, low: Floats, high: Floats) -> tuple[Places, Places]:
-    """Where the sorted values from each low to its high begin and end, both included."""
+    """Beginnings and ends in the sorted values from each low to its high, both included."""
     return np.searchsorted(values, low), np.searchsorted(values, high, side="right")
 
 
@@ -310,7 +310,7 @@ def _covered(
 
 
 def _within(least: float, low: float, high: float, most: float, around: float) -> tuple[float, float]:
-    """From low to high and some more around them, but not beyond the least and the most."""
+    """The range from low to high and some more around it, but not beyond the least and the most."""
     return min(low, max(least, low - around)), max(high, min(most, high + around))
 
 

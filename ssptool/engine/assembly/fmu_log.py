@@ -81,7 +81,7 @@ class FmuLogging:
         return log
 
     def start(self, instance: FmuInstance) -> str:
-        """Have a new instance log what is wanted, and errors and warnings in any case where it tells them apart from
+        """Let a new instance log what is wanted, and errors and warnings in any case where it tells them apart from
         the rest. Gives a note if the FMU refuses what the user asked for.
 
         Raises

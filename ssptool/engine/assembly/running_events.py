@@ -283,7 +283,7 @@ class RunningEvents:
             raise self.explanation(error) from None
 
     def explanation(self, error: Stopped | Refused) -> IntegrationStopped | FmiError:
-        """What the kernel has said."""
+        """Explanation by the kernel."""
         if isinstance(error, Stopped):
             return IntegrationStopped(failure_of(error))
         instance = next(one.instance for one in self.members.values() if one.name == error.component)

@@ -143,7 +143,7 @@ def _send(connection: Connection, message: Message) -> None:
 
 
 def message_from(content: bytes) -> Message:
-    """What a child has sent. Raises BadMessage."""
+    """A message of a child. Raises BadMessage."""
     parts = parsed(content)
     if type(parts) is not list or len(parts) != 2:
         raise BadMessage("it has no name")

@@ -42,7 +42,7 @@ LOOK_SECONDS = 0.01
 
 
 END_SECONDS = 10.0
-"""That a child has to end in after it has closed the connection [s]."""
+"""Time for a child to exit after it has closed the connection [s]."""
 
 
 class Overdue(Exception):

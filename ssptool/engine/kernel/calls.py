@@ -133,7 +133,7 @@ class IterateRule(NamedTuple):
 
 
 class MeasureKind(IntEnum):
-    """What a measure of convergence limits: see `MeasureLimit`."""
+    """Quantity that a measure of convergence limits: see `MeasureLimit`."""
 
     ABSOLUTE = 0
     RELATIVE = 1
@@ -298,7 +298,7 @@ class IterationMemory(NamedTuple):
 
 
 class IterationReport(NamedTuple):
-    """How the last step of an iteration came to its end.
+    """End of the last step of an iteration.
 
     Attributes
     ----------
@@ -367,7 +367,7 @@ class Instruction(NamedTuple):
 
 
 class DrivenInputMode(IntEnum):
-    """How a driven input runs over a step, from its value at the start to that of its table at the end."""
+    """Profile of a driven input over a step, from its value at the start to that of its table at the end."""
 
     HELD = 0  # at its value at the start
     FOLLOWING = 1  # on the line from one to the other

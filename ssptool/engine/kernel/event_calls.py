@@ -100,7 +100,7 @@ class EventCalls:
 
 
 class StopCode(IntEnum):
-    """Why events or an integration cannot go on."""
+    """Reason for the end of events or of an integration."""
 
     FMI = 0
     NONFINITE = 1

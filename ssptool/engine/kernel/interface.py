@@ -245,7 +245,7 @@ class Kernel(Protocol):
         """Override what a column gives from now on."""
 
     def follow(self, polynomials: Sequence[SlotPolynomial]) -> None:
-        """From now on these slots, and no others, are on polynomials over time, as others are on tables."""
+        """Put these slots, and no others, on polynomials over time, as others are on tables."""
 
     def between(self, begin: float, end: float) -> None:
         """Set the present segment [s]: at `end`, tables have their limit from the left; before `begin`, their limit
@@ -396,7 +396,7 @@ class Kernel(Protocol):
         """
 
     def iteration_report(self, iteration: int) -> IterationReport:
-        """How the last step came to its end."""
+        """Report on the end of the last step."""
 
     def iteration_memory(self, iteration: int) -> IterationMemory:
         """State that it keeps from step to step."""

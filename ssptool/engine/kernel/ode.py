@@ -285,7 +285,7 @@ class OdeCalls:
 
 @dataclass(frozen=True, slots=True)
 class OdeExchangeCalls:
-    """What an ODE exchanges with other components, by slots that are the same in both kernels.
+    """Calls by which an ODE exchanges values with other components, by slots that are the same in both kernels.
 
     Attributes
     ----------
@@ -362,7 +362,7 @@ class OdeOwner(Protocol):
 
 
 CauseText = tuple[str, str]
-"""Of an event: a component, and what has happened there."""
+"""Cause of an event: a component, and what has happened there."""
 
 
 class KernelPosition(NamedTuple):

@@ -48,7 +48,7 @@ class Accelerator(Protocol):
         ...
 
     def restore_state(self, state: SavedState) -> None:
-        """Have seen that."""
+        """Mark the change as seen."""
         ...
 
 

@@ -7,7 +7,7 @@ from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import CoupledSystem
 
 _NEGLIGIBLE = 1e-4
-"""Of the largest signal, or of 1 if that is less: a signal without nominal value is at least that large."""
+"""Share of the largest signal, or of 1 if that is less: a signal without nominal value is at least that large."""
 
 
 class StepComparison:

@@ -29,7 +29,7 @@ class Measure(Protocol):
 
     @property
     def limits(self) -> tuple[MeasureLimit, ...]:
-        """What the iterations of a step are judged by."""
+        """Limits that decide about the iterations of a step."""
         ...
 
     def allowed(self, x: Floats, nominal: Floats) -> Floats:

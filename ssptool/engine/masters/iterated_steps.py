@@ -78,7 +78,7 @@ class ProgrammedIteration:
         return StepBatch(done, None, tuple(counts))
 
     def _until_event(self, first: int, rows: Floats) -> StepBatch:
-        """Whatever the kernel cannot do alone interrupts the segment: that step is repeated, one operation after the
+        """Run a segment; if the kernel cannot do a step alone, that step is repeated, one operation after the
         other.
         """
         system = self.iteration.system

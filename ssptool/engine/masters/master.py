@@ -44,7 +44,7 @@ class Events(Protocol):
     """Components whose events are handled in event mode, and their clocks."""
 
     failure: Failure | None
-    """Why there is no first instant."""
+    """Failure that prevents the first instant."""
     seen: bool
     """True if the last event belongs in the trace."""
     samples: bool

@@ -42,7 +42,7 @@ class Tally:
 
 
 def exchange_calls(plan: Plan) -> OdeExchangeCalls:
-    """What the ODE of a plan exchanges with other components."""
+    """Exchange of the ODE of a plan with other components."""
     assert plan.ode is not None
     inputs, numbered = list(plan.ode.inputs), set(plan.numbered)
     received = [slot for one in plan.integrated for slot in one.input_slots]
@@ -150,7 +150,7 @@ class OdeComponent:
         self._core.go_on_from(state["signs"], float(state["end"]), saved_rows(state))
 
     def _explanation(self) -> Failure:
-        """Of what the last call has ended with; raises what is not of a component."""
+        """Explanation of the end of the last call; raises errors that are not of a component."""
         try:
             with self._events.explained():
                 self._core.rethrow()

@@ -129,7 +129,7 @@ class Integration:
         self._core.close()
 
     def _restore(self, position: IntegrationState) -> None:
-        """What a position has and the kernel's does not."""
+        """Restore the parts of a position that the kernel's position does not have."""
         self._events.clock_schedule.restore_state(position.clock_schedule)
         self.system.kernel.values[:] = position.values
 

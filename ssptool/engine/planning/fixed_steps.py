@@ -68,7 +68,7 @@ def bound_to_steps(network: Network, of: Mapping[str, InterfaceType], asked: flo
 
 
 def _fixed_step(component: FlatComponent) -> FixedStep | None:
-    """That of `fixedInternalStepSize` (FMI 3.0), else the step size of an FMU that takes steps of one size only."""
+    """Step of `fixedInternalStepSize` (FMI 3.0), else the step size of an FMU that takes steps of one size only."""
     interface, experiment = component.description.co_simulation, component.description.experiment
     assert interface is not None  # it is run as co-simulation
     stated = experiment.step_size if experiment.step_size is not None and experiment.step_size > 0 else None

@@ -65,7 +65,7 @@ class PlannedInstance:
 
     @property
     def used_interface(self) -> Interface:
-        """That of the FMU which is instantiated, with its capability flags."""
+        """Interface of the FMU which is instantiated, with its capability flags."""
         found = self.description.interface(self.interface)
         assert found is not None  # it was chosen of those that the FMU offers
         return found

@@ -187,7 +187,7 @@ def _pattern(inner: Graph, torn: Sequence[Signal]) -> frozenset[tuple[int, int]]
 
 
 LOOP_CONVERGENCE = Convergence(rtol=1e-12)
-"""Of algebraic loops: tight, because whatever is left of a residual is in every recorded row."""
+"""Convergence of algebraic loops: tight, because whatever is left of a residual is in every recorded row."""
 
 CHORD_ITERATIONS = 20
 """Largest number of chord iterations of a loop within a schedule; a chord that needs more is out of date."""

@@ -206,7 +206,7 @@ def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
 
 
 def input_mode(plan: Plan, instance: PlannedInstance, place: int, continuous: bool) -> DrivenInputMode:
-    """How an input runs over a step: on its signal if possible, else held at its mean over a step if continuous."""
+    """Profile of an input over a step: on its signal if possible, else held at its mean over a step if continuous."""
     if not continuous or instance.input_types[place] != FLOAT or plan.settings.approximation is ApproximationName.HOLD:
         return DrivenInputMode.HELD
     variable = instance.description.variables[instance.inputs[place].variable]

@@ -428,7 +428,7 @@ class _Beside(NamedTuple):
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """That of a run that has ended; else empty."""
+        """Manifest of a run that has ended; else empty."""
         facts = self.facts or {}
         return facts if isinstance(facts.get("status"), str) and facts["status"] != _UNFINISHED else {}
 
@@ -496,7 +496,7 @@ class CsvTail:
             return file.read(self._size), os.fstat(file.fileno()).st_mtime_ns
 
     def _forget(self) -> None:
-        """What was read is of another file."""
+        """Drop all rows, because they are of another file."""
         self._replaced = self._replaced or self._columns is not None
         self._begin_anew()
 
@@ -581,7 +581,7 @@ class CsvTail:
 
 
 MOST_BYTES = 1 << 24
-"""Of a file that are read at once, unless a row is longer."""
+"""Bytes of a file that are read at once, unless a row is longer."""
 
 _COMPARED = 4096
 """Bytes at the end of the last row, by which a file is known again."""

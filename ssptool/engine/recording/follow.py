@@ -25,7 +25,7 @@ one whose manifest has no status.
 
 @dataclass(frozen=True, slots=True)
 class FollowedRun:
-    """What a run has written by now.
+    """Rows of a run as far as they are written.
 
     Attributes
     ----------

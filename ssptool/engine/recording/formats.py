@@ -367,11 +367,11 @@ _MANIFEST: Mapping[str, Any] = {
     "warnings?": [{"code": str, "message": str}],
     "versions?": Mapping,
 }
-"""What those who read a manifest rely on: key (with `?`: it may be missing) → type, alternatives, or content."""
+"""Content that readers of a manifest need: key (with `?`: it may be missing) → type, alternatives, or content."""
 
 
 def misfits(value: Any, expected: Any, name: str = "it") -> Iterator[str]:
-    """Where a value of JSON is not as expected: of a type, of one of several, an object with keys, a list of these.
+    """Places where a value of JSON is not as expected: a type, one of several, an object with keys, a list of these.
 
     A key with `?` may be missing; `*` stands for all keys.
     """

@@ -41,7 +41,7 @@ TYPES = {
     TEXT: pa.string(),
     BYTES: pa.large_binary(),
 } | {f"{sign}Int{bits}": getattr(pa, f"{sign.lower()}int{bits}")() for sign in ("", "U") for bits in (8, 16, 32, 64)}
-"""Of a column, by that of its signal; all others are doubles."""
+"""Types of columns, by those of their signals; all others are doubles."""
 
 _PLAIN = "Float64"
 _TILE = 256
@@ -481,7 +481,7 @@ class ParquetTail:
         return news
 
     def _forget(self) -> bool:
-        """What was read is of another file; gives whether something was."""
+        """Drop all rows, because they are of another file; gives whether there were any."""
         known, self._schema, self._groups = self._schema, None, []
         return known is not None
 

@@ -326,11 +326,11 @@ class WritingThread:
 
 
 BLOCK_BYTES = 1 << 20
-"""Of rows that come at once, at most: they should still be in the caches when somebody copies or writes them."""
+"""Most bytes of rows that come at once: they should still be in the caches when somebody copies or writes them."""
 
 
 WAITING_ROWS, LEAST_WAITING, MOST_WAITING = 4096, 8, 64
-"""Of such blocks, those that may wait for whoever writes them: as many as have so many rows together, within limits. So
+"""Blocks that may wait for whoever writes them: as many as have so many rows together, within limits. So
 the system goes on while a group of rows is encoded for a file.
 """
 

@@ -1,4 +1,4 @@
-"""What FMUs do although their descriptions deny it: outputs that move with an input, and other start values."""
+"""Contradictions between FMUs and their descriptions: outputs that move with an input, and other start values."""
 
 import contextlib
 import math
@@ -156,7 +156,7 @@ def _differ(one: Value, other: Value, variable: Variable) -> bool:
 # -- start values that were given to variables which an FMU computes
 
 _TOLERANCE = 1e-6
-"""Of a value, relative to it or to its nominal value if that is larger: what FMUs solve for at the start, they solve to
+"""Tolerance relative to the larger of value and nominal value: what FMUs solve for at the start, they solve to
 about so much."""
 
 _COMPUTED = (Causality.OUTPUT, Causality.LOCAL)

@@ -45,7 +45,7 @@ it counts: held inputs are off by half of what the signal changes in the step.
 """
 
 DEFECTS = 3
-"""Such steps in a row, in one direction, before it is said: one may be a step of the signal itself."""
+"""Number of such steps in a row, in one direction, before a warning: one may be a step of the signal itself."""
 
 CREATED = 0.2
 """Energy created or destroyed at a power bond, relative to what flows through it, from which on it is said."""

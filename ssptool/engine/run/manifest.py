@@ -220,7 +220,7 @@ INSIGHT = frozenset({"log_loops", "log_coupling", "fmu_log", "fmu_log_level", "f
 
 
 ACCEPTED = "accepted findings"
-"""What runs may differ in: codes of errors in spite of which one was made."""
+"""Difference between runs: codes of errors in spite of which one was made."""
 
 
 def differences(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:

@@ -64,7 +64,7 @@ _DAMAGED = (
     zlib.error,
     zipfile.BadZipFile,
 )
-"""What reading a file raises that is none of ours, or of which some bits are wrong."""
+"""Errors of reading a file that is not ours, or in which some bits are wrong."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -354,7 +354,7 @@ REMEMBERED = 3
 
 
 class SimulationRows:
-    """Its rows.
+    """Rows of a simulation.
 
     Attributes
     ----------

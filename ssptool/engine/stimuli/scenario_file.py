@@ -65,7 +65,7 @@ def compose(text: str, source: str) -> yaml.Node | None:
 
 
 def _fault(source: str, error: Exception) -> DataFinding:
-    """What keeps a text from being read, with its line."""
+    """Reason why a text cannot be read, with its line."""
     match error:
         case json.JSONDecodeError():
             return DataFinding(source, error.lineno, "", f"it is not valid JSON: column {error.colno}: {error.msg}")

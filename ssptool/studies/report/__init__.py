@@ -33,7 +33,7 @@ NAMED_RUNS = 5
 
 @dataclass(frozen=True, slots=True)
 class CalibrationContent:
-    """What a calibration found."""
+    """Calibration in a report."""
 
     ok: bool
     verdict: str
@@ -44,7 +44,7 @@ class CalibrationContent:
 
 @dataclass(frozen=True, slots=True)
 class OptimumContent:
-    """What an optimization found."""
+    """Optimum in a report."""
 
     ok: bool
     verdict: str
@@ -92,7 +92,7 @@ def study_report_content(
     absent: str,
     findings: Sequence[Diagnostic],
 ) -> StudyReportContent:
-    """What there is to say of a study, as far as its runs have finished."""
+    """Content of the report on a study, as far as its runs have finished."""
     definition, status = results.definition, results.status
     rows = results.rows()
     completed = [row for row in rows if row["status"] == RunStatus.COMPLETED]
