@@ -32,7 +32,6 @@ from fmpy.fmi2 import FMU2Slave
 
 import ssptool
 from benchmarks.memory import folder_in_memory
-from ssptool import Plan
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.masters.master import Stepper
@@ -44,6 +43,7 @@ from ssptool.engine.simulate import run
 from ssptool.engine.trace import Floats
 from ssptool.fmu.description import FmuDescription
 from ssptool.fmu.read_description import read_description
+from ssptool.types import Plan
 
 ROOT = Path(__file__).parents[1]
 SYSTEM = ROOT / "systems/dual_mass_oscillator"

@@ -32,7 +32,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import ssptool
 from benchmarks.memory import folder_in_memory
 from benchmarks.tiny_fmu import INPUT, NAME, OUTPUT, build
-from ssptool import Plan
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.masters.master import Stepper
@@ -42,6 +41,7 @@ from ssptool.engine.recording.writer import WritingThread, blocks_at_once, rows_
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import initialize
 from ssptool.engine.trace import Floats
+from ssptool.types import Plan
 from tests.fmu.building import build_shared
 
 BUDGET, PARQUET_BUDGET, CSV_BUDGET, START_BUDGET = 4.0, 0.05, 0.15, 3.0

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ssptool import Plan
+from ssptool.types import Plan
 
 ROOT = Path(__file__).parents[1]
 ENVIRONMENT = ROOT / "build/peers/cofmupy"

@@ -61,20 +61,20 @@ def cases(steps: int) -> dict[str, Mapping[str, Any]]:
     """What acts on the system, by what it is called here."""
     stop = steps * STEP
     times = tuple(np.linspace(0.0, stop, steps // 10 + 1).tolist())
-    sine = ssptool.Table(times, tuple(map(math.sin, times)))
+    sine = ssptool.types.Table(times, tuple(map(math.sin, times)))
     grid = tuple((np.arange(steps) * STEP).tolist())
-    actions = [ssptool.Event(stop * k / 20, "System2.x1", "bias" if k % 2 else "reset", 0.1) for k in range(20)]
+    actions = [ssptool.types.Event(stop * k / 20, "System2.x1", "bias" if k % 2 else "reset", 0.1) for k in range(20)]
     return {
         "a table, linear, 10 steps a row": {"inputs": {"System1.F": sine}},
         "the same and 20 actions on a wire": {
             "inputs": {"System1.F": sine},
-            "scenario": ssptool.Scenario(tuple(actions)),
+            "scenario": ssptool.types.Scenario(tuple(actions)),
         },
         "a table, held, a jump every 100 steps": {
-            "inputs": {"System1.F": ssptool.Table(grid[::100], tuple(map(math.sin, grid[::100])), "hold")}
+            "inputs": {"System1.F": ssptool.types.Table(grid[::100], tuple(map(math.sin, grid[::100])), "hold")}
         },
         "a table, held, a jump at every step": {
-            "inputs": {"System1.F": ssptool.Table(grid, tuple(map(math.sin, grid)), "hold")}
+            "inputs": {"System1.F": ssptool.types.Table(grid, tuple(map(math.sin, grid)), "hold")}
         },
         "a function of Python": {"inputs": {"System1.F": math.sin}},
     }

@@ -26,11 +26,11 @@ import numpy as np
 
 import ssptool
 from benchmarks.memory import folder_in_memory
-from ssptool import Plan
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import initialize
+from ssptool.types import Plan
 from tests.engine.systems import write_system
 from tests.fmu.building import PLATFORM
 from tests.fmu.chatty_fmu import TOKEN, build

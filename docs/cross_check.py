@@ -157,7 +157,7 @@ def _simulated(path: Path, signals: list[str], options: dict[str, Any]) -> sspto
         return ssptool.simulate(path, **options)
 
 
-def _write(trace: ssptool.Trace, file: Path, prefix: str) -> None:
+def _write(trace: ssptool.types.Trace, file: Path, prefix: str) -> None:
     with file.open("w", newline="", encoding="utf-8") as target:
         columns = [trace.t.tolist(), *(trace[name].tolist() for name in trace.signals)]
         names = ["time", *(name.removeprefix(prefix) for name in trace.signals)]
@@ -165,9 +165,9 @@ def _write(trace: ssptool.Trace, file: Path, prefix: str) -> None:
 
 
 def _judge(
-    case: Case, trace: ssptool.Trace, reference: ssptool.Trace, picture: Path, prefix: str, relative: float
+    case: Case, trace: ssptool.types.Trace, reference: ssptool.types.Trace, picture: Path, prefix: str, relative: float
 ) -> None:
-    tolerance = ssptool.Tolerance(relative=relative)
+    tolerance = ssptool.types.Tolerance(relative=relative)
     compared = ssptool.compare(trace, reference, tolerance=tolerance, drop_prefix=prefix)
     case.verdict = Verdict.PASSED if compared else Verdict.FAILED
     case.comparison = ssptool.renderers.TRACE_COMPARISON_RENDERERS["text"](compared)

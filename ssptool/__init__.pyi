@@ -4,9 +4,7 @@ from ssptool import exceptions as exceptions
 from ssptool import renderers as renderers
 from ssptool import types as types
 from ssptool import variants as variants
-from ssptool.api.check import Report as Report
 from ssptool.api.check import validate as validate
-from ssptool.api.compare import Tolerance as Tolerance
 from ssptool.api.compare import compare as compare
 from ssptool.api.doctor import doctor as doctor
 from ssptool.api.draw import draw as draw
@@ -27,11 +25,9 @@ from ssptool.api.parameters import parameters as parameters
 from ssptool.api.report import report as report
 from ssptool.api.report import report_study as report_study
 from ssptool.api.reproduce import reproduce as reproduce
-from ssptool.api.run import Plan as Plan
 from ssptool.api.run import Result as Result
 from ssptool.api.run import Settings as Settings
 from ssptool.api.run import Simulation as Simulation
-from ssptool.api.run import Trace as Trace
 from ssptool.api.run import plan as plan
 from ssptool.api.run import read_manifest as read_manifest
 from ssptool.api.run import read_trace as read_trace
@@ -50,9 +46,4 @@ from ssptool.api.understand import graph as graph
 from ssptool.api.understand import info as info
 from ssptool.engine.recording.follow import follow as follow
 from ssptool.engine.run.result import plot as plot
-from ssptool.engine.stimuli.inputs import Inputs as Inputs
-from ssptool.engine.stimuli.scenario import Event as Event
-from ssptool.engine.stimuli.scenario import Scenario as Scenario
-from ssptool.engine.stimuli.time_signals import Function as Function
-from ssptool.engine.stimuli.time_signals import Table as Table
 from ssptool.version import __version__ as __version__

@@ -1,5 +1,7 @@
-"""Values that the functions of ssptool return, for annotations."""
+"""Values that the functions of ssptool take and return."""
 
+from ssptool.api.check import Report as Report
+from ssptool.api.compare import Tolerance as Tolerance
 from ssptool.api.compare import ToleranceFor as ToleranceFor
 from ssptool.api.doctor import Diagnosis as Diagnosis
 from ssptool.api.edit import Editor as Editor
@@ -8,10 +10,17 @@ from ssptool.api.export import Exportable as Exportable
 from ssptool.api.export import ExportCapability as ExportCapability
 from ssptool.api.export import ExportedFmu as ExportedFmu
 from ssptool.api.reproduce import Reproduction as Reproduction
+from ssptool.api.run import Plan as Plan
+from ssptool.api.run import Trace as Trace
 from ssptool.editing.diff import Comparison as Comparison
 from ssptool.editing.set_table import ParameterDifference as ParameterDifference
 from ssptool.engine.recording.follow import FollowedRun as FollowedRun
 from ssptool.engine.run.accuracy import Accuracy as Accuracy
+from ssptool.engine.stimuli.inputs import Inputs as Inputs
+from ssptool.engine.stimuli.scenario import Event as Event
+from ssptool.engine.stimuli.scenario import Scenario as Scenario
+from ssptool.engine.stimuli.time_signals import Function as Function
+from ssptool.engine.stimuli.time_signals import Table as Table
 from ssptool.network.dependencies import SystemGraph as SystemGraph
 from ssptool.network.explanation import Explanation as Explanation
 from ssptool.network.explanation import Explanations as Explanations

@@ -206,6 +206,7 @@ def test_verbs_come_first_among_the_public_names():
         ("InvalidSystem", "exceptions"),
         ("REPORT_RENDERERS", "renderers"),
         ("Editor", "types"),
+        ("Table", "types"),
         ("list_variants", "variants"),
     ],
 )

@@ -11,9 +11,11 @@ from ssptool.editing.parameter_files import write_parameters
 from ssptool.network.conversion import document_units
 from ssptool.network.flatten import build_network
 from ssptool.network.parameter_table import ParameterTable, parameter_table
+from ssptool.public_calls import public
 from ssptool.rules.selection import SettingsFile
 
 
+@public
 def parameters(
     system: Path | str,
     output: Path | str | None = None,

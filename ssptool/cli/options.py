@@ -270,7 +270,7 @@ def stimuli_from(
     if not inputs and interpolation:
         raise typer.BadParameter("there are no --inputs to interpolate", param_hint="--interpolation")
     whole, columns = _interpolations(interpolation or [])
-    return {"inputs": ssptool.Inputs(tuple(inputs), whole, columns) if inputs else None, "scenario": scenario}
+    return {"inputs": ssptool.types.Inputs(tuple(inputs), whole, columns) if inputs else None, "scenario": scenario}
 
 
 def _interpolations(texts: list[str]) -> tuple[Any, dict[str, Any]]:

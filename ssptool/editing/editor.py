@@ -336,6 +336,8 @@ class Editor:
         into
             A parameter set, `NAME.ssv`, made in `resources` and bound to the root system if it is not there.
         """
+        if not (isinstance(name, str | tuple | Mapping | ParameterTable | Path) or is_frame(name)):
+            raise WrongArgument("name", name, "a full name (a text or a tuple), a mapping, or a table of parameters")
         if isinstance(name, str | tuple) != (value is not None):
             raise WrongArgument("value", value, "left out beside a mapping or table, and stated beside a name")
         if isinstance(name, ParameterTable | Path) or is_frame(name):

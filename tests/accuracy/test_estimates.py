@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool import Trace
 from ssptool.engine.run.accuracy import AccuracyMethod, estimated
 from ssptool.engine.trace import Column
+from ssptool.types import Trace
 
 
 def runs(*columns, steps=(0.1, 0.05, 0.025), stop=2.0):

@@ -187,7 +187,7 @@ def test_little_energy_is_not_looked_into(course):
     """x'' = −x with steps of 0.01: held inputs create 0.01 of the energy per unit of time, those on a line less."""
     for stop, much in ((1.0, False), (2000.0, course is not _Course.LINE)):
         t = np.arange(0.0, stop, 0.01)
-        trace = ssptool.Trace.of(t, [(REAL, np.cos(t)), (Column("B.x"), -np.sin(t))])
+        trace = ssptool.types.Trace.of(t, [(REAL, np.cos(t)), (Column("B.x"), -np.sin(t))])
         assert _creates_energy(trace, [0, 1], [course, course]) == much
 
 

@@ -5,9 +5,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from ssptool import Trace
 from ssptool.engine.run.accuracy import first_late, noticed_jumps, points_before
 from ssptool.engine.trace import Column
+from ssptool.types import Trace
 from tests.accuracy.measured import carried_out, true_error, written
 from tests.accuracy.systems import late
 

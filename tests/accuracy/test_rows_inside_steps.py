@@ -35,7 +35,7 @@ def integrator(folder, version=2, inputs=SUM, cs=""):
 
 
 def simulated(fmu, times, values, step=STEP, **settings):
-    table = ssptool.Table(tuple(times), tuple(values))
+    table = ssptool.types.Table(tuple(times), tuple(values))
     settings = ssptool.Settings(step_size=step, stop_time=1.0, **settings)
     return ssptool.simulate(fmu, inputs={"S.u": table}, settings=settings, isolated=False, keep=True)
 
@@ -80,7 +80,7 @@ def test_a_scenario_that_replaces_or_shifts_the_table_has_its_own_area(tmp_path)
         event = {"time": 0.0, "model": "S", "variable": "u", "action": action, "value": value}
         scenario.write_text(json.dumps({"events": [event]}))
         settings = ssptool.Settings(step_size=STEP, stop_time=1.0)
-        table = {"S.u": ssptool.Table(*map(tuple, PULSE))}
+        table = {"S.u": ssptool.types.Table(*map(tuple, PULSE))}
         result = ssptool.simulate(fmu, inputs=table, scenario=scenario, settings=settings, isolated=False, keep=True)
         assert area(result) == pytest.approx(expected, abs=1e-12)
 
@@ -133,7 +133,7 @@ def test_a_boolean_pulse_inside_a_step_is_no_mean(tmp_path):
     on = Var("on", "input", "Boolean", start=False)
     body = "v->y += v->gain * h * (v->on ? 4.0 : 0.0); return OK;"
     fmu = make_fmu(tmp_path / "S.fmu", (on, *SUM[1:]), me=None, step=body)
-    table = ssptool.Table((0.0, 0.0131, 0.0141), (False, True, False))
+    table = ssptool.types.Table((0.0, 0.0131, 0.0141), (False, True, False))
     settings = ssptool.Settings(step_size=STEP, stop_time=1.0)
     result = ssptool.simulate(fmu, inputs={"S.on": table}, settings=settings, isolated=False, keep=True)
     assert area(result) == pytest.approx(4e-3, abs=1e-12)
@@ -158,6 +158,6 @@ def test_model_exchange_takes_tables_as_they_are(tmp_path):
 def test_the_warning_is_in_the_manifest(tmp_path):
     fmu, output = integrator(tmp_path, cs=FOLLOWS), tmp_path / "r.csv"
     settings = ssptool.Settings(step_size=STEP, stop_time=1.0)
-    ssptool.simulate(fmu, inputs={"S.u": ssptool.Table(*map(tuple, PULSE))}, settings=settings, output=output)
+    ssptool.simulate(fmu, inputs={"S.u": ssptool.types.Table(*map(tuple, PULSE))}, settings=settings, output=output)
     (stored,) = json.loads(Path(f"{output}.json").read_text())["warnings"]
     assert (stored["code"], stored["size"]) == ("RUN-104", 3)

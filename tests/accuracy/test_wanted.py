@@ -80,7 +80,7 @@ def test_adaptive_steps_are_checked_by_their_tolerance():
 def test_adaptive_steps_through_jumps_of_inputs_are_checked_too():
     """The accuracy is that of both sides of the jump; the finer runs meet the times of the rows."""
     part = OSCILLATOR / "resources" / "System1.fmu"
-    force = ssptool.Table((0.0, 0.33, 0.33, 1.0), (1.0, 2.0, 4.0, 4.0))
+    force = ssptool.types.Table((0.0, 0.33, 0.33, 1.0), (1.0, 2.0, 4.0, 4.0))
     result = ssptool.simulate(part, inputs={"System1.F": force}, stop_time=1, adaptive=1e-4, accuracy="check")
     assert result.accuracy.method and result.accuracy.error < 1e-4
 

@@ -22,7 +22,7 @@ from ssptool.public_names import PARTS
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 SHORT = {"stop_time": 0.01, "step_size": 0.005, "master": "jacobi"}
-TRACE = ssptool.Trace.of(
+TRACE = ssptool.types.Trace.of(
     [0.0, 1.0, 1.0, 3.0], [(Column("A.x"), [0.0, 2.0, 10.0, 20.0]), (Column("A.n", type="Int32"), [1, 2, 3, 4])]
 )
 
@@ -206,7 +206,9 @@ def test_a_report_with_errors_is_false(tmp_path):
 
 def test_the_package_shows_its_api_alone():
     assert set(dir(ssptool)) == {*ssptool.__all__, *PARTS, "__version__"}
-    assert {"Trace", "Result", "Plan", "Report", "Settings", "simulate", "plot"} <= set(dir(ssptool))
+    assert {"Result", "Settings", "Simulation", "simulate", "plot"} <= set(dir(ssptool))
+    assert len(dir(ssptool)) < 50
+    assert {"Trace", "Plan", "Report", "Table", "Tolerance"} <= set(dir(ssptool.types))
 
 
 @pytest.mark.parametrize("name", ["simulate", "plan", "Simulation", "plot", "validate", "explain"])
@@ -331,9 +333,9 @@ OTHERS = [
     (lambda: ssptool.plan(SYSTEM, inputs="a\0.csv"), "inputs"),
     (lambda: ssptool.Settings(stoptime=1), "Settings has no argument 'stoptime'; did you mean stop_time"),
     (lambda: ssptool.Settings(1), "Settings takes 0 arguments without a name, and all others as NAME=VALUE; found 1"),
-    (lambda: ssptool.Event(0.0), "Event needs the arguments variable and action"),
-    (lambda: ssptool.Table([0.0, 1.0]), "Table needs the argument values"),
-    (lambda: ssptool.Tolerance(relativ=1e-3), "Tolerance has no argument 'relativ'; did you mean relative"),
+    (lambda: ssptool.types.Event(0.0), "Event needs the arguments variable and action"),
+    (lambda: ssptool.types.Table([0.0, 1.0]), "Table needs the argument values"),
+    (lambda: ssptool.types.Tolerance(relativ=1e-3), "Tolerance has no argument 'relativ'; did you mean relative"),
     (lambda: TRACE.rows("x"), "rows|chosen must be"),
     (lambda: ssptool.simulate("nowhere.ssp"), "nowhere.ssp does not exist"),
     (lambda: ssptool.plan(3), "system must be a path .*; found 3"),
@@ -361,9 +363,9 @@ OTHERS = [
     (lambda: TRACE.at(5.0), "time must be between 0 s and 3 s; found 5.0"),
     (lambda: TRACE.at("soon"), "time must be a number of seconds"),
     (lambda: ssptool.Settings(master="x"), "master must be one of auto"),
-    (lambda: ssptool.Event("soon", "A.u", "reset"), "time must be a number of seconds"),
-    (lambda: ssptool.Table(1, [2.0]), "times must be a list or an array, .*; found 1"),
-    (lambda: ssptool.Tolerance("a"), "absolute must be a number; found 'a'"),
+    (lambda: ssptool.types.Event("soon", "A.u", "reset"), "time must be a number of seconds"),
+    (lambda: ssptool.types.Table(1, [2.0]), "times must be a list or an array, .*; found 1"),
+    (lambda: ssptool.types.Tolerance("a"), "absolute must be a number; found 'a'"),
     (lambda: ssptool.compare(TRACE, TRACE, tolerance=1e-3), r"tolerance must be a Tolerance, .*; found 0\.001"),
     (lambda: ssptool.explain(SYSTEM, 3), "names must be the name of a variable or a list of them; found"),
     (lambda: ssptool.info(SYSTEM, component=3), "component must be .*; found 3"),

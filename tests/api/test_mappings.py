@@ -69,7 +69,7 @@ def test_a_frame_of_polars_has_the_types():
         (Column("A.r", type="Binary"), [b"\x00\xff", b""]),
         (Column("A.f", type="Float32"), [0.5, -0.25]),
     ]
-    frame = ssptool.Trace.of([0.0, 1.5], columns).to_polars()
+    frame = ssptool.types.Trace.of([0.0, 1.5], columns).to_polars()
     assert {name: frame[name].to_list() for name in frame.columns} == {
         "time": [0.0, 1.5],
         **{column.signal: values for column, values in columns},
@@ -93,7 +93,7 @@ def test_a_library_that_is_missing_is_named(result, package, monkeypatch):
 def test_an_array_is_found_by_its_name_with_its_shape():
     names = ["B.y[1,1]", "B.y[1,2]", "B.y[1,3]", "B.y[2,1]", "B.y[2,2]", "B.y[2,3]", "B.v[2]", "B.v[1]", "B.w[2]"]
     values = np.arange(4 * len(names)).reshape(4, len(names)) + 0.5
-    trace = ssptool.Trace.of(np.arange(4.0), [(Column(name), values[:, k]) for k, name in enumerate(names)])
+    trace = ssptool.types.Trace.of(np.arange(4.0), [(Column(name), values[:, k]) for k, name in enumerate(names)])
     assert trace["B.y"].shape == (4, 2, 3)
     assert np.array_equal(trace["B.y"][:, 1, 0], trace["B.y[2,1]"])
     assert np.array_equal(trace["y"], trace["B.y"])

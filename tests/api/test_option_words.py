@@ -80,7 +80,7 @@ def main(plant: Path) -> float:
             stop_time="10ms",
             init="fixed-point",
             start_values={"System1.m1": 2.5, "System1.p": [1, 2, 3], "System2.q": np.eye(2)},
-            inputs={"push": load, "pull": 3.5, "shift": ssptool.Table([0.0, 1.5], [2.0, 3.0], "hold")},
+            inputs={"push": load, "pull": 3.5, "shift": ssptool.types.Table([0.0, 1.5], [2.0, 3.0], "hold")},
             interpolation={"shift": "hold"},
             accuracy=1e-3,
             record=["*.x1"],

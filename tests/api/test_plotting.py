@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from ssptool import Trace, plot
+from ssptool import plot
 from ssptool.engine.run.plots import curves_of
 from ssptool.engine.trace import Column
+from ssptool.types import Trace
 
 COLUMNS = [
     (Column("A.x", "m"), [0.0, 1.0]),

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool import Trace
 from ssptool.engine.trace import Column
 from ssptool.renderers import REPRODUCTION_RENDERERS
 from ssptool.results.reproduction import first_difference
+from ssptool.types import Trace
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
@@ -216,7 +216,7 @@ def test_the_first_time_and_signal_and_by_how_much(plant, tmp_path, factor, verd
     assert again.verdict == verdict
     assert (again.first.time, again.first.signal, again.first.unit) == (float(cells[0]), "System1.v1", "m/s")
     assert again.first.deviation == pytest.approx(abs(before) * (factor - 1), rel=1e-6)
-    exact = ssptool.reproduce(output, tolerance=ssptool.Tolerance(relative=0.02))
+    exact = ssptool.reproduce(output, tolerance=ssptool.types.Tolerance(relative=0.02))
     assert exact.verdict == "inside the tolerance"
 
 

@@ -148,7 +148,7 @@ def test_what_follows_from_a_parameter_that_is_set_is_passed_on(tunable):
 
 
 def override(name, value, time=0.5):
-    return ssptool.Scenario((ssptool.Event(time, name, "override", value),))
+    return ssptool.types.Scenario((ssptool.types.Event(time, name, "override", value),))
 
 
 @pytest.mark.parametrize("master", ["jacobi", "gauss-seidel"])

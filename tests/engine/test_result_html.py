@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool import Trace
 from ssptool.engine.trace import Column
+from ssptool.types import Trace
 from tests.cli.browser import CHROMIUM, browser, violations
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"

@@ -75,7 +75,7 @@ def test_its_variables_have_their_own_names_everywhere(tmp_path, gain, prefix):
         ({"parameters": tmp_path / "v.ssv"}, 5 * 1 + 3),
         ({"inputs": {f"{prefix}u": 4}}, 2 * 4 + 3),
         ({"inputs": tmp_path / "u.csv"}, 2 * 4 + 3),
-        ({"scenario": ssptool.Scenario((ssptool.Event(0.5, f"{prefix}u", "override", 9.0),))}, 2 * 9 + 3),
+        ({"scenario": ssptool.types.Scenario((ssptool.types.Event(0.5, f"{prefix}u", "override", 9.0),))}, 2 * 9 + 3),
     ]:
         result = ssptool.simulate(gain, **settings, **given)
         assert result.trace.signals == ("y",)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ssptool import Trace
 from ssptool.engine.trace import Column
+from ssptool.types import Trace
 
 
 def test_a_signal_is_found_by_its_full_name():

@@ -170,8 +170,8 @@ def test_what_an_importer_sets_is_an_event(system, tmp_path, fmi):
     parts = {"Controller": "fmi3/SampledController", "Plant": "fmi2/Mass"}
     folder = system(parts, [(".y", "Controller.y"), (".F", "Plant.F")], connectors=root)
     options = {"step_size": 0.05, "stop_time": 1.0, "start_values": {"Plant.m": "1"}}
-    tables = {"y": ssptool.Table((0.0, 0.25, 0.25, 1.0), (0.0, 0.0, 3.0, 3.0))}
-    tables["F"] = ssptool.Table((0.0, 0.5, 0.5, 1.0), (0.0, 0.0, 2.0, 2.0))
+    tables = {"y": ssptool.types.Table((0.0, 0.25, 0.25, 1.0), (0.0, 0.0, 3.0, 3.0))}
+    tables["F"] = ssptool.types.Table((0.0, 0.5, 0.5, 1.0), (0.0, 0.0, 2.0, 2.0))
     run = ssptool.simulate(folder, inputs=tables, **options).unwrap()
     fmu = exported(folder, tmp_path, fmi=fmi, expose=["Controller.u", "Plant.v"], **options)
     with instance(fmu, tmp_path / "unpacked") as slave:

@@ -11,7 +11,7 @@ from tests.exporting.fmus import exported, in_fmpy, initialize, instance, real
 from tests.exporting.test_derivatives import connected
 
 STOP, STEP = 0.3, 0.01
-ON_GRID = {"A.w": ssptool.Table((0.0, 0.1, 0.1, 0.3), (0.0, 0.05, 0.02, 0.04))}
+ON_GRID = {"A.w": ssptool.types.Table((0.0, 0.1, 0.1, 0.3), (0.0, 0.05, 0.02, 0.04))}
 WAYS = [
     {"master": "jacobi"},
     {"master": "jacobi", "approximation": "hold"},
@@ -52,7 +52,7 @@ def test_what_no_exported_fmu_can_do_as_model_exchange_is_done_by_steps(models, 
     """Tables drive inputs of co-simulation only; the FMU of the mass offers both."""
     folder = write_system(tmp_path / "system", models, {"Mass": "Mass"}, [], implementation="any")
     options = {"start_values": {"Mass.m": 2.0}, "step_size": STEP, "stop_time": STOP}
-    options["inputs"] = {"Mass.F": ssptool.Table((0.0, 0.3), (1.0, 4.0))}
+    options["inputs"] = {"Mass.F": ssptool.types.Table((0.0, 0.3), (1.0, 4.0))}
     assert ssptool.plan(folder, **options).is_one_ode
     found = in_fmpy(exported(folder, tmp_path, fmi=fmi, **options), STEP)
     run = ssptool.simulate(folder, implementation="cs", **options)
@@ -85,7 +85,7 @@ def test_steps_of_an_importer_that_end_at_a_jump_and_beside_it(system, fmi, tmp_
 def test_an_input_that_a_table_drives_is_no_input_any_more(models, fmi, tmp_path):
     folder = write_system(tmp_path / "own", models, {"A": "Affine"}, [])
     connected(folder, {"r": "input", "s": "input", "y": "output"}, [("r", "A.u"), ("s", "A.w"), ("A.y", "y")])
-    inputs = {"r": ssptool.Table((0.0, 1.0), (0.0, 2.0))}
+    inputs = {"r": ssptool.types.Table((0.0, 1.0), (0.0, 2.0))}
     fmu = exported(folder, tmp_path, fmi=fmi, inputs=inputs, start_values={"A.b": 1.0}, step_size=0.1, stop_time=1.0)
     with instance(fmu, tmp_path / "unpacked") as slave:
         assert "r" not in slave.references and "s" in slave.references
@@ -97,6 +97,6 @@ def test_an_input_that_a_table_drives_is_no_input_any_more(models, fmi, tmp_path
 def test_functions_and_scenarios_are_refused(system, tmp_path):
     with pytest.raises(Unsupported, match=r"input A\.w: functions as inputs"):
         exported(system, tmp_path, inputs={"A.w": np.sin}, **COMMON)
-    scenario = ssptool.Scenario((ssptool.Event(0.1, "Spring.F", "bias", 0.01),))
+    scenario = ssptool.types.Scenario((ssptool.types.Event(0.1, "Spring.F", "bias", 0.01),))
     with pytest.raises(Unsupported, match="scenarios are not supported"):
         exported(system, tmp_path, scenario=scenario, **COMMON)

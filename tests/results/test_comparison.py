@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool import Tolerance, Trace, read_trace
+from ssptool import read_trace
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.trace import Column
 from ssptool.exceptions import NothingToCompare
 from ssptool.results.comparison import SignalVerdict, compare_traces, comparison_json, comparison_text
-from ssptool.types import ToleranceFor
+from ssptool.types import Tolerance, ToleranceFor, Trace
 
 
 def trace(t, *columns: tuple[Column, object]) -> Trace:

@@ -72,7 +72,7 @@ def test_bands_are_as_wide_as_the_error_of_their_signal(written):
 
 
 def test_comparisons_allow_each_signal_its_own_error(written):
-    truth = ssptool.Trace.of(written.t, [(Column(name), one) for name, one in exact(written.t).items()])
+    truth = ssptool.types.Trace.of(written.t, [(Column(name), one) for name, one in exact(written.t).items()])
     comparison = ssptool.compare(written.output, truth)
     stated, true = {one.signal: one.stated for one in comparison.signals}, true_errors(written)
     assert stated["Clock.y"] < 1e-11 and not comparison.beyond
@@ -80,7 +80,7 @@ def test_comparisons_allow_each_signal_its_own_error(written):
     only = ssptool.compare(written.output, truth, signals="Chain.x")
     assert only.errors == (written.accuracy.errors["Chain.x"], None)
     longer = [(Column(f"model.root.{name}"), one) for name, one in exact(written.t).items()]
-    prefixed = ssptool.compare(written.output, ssptool.Trace.of(written.t, longer), drop_prefix="model.root.")
+    prefixed = ssptool.compare(written.output, ssptool.types.Trace.of(written.t, longer), drop_prefix="model.root.")
     assert {one.signal: one.stated for one in prefixed.signals} == stated
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool import Trace
 from ssptool.engine.trace import Column
+from ssptool.types import Trace
 from tests.accuracy.test_runs import OSCILLATOR, exact_oscillator
 
 SETTINGS = {"stop_time": 4, "master": "jacobi", "approximation": "hold", "record": "System1.*"}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool import Report
 from ssptool.rules.runner import check_path
+from ssptool.types import Report
 
 HERE = Path(__file__).parent
 CASES = sorted(path for path in HERE.glob("*-*/fail-*"))

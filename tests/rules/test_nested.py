@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from ssptool import Report
 from ssptool.api.check import valid
 from ssptool.documents.diagnostics import Diagnostic, Severity
 from ssptool.exceptions import InvalidSystem
 from ssptool.rules.runner import check_path
+from ssptool.types import Report
 from tests.rules.wrapping import wrapped
 
 HERE = Path(__file__).parent

@@ -14,12 +14,12 @@ from jsonschema import Draft4Validator
 from junitparser import Failure, JUnitXml
 from lxml import etree
 
-from ssptool import Report
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.renderers import PLAIN_REPORT_RENDERERS, REPORT_RENDERERS
 from ssptool.rules.catalogue import RULES
 from ssptool.rules.report import Skipped, excerpt
 from ssptool.rules.runner import check_path
+from ssptool.types import Report
 from tests.rules.wrapping import zipped
 
 HERE = Path(__file__).parent

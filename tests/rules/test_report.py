@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ssptool import Report
 from ssptool.documents import ssd
 from ssptool.documents.archive import UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
@@ -21,6 +20,7 @@ from ssptool.rules.report_text import render_text
 from ssptool.rules.runner import check_path
 from ssptool.rules.selection import RuleChoice, Switches
 from ssptool.rules.subjects import Structure
+from ssptool.types import Report
 
 HERE = Path(__file__).parent
 TWO_OUTPUTS = HERE / "SSD-CONN-004" / "fail-two-outputs.ssd"

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool import Trace
 from ssptool.engine.trace import Column
 from ssptool.studies.calibration import read_fit
 from ssptool.studies.study_file import study_table
+from ssptool.types import Trace
 from tests.accuracy import thermostat
 from tests.studies.conftest import OSCILLATOR
 from tests.systems.exact_dual_mass import DualMass

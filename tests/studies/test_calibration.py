@@ -7,10 +7,10 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool import Trace
 from ssptool.studies.calibration import fit_trace, open_trials, read_fit
 from ssptool.studies.dataset import NotResults
 from ssptool.studies.study_file import study_from
+from ssptool.types import Trace
 from tests.fmus import build as fmus
 from tests.studies.conftest import OSCILLATOR
 

@@ -6,12 +6,12 @@ import pytest
 from pyarrow import parquet
 
 import ssptool
-from ssptool import Trace
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.trace import Column
 from ssptool.studies import dataset
 from ssptool.studies.dataset import NotResults
 from ssptool.studies.definition import Task
+from ssptool.types import Trace
 from tests.fmus import build as fmus
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool import Trace
 from ssptool.engine.trace import Column
 from ssptool.studies import expressions
 from ssptool.studies.expressions import NoValue, functions_of
+from ssptool.types import Trace
 
 T = np.linspace(0.0, 2 * np.pi, 20001)
 SINE = np.sin(T)

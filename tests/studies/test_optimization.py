@@ -225,7 +225,7 @@ def test_violations_are_parts_of_the_larger_side():
 def test_a_calibration_shows_its_way_and_its_fit(tmp_path):
     """Position of a critically damped mass, with d = 2: (1 + t) exp(-t)."""
     t = np.linspace(0, 10, 41)
-    data = ssptool.Trace.of(t, [(Column("first.mass.s", "m"), [(1 + x) * exp(-x) for x in t])])
+    data = ssptool.types.Trace.of(t, [(Column("first.mass.s", "m"), [(1 + x) * exp(-x) for x in t])])
     fit = ssptool.calibrate({**STUDY, "results": {}}, tmp_path / "s.study", data=data)
     assert fit[DAMPING].value == approx(2.0, rel=1e-3)
     kept, shown = read_fit(tmp_path / "s.study"), read_fitted(tmp_path / "s.study")

@@ -59,7 +59,7 @@ def test_only_the_values_of_an_event_that_change_are_written():
 @pytest.mark.parametrize("text", [FLOW, FLOW.replace("\n", "\r\n"), BLOCK, JSON, EMPTY])
 @pytest.mark.parametrize("time", [0.0, 2.5, 3.5])
 def test_events_are_added_in_the_order_of_time_and_removed_again(text, time):
-    event = ssptool.Event(time, "Engine.x[1]", "override", True)
+    event = ssptool.types.Event(time, "Engine.x[1]", "override", True)
     more = with_event(text, event)
     assert sorted(told(more)) == sorted([*told(text), (time, "Engine.x[1]", "override", True)])
     number = [one[1] for one in told(more)].index("Engine.x[1]")

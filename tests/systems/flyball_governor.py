@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 from scipy.integrate import cumulative_simpson
 
 import ssptool
-from ssptool import Result, Settings, Trace
+from ssptool import Result, Settings
+from ssptool.types import Trace
 from tests.systems import reference_flyball_governor as reference
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "flyball_governor"

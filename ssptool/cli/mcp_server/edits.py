@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
@@ -45,13 +46,21 @@ def _verb(name: str) -> Verb:
     hints, fields, several = get_type_hints(method), {}, ""
     parameters = [one for one in inspect.signature(method).parameters.values() if one.name != "self"]
     for one in parameters:
-        kind, default = hints[one.name], one.default
+        kind, default = _in_json(hints[one.name]), one.default
         if one.kind is inspect.Parameter.VAR_POSITIONAL:
             several, kind, default = one.name, list[kind], inspect.Parameter.empty  # type: ignore[valid-type]
         fields[one.name] = (kind, ... if default is inspect.Parameter.empty else default)
     model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)  # type: ignore[call-overload]
     files = frozenset(one.name for one in parameters if Path in {hints[one.name], *get_args(hints[one.name])})
     return Verb(name, model, files, several)
+
+
+def _in_json(kind: Any) -> Any:
+    """An annotation without the classes of ssptool in a union, whose objects no JSON holds."""
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    held = [one for one in get_args(kind) if not getattr(one, "__module__", "").startswith("ssptool")]
+    return Union[tuple(held)]  # noqa: UP007 (its members are known at run time only)
 
 
 class UnknownVerb(WrongUsage):

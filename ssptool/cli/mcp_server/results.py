@@ -76,7 +76,7 @@ class ResultTools:
             self._folder.result(run),
             self._folder.result(reference),
             signals=list(signals),
-            tolerance=ssptool.Tolerance(absolute, relative),
+            tolerance=ssptool.types.Tolerance(absolute, relative),
         )
         facts = json.loads(ssptool.renderers.TRACE_COMPARISON_RENDERERS["json"](comparison))
         return PagedItems(

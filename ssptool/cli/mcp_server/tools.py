@@ -147,7 +147,7 @@ class Tools:
         plan = ssptool.plan(self._folder.system(system), **given)
         return "\n".join([*(self._loop_gains(system, plan, given) if loop_gains else ()), str(plan)])
 
-    def _loop_gains(self, system: str, plan: ssptool.Plan, given: Mapping[str, Any]) -> Iterator[str]:
+    def _loop_gains(self, system: str, plan: ssptool.types.Plan, given: Mapping[str, Any]) -> Iterator[str]:
         """The gain of each loop, as plain iteration shows it in an initialization of the FMUs."""
         if not plan.loops:
             yield "Algebraic loops at the start: none\n"

@@ -85,7 +85,7 @@ def test_inputs_that_move_inside_a_step_move_until_it_ends_early(system, step):
 
 def test_inputs_that_jump_end_steps_too(system):
     """A free mass of 1 kg under F = 6 t, and twice that from 0.6 s, beside a ball."""
-    force = {"Plant.F": ssptool.Table((0.0, 0.6, 0.6, 1.0), (0.0, 3.6, 7.2, 12.0))}
+    force = {"Plant.F": ssptool.types.Table((0.0, 0.6, 0.6, 1.0), (0.0, 3.6, 7.2, 12.0))}
     folder, values = system({"Ball": "fmi3/Ball", "Plant": "fmi2/Mass"}), {"Plant.m": "1", "Plant.v": "0"}
     trace = simulate(folder, 1.0, 0.1, values, inputs=force, adaptive=1e-3).unwrap()
     past = np.maximum(trace.t - 0.6, 0.0)

@@ -183,7 +183,7 @@ def test_events_happen_in_a_child_process_too(system):
 def test_an_input_that_jumps_is_an_event(system):
     """A free mass under a force that jumps at 0.33 s, beside a ball that bounces at 0.4515 s."""
     folder = system({"Ball": "fmi3/Ball", "Plant": "fmi2/Mass"})
-    force = {"Plant.F": ssptool.Table((0.0, 0.33, 0.33, 1.0), (0.0, 0.0, 2.0, 2.0))}
+    force = {"Plant.F": ssptool.types.Table((0.0, 0.33, 0.33, 1.0), (0.0, 0.0, 2.0, 2.0))}
     trace = simulate(folder, 1.0, 0.25, {"Plant.m": "1", "Plant.v": "0"}, inputs=force).unwrap()
     t, before, after = before_and_after(trace, "Plant.F")
     assert t == approx([0.33, np.sqrt(2 / 9.81)], abs=1e-12)
@@ -196,7 +196,7 @@ def test_an_input_that_jumps_is_an_event(system):
 def test_an_input_runs_on_its_line_through_steps_that_events_cut(system, master, step):
     """A free mass of 1 kg under F = 6 t, and twice that from 0.6 s, beside a ball that bounces between steps."""
     folder = system({"Ball": "fmi3/Ball", "Plant": "fmi2/Mass"})
-    force = {"Plant.F": ssptool.Table((0.0, 0.6, 0.6, 1.0), (0.0, 3.6, 7.2, 12.0))}
+    force = {"Plant.F": ssptool.types.Table((0.0, 0.6, 0.6, 1.0), (0.0, 3.6, 7.2, 12.0))}
     trace = simulate(folder, 1.0, step, {"Plant.m": "1", "Plant.v": "0"}, inputs=force, master=master).unwrap()
     past = np.maximum(trace.t - 0.6, 0.0)
     assert column(trace, "Plant.v") == approx(3 * np.minimum(trace.t, 0.6) ** 2 + 7.2 * past + 6 * past**2, abs=1e-12)

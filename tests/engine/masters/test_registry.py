@@ -258,8 +258,8 @@ def test_a_shorter_last_step_follows_the_recurrence(swing):
 
 def test_inputs_and_scenarios_cut_its_steps(swing):
     options = {
-        "inputs": {"Sum.w": ssptool.Table((0.0, 0.0137), (0.0, 0.05), "hold")},
-        "scenario": ssptool.Scenario((ssptool.Event(0.0251, "Spring.F", "bias", 0.01),)),
+        "inputs": {"Sum.w": ssptool.types.Table((0.0, 0.0137), (0.0, 0.05), "hold")},
+        "scenario": ssptool.types.Scenario((ssptool.types.Event(0.0251, "Spring.F", "bias", 0.01),)),
     }
     trace = relaxed(swing, **options)
     assert {0.0137, 0.0251} <= set(trace.t[1:][np.diff(trace.t) == 0])

@@ -8,6 +8,7 @@ import ssptool
 from ssptool.engine.failure import Ending
 from ssptool.engine.masters import jumps
 from ssptool.engine.simulate import run
+from ssptool.types import Event, Scenario
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, write_pushed_mass
 
@@ -45,14 +46,14 @@ def tables(seed, count=60):
     random = np.random.default_rng(seed)
     times = np.sort(np.concatenate([random.uniform(0.0, 1.0, count), random.integers(0, 100, count) / 100]))
     times = (0.0, *times.tolist())
-    return ssptool.Table(times, tuple(random.normal(size=len(times)).tolist()), "hold")
+    return ssptool.types.Table(times, tuple(random.normal(size=len(times)).tolist()), "hold")
 
 
 @pytest.mark.parametrize("settings", PROGRAMS, ids=str)
 def test_it_has_the_bits_of_one_jump_after_the_other(pushed, one_by_one, settings):
     for seed in range(3):
         inputs = {"push": tables(seed)}
-        scenario = ssptool.Scenario((ssptool.Event(0.305, "Mass.F", "bias", 1.0), ssptool.Event(0.6, "push", "reset")))
+        scenario = Scenario((Event(0.305, "Mass.F", "bias", 1.0), Event(0.6, "push", "reset")))
         plan = ssptool.plan(
             pushed, inputs=inputs, scenario=scenario, settings=ssptool.Settings(step_size=0.01, **settings)
         )
@@ -65,7 +66,7 @@ def test_it_has_the_bits_of_one_jump_after_the_other(pushed, one_by_one, setting
 def test_held_and_linear_pieces_between_dense_jumps_are_integrated_exactly(pushed):
     """F is a saw: from 0 to 1 within each 0.02 s; half of it is the mean."""
     times = np.repeat(np.arange(51) / 50, 2)[1:-1]
-    saw = ssptool.Table(tuple(times.tolist()), tuple(np.tile([0.0, 1.0], 50).tolist()))
+    saw = ssptool.types.Table(tuple(times.tolist()), tuple(np.tile([0.0, 1.0], 50).tolist()))
     trace = ssptool.simulate(pushed, inputs={"push": saw}, settings=ssptool.Settings(step_size=0.005)).unwrap()
     assert trace["Mass.v"][-1] == approx(0.5 / MASS, rel=1e-12)
     assert np.count_nonzero(np.diff(trace.t) == 0) == 49
@@ -77,7 +78,7 @@ def test_loops_that_the_kernel_does_not_solve_are_solved_on_the_way(system, one_
     times = tuple((np.arange(12) * 0.07).tolist())
     plan = ssptool.plan(
         folder,
-        inputs={"S.w": ssptool.Table(times, (0.0, 25.0, -40.0) * 4, "hold")},
+        inputs={"S.w": ssptool.types.Table(times, (0.0, 25.0, -40.0) * 4, "hold")},
         start_values={"S.b": "1", "C.u": "-2"},
         settings=ssptool.Settings(step_size=0.05),
     )
@@ -94,7 +95,7 @@ def test_a_component_that_fails_on_the_way_ends_the_run_there(pushed):
     times = tuple((np.arange(10) * 0.05).tolist())
     values = (0.0,) * 5 + (1e308,) * 5
     settings = ssptool.Settings(step_size=0.05, stop_time=1e3)
-    table = ssptool.Table(times, tuple(value * (-1) ** k for k, value in enumerate(values)), "hold")
+    table = ssptool.types.Table(times, tuple(value * (-1) ** k for k, value in enumerate(values)), "hold")
     result = ssptool.simulate(pushed, inputs={"push": table}, settings=settings, isolated=False)
     assert result.failure is not None and result.failure.ending is Ending.NONFINITE
 

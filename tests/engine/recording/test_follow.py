@@ -14,7 +14,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ssptool
-from ssptool import Trace
 from ssptool.documents.csv_columns import sidecar
 from ssptool.engine.recording.csv import CsvTail
 from ssptool.engine.recording.formats import NotFollowed, UnknownFormat, open_tail, open_writer
@@ -22,6 +21,7 @@ from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column
 from ssptool.exceptions import WrongUsage
+from ssptool.types import Trace
 from tests.engine.recording.files import at_once, write
 from tests.waiting import PATIENCE
 

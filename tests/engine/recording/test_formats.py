@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.io import loadmat, savemat
 
-from ssptool import Trace, read_manifest, read_trace
+from ssptool import read_manifest, read_trace
 from ssptool.engine.recording.csv import NATIVE, Lines
 from ssptool.engine.recording.formats import (
     FORMATS,
@@ -25,6 +25,7 @@ from ssptool.engine.recording.formats import (
 )
 from ssptool.engine.recording.writer import FootedFile, UnreadableTrace
 from ssptool.engine.trace import Column
+from ssptool.types import Trace
 from tests.engine.recording.files import at_once, write
 
 HAS_PYARROW = find_spec("pyarrow") is not None

@@ -6,13 +6,14 @@ import pytest
 from fmpy.fmi2 import FMU2Slave
 
 import ssptool
-from ssptool import Event, Settings, read_trace
+from ssptool import Settings, read_trace
 from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.selection import select
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.values import NotSettable
+from ssptool.types import Event
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, MIXED, RESOURCES, Folder, oscillator
 from tests.engine.ode.systems import beside
 from tests.systems.exact_dual_mass import DualMass
@@ -241,7 +242,7 @@ def test_connectors_of_systems_inside_show_what_a_scenario_makes_of_their_source
     events = [Event(0.2, "inner.System2.F", action, 500.0), Event(0.3, "inner.System2.F", "reset")]
     settings = Settings(step_size=0.01, **settings)
     signals = ["inner.F", "System1.F", "inner.System2.F"]
-    result = ssptool.simulate(nested, settings=settings, record=signals, scenario=ssptool.Scenario(tuple(events)))
+    result = ssptool.simulate(nested, settings=settings, record=signals, scenario=ssptool.types.Scenario(tuple(events)))
     trace = result.unwrap()
     assert trace["inner.F"][-5:] == pytest.approx(trace["inner.System2.F"][-5:] / 1000, rel=1e-15)
     during = (trace.t > 0.205) & (trace.t < 0.295)

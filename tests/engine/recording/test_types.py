@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssptool import Trace, read_trace
+from ssptool import read_trace
 from ssptool.engine.recording.csv import Lines
 from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column
+from ssptool.types import Trace
 from tests.engine.recording.files import at_once, write
 
 parquet = pytest.param(

@@ -193,9 +193,9 @@ def test_what_needs_other_steps_is_refused(lone):
     with pytest.raises(UnsupportedByFmu, match="Lone: an adaptive step size"):
         ssptool.plan(lone, stop_time=1, adaptive=1e-4)
     with pytest.raises(UnsupportedByFmu, match=r"Lone: a jump of an input at t = 0\.25 s"):
-        ssptool.plan(lone, stop_time=1, inputs={"Lone.u": ssptool.Table((0.0, 0.25), (1.0, 2.0), "hold")})
+        ssptool.plan(lone, stop_time=1, inputs={"Lone.u": ssptool.types.Table((0.0, 0.25), (1.0, 2.0), "hold")})
     trace = ssptool.simulate(
-        lone, stop_time=1, inputs={"Lone.u": ssptool.Table((0.0, 0.3), (1.0, 2.0), "hold")}
+        lone, stop_time=1, inputs={"Lone.u": ssptool.types.Table((0.0, 0.3), (1.0, 2.0), "hold")}
     ).unwrap()
     assert trace["Lone.y"][-1] == approx(2 + 3 * (0.3 * 1.0 + 0.7 * 2.0))
 

@@ -87,7 +87,7 @@ def test_in_one_ode_an_action_is_passed_on_at_its_time(fmus, tmp_path, version, 
 
 
 def act(folder, name, value, time):
-    scenario = ssptool.Scenario((ssptool.Event(time, name, "override", value),))
+    scenario = ssptool.types.Scenario((ssptool.types.Event(time, name, "override", value),))
     return ssptool.simulate(folder, scenario=scenario, settings=SETTINGS).unwrap()
 
 

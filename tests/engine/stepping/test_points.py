@@ -218,7 +218,7 @@ def test_steps_by_energy_residuals_end_where_they_are_asked_to(master):
         assert simulation.time == 1.0
 
 
-INPUTS = {"A.u": ssptool.Table((0.0, 0.2, 0.2, 0.5), (1.0, 1.0, 4.0, 4.0))}
+INPUTS = {"A.u": ssptool.types.Table((0.0, 0.2, 0.2, 0.5), (1.0, 1.0, 4.0, 4.0))}
 
 
 @pytest.mark.parametrize(

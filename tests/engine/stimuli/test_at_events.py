@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool import Event, Function, Scenario, Settings, Table
+from ssptool import Settings
 from ssptool.engine.failure import Ending
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
@@ -15,6 +15,7 @@ from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.engine.stimuli.inputs import resolve_inputs
 from ssptool.engine.stimuli.scenario import resolve_scenario
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
+from ssptool.types import Event, Function, Scenario, Table
 from tests.engine.dual_mass import Folder, network
 from tests.engine.event_mode.test_clocks_beside_an_ode import changes
 from tests.engine.ode.systems import beside, both_sides, check_same, saved_and_resumed

@@ -18,7 +18,7 @@ def largest_error(swing, h, **settings):
     """Relative to the amplitude, over 0.3 s."""
     trace = ssptool.simulate(
         swing,
-        inputs={"Sum.w": ssptool.Table((0.0, AT), (0.0, HEIGHT), "hold")},
+        inputs={"Sum.w": ssptool.types.Table((0.0, AT), (0.0, HEIGHT), "hold")},
         start_values={"Mass.z": "0", "Sum.b": "1"},
         settings=ssptool.Settings(step_size=h, stop_time=0.3, **settings),
     ).unwrap()

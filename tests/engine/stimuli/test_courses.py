@@ -5,9 +5,9 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssptool import Function, Table
 from ssptool.engine.stimuli.stimuli import boundaries
 from ssptool.engine.stimuli.time_signals import Action, Constant, Interpolation, Overridden, SignalOverride
+from ssptool.types import Function, Table
 
 STAIRS = Table((0.0, 1.0, 2.0), (1, 1, 4), Interpolation.HOLD)
 KINKED = Table((0.0, 1.0, 1.0, 3.0), (0.0, 2.0, 5.0, 1.0))

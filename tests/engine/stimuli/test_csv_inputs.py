@@ -19,7 +19,7 @@ def drive(pushed2, tmp_path):
     def simulate(text, **options):
         path = tmp_path / "push.csv"
         path.write_text(text, encoding="utf-8")
-        inputs = ssptool.Inputs(path, **options)
+        inputs = ssptool.types.Inputs(path, **options)
         return ssptool.simulate(pushed2, inputs=inputs, settings=SETTINGS).unwrap()
 
     return simulate
@@ -65,7 +65,7 @@ def test_a_last_row_that_lacks_a_value_is_left_out_with_a_note_of_its_line(pushe
 
 def test_what_a_run_has_written_can_be_read_back(pushed2, tmp_path):
     """Both sides of a jump included, and in the unit of the header, or else of the file beside it."""
-    inputs = {"push": ssptool.Table((0.0, 0.35, 0.35, 1.0), (0.0, 1.0, 4.0, 2.0))}
+    inputs = {"push": ssptool.types.Table((0.0, 0.35, 0.35, 1.0), (0.0, 1.0, 4.0, 2.0))}
     out = tmp_path / "push.csv"
     first = ssptool.simulate(pushed2, inputs=inputs, settings=SETTINGS, output=out, record="push").unwrap()
     again = ssptool.simulate(pushed2, inputs=out, settings=SETTINGS).unwrap()

@@ -48,7 +48,7 @@ def test_a_ramp_is_followed_exactly_whatever_the_master(pushed, settings):
 
 @pytest.mark.parametrize("settings", WAYS, ids=str)
 def test_a_step_between_communication_points_takes_effect_when_it_happens(pushed, settings):
-    trace = simulated(pushed, {"push": ssptool.Table((0.0, AT), (0.0, 4.0), "hold")}, **settings)
+    trace = simulated(pushed, {"push": ssptool.types.Table((0.0, AT), (0.0, 4.0), "hold")}, **settings)
     z, v = step(trace.t, AT, 4.0)
     assert trace["Mass.z"] == approx(z, abs=allowed(settings))
     assert trace["Mass.v"] == approx(v, abs=allowed(settings))
@@ -56,7 +56,7 @@ def test_a_step_between_communication_points_takes_effect_when_it_happens(pushed
 
 @pytest.mark.parametrize("settings", WAYS, ids=str)
 def test_both_sides_of_a_step_are_recorded_at_its_very_time(pushed, settings):
-    trace = simulated(pushed, {"push": ssptool.Table((0.0, AT, AT), (0.0, 0.0, 4.0))}, **settings)
+    trace = simulated(pushed, {"push": ssptool.types.Table((0.0, AT, AT), (0.0, 0.0, 4.0))}, **settings)
     rows = np.flatnonzero(trace.t == AT)
     assert trace["push"][rows].tolist() == [0.0, 4.0]
     assert trace["Mass.F"][rows].tolist() == [0.0, 4.0]
@@ -64,13 +64,13 @@ def test_both_sides_of_a_step_are_recorded_at_its_very_time(pushed, settings):
 
 @pytest.mark.parametrize("settings", MASTERS, ids=str)
 def test_the_grid_goes_on_after_a_step_as_if_there_had_been_none(pushed2, settings):
-    trace = simulated(pushed2, {"push": ssptool.Table((0.0, AT), (0.0, 4.0), "hold")}, **settings)
+    trace = simulated(pushed2, {"push": ssptool.types.Table((0.0, AT), (0.0, 4.0), "hold")}, **settings)
     grid = [0.1 * k for k in range(11)]
     assert sorted({*trace.t.tolist()}) == approx(sorted([*grid, AT]), abs=1e-15)
 
 
 def test_a_step_at_a_communication_point_that_rounding_has_moved_is_there(pushed2):
-    trace = simulated(pushed2, {"push": ssptool.Table((0.0, 0.3), (0.0, 4.0), "hold")})
+    trace = simulated(pushed2, {"push": ssptool.types.Table((0.0, 0.3), (0.0, 4.0), "hold")})
     assert np.sum(np.abs(trace.t - 0.3) < 1e-6) == 2  # 3 · 0.1 is not 0.3
     assert trace["Mass.v"][-1] == approx(4.0 * 0.7 / MASS, abs=1e-12)
 
@@ -78,7 +78,7 @@ def test_a_step_at_a_communication_point_that_rounding_has_moved_is_there(pushed
 def test_after_many_steps_none_is_empty(pushed2):
     """However the number of a point is rounded: 20 000 steps at times around 1e6 s."""
     settings = ssptool.Settings(start_time=1e6, stop_time=1e6 + 2.0, step_size=1e-4)
-    inputs = {"push": ssptool.Table((1e6, 1e6 + 1.00005), (0.0, 4.0), "hold")}
+    inputs = {"push": ssptool.types.Table((1e6, 1e6 + 1.00005), (0.0, 4.0), "hold")}
     trace = ssptool.simulate(pushed2, inputs=inputs, settings=settings).unwrap()
     assert len(trace) == 20_000 + 1 + 2
     assert np.count_nonzero(np.diff(trace.t) <= 0) == 1
@@ -87,13 +87,13 @@ def test_after_many_steps_none_is_empty(pushed2):
 
 def test_a_step_that_rounding_has_put_before_the_stop_time_leaves_nothing_to_do(pushed2):
     almost = float(np.nextafter(1.0, 0.0))
-    trace = simulated(pushed2, {"push": ssptool.Table((0.0, almost), (1.0, 5.0), "hold")})
+    trace = simulated(pushed2, {"push": ssptool.types.Table((0.0, almost), (1.0, 5.0), "hold")})
     assert trace["push"][-2:].tolist() == [1.0, 5.0]
     assert len(trace) == 12
 
 
 def test_rows_at_a_distance_in_time_have_both_sides_of_a_step(pushed2):
-    inputs = {"push": ssptool.Table((0.0, AT), (0.0, 4.0), "hold")}
+    inputs = {"push": ssptool.types.Table((0.0, AT), (0.0, 4.0), "hold")}
     trace = ssptool.simulate(pushed2, inputs=inputs, step_size=0.1, output_step=0.05).unwrap()
     assert trace.t == approx(np.sort([*(0.05 * np.arange(21)), AT]))
     left = int(np.flatnonzero(np.diff(trace.t) < 1e-9)[0])
@@ -101,7 +101,7 @@ def test_rows_at_a_distance_in_time_have_both_sides_of_a_step(pushed2):
 
 
 def test_steps_at_the_start_and_at_the_stop_are_seen(pushed2):
-    trace = simulated(pushed2, {"push": ssptool.Table((0.0, 0.0, 1.0), (9.0, 1.0, 5.0), "hold")})
+    trace = simulated(pushed2, {"push": ssptool.types.Table((0.0, 0.0, 1.0), (9.0, 1.0, 5.0), "hold")})
     assert trace["push"][0] == 1.0
     assert trace["push"][-2:].tolist() == [1.0, 5.0]
     assert trace["Mass.v"] == approx(trace.t / MASS, abs=1e-12)
@@ -117,7 +117,7 @@ def test_an_input_of_a_component_that_is_connected_to_nothing_can_be_driven(free
 
 def test_a_short_pulse_is_not_stepped_over_by_the_integrator(pushed2):
     """A triangle of 2 ms in a run of 1 s without anything else: its area is the momentum."""
-    pulse = ssptool.Table((0.0, 0.499, 0.5, 0.501), (0.0, 0.0, 100.0, 0.0))
+    pulse = ssptool.types.Table((0.0, 0.499, 0.5, 0.501), (0.0, 0.0, 100.0, 0.0))
     trace = simulated(pushed2, {"push": pulse}, implementation="me", tolerance=1e-9)
     assert trace["Mass.v"][-1] == approx(100.0 * 1e-3 / MASS, rel=1e-6)
 
@@ -139,8 +139,8 @@ def test_a_component_that_cannot_follow_gets_the_middle_of_a_step(pushed2):
 def test_a_step_inside_of_a_macro_step_is_refused_where_an_fmu_has_steps_of_one_size(pushed2):
     _without(pushed2, "canHandleVariableCommunicationStepSize")
     with pytest.raises(Exception, match=r"component Mass: a jump of an input at t = 0\.35 s, which is inside"):
-        simulated(pushed2, {"push": ssptool.Table((0.0, AT), (0.0, 4.0), "hold")})
-    trace = simulated(pushed2, {"push": ssptool.Table((0.0, 0.4), (0.0, 4.0), "hold")})
+        simulated(pushed2, {"push": ssptool.types.Table((0.0, AT), (0.0, 4.0), "hold")})
+    trace = simulated(pushed2, {"push": ssptool.types.Table((0.0, 0.4), (0.0, 4.0), "hold")})
     assert trace["Mass.v"][-1] == approx(4.0 * 0.6 / MASS, abs=1e-12)
 
 
@@ -163,7 +163,7 @@ def _without(system, flag):
 def test_tables_of_numpy_and_pandas_are_the_same_as_a_table(pushed2):
     times, values = np.array([0.0, 0.5, 0.5, 1.0]), np.array([0.0, 2.0, 6.0, 0.0])
     given = [
-        {"push": ssptool.Table(tuple(times), tuple(values))},
+        {"push": ssptool.types.Table(tuple(times), tuple(values))},
         pandas.DataFrame({"push": values}, index=times),
         pandas.DataFrame({"time": times, "push": values}),
         np.array(list(zip(times, values, strict=True)), dtype=[("time", float), ("push", float)]),
@@ -230,7 +230,7 @@ def test_what_could_send_a_local_function_is_named(pushed2, monkeypatch):
 
 
 def test_a_function_with_steps_jumps_there(pushed2):
-    function = ssptool.Function(lambda t: 4.0 if t >= AT else 0.0, (AT,))
+    function = ssptool.types.Function(lambda t: 4.0 if t >= AT else 0.0, (AT,))
     trace = simulated(pushed2, {"push": function})
     assert trace["Mass.v"] == approx(step(trace.t, AT, 4.0)[1], abs=1e-12)
 
@@ -243,12 +243,12 @@ def test_a_function_with_steps_jumps_there(pushed2):
         ({"Mass.z": 1.0}, r"Mass\.z: it is of kind output"),
         ({"push": "x"}, r"push: found 'x', expected a number"),
         ({"push": float("nan")}, r"push: found nan, expected a finite number"),
-        ({"push": ssptool.Table((0.0, 1.0, 0.5), (1.0, 2.0, 3.0))}, r"row 2: time 0\.5 after 1\.0"),
-        ({"push": ssptool.Table((0.1,), (1.0,))}, r"first value is at t = 0\.1 s, and the run starts at 0 s"),
+        ({"push": ssptool.types.Table((0.0, 1.0, 0.5), (1.0, 2.0, 3.0))}, r"row 2: time 0\.5 after 1\.0"),
+        ({"push": ssptool.types.Table((0.1,), (1.0,))}, r"first value is at t = 0\.1 s, and the run starts at 0 s"),
         ({"push": lambda t: "x"}, r"at t = 0\.0 s the function returned 'x', expected a number"),
         (3.0, r"float is not understood"),
         ([{"push": 1.0}, {"push": 2.0}], r"push: it is given twice, before in the constant 1\.0"),
-        (ssptool.Inputs({"push": 1.0}, columns={"pull": "hold"}), r"pull: no input of this name"),
+        (ssptool.types.Inputs({"push": 1.0}, columns={"pull": "hold"}), r"pull: no input of this name"),
     ],
 )
 def test_inputs_that_cannot_be_are_refused_by_name(pushed2, inputs, message):
@@ -258,18 +258,18 @@ def test_inputs_that_cannot_be_are_refused_by_name(pushed2, inputs, message):
 
 def test_an_interpolation_that_there_is_not_is_refused():
     with pytest.raises(ValueError, match="must be one of hold, linear; found 'cubic'"):
-        ssptool.Inputs("x.csv", "cubic")
+        ssptool.types.Inputs("x.csv", "cubic")
 
 
 # -- what is said of it --------------------------------------------------------------------------------------
 
 
 def test_the_plan_says_how_many_rows_there_are_and_how_inputs_run(pushed, pushed2):
-    table = ssptool.Table((0.0, 1.0, 1.0, 4.0), (0.0, 1.0, 2.0, 2.0))
+    table = ssptool.types.Table((0.0, 1.0, 1.0, 4.0), (0.0, 1.0, 2.0, 2.0))
     line, _ = ssptool.renderers.input_origins(ssptool.plan(pushed2, inputs={"push": table}))
     assert line == "push: a table, 4 rows from 0 s to 4 s, 1 jump; 0.0 at the start"
     for given, settings, words in (
-        (ssptool.Table((0.0,), (1.0,), "hold"), {}, "held from the start of each step"),
+        (ssptool.types.Table((0.0,), (1.0,), "hold"), {}, "held from the start of each step"),
         (table, {"approximation": "hold"}, "held from the start of each step"),
         (table, {"implementation": "me"}, "has its value at every instant"),
     ):
@@ -304,7 +304,7 @@ def test_the_manifest_names_the_files_with_their_hashes(pushed2, tmp_path):
 
 def test_a_simulation_goes_through_jumps_and_its_observers_see_both_sides(pushed2):
     seen = []
-    inputs = {"push": ssptool.Table((0.0, AT), (0.0, 4.0), "hold")}
+    inputs = {"push": ssptool.types.Table((0.0, AT), (0.0, 4.0), "hold")}
     settings = ssptool.Settings(step_size=0.1)
     with ssptool.Simulation(pushed2, inputs=inputs, settings=settings) as run:
         run.observe(lambda t, now: seen.append((t, now["push"], now["Mass.v"])))
@@ -348,13 +348,13 @@ def test_an_input_of_the_system_can_be_set_between_steps_unless_it_is_driven(pus
 def test_a_driven_simulation_that_is_saved_goes_on_with_the_same_bits(pushed, tmp_path, settings, at):
     """With a jump before it, at it or after it, a ramp, and parameters and connections that a scenario changes."""
     events = (
-        ssptool.Event(0.2, "Mass.m", "override", 1.5),
-        ssptool.Event(0.45, "Mass.F", "bias", 0.5),
-        ssptool.Event(0.6, "Mass.m", "reset"),
+        ssptool.types.Event(0.2, "Mass.m", "override", 1.5),
+        ssptool.types.Event(0.45, "Mass.F", "bias", 0.5),
+        ssptool.types.Event(0.6, "Mass.m", "reset"),
     )
     acting = {
-        "inputs": {"push": ssptool.Table((0.0, AT, AT, 1.0), (0.0, 1.0, 4.0, 2.0))},
-        "scenario": ssptool.Scenario(events),
+        "inputs": {"push": ssptool.types.Table((0.0, AT, AT, 1.0), (0.0, 1.0, 4.0, 2.0))},
+        "scenario": ssptool.types.Scenario(events),
         "settings": ssptool.Settings(step_size=0.1, **settings),
     }
     with ssptool.Simulation(pushed, **acting) as run:
@@ -406,6 +406,6 @@ def test_a_function_that_fails_on_the_way_ends_the_run_with_its_results_so_far(
 
 @pytest.mark.parametrize("interpolation", ["linear", "hold"])
 def test_a_zero_keeps_its_sign_on_its_way(pushed2, interpolation):
-    trace = simulated(pushed2, {"push": ssptool.Table((0.0, 1.0), (-0.0, -0.0), interpolation)})
+    trace = simulated(pushed2, {"push": ssptool.types.Table((0.0, 1.0), (-0.0, -0.0), interpolation)})
     assert np.signbit(trace["push"]).all()
     assert np.signbit(trace["Mass.F"]).all()

@@ -34,7 +34,7 @@ def test_values_of_every_type_jump_without_loss(carriers, tmp_path, version, mas
     ]
     path.write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
     settings = ssptool.Settings(step_size=0.5, master=master)
-    with ssptool.Simulation(system, inputs=ssptool.Inputs(path, "hold"), settings=settings) as run:
+    with ssptool.Simulation(system, inputs=ssptool.types.Inputs(path, "hold"), settings=settings) as run:
         assert run.step() == 0.5
         for kind in kinds:
             assert run.get(f"B.{kind}_is") == FOUND.get(kind, 3), kind
@@ -49,8 +49,8 @@ def test_connected_inputs_of_every_type_are_overridden(carriers, tmp_path, versi
     wires = [f"A.{kind}_is -> B.{kind}_u" for kind in kinds]
     system = write_system(tmp_path / "system", carriers, [("A", version), ("B", version)], wires)
     value = {"Boolean": True, "String": "κ", "Enumeration": "b"}
-    events = [ssptool.Event(0.5, f"B.{kind}_u", "override", value.get(kind, 3)) for kind in kinds]
-    with ssptool.Simulation(system, scenario=ssptool.Scenario(tuple(events), end=1.0), settings=SETTINGS) as run:
+    events = [ssptool.types.Event(0.5, f"B.{kind}_u", "override", value.get(kind, 3)) for kind in kinds]
+    with ssptool.Simulation(system, scenario=ssptool.types.Scenario(tuple(events), end=1.0), settings=SETTINGS) as run:
         before = {kind: run.get(f"B.{kind}_is") for kind in kinds}
         run.step()
         assert [run.get(f"B.{kind}_is") for kind in kinds] == [{**value, "Enumeration": 2}.get(k, 3) for k in kinds]
@@ -60,11 +60,11 @@ def test_connected_inputs_of_every_type_are_overridden(carriers, tmp_path, versi
 
 def test_a_boolean_and_a_text_cannot_be_biased(carriers, tmp_path):
     system = write_system(tmp_path / "system", carriers, [("A", 3), ("B", 3)], ["A.Int32_is -> B.Int32_u"])
-    events = tuple(ssptool.Event(0.5, f"A.{kind}_u", "bias", True) for kind in ("Boolean", "String"))
+    events = tuple(ssptool.types.Event(0.5, f"A.{kind}_u", "bias", True) for kind in ("Boolean", "String"))
     with pytest.raises(
         ssptool.exceptions.BadScenario, match=r"a Boolean cannot be biased.*\n.*a String cannot be biased"
     ):
-        ssptool.simulate(system, scenario=ssptool.Scenario(events))
+        ssptool.simulate(system, scenario=ssptool.types.Scenario(events))
 
 
 def test_an_integer_out_of_range_is_refused(carriers, tmp_path):

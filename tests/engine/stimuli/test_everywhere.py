@@ -18,16 +18,16 @@ from tests.engine.systems import state_implementation, write_system
 STOP = 0.3
 WIRES = [("Mass.z", "Spring.z"), ("Mass.v", "Spring.v"), ("Spring.F", "A.u"), ("A.y", "B.u"), ("B.y", "Mass.F")]
 INPUTS = {
-    "A.w": ssptool.Table((0.0, 0.1037, 0.1037, 0.4), (0.0, 0.05, 0.02, 0.02)),
-    "B.w": ssptool.Table((0.0, 0.052), (0.0, 0.01), "hold"),
+    "A.w": ssptool.types.Table((0.0, 0.1037, 0.1037, 0.4), (0.0, 0.05, 0.02, 0.02)),
+    "B.w": ssptool.types.Table((0.0, 0.052), (0.0, 0.01), "hold"),
 }
-SCENARIO = ssptool.Scenario(
+SCENARIO = ssptool.types.Scenario(
     (
-        ssptool.Event(0.1511, "Spring.F", "bias", 0.01),
-        ssptool.Event(0.2, "A.u", "bias", -0.01),
-        ssptool.Event(0.2251, "Spring.F", "reset"),
-        ssptool.Event(0.25, "B.c", "bias", 0.005),
-        ssptool.Event(0.27, "B.w", "override", 0.0),
+        ssptool.types.Event(0.1511, "Spring.F", "bias", 0.01),
+        ssptool.types.Event(0.2, "A.u", "bias", -0.01),
+        ssptool.types.Event(0.2251, "Spring.F", "reset"),
+        ssptool.types.Event(0.25, "B.c", "bias", 0.005),
+        ssptool.types.Event(0.27, "B.w", "override", 0.0),
     )
 )
 SLOPES = ((0.0, 0.05 / 0.1037), (0.1037, -0.05 / 0.1037))
@@ -123,7 +123,7 @@ def test_it_does_so_beside_an_ode(write_swing, engine_models, integrated, settin
 def test_a_function_does_what_the_table_does(write_swing, engine_models, settings):
     """Asked for at each step, which is done from Python."""
     folder = write_swing(engine_models)
-    ramp = ssptool.Function(lambda t: t * 0.05 / 0.1037 if t < 0.1037 else 0.02, (0.1037,))
+    ramp = ssptool.types.Function(lambda t: t * 0.05 / 0.1037 if t < 0.1037 else 0.02, (0.1037,))
     functions = {"A.w": ramp, "B.w": INPUTS["B.w"]}
     one, other = (simulated(folder, inputs=inputs, **settings) for inputs in (INPUTS, functions))
     tight = 1e-6 if "implementation" in settings else 1e-9

@@ -23,8 +23,8 @@ WAYS = [*MASTERS, {"adaptive": 1e-4}, {"implementation": "me", "tolerance": 1e-9
 
 
 def scenario(*events, end=None):
-    found = (ssptool.Event(time, name, what, *value) for time, name, what, *value in events)
-    return ssptool.Scenario(tuple(found), end)
+    found = (ssptool.types.Event(time, name, what, *value) for time, name, what, *value in events)
+    return ssptool.types.Scenario(tuple(found), end)
 
 
 def simulated(system, acting, start_values=None, **settings):
@@ -329,7 +329,7 @@ def test_a_text_cannot_be_biased_nor_an_output_of_the_system_be_changed(pushed2)
 )
 def test_events_that_cannot_be_are_refused_when_they_are_made(facts, message):
     with pytest.raises(ValueError, match=message):
-        ssptool.Event(*facts)
+        ssptool.types.Event(*facts)
 
 
 def test_the_plan_and_the_manifest_name_the_events(pushed2, tmp_path):

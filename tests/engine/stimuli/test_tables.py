@@ -137,7 +137,7 @@ def test_steps_can_be_done_one_by_one_and_repeated(tabled, tmp_path):
 
 def test_a_scenario_acts_on_a_table_and_other_inputs_replace_one(tabled):
     path = tabled()
-    scenario = ssptool.Scenario((ssptool.Event(0.5, "Push.F", "override", 0.0),))
+    scenario = ssptool.types.Scenario((ssptool.types.Event(0.5, "Push.F", "override", 0.0),))
     stopped = ssptool.simulate(path, step_size=0.1, scenario=scenario).unwrap()
     assert stopped["Mass.v"][-1] == approx(ramp(0.5, SLOPE)[1])
     replaced = ssptool.simulate(path, step_size=0.1, inputs={"Push.F": 2.0}).unwrap()

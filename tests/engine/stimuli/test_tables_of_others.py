@@ -7,6 +7,7 @@ from pytest import approx
 
 import ssptool
 from ssptool.exceptions import BadInputs, WrongArgument
+from ssptool.types import Table
 from tests.engine.stimuli.pushed_mass import ramp
 from tests.fmu.array_fmus import build, pack, state_space
 
@@ -50,7 +51,7 @@ def test_a_file_has_times_in_other_units_too(pushed, tmp_path):
         (pandas.DataFrame({"time [parsec]": TIMES, "push": TIMES}), "parsec is not a unit of time"),
         (pandas.DataFrame({"push [kg]": TIMES}, index=TIMES), "kg"),
         ({"push": np.zeros((2, 2))}, "one value, not an array"),
-        ({"push": ssptool.Table(["soon"], [1.0])}, "times must be numbers of seconds"),
+        ({"push": Table(["soon"], [1.0])}, "times must be numbers of seconds"),
     ],
 )
 def test_a_table_that_cannot_be_is_refused_by_the_name_of_the_input(pushed, table, told):
@@ -73,7 +74,10 @@ WEIGHTS = np.array([2.5, -0.5])
     [
         ({"S.u": [1.5, 2.5]}, lambda t: np.tile([1.5, 2.5], (len(t), 1))),
         ({"u": lambda t: WEIGHTS * t}, lambda t: t[:, None] * WEIGHTS),
-        ({"S.u": ssptool.Table([0.0, 2.0], [[0.0, 1.0], [4.0, 0.0]])}, lambda t: np.stack([2 * t, 1 - t / 2], axis=1)),
+        (
+            {"S.u": Table([0.0, 2.0], [[0.0, 1.0], [4.0, 0.0]])},
+            lambda t: np.stack([2 * t, 1 - t / 2], axis=1),
+        ),
         ({"time": [0.0, 2.0], "S.u": np.array([[0.0, 1.0], [4.0, 0.0]])}, lambda t: np.stack([2 * t, 1 - t / 2], 1)),
     ],
     ids=["constant", "function", "table", "columns"],

@@ -110,7 +110,7 @@ def test_values_have_the_units_of_their_signals_in_text_table_and_picture(tmp_pa
 def test_a_loop_that_loses_its_solution_during_the_run_has_one_time(affine, tmp_path):
     """y = a u + 1 with a = 1 from t = 0.5 s on: until then x = 2, afterwards x = x + 1."""
     system, output = affine(RING, BOTH_WAYS), tmp_path / "r.csv"
-    change = ssptool.Scenario((ssptool.Event(0.5, "A.a", "override", 1.0),), end=1.0)
+    change = ssptool.types.Scenario((ssptool.types.Event(0.5, "A.a", "override", 1.0),), end=1.0)
     given = {"A.a": "0.5", "A.c": "1"}
     settings = {"stop_time": 1.0, "step_size": 0.1}
     result = ssptool.simulate(system, start_values=given, scenario=change, settings=settings, output=output)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import cache, partial
 
-from ssptool import Trace
+from ssptool.types import Trace
 from tests.systems import flyball_governor as governor
 from tests.systems.claims.claim import Absolute, AtLeast, AtMost, Claim, Relative
 from tests.systems.claims.couplings import NAMES

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from scipy.integrate import cumulative_simpson
 
 import ssptool
-from ssptool import Settings, Trace
+from ssptool import Settings
+from ssptool.types import Trace
 from tests.systems.claims.catalogue import SYSTEMS
 from tests.systems.claims.claim import Absolute, AtMost, Claim, Relative
 from tests.systems.claims.pages import Run, quoted, run_figure, table

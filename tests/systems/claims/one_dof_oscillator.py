@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ssptool
-from ssptool import Settings, Trace
+from ssptool import Settings
+from ssptool.types import Trace
 from tests.systems.claims.catalogue import SYSTEMS
 from tests.systems.claims.claim import Absolute, AtMost, Claim, Relative
 from tests.systems.claims.couplings import END_VALUE, EXTRAPOLATED, HELD, INTERPOLATED, LATE, NAMES

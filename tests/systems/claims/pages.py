@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import ssptool
-from ssptool import Trace
 from ssptool.cli.app import command
+from ssptool.types import Trace
 from tests.systems.claims.claim import Absolute, AtLeast, AtMost, Claim, Tolerance
 
 ROOT = Path(__file__).parents[3]
