@@ -275,13 +275,13 @@ def test_no_line_of_a_message_passes_for_another_message(text):
 # -- renderers of reports --------------------------------------------------------------------------------------
 
 
-def report_of(name: str) -> ssptool.Report:
+def report_of(name: str) -> ssptool.types.Report:
     position = Position(f"{name}.ssd", 3, f"/System[@name={name!r}]")
     found = tuple(
         Diagnostic(code, severity, position, f"the name {name} is wrong", f"write {name}")
         for code, severity in (("SSD-CONN-004", Severity.ERROR), ("SSD-GEO-001", Severity.WARNING))
     )
-    return ssptool.Report(name, found, files=(position.file,))
+    return ssptool.types.Report(name, found, files=(position.file,))
 
 
 @given(texts)
