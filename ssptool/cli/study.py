@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 from typer.core import TyperGroup
@@ -12,9 +12,9 @@ from ssptool.cli.app import say
 from ssptool.cli.options import WHAT_IS_COMPILED, Env, SystemPath, TextOrJson, Variant, bundled, judged_by, time
 from ssptool.cli.terminal import progress_bar
 from ssptool.errors import counted
+from ssptool.option_words import StudyWord
 
 if TYPE_CHECKING:
-    from ssptool.option_words import StudyWord
     from ssptool.studies.forecast import Forecast
     from ssptool.studies.study_results import StudyResults
 
@@ -24,11 +24,18 @@ class _RunByDefault(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
-            near = [] if Path(args[0]).exists() else get_close_matches(args[0], self.commands, 1)
-            if near:
-                ctx.fail(f"No such command {args[0]!r}, and no such file. Did you mean {near[0]}?")
+            a_word = not args[0].startswith("-") and not Path(args[0]).exists()
+            if a_word and (not Path(args[0]).suffix or get_close_matches(args[0], self.commands, 1)):
+                ctx.fail(f"No such command {args[0]!r}, and no such file. {self._advice(args[0])}")
             args = ["run", *args]
         return super().parse_args(ctx, args)
+
+    def _advice(self, word: str) -> str:
+        """Command that may be meant by a word that is neither a command nor a file."""
+        if word.lower() in get_args(StudyWord):
+            return f"`ssptool study new SYSTEM --design {word.lower()}` writes the file of such a study"
+        near = get_close_matches(word, self.commands, 1)
+        return f"Did you mean {near[0]}?" if near else f"Commands are {', '.join(self.commands)}"
 
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The results of a study.")]

@@ -6,7 +6,7 @@ import inspect
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
@@ -40,7 +40,7 @@ from ssptool.engine.method_names import (
     register,
     words,
 )
-from ssptool.errors import ContradictingSettings, RenamedSetting, WrongValue
+from ssptool.errors import ContradictingSettings, RenamedSetting, WrongValue, in_other_case
 from ssptool.option_words import (
     AccelerationWord,
     ApproximationWord,
@@ -476,6 +476,26 @@ class Settings:
         none: dict[str, Any] = {"log_loops": None, "log_coupling": None}
         none |= {"fmu_log": None, "fmu_log_level": {}, "fmu_log_categories": {}}
         return replace(self, **{**none, **options})
+
+    def with_components(self, components: Collection[str]) -> "Settings":
+        """The same settings; components that they name in other case have the names that the system gives them.
+
+        Raises
+        ------
+        AmbiguousCase
+            Two components have a name but for upper and lower case.
+        """
+        given = {name: getattr(self, name) for name in ("substeps", "fmu_log_level", "fmu_log_categories")}
+        own = {
+            one: in_other_case(one, components) or one
+            for values in given.values()
+            for one in values
+            if one not in (*components, EVERY_COMPONENT)
+        }
+        renamed: dict[str, Any] = {
+            name: {own.get(one, one): value for one, value in of.items()} for name, of in given.items()
+        }
+        return replace(self, **renamed) if own else self
 
     @classmethod
     def of(cls, given: "Settings | Mapping[str, Any] | None", options: Mapping[str, Any]) -> "Settings":

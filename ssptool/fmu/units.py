@@ -151,13 +151,14 @@ _WITHOUT_PREFIX: Mapping[str, _Power] = {
     **_symbols(86400, "d", s=1),
     **_symbols(1000, "t", kg=1),
     **_symbols(1, "degC °C", K=1),
+    **_symbols(Fraction(5, 9), "degF °F", K=1),
     **_symbols(Fraction(pi) / 180, "deg °", rad=1),
     **_symbols(2 * Fraction(pi), "rev", rad=1),
     **_symbols(Fraction(pi) / 30, "rpm", rad=1, s=-1),
 }
 
 
-_OFFSETS = {"degC": 273.15, "°C": 273.15}
+_OFFSETS = {**dict.fromkeys(("degC", "°C"), 273.15), **dict.fromkeys(("degF", "°F"), 459.67 * 5 / 9)}
 """Offsets of units; in a product they are left out."""
 
 
@@ -192,8 +193,8 @@ def unit_of_name(name: str) -> PhysicalUnit | None:
     """The unit that a plain SI expression names: `mm`, `N.m`, `kg*m^2/s2`, `W/(m2.K)`, `degC`, `rpm`; else None.
 
     The symbols are those of the SI, of units in use with it (SI Brochure, 9th edition, tables 4 to 8) and some
-    spellings of tools; 1 bar = 100 kPa, 0 °C = 273.15 K. Ambiguous names, such as `W/m2.K` and `C`, give None. Some
-    tools write square brackets around the whole: `[m]`.
+    spellings of tools; 1 bar = 100 kPa, 0 °C = 273.15 K, 32 °F = 0 °C. Ambiguous names, such as `W/m2.K` and `C`, give
+    None. Some tools write square brackets around the whole: `[m]`.
     """
     if (inner := without_brackets(name)) != name:
         told = unit_of_name(inner)

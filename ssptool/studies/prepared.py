@@ -333,7 +333,8 @@ class PreparedSystem:
     def require_variable(self, name: str) -> None:
         """Raises UnknownVariable, with similar names."""
         if not self._targets.named(name, self._targets.scope(name)):
-            near = similar_names(name, self._targets.names())
+            own = self._targets.in_other_case(name)
+            near = similar_names(name, self._targets.names()) if own is None else (own,)
             raise UnknownVariable(name, near, self._targets.why_unknown(name))
 
     def plan(self, point: Point) -> Plan:

@@ -81,3 +81,16 @@ def test_two_candidates_are_an_error_that_names_both_and_the_exact_name_wins(ssp
         assert status == 0 and out.startswith(name)
         assert ssptool("run", two, *SHORT, "--record", name, "-o", "r.csv")[0] == 0
         assert library.read_trace("r.csv").signals == (name,)
+
+
+def test_settings_name_components_by_them(ssptool):
+    """The values are those of the exact name, to the last bit."""
+    options = ["--master", "jacobi", *SHORT]
+    for name in ("system1", "System1"):
+        assert ssptool("run", SYSTEM, *options, "--substeps", f"{name}=3", "-o", f"{name}.csv")[0] == 0
+    assert ssptool("compare", "system1.csv", "System1.csv", "--absolute", "0", "--relative", "0")[0] == 0
+    assert ssptool("run", SYSTEM, *options, "--fmu-log", "l.csv", "--fmu-log-level", "SYSTEM2=ok")[0] == 0
+    status, _, err = ssptool("plan", SYSTEM, "--substeps", "sistem1=3")
+    assert status == 2 and "there is no component 'sistem1'; there are System1" in err
+    made = library.plan(SYSTEM, substeps={"SYSTEM1": 3}, master="jacobi")
+    assert made.settings.substeps == {"System1": 3}

@@ -167,6 +167,10 @@ def test_a_plain_si_expression_tells_its_unit(name, exponents, factor):
 
 def test_degrees_celsius_have_an_offset_but_in_products():
     assert unit_of_name("degC") == CELSIUS
+    for name in ("degF", "°F"):
+        fahrenheit = unit_of_name(name)
+        assert conversion(fahrenheit, KELVIN)(32.0) == pytest.approx(273.15, rel=1e-15)
+        assert conversion(fahrenheit, CELSIUS)(212.0) == pytest.approx(100.0, abs=1e-11)
     assert unit_of_name("W/degC") == unit_of_name("W/K")._replace(name="W/degC")
 
 

@@ -126,6 +126,7 @@ def make_plan(
     BadInputs
         A driven input has no value at the start time.
     """
+    settings = settings.with_components(network.components)
     if not exchange_is_default(network, settings, stimuli):
         return _made(network, settings, stimuli, bonds, units)
     by_steps = replace(settings, implementation=ImplementationName.CS)
