@@ -235,9 +235,9 @@ InputFiles = Annotated[
     list[Path] | None,
     typer.Option(
         "--inputs",
-        metavar="FILE.csv",
-        help="Drive unconnected inputs from this file: column time, then full names of inputs, with an"
-        " optional unit: Vehicle.speed [km/h].",
+        metavar="FILE",
+        help="Drive unconnected inputs from this .csv, .xlsx, .parquet or .mat file: column time, then full names of"
+        " inputs, with an optional unit: Vehicle.speed [km/h].",
     ),
 ]
 Interpolations = Annotated[

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 from ssptool.arguments import EXPONENTS, MULTIPLES, in_seconds
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.documents.foreign_files import open_text, read_text
+from ssptool.documents.workbook import WORKBOOK, Cell, cell_text, read_cells
 from ssptool.errors import counted
 from ssptool.foreign_text import json_content
 from ssptool.working_directory import absolute
@@ -106,7 +107,7 @@ class CsvColumn(NamedTuple):
 def read_columns(
     path: Path, name: str | None = None, *, portable: bool = False
 ) -> tuple[list[CsvColumn], list[DataFinding]]:
-    """Read the columns of a CSV file, with findings on its format.
+    """Read the columns of a CSV file, or of the first sheet of a workbook (.xlsx), with findings on its format.
 
     A last row that lacks values is left out, with a note in the columns.
 
@@ -128,14 +129,10 @@ def read_columns(
         findings.append(DataFinding(name or str(path), line, column, message))
 
     try:
-        with open_text(absolute(path), newline="") as file:
-            text = file.read()
-        allow_fields_of(len(text))
-        form = CsvForm.of(text)
-        reader = csv.reader(
-            io.StringIO(text[form.start :], newline=""), delimiter=form.separator, skipinitialspace=True
-        )
-        rows = [(reader.line_num + form.first_line - 1, row) for row in reader if row]
+        if path.suffix.lower() == WORKBOOK and not portable:
+            form, rows = CsvForm(), _rows_of_workbook(path, findings)
+        else:
+            form, rows = _rows_of_text(path)
     except (UnicodeDecodeError, csv.Error) as error:
         find(1, "", f"not a CSV file in UTF-8: {error}")
         return [], findings
@@ -172,6 +169,30 @@ def read_columns(
         if place
     ]
     return columns, findings
+
+
+def _rows_of_text(path: Path) -> tuple[CsvForm, list[tuple[int, list[str]]]]:
+    """Form, and numbers and cells of the lines that are not empty. Raises UnicodeDecodeError, csv.Error, OSError."""
+    with open_text(absolute(path), newline="") as file:
+        text = file.read()
+    allow_fields_of(len(text))
+    form = CsvForm.of(text)
+    reader = csv.reader(io.StringIO(text[form.start :], newline=""), delimiter=form.separator, skipinitialspace=True)
+    return form, [(reader.line_num + form.first_line - 1, row) for row in reader if row]
+
+
+def _rows_of_workbook(path: Path, findings: list[DataFinding]) -> list[tuple[int, list[str]]]:
+    """Numbers and cells of the rows that are not empty, without columns that are empty to their heading."""
+    rows, faults = read_cells(path)
+    findings += faults
+    used = [
+        place for place, cells in enumerate(zip(*(row for _, row in rows), strict=True)) if any(map(_is_used, cells))
+    ]
+    return [(line, [cell_text(row[place]) for place in used]) for line, row in rows]
+
+
+def _is_used(cell: Cell) -> bool:
+    return cell is not None and cell != ""
 
 
 KNOWN_TIME_UNITS = frozenset(EXPONENTS.keys() | MULTIPLES.keys())

@@ -16,6 +16,7 @@ from ssptool.working_directory import absolute
 Cell: TypeAlias = str | float | int | bool | None
 """Content of a cell; None of an empty one."""
 
+WORKBOOK = ".xlsx"
 LONGEST_TEXT = 32_767
 """Characters of a cell."""
 _LARGEST_INTEGER = 2**53
@@ -63,6 +64,13 @@ def read_cells(path: Path) -> tuple[list[tuple[int, list[Cell]]], list[DataFindi
         if any(cell is not None for cell in cells):
             rows.append((row[0].row, cells))
     return rows, findings
+
+
+def cell_text(cell: Cell) -> str:
+    """The content of a cell as it is written in a CSV file."""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return "" if cell is None else repr(cell) if isinstance(cell, float) else str(cell)
 
 
 def _fault(formula: Any, result: Any) -> str:

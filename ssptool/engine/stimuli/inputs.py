@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from ssptool.arguments import TIME_UNITS, Frame, WrongArgument, in_seconds, is_frame, mapping, word
 from ssptool.documents.csv_columns import KNOWN_TIME_UNITS, CsvColumn, bracketed, read_columns, time_unit
 from ssptool.documents.diagnostics import DataFinding
+from ssptool.documents.workbook import WORKBOOK
 from ssptool.engine.failure import BadInputs
+from ssptool.engine.recording.formats import FORMATS, read_trace
 from ssptool.engine.stimuli.stimuli import InputSource, Target, known_units, targets, why_not
 from ssptool.engine.stimuli.time_signals import Constant, Function, Interpolation, Table, TimeSignal
 from ssptool.engine.trace import places_of
@@ -42,7 +44,8 @@ class Inputs:
     Attributes
     ----------
     source
-        A CSV file (path) or several, with `time` [s] as first column and full names of inputs as the others; a mapping
+        A CSV file or workbook (.xlsx), or several, with `time` [s] as first column and full names of inputs as the
+        others; results (.parquet, .mat); a mapping
         from full names to constants, functions of time or signals over time; a pandas frame or a numpy array with
         fields, with the times [s] as index or as `time`.
     interpolation
@@ -128,7 +131,9 @@ class _Resolution:
     def _source(self, inputs: Inputs, source: Any) -> set[str]:
         """Names of the inputs in one source."""
         if isinstance(source, str | Path):
-            return self._file(inputs, Path(source))
+            path = Path(source)
+            is_table = path.suffix.lower() in (".csv", WORKBOOK) or path.suffix.lower() not in FORMATS
+            return self._file(inputs, path) if is_table else self._results(inputs, path)
         if isinstance(source, Mapping) and not _is_table(source):
             for name, one in source.items():
                 self._single(inputs, str(name), one)
@@ -184,11 +189,23 @@ class _Resolution:
                 self._find(str(path), line, name, told)
         if len(values) == len(column.times) and values:
             how = inputs.of(target)
-            from_unit = f", converted from {unit} to {target.unit}" if change != _SAME else ""
             course = "linear" if how is Interpolation.LINEAR else "held"
             commas = ", decimal commas" if column.form.decimals else ""
-            origin = f"{path}, column {name} ({course}{commas}{from_unit})"
+            origin = f"{path}, column {name} ({course}{commas}{_from_unit(unit, target, change)})"
             self._accept(target, Table(column.times, tuple(values), how), origin, path, column.note)
+
+    def _results(self, inputs: Inputs, path: Path) -> set[str]:
+        """Names of the inputs in a file of results."""
+        trace = read_trace(path)
+        for column in trace.columns:
+            target = self._target(str(path), 0, column.signal)
+            if target is not None:
+                change, how = self._conversion(str(path), target, column.unit), inputs.of(target)
+                course = "linear" if how is Interpolation.LINEAR else "held"
+                origin = f"{path}, column {column.signal} ({course}{_from_unit(column.unit, target, change)})"
+                values = trace[column.signal].tolist()
+                self._rows(target, trace.t.tolist(), values, how, change, origin, path)
+        return set(trace.signals)
 
     def _conversion(self, source: str, target: Target, unit: str | None) -> Conversion:
         if unit is None or target.unit is None or unit == target.unit:
@@ -277,6 +294,8 @@ class _Resolution:
         values: Sequence[Any],
         how: Interpolation,
         change: Conversion = Conversion(),  # noqa: B008
+        origin: str = "a table",
+        file: Path | None = None,
     ) -> None:
         found: list[Value] = []
         before = len(self.findings)
@@ -296,10 +315,15 @@ class _Resolution:
             except InvalidValue as error:
                 self._find("inputs", 0, target.name, f"row {row}: found {error.found!r}, expected {error.expected}")
         if len(self.findings) == before:
-            self._accept(target, Table(tuple(moments), tuple(found), how), "a table")
+            self._accept(target, Table(tuple(moments), tuple(found), how), origin, file)
 
 
 _SAME = Conversion()
+
+
+def _from_unit(unit: str | None, target: Target, change: Conversion) -> str:
+    """The conversion of units, as the end of an origin."""
+    return f", converted from {unit} to {target.unit}" if change != _SAME else ""
 
 
 def _converted(target: Target, value: Value, change: Conversion) -> Value:
