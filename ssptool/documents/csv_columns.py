@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Self
 from ssptool.arguments import EXPONENTS, MULTIPLES, in_seconds
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.documents.foreign_files import open_text, read_text
-from ssptool.documents.workbook import WORKBOOK, Cell, cell_text, read_cells
 from ssptool.errors import counted
 from ssptool.foreign_text import json_content
 from ssptool.working_directory import absolute
@@ -183,6 +182,8 @@ def _rows_of_text(path: Path) -> tuple[CsvForm, list[tuple[int, list[str]]]]:
 
 def _rows_of_workbook(path: Path, findings: list[DataFinding]) -> list[tuple[int, list[str]]]:
     """Numbers and cells of the rows that are not empty, without columns that are empty to their heading."""
+    from ssptool.documents.workbook import cell_text, read_cells  # most runs read no workbook
+
     rows, faults = read_cells(path)
     findings += faults
     used = [
@@ -191,10 +192,11 @@ def _rows_of_workbook(path: Path, findings: list[DataFinding]) -> list[tuple[int
     return [(line, [cell_text(row[place]) for place in used]) for line, row in rows]
 
 
-def _is_used(cell: Cell) -> bool:
+def _is_used(cell: object) -> bool:
     return cell is not None and cell != ""
 
 
+WORKBOOK = ".xlsx"
 KNOWN_TIME_UNITS = frozenset(EXPONENTS.keys() | MULTIPLES.keys())
 
 

@@ -16,7 +16,6 @@ from ssptool.working_directory import absolute
 Cell: TypeAlias = str | float | int | bool | None
 """Content of a cell; None of an empty one."""
 
-WORKBOOK = ".xlsx"
 LONGEST_TEXT = 32_767
 """Characters of a cell."""
 _LARGEST_INTEGER = 2**53

@@ -7,6 +7,7 @@ from math import isclose, isnan
 from pathlib import Path
 from typing import Any
 
+from ssptool.arguments import WrongArgument, is_frame
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.editing.bind import Addressees
 from ssptool.editing.changes import EditError
@@ -90,7 +91,11 @@ def differences(draft: Draft, table: object) -> tuple[ParameterDifference, ...]:
 def _rows(table: object) -> Iterable[StatedRow]:
     if isinstance(table, Path):
         return read_parameters(table)
-    return rows_of_table(table) if isinstance(table, ParameterTable) else rows_of_frame(table)
+    if isinstance(table, ParameterTable):
+        return rows_of_table(table)
+    if not is_frame(table):
+        raise WrongArgument("table", table, "the path (Path) of a file, a table of parameters, or a frame of pandas")
+    return rows_of_frame(table)
 
 
 @dataclass(slots=True)

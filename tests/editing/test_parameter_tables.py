@@ -356,6 +356,8 @@ def test_files_that_are_no_tables(plant, tmp_path):
             made.set(tmp_path / "t.txt")
         with pytest.raises(WrongArgument, match="left out beside"):
             made.set(tmp_path / "t.csv", 5)
+        with pytest.raises(WrongArgument, match="table must be the path"):
+            made.differences("t.csv")
 
 
 def test_without_openpyxl_the_extra_is_named(plant, monkeypatch):

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ssptool.arguments import TIME_UNITS, Frame, WrongArgument, in_seconds, is_frame, mapping, word
-from ssptool.documents.csv_columns import KNOWN_TIME_UNITS, CsvColumn, bracketed, read_columns, time_unit
+from ssptool.documents.csv_columns import KNOWN_TIME_UNITS, WORKBOOK, CsvColumn, bracketed, read_columns, time_unit
 from ssptool.documents.diagnostics import DataFinding
-from ssptool.documents.workbook import WORKBOOK
 from ssptool.engine.failure import BadInputs
 from ssptool.engine.recording.formats import FORMATS, read_trace
 from ssptool.engine.stimuli.stimuli import InputSource, Target, known_units, targets, why_not
