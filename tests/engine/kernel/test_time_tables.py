@@ -432,7 +432,6 @@ def test_steps_of_any_size_and_jumps_are_done_in_one_go(make_kernel, mocks):
 
 
 def test_what_is_forgotten_bends_no_polynomial(make_kernel, mocks):
-    kernel, _, group = pushed(make_kernel, mocks, [(0.0, 0.0)], DrivenInputMode.HELD)
     other = make_kernel(2)
     other.add(mocks.table(other, Mock(), inputs=[0], outputs=[1]))
     own = other.group([0])
@@ -444,7 +443,6 @@ def test_what_is_forgotten_bends_no_polynomial(make_kernel, mocks):
     assert other.run(program, 0.0, 1.0, 1, np.zeros((1, 1))).ok
     other.extrapolate(own, 2)
     assert (other.input_value[0], *other.input_rates[:, 0]) == (5.0, 0.0, 0.0)
-    assert group == 0
 
 
 def test_it_ends_where_a_component_fails(make_kernel, mocks):
