@@ -1,4 +1,4 @@
-// The frozen plan of an exported system, as resources/plan.json has it; docs/export.md describes the file.
+// The frozen plan of an exported system, as resources/plan.json has it; docs/formats.md describes the file.
 #pragma once
 
 #include <cstdint>
