@@ -19,6 +19,7 @@ from ssptool.api.edit import unpack as unpack
 from ssptool.api.edit import upgrade as upgrade
 from ssptool.api.examples import example as example
 from ssptool.api.examples import list_examples as list_examples
+from ssptool.api.explore import explore as explore
 from ssptool.api.export import export as export
 from ssptool.api.export import exportable as exportable
 from ssptool.api.parameters import parameters as parameters

@@ -88,12 +88,13 @@ _NEEDS = {
     "plot": "this is drawn with {}, which is not installed",
     "studio": "the studio needs {}",
     "study": "studies need {}",
+    "widgets": "sliders in notebooks need {}",
 }
 
 
 class MissingExtra(ImportError):
     """A package of an extra is not installed: for studies, formats of results, drawing (matplotlib, plotly, plotille,
-    resvg_py, jinja2), or one of the servers.
+    resvg_py, jinja2), sliders in notebooks (ipywidgets), or one of the servers.
     """
 
     def __init__(self, extra: str, package: str, user: str = "", otherwise: str = "") -> None:

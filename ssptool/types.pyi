@@ -6,6 +6,7 @@ from ssptool.api.compare import ToleranceFor as ToleranceFor
 from ssptool.api.doctor import Diagnosis as Diagnosis
 from ssptool.api.edit import Editor as Editor
 from ssptool.api.examples import ExampleSystem as ExampleSystem
+from ssptool.api.explore import Explorer as Explorer
 from ssptool.api.export import Exportable as Exportable
 from ssptool.api.export import ExportCapability as ExportCapability
 from ssptool.api.export import ExportedFmu as ExportedFmu

@@ -37,6 +37,7 @@ PURPOSES = {
     "lsp": "the language server",
     "mcp": "the MCP server",
     "studio": "the studio",
+    "widgets": "sliders in notebooks",
 }
 """Extra → what it is for."""
 

@@ -1,0 +1,172 @@
+"""Sliders over parameters of a system, for notebooks: each move runs the system and draws its curves again."""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from ssptool.api.check import Files
+from ssptool.api.run import simulate
+from ssptool.api.understand import info
+from ssptool.arguments import WrongArgument, mapping, texts
+from ssptool.arguments import path as file_path
+from ssptool.engine.run.result import Result
+from ssptool.engine.settings import Settings
+from ssptool.errors import MissingExtra, WrongValue, similar_names
+from ssptool.foreign_text import html_text
+from ssptool.network.inventory import VariableEntry
+from ssptool.rules.selection import SettingsFile
+
+STEPS = 50
+"""Steps of a slider between its ends."""
+
+
+class Explorer:
+    """Sliders with the curves of the last run; a notebook shows it as the value of a cell. See `explore`.
+
+    Attributes
+    ----------
+    result
+        The last run; a failed one has its failure.
+    sliders
+        Sliders (ipywidgets) by the name of their parameter.
+    widget
+        Sliders and picture, for layouts of your own.
+    """
+
+    def __init__(
+        self,
+        system: Path,
+        parameters: Mapping[str, VariableEntry],
+        ranges: Mapping[str, tuple[float, float]],
+        **run: Any,
+    ) -> None:
+        widgets = _ipywidgets()
+        self._system, self._run = system, run
+        self.sliders: dict[str, Any] = {
+            name: widgets.FloatSlider(
+                value=_inside(parameters[name], low, high),
+                min=low,
+                max=high,
+                step=(high - low) / STEPS,
+                description=f"{name} [{parameters[name].unit}]" if parameters[name].unit else name,
+                readout_format=".4g",
+                continuous_update=False,
+                style={"description_width": "initial"},
+            )
+            for name, (low, high) in ranges.items()
+        }
+        self._picture = widgets.HTML()
+        self.widget: Any = widgets.VBox([*self.sliders.values(), self._picture])
+        for slider in self.sliders.values():
+            slider.observe(lambda _: self._update(), names="value")
+        self.result: Result = self._simulated()
+        self._show()
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Values of the sliders, by the name of their parameter."""
+        return {name: float(slider.value) for name, slider in self.sliders.items()}
+
+    def _simulated(self) -> Result:
+        return simulate(self._system, start_values=self.values, **self._run)
+
+    def _update(self) -> None:
+        self.result = self._simulated()
+        self._show()
+
+    def _show(self) -> None:
+        self._picture.value = self.result._repr_html_()
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """For notebooks."""
+        return self.widget._repr_mimebundle_(**options)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={value:g}" for name, value in self.values.items())
+        return f"<Explorer of {html_text(str(self._system))}: {values}>"
+
+
+def explore(
+    system: Path | str,
+    ranges: Mapping[str, tuple[float, float]],
+    show: str | Sequence[str] = (),
+    *,
+    settings: Settings | Mapping[str, object] | None = None,
+    variant: str | None = None,
+    allow_outside: Files = (),
+    settings_file: SettingsFile = True,
+) -> Explorer:
+    """Show sliders over parameters and start values in a notebook, and the curves of the system for their values.
+
+    The system runs at once with its own values, and again after each move of a slider. The accuracy is not checked.
+
+    Parameters
+    ----------
+    ranges
+        Full name of a parameter or start value → smallest and largest value, in the unit of the variable.
+    show
+        One pattern or several of the signals to draw; empty: all that are recorded.
+    settings
+        Settings of the runs, as of `simulate`.
+    variant, allow_outside, settings_file
+        As of `simulate`.
+
+    Raises
+    ------
+    MissingExtra
+        ipywidgets is not installed.
+    WrongValue
+        A name is not that of a real parameter or start value, or its range is empty.
+    """
+    _ipywidgets()
+    named = file_path("system", system)
+    given = mapping("ranges", ranges, "a range, such as {'Motor.R': (0.3, 0.8)}")
+    if not given:
+        raise WrongArgument("ranges", given, "at least one parameter with a range")
+    inventory = info(named, variables="*", variant=variant, allow_outside=allow_outside, settings_file=settings_file)
+    known = {one.name: one for one in inventory.variables}
+    chosen = {name: _range(name, known, limits) for name, limits in given.items()}
+    record = list(texts("show", show, "a pattern such as 'Motor.*'"))
+    return Explorer(
+        named,
+        known,
+        chosen,
+        record=record,
+        settings=settings,
+        accuracy="off",
+        variant=variant,
+        allow_outside=allow_outside,
+        settings_file=settings_file,
+    )
+
+
+def _ipywidgets() -> Any:
+    try:
+        return import_module("ipywidgets")
+    except ImportError:
+        raise MissingExtra("widgets", "ipywidgets") from None
+
+
+def _range(name: str, known: Mapping[str, VariableEntry], limits: object) -> tuple[float, float]:
+    """The ends of a range. Raises WrongValue or WrongArgument."""
+    if name not in known:
+        near = similar_names(name, known)
+        raise WrongValue(
+            f"the system has no variable {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+        )
+    one = known[name]
+    if not one.type.startswith("Float") or one.shape:
+        shape = " array" if one.shape else ""
+        raise WrongValue(f"{name} is a variable of type {one.type}{shape}; sliders are for real numbers")
+    match limits:
+        case (Real() as low, Real() as high) if low < high:
+            return float(low), float(high)
+    raise WrongArgument(f"ranges[{name!r}]", limits, "the smallest and the largest value, such as (0.3, 0.8)")
+
+
+def _inside(one: VariableEntry, low: float, high: float) -> float:
+    """The value of the system, or the nearer end of the range; without a value the middle."""
+    own = one.start if one.value is None else one.value
+    return min(max(own, low), high) if isinstance(own, float) else (low + high) / 2
