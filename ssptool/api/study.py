@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os.path import relpath
 from pathlib import Path
+from typing import Any
 
 from ssptool.api.check import Files, open_archive, switches_of
 from ssptool.api.understand import info
@@ -34,7 +35,7 @@ from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, mini
 from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed
 from ssptool.studies.calibration import Fit as Fit
 from ssptool.studies.charts import ChartKind, chart
-from ssptool.studies.checking import check_study
+from ssptool.studies.checking import CheckedStudy, check_study
 from ssptool.studies.dataset import DEFINITION, Dataset, OtherStudy
 from ssptool.studies.definition import Study, rows_of_columns
 from ssptool.studies.designs import FactorValue
@@ -116,12 +117,10 @@ def study(
         It could not begin, or was stopped; what has finished is kept.
     """
     check_scheduler(scheduler, insecure=flag("insecure_scheduler", insecure_scheduler))
-    wanted, findings = _allowed(study, compile, allow_outside, settings_file)
-    folder = file_path("output", output) if output is not None else Path(f"{wanted.name}.study")
-    checked = check_study(wanted, findings)
-    tell(NOTHING)
+    checked = check_study(*_allowed(study, compile, allow_outside, settings_file))
+    folder = file_path("output", output) if output is not None else Path(f"{checked.study.name}.study")
     with passing(texts("env", env, _VARIABLE)):
-        (optimize_study if isinstance(wanted.design, Optimize) else run_study)(
+        return _carried_out(
             checked,
             folder,
             workers=workers,
@@ -130,10 +129,15 @@ def study(
             announce=announce,
             progress=progress,
         )
+
+
+def _carried_out(checked: CheckedStudy, folder: Path, **how: Any) -> StudyResults:
+    """The results of a study after all its runs. Keywords are those of `run_study`."""
+    tell(NOTHING)
+    (optimize_study if isinstance(checked.study.design, Optimize) else run_study)(checked, folder, **how)
     return read_results(folder)
 
 
-@public
 def sweep(
     system: Path | str,
     factors: Mapping[str, object],
@@ -191,16 +195,16 @@ def sweep(
         **({} if variant is None else {"variant": variant}),
         **({"settings": dict(settings)} if settings else {}),
     }
+    checked = check_study(*_allowed(table, compile, allow_outside, settings_file))
     attempt, folder = 1, Path(f"{named.resolve().stem}.sweep") if output is None else file_path("output", output)
     while True:
         try:
-            return study(
-                table,
+            return _carried_out(
+                checked,
                 folder,
                 workers=workers,
-                compile=compile,
-                allow_outside=allow_outside,
-                settings_file=settings_file,
+                scheduler=None,
+                retry_failed=False,
                 announce=announce,
                 progress=progress,
             )
@@ -211,7 +215,6 @@ def sweep(
         folder = Path(f"{named.resolve().stem}-{attempt}.sweep")
 
 
-@public
 def new_study(
     system: Path | str,
     output: Path | str | None = None,

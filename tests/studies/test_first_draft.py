@@ -1,5 +1,6 @@
 """Studies to begin with, and sweeps without a file."""
 
+import importlib
 import shutil
 import tomllib
 from dataclasses import replace
@@ -100,6 +101,16 @@ def test_another_sweep_has_a_folder_of_its_own_and_the_same_one_is_kept(folder):
     first = swept("System1.c1")
     assert swept("System1.m1").folder.name == "plant-2.sweep"
     assert swept("System1.c1").folder == first.folder
+
+
+def test_a_sweep_is_checked_once_however_many_folders_there_are(folder, monkeypatch):
+    for name in ("System1.c1", "System1.m1"):
+        ssptool.sweep("plant", {name: [0.5, 2.0]}, PEAK, settings={"stop_time": 0.1}, workers=1)
+    module, calls = importlib.import_module("ssptool.api.study"), []
+    check = module.check_study
+    monkeypatch.setattr(module, "check_study", lambda *given: calls.append(given) or check(*given))
+    found = ssptool.sweep("plant", {"System2.k2": [5.0, 20.0]}, PEAK, settings={"stop_time": 0.1}, workers=1)
+    assert found.folder.name == "plant-3.sweep" and len(calls) == 1
 
 
 def test_a_setting_of_the_run_can_be_swept(folder, monkeypatch, capsys):
