@@ -413,3 +413,15 @@ def test_scenarios_act_on_elements(system, tmp_path):
     # Both sides of the changes at 0.25 and 0.5 are rows.
     assert columns(trace, "B.y", 2).tolist() == [[5, 6], [5, 6], [5, 9], [5, 9], [101, 9], [101, 9], [101, 9]]
     assert columns(trace, "A.y", 2).tolist()[-1] == [1, 6]
+
+
+def test_elements_of_a_lone_fmu_have_its_own_names(system):
+    """y = D u + C x with x = 0: the elements of u that are set, times those of D."""
+    folder = system({"S": state_space(0, 2, 2, feedthrough=True)}, [part("A")])
+    (fmu,) = folder.rglob("S.fmu")
+    gains = np.array([[2.0, -1.0], [0.5, 3.0]])
+    given = {"D": gains, "u": [4.0, 0.0], "u[2]": 7.0}
+    result = ssptool.simulate(fmu, output=None, start_values=given, record=["y", "u"], stop_time=1.0, step_size=0.5)
+    assert sorted(result) == ["u[1]", "u[2]", "y[1]", "y[2]"]
+    assert result["y"][-1] == pytest.approx(gains @ [4.0, 7.0], rel=ROUNDING)
+    assert result["S.y[2]"] == pytest.approx(result["y[2]"], rel=0)

@@ -5,6 +5,7 @@ import pytest
 from pytest import approx
 from scipy.linalg import expm
 
+import ssptool
 from ssptool.engine.failure import Ending
 from tests.engine.event_mode.systems import before_and_after, column, simulate
 
@@ -131,3 +132,12 @@ def test_a_clock_that_ticks_again_at_once_chatters(system):
     assert result.failure is not None and result.failure.ending is Ending.EVENTS
     assert "chatters" in result.failure.message and "clock alarm of Alarm" in result.failure.message
     assert result.failure.time == approx(0.1)
+
+
+def test_clocks_of_a_lone_fmu_have_its_own_names(engine_models):
+    """u = −kp y − ki s with a driven y = 3: −3 kp at the first tick, and 3 ki less at each one after it."""
+    fmu = engine_models.parent / "fmi3" / "SampledController.fmu"
+    result = ssptool.simulate(fmu, output=None, stop_time=0.3, step_size=0.1, inputs={"y": 3.0})
+    assert set(result) == {"sample", "y", "u"}
+    assert result["sample"][result.t == 0.2].tolist() == [False, True]
+    assert result["u"][result["sample"]][:3] == approx([-2 * 3.0 - 0.5 * 3.0 * n for n in range(3)], abs=1e-12)
