@@ -1,0 +1,173 @@
+"""Each option in the help of a command is taken by it: tried on a real system, with the options that it needs."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+import ssptool as library
+from ssptool.cli.app import app
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+ARGUMENTS = {
+    "validate": ["s"],
+    "info": ["s"],
+    "graph": ["s"],
+    "draw": ["s"],
+    "explain": ["s", "System1.m1"],
+    "parameters": ["s"],
+    "plan": ["s"],
+    "run": ["s"],
+    "export": ["s", "out.fmu"],
+    "compare": ["r.csv", "r.csv"],
+    "plot": ["r.csv"],
+    "report": ["s", "r.csv"],
+    "reproduce": ["r.csv"],
+    "set": ["s", "System1.m1=2"],
+    "place": ["s", "System1", "--at", "1", "1"],
+    "disconnect": ["s", "System1.x1", "System2.x1"],
+    "rename": ["s", "System1", "First"],
+    "upgrade": ["s"],
+}
+"""Commands that are tried, with their arguments: `s` is the dual-mass oscillator, `r.csv` a run of it."""
+
+ITERATED = ["--master", "iterated"]
+NEEDED = {
+    **dict.fromkeys(("--acceleration", "--convergence", "--max-iterations", "--iterations"), ITERATED),
+    "--prediction-order": ITERATED,
+    "--relaxation": [*ITERATED, "--acceleration", "constant"],
+    "--power-bonds": ["--adaptive", "1e-4"],
+    "--max-step-size": ["--adaptive", "1e-4"],
+    "--integrator": ["--implementation", "me"],
+    "--exchange": ["--master", "jacobi", "--approximation", "hold"],
+    "--interpolation": ["--inputs", "u.csv"],
+    "--fmu-log-level": ["--fmu-log", "f.csv"],
+    "--fmu-log-categories": ["--fmu-log", "f.csv"],
+    "--unsafe-fixes": ["--fix"],
+}
+"""Option → options without which it has no meaning."""
+
+VALUES = {
+    **dict.fromkeys(("--stop-time", "--output-step", "--step-size", "--max-step-size"), "10ms"),
+    **dict.fromkeys(("--timeout", "--step-timeout"), "1min"),
+    **dict.fromkeys(("--select", "--ignore", "--accept"), "SSD-CONN-101"),
+    **dict.fromkeys(("--absolute", "--relative", "--time", "--tolerance"), "1e-6"),
+    **dict.fromkeys(("--log-loops", "--log-coupling", "--fmu-log"), "log.csv"),
+    **dict.fromkeys(("--record", "--signals", "--variables", "--expose"), "System1.x1"),
+    **dict.fromkeys(("--allow-outside", "--system"), "s"),
+    "--start-time": "0",
+    "--master": "iterated",
+    "--max-iterations": "30",
+    "--convergence": "absolute=1e-6",
+    "--relaxation": "0.5",
+    "--adaptive": "1e-4",
+    "--power-bonds": "System1.v1,System2.F",
+    "--substeps": "System1=2",
+    "--processes": "each",
+    "--variant": "DualMassOscillator",
+    "--for": "fmpy",
+    "--settings": "own.toml",
+    "--start-values": "System1.m1=2",
+    "--parameters": "v.ssv",
+    "--inputs": "u.csv",
+    "--interpolation": "hold",
+    "--scenario": "s.yaml",
+    "--env": "HOME",
+    "--memory-limit": "4000",
+    "--realtime": "100",
+    "--accuracy": "check",
+    "--fmu-log-level": "ok",
+    "--fmu-log-categories": "logStatusError",
+    "--plot": "p.svg",
+    "--platforms": "linux64",
+    "--fmi": "3",
+    "--interface": "cs",
+    "--level": "",
+    "--unit": "System1.x1=mm",
+    "--size": "10 10",
+    "--title": "Run",
+    "--against": "r.csv",
+    "--drop-prefix": "Plant.",
+    "--into": "v.ssv",
+    "--from": "values.csv",
+}
+OF = {
+    ("set", "--unit"): "kg",
+    ("set", "--start-time"): "0",
+    ("plot", "--size"): "160x90mm",
+    ("export", "--acceleration"): "aitken",
+    ("draw", "--output"): "d.svg",
+    ("parameters", "--output"): "p.csv",
+    ("run", "--output"): "out.csv",
+    ("reproduce", "--output"): "again.csv",
+    ("report", "--output"): "r.html",
+    ("plot", "--output"): "p.png",
+    ("graph", "--output"): "g.svg",
+    ("upgrade", "--output"): "new",
+    ("validate", "--output"): "v.txt",
+    ("graph", "--stage"): "communication",
+}
+"""Values of an option of one command."""
+
+CHAIN = {"s": ["chain"], "System1.m1": ["first.mass.F"]}
+INSTEAD = {
+    **dict.fromkeys(("--inputs", "--interpolation", "--scenario"), CHAIN),
+    "--all": {"System1.m1": []},
+    "--from": {"System1.m1=2": []},
+}
+"""Option → arguments that it does not go with, and what stands in their places."""
+
+ELSEWHERE = {
+    ("place", "--at"): "all other options of place have it",
+    **dict.fromkeys((("plot", "--kind"), ("plot", "--factors"), ("plot", "--colour")), "plots of studies"),
+    **dict.fromkeys((("plot", "--live"), ("plot", "--stop-time")), "plots in a terminal"),
+    **dict.fromkeys(((name, "--sandbox") for name in ("run", "reproduce")), "not on every system"),
+}
+"""Options with tests of their own, and why."""
+
+
+def tried() -> Iterator[tuple[str, str]]:
+    for command in ARGUMENTS:
+        for one in typer.main.get_command(app).commands[command].params:
+            name = max(one.opts, key=len)
+            if one.param_type_name == "option" and not one.hidden and name not in ("--help", "--help-all"):
+                yield command, name
+
+
+def value(command, name):
+    for one in typer.main.get_command(app).commands[command].params:
+        if name in one.opts:
+            words = [str(getattr(word, "value", word)) for word in getattr(one.type, "choices", ())]
+            stated = OF.get((command, name), VALUES.get(name))
+            if one.is_flag:
+                return []
+            return (words[-1] if words else "1").split() if stated is None else stated.split(" ")
+    raise AssertionError(name)
+
+
+@pytest.fixture
+def files(ssptool, tmp_path, monkeypatch):
+    """The system, a run of it, and a file of each kind that options take."""
+    shutil.copytree(SYSTEMS / "dual_mass_oscillator", "s")
+    shutil.copytree(SYSTEMS / "mass_spring_damper", "chain")
+    library.simulate("s", stop_time=0.02, step_size=0.01, output="r.csv", accuracy="off")
+    Path("u.csv").write_text("time,first.mass.F\n0,1\n10,2\n", encoding="utf-8")
+    Path("s.yaml").write_text(
+        "events:\n  - {time: 0.01, model: first.mass, variable: F, action: override, value: 4.0}\n", encoding="utf-8"
+    )
+    Path("own.toml").write_text("strict = false\n", encoding="utf-8")
+    Path("values.csv").write_text("name,value\nSystem1.m1,2\n", encoding="utf-8")
+    shutil.copy("s/resources/dual_mass_oscillator.ssv", "v.ssv")
+
+
+@pytest.mark.parametrize(("command", "name"), [one for one in tried() if one not in ELSEWHERE])
+@pytest.mark.usefixtures("files")
+def test_an_option_in_the_help_is_taken(ssptool, command, name):
+    instead = INSTEAD.get(name, {})
+    arguments = [one for part in ARGUMENTS[command] for one in instead.get(part, [part])]
+    if command == "run" and name != "--stop-time":
+        arguments += ["--stop-time", "0.02"]
+    status, _, err = ssptool(command, *arguments, *NEEDED.get(name, []), name, *value(command, name))
+    assert status == 0 or (command == "validate" and not err), err  # which finds something
