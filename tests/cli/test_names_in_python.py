@@ -58,6 +58,7 @@ OF_THE_SHELL = {
     "unsafe_fixes": "`ssptool.fix(unsafe=True)`",
     "diff": "`ssptool.fix(save=False).diff`",
     "live": "`ssptool.follow`",
+    "unit": "of `plot` and `report`: `units`, a mapping",
     "output": "of `validate`: where the report is printed",
     "export": "of `plan`: `ssptool.exportable`",
     "fmi": "of `plan`: `ssptool.exportable`",
