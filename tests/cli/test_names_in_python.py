@@ -59,6 +59,7 @@ OF_THE_SHELL = {
     "diff": "`ssptool.fix(save=False).diff`",
     "live": "`ssptool.follow`",
     "unit": "of `plot` and `report`: `units`, a mapping",
+    "display_units": '`units="display"`',
     "output": "of `validate`: where the report is printed",
     "export": "of `plan`: `ssptool.exportable`",
     "fmi": "of `plan`: `ssptool.exportable`",
