@@ -197,7 +197,7 @@ class Settings:
         metadata=about(
             Kind.WORD,
             "Accelerate iterations by: none, constant (relaxation), aitken, anderson, iqn-ils or "
-            "newton (default: iqn-ils).",
+            "newton, which exported FMUs do not have (default: iqn-ils).",
             "METHOD",
             COUPLING,
             AccelerationName,
