@@ -9,12 +9,13 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import dedent
 from typing import Any, NamedTuple
 
 import typer
 
 import ssptool
-from ssptool.cli.app import PANELS, app
+from ssptool.cli.app import EXAMPLES, PANELS, app
 
 
 class Command(NamedTuple):
@@ -76,11 +77,17 @@ def markdown() -> Iterator[str]:
             panel = command.panel
             yield f"## {panel}\n"
         yield f"###{'#' * command.level} {command.title}\n"
-        yield f"```text\n{command.synopsis}\n```\n\n{_markdown(command.help)}\n"
+        yield f"```text\n{command.synopsis}\n```\n\n{_with_examples(command.help)}\n"
         if command.rows:
             yield "| argument or option | meaning |\n|---|---|"
             yield from (f"| `{name}` | {_markdown(text).replace('|', '&#124;')} |" for name, text in command.rows)
             yield ""
+
+
+def _with_examples(help: str) -> str:
+    """A help whose examples are a block of code."""
+    text, _, examples = help.partition(EXAMPLES)
+    return _markdown(text) + (f"Examples:\n\n```text\n{dedent(examples).rstrip()}\n```\n" if examples else "")
 
 
 def _markdown(text: str) -> str:
@@ -121,13 +128,19 @@ def _manual(command: Command) -> str:
     lines = [_head(name), ".SH NAME", f"{_roff(name)} \\- {_roff(_first_sentence(command)).rstrip('.')}"]
     lines += [".SH SYNOPSIS", f".B {_roff(command.title)}", _roff(command.synopsis.removeprefix(command.title).strip())]
     lines.append(".SH DESCRIPTION")
-    paragraphs = [_roff(" ".join(paragraph.split())) for paragraph in command.help.split("\n\n")]
-    lines.append("\n.PP\n".join(paragraphs))
+    lines.append("\n.PP\n".join(map(_paragraph, command.help.split("\n\n"))))
     if command.rows:
         lines.append(".SH ARGUMENTS AND OPTIONS")
         for term, meaning in command.rows:
             lines += [".TP", f".B {_roff(term)}", _roff(" ".join(meaning.split()))]
     return "\n".join([*lines, ".SH SEE ALSO", ".BR ssptool (1)", ""])
+
+
+def _paragraph(text: str) -> str:
+    if not text.startswith(EXAMPLES):
+        return _roff(" ".join(text.split()))
+    commands = "\n".join(_roff(one) for one in dedent(text.removeprefix(EXAMPLES)).splitlines())
+    return f"Examples:\n.PP\n.RS\n.nf\n{commands}\n.fi\n.RE"
 
 
 def _head(name: str) -> str:

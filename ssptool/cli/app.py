@@ -311,11 +311,15 @@ def _shorten(command: Any) -> None:
 
 
 def _plain(help: str) -> str:
-    """A docstring as text that typer fills to the width of the terminal: it takes the breaks of lines for meant, except
-    those of the first paragraph, and what stands in brackets for markup.
+    """A docstring as text that typer fills to the width of the terminal, except the lines of examples: it takes the
+    breaks of lines for meant, except those of the first paragraph, and what stands in brackets for markup.
     """
-    paragraphs = (" ".join(paragraph.split()) for paragraph in help.split("\n\n"))
+    paragraphs = (one if one.startswith(EXAMPLES) else " ".join(one.split()) for one in help.split("\n\n"))
     return _without_markup("\n\n".join(paragraphs))
+
+
+EXAMPLES = "Examples:\n"
+"""The beginning of a paragraph of commands, each in a line of its own."""
 
 
 def _without_markup(text: str) -> str:

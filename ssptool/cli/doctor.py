@@ -24,7 +24,9 @@ def doctor_command(
 
     Exits with 1 if something that is needed is missing.
 
-    For example `ssptool doctor`, or `ssptool doctor plant.ssp models/`.
+    Examples:
+      ssptool doctor
+      ssptool doctor plant.ssp models/
     """
     diagnosis = ssptool.doctor(*(paths or ()))
     say(ssptool.renderers.DIAGNOSIS_RENDERERS[format.value](diagnosis), verbatim=format is TextOrJson.JSON)

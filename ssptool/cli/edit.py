@@ -135,7 +135,9 @@ def new_command(
 ) -> None:
     """Make a system, empty or with FMUs.
 
-    For example `ssptool new plant --stop-time 10`, or `ssptool new plant.ssp Motor.fmu Gear.fmu`.
+    Examples:
+      ssptool new plant --stop-time 10
+      ssptool new plant.ssp Motor.fmu Gear.fmu
     """
     made = ssptool.new(
         system, name=name, ssp=cast("SspWord", ssp), start_time=start_time, stop_time=stop_time, save=not diff
@@ -187,8 +189,9 @@ def add_command(
     system without a default experiment takes that of the FMU. A CSV file, time first, becomes a table: a component with
     an output for each other column. The inverse is `remove`.
 
-    For example `ssptool add plant Motor.fmu Gear.fmu`, or `ssptool add plant --connector speed --kind output --unit
-    rad/s`.
+    Examples:
+      ssptool add plant Motor.fmu Gear.fmu
+      ssptool add plant --connector speed --kind output --unit rad/s
     """
     if not fmus and subsystem is None and connector is None:
         raise typer.BadParameter("name FMUs to add, or use --system or --connector", param_hint="FMU")
@@ -213,7 +216,9 @@ def remove_command(
 
     The connections that touch them go, too.
 
-    For example `ssptool remove plant Gear --with-resource`, or `ssptool remove plant Motor.w`.
+    Examples:
+      ssptool remove plant Gear --with-resource
+      ssptool remove plant Motor.w
     """
     with edited(system, how) as editor:
         editor.remove(*names, with_resource=with_resource)
@@ -262,8 +267,10 @@ def connect_command(
     between two inflows the factor is -1. The signals of a dictionary are reached as REFERENCE.signal. The inverse is
     `disconnect`.
 
-    For example `ssptool connect plant Motor Gear`, or `ssptool connect plant Motor.w Gear.w --factor 0.1 --offset 2`,
-    or `ssptool connect plant Switch.mode Pump.mode --map off=idle --map on=running`.
+    Examples:
+      ssptool connect plant Motor Gear
+      ssptool connect plant Motor.w Gear.w --factor 0.1 --offset 2
+      ssptool connect plant Switch.mode Pump.mode --map off=idle --map on=running
     """
     pairs = split_pairs(table, "FROM=TO", "--map")
     values = dict(pairs)
@@ -280,8 +287,9 @@ def connect_command(
 def disconnect_command(system: EditedSystem, how: Editing, a: First, b: Second) -> None:
     """Remove connections. The inverse of `connect`.
 
-    For example `ssptool disconnect plant Motor Gear` (all connections of the two), or `ssptool disconnect plant Motor.w
-    Gear.w`.
+    Examples:
+      ssptool disconnect plant Motor Gear        # all connections of the two
+      ssptool disconnect plant Motor.w Gear.w    # one connection
     """
     with edited(system, how) as editor:
         editor.disconnect(a, b)
@@ -298,7 +306,8 @@ def rename_command(
 
     That is connections, parameters and mappings.
 
-    For example `ssptool rename plant Drive.Motor Engine`: from now on it is Drive.Engine.
+    Examples:
+      ssptool rename plant Drive.Motor Engine    # from now on Drive.Engine
     """
     with edited(system, how) as editor:
         editor.rename(old, new)
@@ -327,7 +336,8 @@ def place_command(
 
     Lines to it lose their way points, and a stated canvas grows to hold it.
 
-    For example `ssptool place plant Drive.Motor --at 10 40 --size 40 60`.
+    Examples:
+      ssptool place plant Drive.Motor --at 10 40 --size 40 60
     """
     width, height = size or (None, None)
     with edited(system, how) as editor:
@@ -353,7 +363,8 @@ def align_command(
 ) -> None:
     """Align elements in the diagram, or spread them at equal distances.
 
-    For example `ssptool align plant Motor Gear Load --to bottom`.
+    Examples:
+      ssptool align plant Motor Gear Load --to bottom
     """
     with edited(system, how) as editor:
         editor.align(*elements, to=to)
@@ -374,7 +385,8 @@ def route_command(
 
     Without points, the line is drawn as it comes.
 
-    For example `ssptool route plant Motor.w Gear.w --via 60,30 --via 60,80`.
+    Examples:
+      ssptool route plant Motor.w Gear.w --via 60,30 --via 60,80
     """
     points = [_point(text) for text in via or ()]
     with edited(system, how) as editor:
@@ -404,7 +416,8 @@ def replace_command(
     Refused if connectors, connections or parameters use what that does not have; --dry-run lists these. Exit status of
     a dry run: 1 if something breaks.
 
-    For example `ssptool replace plant Motor Motor_v2.fmu --dry-run`.
+    Examples:
+      ssptool replace plant Motor Motor_v2.fmu --dry-run
     """
     with edited(system, how, save=not dry_run) as editor:
         if not dry_run:
@@ -446,7 +459,8 @@ def dictionary_add(
 ) -> None:
     """Add a signal dictionary to a system: an empty one, or that of a file.
 
-    For example `ssptool dictionary add plant bus`.
+    Examples:
+      ssptool dictionary add plant bus
     """
     with edited(system, how) as editor:
         editor.add_dictionary(name, into=into, file=file)
@@ -475,7 +489,8 @@ def dictionary_signal(
 ) -> None:
     """Add a signal to a dictionary.
 
-    For example `ssptool dictionary signal plant bus speed --unit rad/s`.
+    Examples:
+      ssptool dictionary signal plant bus speed --unit rad/s
     """
     with edited(system, how) as editor:
         editor.add_signal(dictionary, name, of=of, type=type, unit=unit)
@@ -492,9 +507,12 @@ def dictionary_refer(
 ) -> None:
     """Add a reference to a dictionary to a system.
 
-    For example `ssptool dictionary refer plant bus Bus`, then `ssptool connect
-    plant Motor.w Bus.speed` and `ssptool connect plant Bus.speed Gear.w`. The
-    inverse is `ssptool remove plant Bus`.
+    The inverse is `ssptool remove plant Bus`.
+
+    Examples:
+      ssptool dictionary refer plant bus Bus
+      ssptool connect plant Motor.w Bus.speed
+      ssptool connect plant Bus.speed Gear.w
     """
     with edited(system, how) as editor:
         editor.add_reference(name, dictionary, into=into)
@@ -513,7 +531,8 @@ def dictionary_remove(
 ) -> None:
     """Remove a dictionary, or one signal of it; refused while references use it.
 
-    For example `ssptool dictionary remove plant bus speed`.
+    Examples:
+      ssptool dictionary remove plant bus speed
     """
     with edited(system, how) as editor:
         editor.remove_dictionary(dictionary, of=of, signal=signal)

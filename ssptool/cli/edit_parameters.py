@@ -57,8 +57,11 @@ def set_command(
     With --from, the differences between the table and the system are listed first. An empty unit is that of the
     variable, other units are converted, and parameters without a row keep their values.
 
-    For example `ssptool set plant Motor.m=2 Gear.ratio=7.5`, `ssptool set plant Motor.length=20 --unit mm`, of arrays
-    `ssptool set plant "Motor.x0=1 2 3" "Motor.A[1,2]=5"`, or `ssptool set plant --from plant.xlsx`.
+    Examples:
+      ssptool set plant Motor.m=2 Gear.ratio=7.5
+      ssptool set plant Motor.length=20 --unit mm
+      ssptool set plant "Motor.x0=1 2 3" "Motor.A[1,2]=5"
+      ssptool set plant --from plant.xlsx
     """
     if not values and table is None and start_time is None and stop_time is None:
         raise typer.BadParameter("give values to set, --from, --start-time or --stop-time", param_hint="NAME=VALUE")
@@ -117,7 +120,8 @@ def unset_command(
     What holds then is the next parameter in the order of precedence, or the start value in the FMU; it is printed. A
     parameter that matches nothing can be removed by its name as well.
 
-    For example `ssptool unset plant Motor.m`.
+    Examples:
+      ssptool unset plant Motor.m
     """
     if not names and not start_time and not stop_time:
         raise typer.BadParameter("give names, --start-time or --stop-time", param_hint="NAME")
@@ -148,7 +152,8 @@ def bind_command(
     Its values win over those of earlier bindings. A file is copied into the archive, and so is a parameter set in an
     FMU, named as in `resources/motor.fmu!extra/heavy.ssv`: `ssptool info` lists them. The inverse is `unbind`.
 
-    For example `ssptool bind plant heavy.ssv --to Motor`.
+    Examples:
+      ssptool bind plant heavy.ssv --to Motor
     """
     with edited(system, how) as editor:
         editor.bind(file, to=to, prefix=prefix, mapping=mapping, inline=inline)
@@ -174,7 +179,9 @@ def unbind_command(
 ) -> None:
     """Remove a parameter binding. The inverse of `bind`.
 
-    For example `ssptool unbind plant heavy.ssv --to Motor`, or `ssptool unbind plant inline`.
+    Examples:
+      ssptool unbind plant heavy.ssv --to Motor
+      ssptool unbind plant inline
     """
     with edited(system, how) as editor:
         editor.unbind(file, to=to, number=number, with_resource=with_resource)
@@ -202,8 +209,8 @@ def map_command(
     These are entries of the mapping of the binding. A binding that had no mapping keeps the names that it used. The
     inverse is `unmap`.
 
-    For example `ssptool map plant mass=Motor.m`: the parameter `mass` of the set that is bound to the system sets `m`
-    of Motor.
+    Examples:
+      ssptool map plant mass=Motor.m    # the parameter `mass` sets `Motor.m`
     """
     with edited(system, how) as editor:
         for source, target in split_pairs(entries, "SOURCE=TARGET"):
@@ -225,7 +232,9 @@ def unmap_command(
 ) -> None:
     """Remove entries of a parameter mapping. The inverse of `map`.
 
-    For example `ssptool unmap plant mass=Motor.m`, or `ssptool unmap plant --all --to Motor`.
+    Examples:
+      ssptool unmap plant mass=Motor.m
+      ssptool unmap plant --all --to Motor
     """
     if bool(entries) == everything:
         raise typer.BadParameter("give the entries to take out, or --all", param_hint="SOURCE=TARGET")

@@ -42,7 +42,9 @@ def mcp_command(
     explain and run the systems of the folder, read results, and show edits as diffs. Results stay in memory, and
     nothing is written, unless an option allows it.
 
-    For example `ssptool mcp plants`, or `ssptool mcp plants --allow-edits --results plants/results`.
+    Examples:
+      ssptool mcp plants
+      ssptool mcp plants --allow-edits --results plants/results
     """
     if sys.stdin.isatty():
         raise typer.BadParameter("a client starts this command, and speaks with it; docs/mcp.md says how")

@@ -45,7 +45,9 @@ def example_command(
     Their FMUs have libraries for Linux, Windows and macOS if ssptool was installed from a wheel of a release. Otherwise
     they are compiled for this platform, once.
 
-    For example `ssptool example`, and `ssptool example dual_mass_oscillator`.
+    Examples:
+      ssptool example
+      ssptool example dual_mass_oscillator
     """
     if name is None:
         for one in ssptool.list_examples():
@@ -72,7 +74,11 @@ def pack_command(
     READMEs, ssptool.toml and results next to the structures and hidden files such as .git are left out. An existing
     package is replaced.
 
-    For example `ssptool pack plant`, or `ssptool pack plant delivery/plant.ssp`. The inverse is `unpack`.
+    The inverse is `unpack`.
+
+    Examples:
+      ssptool pack plant
+      ssptool pack plant delivery/plant.ssp
     """
     packed = ssptool.pack(folder, file, force=force)
     for each in packed.left_out:
@@ -97,7 +103,10 @@ def unpack_command(
 
     All of them or none, and none outside it.
 
-    For example `ssptool unpack plant.ssp`. The inverse is `pack`.
+    The inverse is `pack`.
+
+    Examples:
+      ssptool unpack plant.ssp
     """
     unpacked = ssptool.unpack(file, folder, force=force, portable=portable)
     for name in unpacked.kept:
@@ -118,7 +127,9 @@ def convert_command(
     OspSystemStructure.xml become annotations, and its functions Sum and VectorSum small FMUs. What is not carried over
     is named.
 
-    For example `ssptool convert Motor.fmu motor.ssp`, or `ssptool convert crane/OspSystemStructure.xml crane.ssp`.
+    Examples:
+      ssptool convert Motor.fmu motor.ssp
+      ssptool convert crane/OspSystemStructure.xml crane.ssp
     """
     converted = ssptool.convert(source, target, allow_outside=allow_outside or [])
     for note in converted.notes:
@@ -171,7 +182,8 @@ def export_command(
     co-simulation, the system is coupled inside as `run` couples it with the same options: at its communication points
     the FMU has the same values. For model exchange, the importer integrates the states of all components.
 
-    For example `ssptool export plant plant.fmu --expose 'Motor.*'`.
+    Examples:
+      ssptool export plant plant.fmu --expose 'Motor.*'
     """
     made = ssptool.export(
         system,
@@ -224,8 +236,10 @@ def variant_add(
 ) -> None:
     """Copy a variant under another name.
 
-    For example `ssptool variant add plant Winter --from Summer`. The inverse is
-    `variant remove`.
+    The inverse is `variant remove`.
+
+    Examples:
+      ssptool variant add plant Winter --from Summer
     """
     _print_variants(ssptool.variants.add_variant(system, name, like=like, file=file, save=not diff), diff)
 
@@ -234,7 +248,8 @@ def variant_add(
 def variant_remove(system: Package, name: Name, diff: Diff = False) -> None:
     """Take a variant away, other than the default. The files that it refers to stay.
 
-    For example `ssptool variant remove plant Winter`.
+    Examples:
+      ssptool variant remove plant Winter
     """
     _print_variants(ssptool.variants.remove_variant(system, name, save=not diff), diff)
 
@@ -243,7 +258,8 @@ def variant_remove(system: Package, name: Name, diff: Diff = False) -> None:
 def variant_default(system: Package, name: Name, diff: Diff = False) -> None:
     """Make a variant the default: it becomes SystemStructure.ssd, and that gets a file called after its name.
 
-    For example `ssptool variant default plant Winter`.
+    Examples:
+      ssptool variant default plant Winter
     """
     _print_variants(ssptool.variants.set_default_variant(system, name, save=not diff), diff)
 
@@ -296,7 +312,8 @@ def upgrade_command(
     what must change does, and --types if asked for. The inverse is
     `downgrade`.
 
-    For example `ssptool upgrade plant.ssp --types fmi3 --diff`.
+    Examples:
+      ssptool upgrade plant.ssp --types fmi3 --diff
     """
     allowed = allow_outside or []
     migration = ssptool.upgrade(
@@ -326,7 +343,8 @@ def downgrade_command(
     refused unless --drop is given. Either way the original is kept in
     annotations, from which upgrading restores it. The inverse is `upgrade`.
 
-    For example `ssptool downgrade plant.ssp --drop --diff`.
+    Examples:
+      ssptool downgrade plant.ssp --drop --diff
     """
     allowed = allow_outside or []
     migration = ssptool.downgrade(system, drop=drop, output=output, force=force, save=not diff, allow_outside=allowed)
@@ -356,7 +374,9 @@ def diff_command(
     Components, connectors, connections, parameter values, units and variants count; formatting, order, prefixes,
     descriptions, geometry and annotations do not. Exit status: 0 if the systems are equal, 1 if not.
 
-    For example `ssptool diff before.ssp after.ssp`, or `ssptool diff plant plant --variant Summer --variant Winter`.
+    Examples:
+      ssptool diff before.ssp after.ssp
+      ssptool diff plant plant --variant Summer --variant Winter
     """
     names: tuple[str | None, ...] = tuple(variant) if variant else (None,)
     if len(names) > 2:

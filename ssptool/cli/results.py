@@ -120,8 +120,9 @@ def plot_command(
     One panel per unit, and more where curves differ much in size; signals differ by colour, runs by dashes. Of a
     study: results over factors, the effects of factors one at a time, or the envelope of all traces.
 
-    For example `ssptool plot a.csv b.parquet --signals 'Motor.*' --output runs.html`, or `ssptool plot a.csv --live`
-    while `ssptool run` writes it.
+    Examples:
+      ssptool plot a.csv b.parquet --signals 'Motor.*' --output runs.html
+      ssptool plot a.csv --live    # while `ssptool run` writes the file
     """
     if live:
         _plot_live(
@@ -239,7 +240,8 @@ def compare_command(
     enumerations must be equal unless a tolerance names them. Exit status: 0 if all signals of the reference agree, 1 if
     not.
 
-    For example `ssptool compare plant.csv reference.csv --relative 1e-3 --absolute 'Motor.tau=0.05'`.
+    Examples:
+      ssptool compare plant.csv reference.csv --relative 1e-3 --absolute 'Motor.tau=0.05'
     """
     tolerance, special = _tolerances({"absolute": absolute, "relative": relative, "time": time})
     comparison = ssptool.compare(
@@ -326,7 +328,9 @@ def report_command(
     It needs no other file and no network. Of a run: diagram, findings, loops, plots, statistics, manifest. Of a study:
     design, runs and failures, plots, what was calibrated, diagram, findings, origin.
 
-    For example `ssptool report plant.csv`, or `ssptool report springs.study`.
+    Examples:
+      ssptool report plant.csv
+      ssptool report springs.study
     """
     given = system if results is None else results
     path = output or own_output(Path(given.resolve().with_suffix(".report.html").name))
@@ -416,7 +420,9 @@ def reproduce_command(
     command. It lists changed files and other versions of libraries. Exit status: 0 if all bits are the same, or all
     values inside the tolerance; 1 if they differ; 2 if the run cannot be made.
 
-    For example `ssptool reproduce plant.csv`, or `ssptool reproduce springs.study#17`.
+    Examples:
+      ssptool reproduce plant.csv
+      ssptool reproduce springs.study#17
     """
     reproduction = ssptool.reproduce(
         result,

@@ -133,7 +133,8 @@ def plan_command(
 
     Choices with their reasons, and the sequence of calls. The options are those of `run`.
 
-    For example `ssptool plan plant --master jacobi`.
+    Examples:
+      ssptool plan plant --master jacobi
     """
     if sandbox:
         check_sandbox()
@@ -257,13 +258,15 @@ def run_command(
     Everything that is not asked for is chosen from what the FMUs can do; --verbose prints the choices, and `ssptool
     plan` their reasons. Exit status: 1 if the run did not complete, or is not as accurate as asked for.
 
-    For example `ssptool run plant`, or `ssptool run plant --stop-time 5 --set Motor.m=2 --output light.parquet`, or
-    `ssptool run plant --implementation me --tolerance 1e-8 --plot plant.png`.
+    Examples:
+      ssptool run plant --stop-time 5 --set Motor.m=2 --output light.parquet
+      ssptool run plant --implementation me --tolerance 1e-8 --plot plant.png
     """
     if plot is not None:
         ssptool.renderers.check_plot_name(plot)
+    limits: dict[str, Any] = {"timeout": timeout, "step_timeout": step_timeout, "memory_limit": memory_limit}
     if not isolated:
-        _without_process(timeout=timeout, step_timeout=step_timeout, memory_limit=memory_limit, sandbox=sandbox or None)
+        _without_process(**limits, sandbox=sandbox or None)
     read = [system, *changes["parameters"], *_files_of(stimuli)]
     first, *copies = _outputs(output, system, read, [one for one in logs.values() if isinstance(one, Path)])
     with report.progress() as progress:
@@ -276,9 +279,7 @@ def run_command(
             output_step=output_step,
             keep=plot is not None,
             isolated=isolated,
-            timeout=timeout,
-            step_timeout=step_timeout,
-            memory_limit=memory_limit,
+            **limits,
             sandbox=sandbox,
             statistics=report.measured,
             accuracy=cast("AccuracyWord | None", accuracy),

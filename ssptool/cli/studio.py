@@ -47,7 +47,8 @@ def studio_command(
     you save. The printed address opens it once, within a minute; Enter in the terminal prints another one, Ctrl-C ends
     it. Needs the extra studio: pip install 'ssptool[studio]'.
 
-    For example `ssptool studio plant.ssp`.
+    Examples:
+      ssptool studio plant.ssp
     """
     try:
         from ssptool.studio.server import serve

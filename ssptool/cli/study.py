@@ -93,7 +93,8 @@ def study_run(
 
     Runs that are already in the result folder are skipped, so the same command continues an interrupted study.
 
-    For example `ssptool study springs.toml --workers 4`.
+    Examples:
+      ssptool study springs.toml --workers 4
     """
     with progress_bar("running") as progress:
         results = ssptool.study(
@@ -135,7 +136,9 @@ def study_new(
 ) -> None:
     """Write a study to begin with: parameters, units and values of a system, with comments.
 
-    For example `ssptool study new plant.ssp --design lhs`, or `ssptool study new plant.ssp --data measured.csv`.
+    Examples:
+      ssptool study new plant.ssp --design lhs
+      ssptool study new plant.ssp --data measured.csv
     """
     kind = cast("StudyWord", design or ("grid" if data is None else "calibrate"))
     file = ssptool.new_study(system, output, design=kind, data=data, variant=variant, **judged)
@@ -278,7 +281,8 @@ def sweep_command(
 ) -> None:
     """Run a system with each combination of values, and list results.
 
-    For example `ssptool sweep plant.ssp Motor.R=0.3:0.8:6 Motor.L=1,2 --result 'max("Motor.w")'`.
+    Examples:
+      ssptool sweep plant.ssp Motor.R=0.3:0.8:6 Motor.L=1,2 --result 'max("Motor.w")'
     """
     with progress_bar("running") as progress:
         results = ssptool.sweep(

@@ -34,7 +34,8 @@ def rule_command(
 ) -> None:
     """Explain a rule: its demand, its reason, and the remedy.
 
-    For example `ssptool rule SSD-CONN-003`.
+    Examples:
+      ssptool rule SSD-CONN-003
     """
     if (code is None) is not all:
         raise typer.BadParameter("give the code of a rule, or --all", param_hint="CODE")
@@ -75,7 +76,10 @@ def info_command(
 
     Of a component that has many, the text has the first 40; with --variables '*', and as JSON, all.
 
-    For example `ssptool info plant.ssp`, `ssptool info plant.ssp Motor`, `ssptool info motor.fmu --variables 'x*'`.
+    Examples:
+      ssptool info plant.ssp
+      ssptool info plant.ssp Motor
+      ssptool info motor.fmu --variables 'x*'
     """
     inventory = ssptool.info(
         system,
@@ -123,7 +127,9 @@ def graph_command(
 
     Components, wires, component cycles, algebraic loops with the dependencies that close them, evaluation order.
 
-    For example `ssptool graph plant`, or `ssptool graph plant --output graph.svg`.
+    Examples:
+      ssptool graph plant
+      ssptool graph plant --output graph.svg
     """
     from ssptool.drawing.graph import GRAPH_ENDINGS, graph_content  # loads the network
 
@@ -191,7 +197,8 @@ def draw_command(
     Elements, connectors, connections, icons and notes; what has no place is laid out in layers. A page (.html) zooms
     and opens nested systems.
 
-    For example `ssptool draw plant --output plant.html --highlight loops --highlight findings`.
+    Examples:
+      ssptool draw plant --output plant.html --highlight loops --highlight findings
     """
     path = output or own_output(Path(f"{system.resolve().stem}.svg"))
     marks: list[Any] = [one.value for one in highlight or ()]
@@ -232,7 +239,10 @@ def explain_command(
 
     The name of a component lists its connectors and parameters in a table.
 
-    For example `ssptool explain plant Motor.m`, or `ssptool explain plant Motor`, or `ssptool explain plant --all`.
+    Examples:
+      ssptool explain plant Motor.m
+      ssptool explain plant Motor
+      ssptool explain plant --all
     """
     if bool(names) == all:
         raise typer.BadParameter("give the names of variables or connectors, or --all", param_hint="NAME…")
@@ -271,7 +281,9 @@ def parameters_command(
 
     Other variables are listed if the documents of the system give them a value.
 
-    For example `ssptool parameters plant`, or `ssptool parameters plant -o plant.xlsx`.
+    Examples:
+      ssptool parameters plant
+      ssptool parameters plant -o plant.xlsx
     """
     with busy():
         table = ssptool.parameters(system, output, **changes)

@@ -101,8 +101,10 @@ def validate_command(
     errors, 1 with errors, also of rules that the standard demands and --select leaves out, 2 if there is no such rule
     or setting.
 
-    For example `ssptool validate plant.ssp`, or `ssptool validate plant --fix --diff`, or `ssptool validate plant
-    --ignore FMU-102,SSD-GEO --format sarif --output plant.sarif`.
+    Examples:
+      ssptool validate plant.ssp
+      ssptool validate plant --fix --diff
+      ssptool validate plant --ignore FMU-102,SSD-GEO --format sarif --output plant.sarif
     """
     report: Report | None = None
     try:

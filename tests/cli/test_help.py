@@ -1,11 +1,12 @@
 """Help texts: one form of default, one word for options that repeat, and the usual options of `run` first."""
 
 import re
+import shlex
 
 import pytest
 import typer
 
-from ssptool.cli.app import MOST_OPTIONS, SUMMARIES, app
+from ssptool.cli.app import EXAMPLES, MOST_OPTIONS, SUMMARIES, app
 
 
 def every(name):
@@ -62,3 +63,28 @@ def test_export_has_no_option_that_it_always_refuses(ssptool):
 def test_edits_promise_no_edit_of_an_fmu_or_of_another_format(ssptool, name):
     told = ssptool(name, "--help")[1]
     assert "System to edit" in told and "OspSystemStructure" not in told
+
+
+def examples(name):
+    """Words of each command below "Examples:", without a comment behind it."""
+    for command in every(name):
+        _, _, lines = (command.help or "").partition(EXAMPLES)
+        for line in filter(None, lines.splitlines()):
+            words = shlex.split(line.replace("\\[", "["), comments=True)
+            assert words[0] == "ssptool", line
+            yield words[1:]
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_examples_have_options_that_their_commands_have(name):
+    for words in examples(name):
+        command, given = typer.main.get_command(app).commands[words[0]], words[1:]
+        if inside := getattr(command, "commands", {}):
+            command, given = (inside[given[0]], given[1:]) if given[0] in inside else (inside["run"], given)
+        command.make_parser(typer.Context(command)).parse_args(given)
+
+
+def test_an_example_with_an_option_that_a_command_lacks_is_found():
+    command = typer.main.get_command(app).commands["rename"]
+    with pytest.raises(Exception, match="--at"):
+        command.make_parser(typer.Context(command)).parse_args(["plant", "A", "--at", "1"])
