@@ -31,6 +31,7 @@ from ssptool.version import __version__
 PURPOSES = {
     "plot": "plots, diagrams as PNG and reports",
     "parquet": "results as Parquet",
+    "hdf5": "results as HDF5",
     "xlsx": "tables in workbooks (.xlsx)",
     "export": "exported FMUs for other platforms than this one",
     "study": "studies",

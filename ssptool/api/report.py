@@ -52,7 +52,7 @@ def report(
     system
         What was simulated; files that have changed since the run are named.
     results
-        What `simulate` wrote, with its manifest: .csv, .parquet or .mat.
+        What `simulate` wrote, with its manifest: .csv, .parquet, .mat or .h5.
     output
         A file to save it in: .html.
     variant

@@ -93,7 +93,8 @@ def plot_command(
     results: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RESULTS...", help="Results of one or more runs: .csv, .parquet or .mat; or the folder of a study."
+            metavar="RESULTS...",
+            help="Results of one or more runs: .csv, .parquet, .mat or .h5; or the folder of a study.",
         ),
     ],
     signals: Annotated[
@@ -157,8 +158,8 @@ def _refuse_other_folders(results: Sequence[Path]) -> None:
                 "a system, whose results" if (path / DEFAULT_STRUCTURE).is_file() else "no folder of a study; results"
             )
             raise WrongValue(
-                f"{path} is {what} are drawn: give the file that `ssptool run` wrote (.csv, .parquet or .mat), or the "
-                "folder of a study"
+                f"{path} is {what} are drawn: give the file that `ssptool run` wrote (.csv, .parquet, .mat or .h5), or "
+                "the folder of a study"
             )
 
 
@@ -205,7 +206,7 @@ _Widths = list[str] | None
 
 
 def compare_command(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Results to check: .csv, .parquet or .mat.")],
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Results to check: .csv, .parquet, .mat or .h5.")],
     reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Reference results.")],
     signals: Annotated[
         list[str] | None,
@@ -302,7 +303,7 @@ def report_command(
         Path | None,
         typer.Argument(
             metavar="RESULTS",
-            help="Results of `run`: .csv, .parquet or .mat; or the folder of a study.",
+            help="Results of `run`: .csv, .parquet, .mat or .h5; or the folder of a study.",
         ),
     ] = None,
     variant: Variant = None,
@@ -384,7 +385,8 @@ def reproduce_command(
     result: Annotated[
         str,
         typer.Argument(
-            metavar="RESULT", help="Results of `run`: .csv, .parquet or .mat; or a run of a study: FOLDER.study#NUMBER."
+            metavar="RESULT",
+            help="Results of `run`: .csv, .parquet, .mat or .h5; or a run of a study: FOLDER.study#NUMBER.",
         ),
     ],
     against: Annotated[

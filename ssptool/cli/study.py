@@ -201,7 +201,9 @@ def study_results(
     """Show the results of a study, or write them into one file; also while it runs."""
     results = ssptool.study_results(folder)
     if run is not None and output is None:
-        raise typer.BadParameter("add --output run.csv, .parquet or .mat: the file for the signals", param_hint="--run")
+        raise typer.BadParameter(
+            "add --output run.csv, .parquet, .mat or .h5: the file for the signals", param_hint="--run"
+        )
     if output is not None:
         results.write(output) if run is None else results.write_trace(run, output)
         say(f"results: {output}")

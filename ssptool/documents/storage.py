@@ -404,6 +404,7 @@ _KINDS = {
     ".csv": "a table of results, inputs or parameters",
     ".parquet": "a file of results",
     ".mat": "a file of results",
+    ".h5": "a file of results",
     ".mo": "a Modelica model",
     ".py": "a program in Python",
     ".toml": "a file in TOML, such as a study",

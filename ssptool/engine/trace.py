@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ssptool.arguments import WrongArgument, mapping, seconds, text
 from ssptool.errors import NotOfType, WrongUsage, counted, package_for, similar_names
 from ssptool.fmu.units import DisplayUnit
-from ssptool.foreign_text import html_text
+from ssptool.foreign_text import html_text, json_content, json_text
 from ssptool.network.display import WrongUnit, change_of_unit
 from ssptool.network.network import Conversion
 from ssptool.public_calls import public
@@ -347,6 +347,27 @@ def column_of(facts: Any) -> Column:
     return Column(
         str(signal), unit, kind, description, discrete, source, full, relative, _display(facts.get("display"))
     )
+
+
+_TRUE = "true"
+
+
+def facts_of(column: Column) -> dict[str, str]:
+    """Texts that say what a column is, beside its name: those that are not empty."""
+    told = {name: getattr(column, name) for name in ("unit", "type", "description", "carried_from", "full_name")}
+    facts = {name: fact for name, fact in told.items() if fact}
+    facts |= {name: _TRUE for name in ("discrete", "relative") if getattr(column, name)}
+    if column.display is not None:
+        facts["display"] = json_text(column.display)
+    return facts
+
+
+def column_with(signal: str, facts: Mapping[str, str]) -> Column:
+    """The column of this name with the texts of `facts_of`. Raises ValueError if they are no such texts."""
+    told: dict[str, Any] = {"signal": signal}
+    told |= {name: facts.get(name) == _TRUE for name in ("discrete", "relative")}
+    told["display"] = json_content(facts["display"]) if "display" in facts else None
+    return column_of({**facts, **told})
 
 
 def _display(facts: Any) -> DisplayUnit | None:

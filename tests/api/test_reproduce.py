@@ -68,7 +68,7 @@ AROUND = (
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("ending", ["csv", "mat", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "mat", "parquet", "h5"])
 def test_a_run_that_is_made_again_has_the_same_bits(tmp_path, case, ending, monkeypatch):
     if ending == "parquet":
         pytest.importorskip("pyarrow")

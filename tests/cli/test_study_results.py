@@ -22,7 +22,7 @@ def study(tmp_path):
     return library.study(table, tmp_path / "k.study", workers=1)
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "mat"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "mat", "h5"])
 def test_the_signals_of_a_run_are_written_into_a_file(ssptool, study, ending):
     status, out, _ = ssptool("study", "results", "k.study", "--run", 1, "--output", f"r.{ending}")
     assert (status, out) == (0, f"results: r.{ending}\n")

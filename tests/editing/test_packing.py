@@ -68,7 +68,17 @@ def test_what_is_for_the_authors_only_is_left_out_and_named(tmp_path, folder):
     assert (folder / "README.md").exists()
 
 
-WRITTEN = ("log.jsonl", "p.png", "r.csv", "r.csv.json", "r.html", "r.mat", "r.parquet", "x.study/runs/0.parquet")
+WRITTEN = (
+    "log.jsonl",
+    "p.png",
+    "r.csv",
+    "r.csv.json",
+    "r.html",
+    "r.h5",
+    "r.mat",
+    "r.parquet",
+    "x.study/runs/0.parquet",
+)
 
 
 def test_what_commands_write_beside_a_system_is_no_part_of_a_package_unless_it_refers_to_it(folder):

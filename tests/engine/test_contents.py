@@ -59,7 +59,7 @@ def simulated(folder, steps, **options):
 
 
 @pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "here"])
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "h5"])
 @pytest.mark.parametrize("every", [1, 7])
 def test_what_memory_forgets_is_in_the_file(folder, tmp_path, monkeypatch, ending, every, isolated):
     if ending == "parquet":

@@ -16,8 +16,8 @@ from tests.engine.dual_mass import RESOURCES, Folder, oscillator
 
 @pytest.mark.parametrize("ending", FORMATS)
 def test_a_manifest_travels_with_every_file(tmp_path, ending):
-    if ending == ".parquet":
-        pytest.importorskip("pyarrow")
+    if package := FORMATS[ending].package:
+        pytest.importorskip(package)
     path = tmp_path / f"run{ending}"
     fmu = RESOURCES / "System1.fmu"
     plan = make_plan(oscillator(), Settings(stop_time=0.1, step_size=0.01, master="jacobi"))

@@ -137,7 +137,7 @@ RUN = {"stop_time": 1, "step_size": 0.25}
 
 
 @pytest.mark.parametrize("kind", ["cs", "me"])
-@pytest.mark.parametrize("ending", ["csv", "parquet", "mat"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "mat", "h5"])
 def test_results_have_the_names_of_its_variables_and_are_found_with_the_component(dotted, tmp_path, kind, ending):
     """A variable whose own name begins with that of the component is not mistaken for another."""
     options = {**RUN, "implementation": kind, "inputs": {"Gain.u": 4}, "output": tmp_path / f"r.{ending}"}

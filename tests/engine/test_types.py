@@ -87,7 +87,7 @@ def test_recorded_columns_keep_their_types_and_values(system):
 
 
 @pytest.mark.parametrize("isolated", [False, True])
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet", "h5"])
 def test_values_of_every_type_are_recorded_exactly(system, tmp_path, isolated, ending):
     """In memory and in a file, whether or not they came from another process."""
     if ending == "parquet":

@@ -32,7 +32,7 @@ def test_a_short_campaign_finds_no_fault():
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
-    for ending in ("csv", "mat", "parquet"):
+    for ending in ("csv", "mat", "parquet", "h5"):
         ssptool.simulate(SYSTEM, stop_time=0.05, step_size=0.01, output=folder / f"r.{ending}")
     return folder
 

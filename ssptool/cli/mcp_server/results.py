@@ -18,7 +18,7 @@ from ssptool.engine.trace import NUMBERED, Column, Trace
 
 MOST_POINTS = 1_000
 
-Run = Annotated[str, Field(description="A run in memory, such as run1, or a result file (.csv, .parquet, .mat).")]
+Run = Annotated[str, Field(description="A run in memory, such as run1, or a result file (.csv, .parquet, .mat, .h5).")]
 
 
 class ResultTools:

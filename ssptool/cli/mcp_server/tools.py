@@ -180,7 +180,8 @@ class Tools:
         timeout: Annotated[float, Field(description="Wall time after which the run is ended [s].")] = TIMEOUT,
         memory_limit: Annotated[float, Field(description="Memory that the FMUs may take [MiB].")] = MEMORY,
         output: Annotated[
-            str, Field(description="Also write results: NAME.csv, .parquet or .mat (needs `ssptool mcp --results`).")
+            str,
+            Field(description="Also write results: NAME.csv, .parquet, .mat or .h5 (needs `ssptool mcp --results`)."),
         ] = "",
     ) -> Answer:
         """Initialize and simulate a system. Answers with status, choices, loops, and the name of the run (run1, …), by

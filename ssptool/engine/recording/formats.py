@@ -96,8 +96,12 @@ class UnknownFormat(WrongUsage, ValueError):
 
     def __init__(self, path: Path) -> None:
         found = f"the folder {path.name!r}" if path.is_dir() else repr(path.name)
-        super().__init__(f"results are files of type {', '.join(FORMATS)}; found {found}")
+        way = _WAY_TO_MDF if path.suffix.lower() in (".mf4", ".mdf") else ""
+        super().__init__(f"results are files of type {', '.join(FORMATS)}; found {found}{way}")
         self.path = path
+
+
+_WAY_TO_MDF = "; write a .csv file, and make a file of measured data from it with asammdf (docs/results.md)"
 
 
 class NotFollowed(WrongUsage, ValueError):
@@ -139,6 +143,8 @@ FORMATS: Mapping[str, _Format] = {
     ".parquet": _Format("parquet", "ParquetWriter", "read_parquet", "ParquetTail", "pyarrow"),
     # The number of rows is written after them, and the manifest as one more matrix: until then the file looks damaged.
     ".mat": _Format("mat", "MatWriter", "read_mat"),
+    # A reader at the wrong moment meets a part of a group of rows.
+    ".h5": _Format("hdf5", "Hdf5Writer", "read_hdf5", package="h5py"),
 }
 """Ending → format."""
 
@@ -208,7 +214,7 @@ LONGEST_NAME = 4_000
 
 @public
 def read_trace(path: Path | str) -> Trace:
-    """The trace in a file of results: CSV, Parquet or MAT by its ending. Also of a run that was interrupted.
+    """The trace in a file of results: CSV, Parquet, MAT or HDF5 by its ending. Also of a run that was interrupted.
 
     Raises
     ------

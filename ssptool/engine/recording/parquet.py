@@ -5,7 +5,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic, thread_time
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped, import-not-found, u
 
 from ssptool.documents.foreign_files import require_file
 from ssptool.engine.recording.patterns import chosen
-from ssptool.engine.recording.writer import FootedFile, News, UnreadableTrace, refuse_repeats
+from ssptool.engine.recording.writer import FootedFile, News, Patience, UnreadableTrace, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
     NUMBERED,
@@ -24,13 +24,14 @@ from ssptool.engine.trace import (
     Floats,
     StringTable,
     Trace,
-    column_of,
+    column_with,
+    facts_of,
     met,
     time_name,
     values_of,
 )
 from ssptool.errors import WrongUsage
-from ssptool.foreign_text import json_content, json_text
+from ssptool.foreign_text import json_content
 
 MAGIC = b"PAR1"
 
@@ -218,17 +219,6 @@ FOOTERS = 32
 MOST_VALUES, FEW_ROWS = 1 << 24, 1024
 """But no more than that, 128 MiB of memory, unless they were too few rows."""
 
-GROUP_SECONDS = 0.1
-"""After so long [s] a group is written however small it is; or after a small part of the time since the start, or so
-long that writing it takes a small part of that time.
-"""
-
-LATE_PART = 0.01
-"""Fraction of the time since the start that a killed run may lose, if that is more."""
-
-WRITING_PART = 0.05
-"""Fraction of the time for writing groups that are smaller than they should be."""
-
 MANIFEST = b"ssptool"
 """Under this key the manifest is in the metadata of the file."""
 
@@ -259,8 +249,7 @@ class ParquetWriter:
         self._footer: Any = self._footers.empty({})
         self._file = FootedFile(path, MAGIC, _serialized(self._footer))
         self._actions: list[Callable[[], None]] = []
-        self._writing = 0.0
-        self._began = self._wrote = monotonic()
+        self._patience = Patience()
 
     def write(self, rows: Floats) -> None:
         while len(rows):
@@ -271,9 +260,7 @@ class ParquetWriter:
             if not self._columns.space:
                 self._write_group()
             rows = rows[len(taken) :]
-        now = monotonic()
-        patience = max(GROUP_SECONDS, LATE_PART * (now - self._began), self._writing / WRITING_PART)
-        if now - self._wrote >= patience:
+        if self._patience.over:
             self._write_group()
 
     def when_written(self, action: Callable[[], None]) -> None:
@@ -316,9 +303,8 @@ class ParquetWriter:
         except OSError:
             self._write_what_fits(count)
             raise
-        self._wrote = monotonic()
         # The first one loads libraries.
-        self._writing = 0.0 if first else thread_time() - began
+        self._patience.renew(0.0 if first else thread_time() - began)
 
     def _write_rows(self, first: int, count: int) -> None:
         """Rows of the present columns as a group; if that fails, the file is as it was before."""
@@ -354,16 +340,9 @@ def _time(signals: Sequence[str]) -> Any:
     return pa.field(time_name(signals), pa.float64(), nullable=False, metadata={"unit": "s", "type": "Float64"})
 
 
-_TRUE = "true"
-
-
 def _field(column: Column) -> Any:
-    told = {name: getattr(column, name) for name in ("unit", "type", "description", "carried_from", "full_name")}
-    facts = {name: fact for name, fact in told.items() if fact}
-    facts |= {name: _TRUE for name in ("discrete", "relative") if getattr(column, name)}
-    if column.display is not None:
-        facts["display"] = json_text(column.display)
-    return pa.field(column.signal, TYPES.get(column.type, pa.float64()), nullable=False, metadata=facts)
+    kind = TYPES.get(column.type, pa.float64())
+    return pa.field(column.signal, kind, nullable=False, metadata=facts_of(column))
 
 
 def read_parquet(path: Path) -> Trace:
@@ -424,11 +403,7 @@ _NAMES = {type: name for name, type in TYPES.items() if name != "Enumeration"} |
 
 def _column(field: Any) -> Column:
     facts = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
-    kind = facts.get("type") or _NAMES.get(field.type, "Float64")
-    told: dict[str, Any] = {"signal": field.name, "type": kind}
-    told |= {name: facts.get(name) == _TRUE for name in ("discrete", "relative")}
-    told["display"] = json_content(facts["display"]) if "display" in facts else None
-    return column_of({**facts, **told})
+    return column_with(field.name, {"type": _NAMES.get(field.type, "Float64"), **facts})
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:

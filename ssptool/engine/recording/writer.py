@@ -9,6 +9,7 @@ from io import FileIO
 from pathlib import Path
 from queue import LifoQueue, Queue
 from threading import Thread
+from time import monotonic
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -105,11 +106,40 @@ def refuse_repeats(path: object, signals: Sequence[str]) -> None:
         raise UnreadableTrace(path, f"there are several columns for {', '.join(repeated)}")
 
 
-def put(file: FileIO, content: bytes) -> None:
+def put(file: FileIO, content: bytes | bytearray) -> None:
     """Write all of it: the system may take less at once, such as before it says that the disk is full."""
     rest = memoryview(content)
     while rest:
         rest = rest[file.write(rest) :]
+
+
+GROUP_SECONDS = 0.1
+"""After so long [s] a group is written however small it is; or after a small part of the time since the start, or so
+long that writing it takes a small part of that time.
+"""
+
+LATE_PART = 0.01
+"""Fraction of the time since the start that a killed run may lose, if that is more."""
+
+WRITING_PART = 0.05
+"""Fraction of the time for writing groups that are smaller than they should be."""
+
+
+class Patience:
+    """Clock of a writer of groups of rows: when one is written that is smaller than it should be."""
+
+    def __init__(self) -> None:
+        self._writing = 0.0
+        self._began = self._wrote = monotonic()
+
+    @property
+    def over(self) -> bool:
+        now = monotonic()
+        return now - self._wrote >= max(GROUP_SECONDS, LATE_PART * (now - self._began), self._writing / WRITING_PART)
+
+    def renew(self, writing: float) -> None:
+        """A group was written, which took so long [s]."""
+        self._writing, self._wrote = writing, monotonic()
 
 
 class FootedFile:

@@ -21,7 +21,7 @@ def write(path, trace, *, closed=True, chunks=1):
 
 
 def at_once(monkeypatch):
-    """Parquet files get a group at every `write`."""
-    monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_SECONDS", 0.0)
-    monkeypatch.setattr("ssptool.engine.recording.parquet.LATE_PART", 0.0)
-    monkeypatch.setattr("ssptool.engine.recording.parquet.WRITING_PART", float("inf"))
+    """Parquet and HDF5 files get a group at every `write`."""
+    monkeypatch.setattr("ssptool.engine.recording.writer.GROUP_SECONDS", 0.0)
+    monkeypatch.setattr("ssptool.engine.recording.writer.LATE_PART", 0.0)
+    monkeypatch.setattr("ssptool.engine.recording.writer.WRITING_PART", float("inf"))

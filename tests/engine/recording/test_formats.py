@@ -33,7 +33,8 @@ parquet = pytest.mark.skipif(not HAS_PYARROW, reason="pyarrow is not installed")
 COLUMNS = (Column("A.x", "m", description="Länge"), Column('odd, "name"'), Column("B.y[1]", "m/s2"))
 MANIFEST = json.dumps({"columns": [asdict(column) for column in COLUMNS]})
 FLOATS = ("Float64",) * 5
-ENDINGS = [pytest.param(ending, marks=parquet if ending == ".parquet" else ()) for ending in FORMATS]
+hdf5 = pytest.mark.skipif(find_spec("h5py") is None, reason="h5py is not installed")
+ENDINGS = [pytest.param(ending, marks={".parquet": parquet, ".h5": hdf5}.get(ending, ())) for ending in FORMATS]
 
 
 def some_rows(first=0, count=5):
@@ -94,7 +95,8 @@ def test_a_file_that_can_grow_no_more_keeps_the_rows_that_are_in_it(tmp_path, mo
     path = tmp_path / f"trace{ending}"
     chunks = [some_rows(5 * chunk) for chunk in range(400)]
     taken = 0
-    with no_file_beyond(size):
+    # Datasets grow by 1024 rows.
+    with no_file_beyond(size + 40_000 if ending == ".h5" else size):
         writer = open_writer(path, COLUMNS)
         with pytest.raises(ResultsNotWritten, match=f"trace{ending}: .* at t = ") as caught:
             for chunk in chunks:
@@ -144,8 +146,7 @@ def test_odd_names_come_back(tmp_path, ending):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_file_that_nobody_closed_holds_what_was_written(tmp_path, ending, monkeypatch):
-    if ending == ".parquet":
-        at_once(monkeypatch)
+    at_once(monkeypatch)
     path = tmp_path / f"trace{ending}"
     writer = open_writer(path, COLUMNS)
     for k in range(4):
@@ -226,7 +227,7 @@ def test_a_time_that_is_no_number_is_refused_with_its_row(tmp_path, ending, time
 
 
 def test_an_unknown_ending_is_refused_with_those_known(tmp_path):
-    with pytest.raises(UnknownFormat, match=r"results are files of type \.csv, \.parquet, \.mat; found 'trace\.xlsx'"):
+    with pytest.raises(UnknownFormat, match=r"results are files of type .*\.mat, \.h5; found 'trace\.xlsx'"):
         check_output(tmp_path / "trace.xlsx")
 
 
@@ -235,6 +236,12 @@ def test_a_format_whose_package_is_missing_names_the_extra(tmp_path, monkeypatch
     with pytest.raises(MissingExtra, match=r"pip install 'ssptool\[parquet\]'"):
         check_output(tmp_path / "trace.parquet")
     check_output(tmp_path / "trace.csv")
+
+
+@pytest.mark.parametrize("name", ["run.mf4", "run.MDF"])
+def test_results_as_mdf_are_refused_with_the_way_there(tmp_path, name):
+    with pytest.raises(UnknownFormat, match=rf"{name}.*asammdf"):
+        check_output(tmp_path / name)
 
 
 def test_a_folder_that_does_not_exist_is_told_before_anything_is_run(tmp_path):
@@ -401,7 +408,7 @@ def test_all_footers_of_a_parquet_file_are_no_more_than_its_groups(tmp_path, mon
     """
     monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_VALUES", 1)
     monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_ROWS", 1)
-    monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_SECONDS", 60.0)
+    monkeypatch.setattr("ssptool.engine.recording.writer.GROUP_SECONDS", 60.0)
     footers, finish = [], FootedFile.finish
     monkeypatch.setattr(FootedFile, "finish", lambda file, footer: (finish(file, footer), footers.append(len(footer))))
     writer = open_writer(tmp_path / "trace.parquet", [Column(f"A.x[{k}]") for k in range(20)])

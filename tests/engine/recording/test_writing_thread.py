@@ -20,7 +20,7 @@ from ssptool.engine.trace import Column
 from tests.engine.dual_mass import Folder, oscillator
 from tests.waiting import PATIENCE
 
-ENDINGS = [e for e in FORMATS if e != ".parquet" or find_spec("pyarrow")]
+ENDINGS = [ending for ending, format in FORMATS.items() if not format.package or find_spec(format.package)]
 WAITING = 2
 COLUMNS = [Column("x"), Column("n", type="Int32")]
 

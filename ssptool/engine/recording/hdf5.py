@@ -1,0 +1,439 @@
+"""Traces as HDF5: a dataset for each signal, in a file that is whole after every group of rows.
+
+The time is the dataset `time`; signals follow in their order, as datasets with their names. Unit, type, description and
+what else is known of a signal are attributes of its dataset; the manifest is an attribute of the file.
+
+References
+----------
+The HDF Group, "HDF5 File Format Specification Version 3.0": in the layouts of HDF5 1.10, which this module writes, all
+that describes the data has check sums.
+"""
+
+import io
+import os
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from io import FileIO
+from pathlib import Path
+from time import thread_time
+from typing import Any
+
+import h5py  # type: ignore[import-untyped, import-not-found, unused-ignore]
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.documents.foreign_files import require_file
+from ssptool.engine.recording.writer import Patience, UnreadableTrace, put, refuse_repeats
+from ssptool.engine.trace import (
+    BYTES,
+    NUMBERED,
+    NUMERIC_TYPES,
+    TEXT,
+    TIME_NAMES,
+    Column,
+    Floats,
+    StringTable,
+    Trace,
+    column_with,
+    facts_of,
+    machine_type,
+    time_name,
+    values_of,
+)
+from ssptool.foreign_text import json_content
+
+MANIFEST = "ssptool"
+"""Attribute of the file with the manifest."""
+
+SIGNAL = "signal"
+"""Attribute with the name of a signal whose dataset cannot be called so."""
+
+CHUNK_ROWS = 1024
+"""Rows of a dataset that are together in the file: the least that a signal takes."""
+
+GROUP_ROWS = 4096
+"""Rows in memory before they are written: each dataset costs some tenths of a millisecond."""
+
+_LAYOUTS = ("v110", "v110")
+_TEXTS, _BYTES = h5py.string_dtype(), h5py.vlen_dtype(np.uint8)
+_NUL = "\0"
+
+
+class Hdf5Writer:
+    """Writes groups of rows; the file is closed after each of them, as HDF5 sees it."""
+
+    def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable = (b"",)) -> None:
+        time = Column(time_name([column.signal for column in columns]), "s")
+        self._name = path.name
+        self._columns = (time, *columns)
+        self._links = _links(column.signal for column in self._columns)
+        self._contents = contents
+        self._cut: dict[str, None] = {}
+        self._values = [np.empty(GROUP_ROWS, _stored_type(column)) for column in self._columns]
+        self._count = self._written = 0
+        self._patience = Patience()
+        self._file = path.open("w+b", buffering=0)
+        with self._changed("w", track_order=True) as file:
+            for link, column, values in zip(self._links, self._columns, self._values, strict=True):
+                _begin(file, link, column, values.dtype)
+
+    def write(self, rows: Floats) -> None:
+        while len(rows):
+            taken = rows[: GROUP_ROWS - self._count]
+            self._add(taken)
+            rows = rows[len(taken) :]
+            if self._count == GROUP_ROWS or self._patience.over:
+                self._write_group()
+
+    def when_written(self, action: Callable[[], None]) -> None:
+        action()  # texts and bytes of rows that wait are not in the string table any more
+
+    def notes(self) -> tuple[str, ...]:
+        if not self._cut:
+            return ()
+        return (
+            f"{self._name} has texts of {', '.join(self._cut)} up to their first NUL: in HDF5 files it ends a text",
+        )
+
+    def close(self, manifest: str) -> None:
+        self._write_group()
+        with self._changed() as file:
+            _tell(file, MANIFEST, manifest)
+        self._file.close()
+
+    def _add(self, rows: Floats) -> None:
+        end = self._count + len(rows)
+        for place, (column, values) in enumerate(zip(self._columns, self._values, strict=True)):
+            found = values_of(rows[:, place], column.type, self._contents)
+            if column.type in NUMBERED:
+                found = self._objects(column, found)
+            values[self._count : end] = found
+        self._count = end
+
+    def _objects(self, column: Column, found: NDArray[Any]) -> NDArray[Any]:
+        """Texts and bytes as HDF5 takes them."""
+        objects = np.empty(len(found), dtype=object)
+        for row, value in enumerate(found):
+            if column.type == BYTES:
+                objects[row] = np.frombuffer(value, np.uint8)
+            else:
+                objects[row], nul, _ = value.partition(_NUL)
+                if nul:
+                    self._cut[column.signal] = None
+        return objects
+
+    def _write_group(self) -> None:
+        count, self._count = self._count, 0
+        if not count:
+            return
+        began = thread_time()
+        try:
+            self._append(0, count)
+        except OSError:
+            with suppress(OSError):
+                for first in range(0, count, CHUNK_ROWS):  # those that fit
+                    self._append(first, min(first + CHUNK_ROWS, count))
+            raise
+        self._patience.renew(thread_time() - began)
+
+    def _append(self, first: int, end: int) -> None:
+        """These rows of the group; if that fails, the file is as it was before."""
+        rows = self._written + end - first
+        with self._changed() as file:
+            for link, values in zip(self._links, self._values, strict=True):
+                dataset = file[link].id
+                dataset.set_extent((rows,))
+                place = dataset.get_space()
+                place.select_hyperslab((self._written,), (end - first,))
+                dataset.write(h5py.h5s.create_simple((end - first,)), place, values[first:end])
+        self._written = rows
+
+    @contextmanager
+    def _changed(self, mode: str = "r+", **options: Any) -> Iterator[Any]:
+        """The file as HDF5 has it; all changes are on disk when the context ends, or none."""
+        changes = _Changes(self._file)
+        with h5py.File(changes, mode, libver=_LAYOUTS, rdcc_nbytes=0, **options) as file:
+            yield file
+        changes.apply()
+
+
+def _stored_type(column: Column) -> Any:
+    return {TEXT: _TEXTS, BYTES: _BYTES}.get(column.type) or machine_type(column.type)
+
+
+def _begin(file: Any, link: str, column: Column, kind: Any) -> None:
+    dataset = file.create_dataset(link, (0,), kind, maxshape=(None,), chunks=(CHUNK_ROWS,))
+    for name, fact in facts_of(column).items():
+        _tell(dataset, name, fact)
+    if link != column.signal:
+        _tell(dataset, SIGNAL, column.signal)
+
+
+def _tell(described: Any, name: str, text: str) -> None:
+    """An attribute of fixed length, which has a check sum; one of another length would be in a heap, which has none."""
+    content = text.encode()
+    described.attrs.create(name, content, dtype=h5py.string_dtype(length=max(1, len(content))))
+
+
+def _links(signals: Iterator[str]) -> list[str]:
+    """Names of datasets, each once: a slash would begin a group inside another one, and a dot alone is the group."""
+    links: dict[str, None] = {}
+    for signal in signals:
+        link = "signal" if signal in ("", ".") else signal.replace("/", "∕").replace(_NUL, " ")
+        while link in links:
+            link += "′"
+        links[link] = None
+    return list(links)
+
+
+class _Changes:
+    """A file for HDF5 to write to, whose changes wait in memory: so HDF5 meets no disk that is full.
+
+    Attributes
+    ----------
+    place
+        Offset of the next byte that is read or written.
+    size
+        Of the file with its changes [byte].
+    """
+
+    def __init__(self, file: FileIO) -> None:
+        self._file = file
+        self._descriptor = file.fileno()
+        self._before = self.size = os.fstat(self._descriptor).st_size
+        self._pages: dict[int, bytearray] = {}
+        self._behind = bytearray()
+        self.place = 0
+
+    def apply(self) -> None:
+        """Write the changes: first what makes the file longer, to which nothing in it refers yet.
+
+        Raises
+        ------
+        OSError
+            The file is as it was before.
+        """
+        self._file.seek(self._before)
+        try:
+            put(self._file, self._behind)
+        except OSError:
+            self._file.truncate(self._before)
+            raise
+        for page, content in sorted(self._pages.items()):
+            self._file.seek(page * _PAGE)
+            put(self._file, content)
+        self._file.truncate(self.size)
+
+    # -- as a file -----------------------------------------------------------------------------------------------
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        self.place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self.place, os.SEEK_END: self.size}[whence]
+        return self.place
+
+    def tell(self) -> int:
+        return self.place
+
+    def read(self, count: int = -1) -> bytes:
+        content = bytearray(self.size - self.place if count < 0 else count)
+        return bytes(content[: self.readinto(content)])
+
+    def readinto(self, target: Any) -> int:
+        view = memoryview(target).cast("B")
+        view = view[: max(0, min(len(view), self.size - self.place))]
+        inside = self._inside(len(view))
+        if inside:
+            view[:inside] = os.pread(self._descriptor, inside, self.place)
+        for content, here, there in self._changed_parts(inside):
+            view[there] = content[here]
+        behind = self.place + inside - self._before
+        view[inside:] = self._behind[behind : behind + len(view) - inside]
+        self.place += len(view)
+        return len(view)
+
+    def write(self, content: Any) -> int:
+        view = memoryview(content).cast("B")
+        inside = self._inside(len(view))
+        for number in _pages(self.place, inside):
+            if number not in self._pages:
+                length = min(_PAGE, self._before - number * _PAGE)
+                self._pages[number] = bytearray(os.pread(self._descriptor, length, number * _PAGE))
+        for page, here, there in self._changed_parts(inside):
+            page[here] = view[there]
+        if inside < len(view):
+            self.truncate(max(self.size, self.place + len(view)))
+            behind = self.place + inside - self._before
+            self._behind[behind : behind + len(view) - inside] = view[inside:]
+        self.place += len(view)
+        return len(view)
+
+    def truncate(self, size: int) -> int:
+        self.size = size
+        length = max(0, size - self._before)
+        self._behind.extend(bytes(max(0, length - len(self._behind))))
+        del self._behind[length:]
+        return size
+
+    def flush(self) -> None:
+        pass
+
+    def _inside(self, count: int) -> int:
+        """The number of bytes from the present place on that are not behind the file before its changes."""
+        return max(0, min(count, self._before - self.place))
+
+    def _changed_parts(self, count: int) -> Iterator[tuple[bytearray, slice, slice]]:
+        """Changed pages from the present place on: content, part of it, and where this is among so many bytes."""
+        for number in _pages(self.place, count) if self._pages else ():
+            if (content := self._pages.get(number)) is not None:
+                start = number * _PAGE
+                first, end = max(self.place, start), min(self.place + count, start + len(content))
+                yield content, slice(first - start, end - start), slice(first - self.place, end - self.place)
+
+
+_PAGE = 512
+"""Bytes that are changed together."""
+
+
+def _pages(place: int, count: int) -> range:
+    return range(place // _PAGE, -(-(place + count) // _PAGE) if count else place // _PAGE)
+
+
+def read_hdf5(path: Path) -> Trace:
+    """Read a trace from the datasets of a file that `Hdf5Writer` or a similar tool wrote.
+
+    Raises
+    ------
+    UnreadableTrace
+        The file is not an HDF5 file, has no dataset `time`, or others of another length.
+    """
+    with _opened(path) as file:
+        return _trace(path, file)
+
+
+def read_manifest(path: Path) -> Mapping[str, Any]:
+    """Manifest of the run in the file; empty if the run was interrupted."""
+    with _opened(path) as file:
+        text = _text(file.attrs.get(MANIFEST, "{}"))
+        if not isinstance(text, str):
+            raise UnreadableTrace(path, f"its attribute {MANIFEST} is no text")
+        manifest: Mapping[str, Any] = json_content(text)
+    return manifest
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """The file; all errors of HDF5 are about its content, since it is read before."""
+    require_file(path)
+    content = _between_writes(path)
+    try:
+        _check_heaps(content)
+        with h5py.File(io.BytesIO(content), "r") as file:
+            yield file
+    except (OSError, RuntimeError, ValueError, TypeError, LookupError, ArithmeticError) as error:
+        raise UnreadableTrace(path, f"it is not an HDF5 file of results: {error}") from None
+
+
+_HEAP, _HEAP_HEADER, _HEAP_OBJECT = b"GCOL\1\0\0\0", struct.Struct("<8xQ"), struct.Struct("<HHxxxxQ")
+
+
+def _check_heaps(content: bytes) -> None:
+    """Raise ValueError if a heap of texts and bytes has parts that do not follow one another: HDF5 2.0 goes through
+    such a heap without an end.
+    """
+    start = content.find(_HEAP)
+    while start >= 0:
+        size = _HEAP_HEADER.unpack_from(content[start : start + _HEAP_HEADER.size].ljust(_HEAP_HEADER.size, b"\0"))[0]
+        place, end = start + _HEAP_HEADER.size, min(start + size, len(content))
+        while place + _HEAP_OBJECT.size <= end:
+            number, _, length = _HEAP_OBJECT.unpack_from(content, place)
+            if number == 0 and length != end - place:
+                raise ValueError(f"the heap at byte {start} is damaged")
+            place += length if number == 0 else _HEAP_OBJECT.size + -(-length // 8) * 8
+        if place > end:
+            raise ValueError(f"the heap at byte {start} is damaged")
+        start = content.find(_HEAP, max(place, start + 1))
+
+
+def _between_writes(path: Path) -> bytes:
+    """The bytes of a file that a run may be writing."""
+    content = b""
+    for _ in range(_LOOKS):
+        before = path.stat()
+        content = path.read_bytes()
+        after = path.stat()
+        if (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
+            break
+    return content
+
+
+_LOOKS = 10
+"""At a file that changes while it is read."""
+
+
+def _trace(path: Path, file: Any) -> Trace:
+    names = list(file)
+    time = next((name for name in names if name in TIME_NAMES), None)
+    if time is None:
+        raise UnreadableTrace(path, f"it has no dataset 'time'; found {', '.join(names[:4]) or 'none'}")
+    times = _dataset(path, file, time)
+    found = [_dataset(path, file, name) for name in names if name != time]
+    columns = [_column(path, dataset) for dataset in found]
+    refuse_repeats(path, [column.signal for column in columns])
+    for dataset in (times, *found):
+        _require_rows(path, dataset, times.shape[:1], file.id.get_filesize())
+    values = [_values(path, column, dataset) for column, dataset in zip(columns, found, strict=True)]
+    return Trace.of(_values(path, _column(path, times), times), zip(columns, values, strict=True))
+
+
+def _dataset(path: Path, file: Any, name: str) -> Any:
+    """The dataset of this name. Raises UnreadableTrace if it is none, or has its values in another file."""
+    if isinstance(file.get(name, getlink=True), h5py.HardLink) and isinstance(dataset := file[name], h5py.Dataset):
+        if not dataset.is_virtual and not dataset.external:
+            return dataset
+        raise UnreadableTrace(path, f"the values of {name} are in other files")
+    raise UnreadableTrace(path, f"{name} is no dataset: all signals are datasets beside the time")
+
+
+_MOST_PACKED = 1100
+"""Bytes that a byte of a compressed dataset stands for, at most: of deflate 1032."""
+
+
+def _require_rows(path: Path, dataset: Any, shape: tuple[int, ...], size: int) -> None:
+    """Raise UnreadableTrace for another shape than (n,) of the times, and for more values than such a file can have."""
+    name = dataset.name.removeprefix("/")
+    if dataset.shape != shape:
+        raise UnreadableTrace(path, f"{name} has the shape {dataset.shape}, the time {shape}")
+    packed = _MOST_PACKED if dataset.id.get_create_plist().get_nfilters() else 1
+    if dataset.nbytes > packed * min(size, dataset.id.get_storage_size()):
+        raise UnreadableTrace(path, f"{name} declares {dataset.size} values, more than are in the file")
+
+
+_KINDS = {machine_type(kind): kind for kind in sorted(NUMERIC_TYPES - {"Enumeration"})}
+
+
+def _column(path: Path, dataset: Any) -> Column:
+    facts = {name: _text(dataset.attrs[name]) for name in (*_FACTS, SIGNAL) if name in dataset.attrs}
+    signal = facts.pop(SIGNAL, dataset.name.removeprefix("/"))
+    kind = TEXT if h5py.check_string_dtype(dataset.dtype) else _KINDS.get(dataset.dtype.newbyteorder("="), "Float64")
+    if h5py.check_vlen_dtype(dataset.dtype) == np.uint8:
+        kind = BYTES
+    return column_with(signal, {"type": kind, **facts})
+
+
+def _text(value: Any) -> Any:
+    """An attribute; other tools write texts of a fixed length, which come as bytes."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+_FACTS = ("unit", "type", "description", "carried_from", "full_name", "discrete", "relative", "display")
+
+
+def _values(path: Path, column: Column, dataset: Any) -> Any:
+    found = dataset.dtype
+    if column.type == TEXT and h5py.check_string_dtype(found):
+        return dataset.asstr("utf-8", errors="replace")[:]
+    if column.type == BYTES and h5py.check_vlen_dtype(found) == np.uint8:
+        return [value.tobytes() for value in dataset[:]]
+    if column.type in NUMBERED or found.kind not in ("fiu" if column.real else "biu"):
+        raise UnreadableTrace(path, f"{column.signal} has values of type {found}, not {column.type}")
+    return dataset[:]
