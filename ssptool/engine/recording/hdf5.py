@@ -18,6 +18,7 @@ from io import FileIO
 from pathlib import Path
 from time import thread_time
 from typing import Any
+from zlib import crc32
 
 import h5py  # type: ignore[import-untyped, import-not-found, unused-ignore]
 import numpy as np
@@ -209,19 +210,23 @@ class _Changes:
     def apply(self) -> None:
         """Write the changes: first what makes the file longer, to which nothing in it refers yet.
 
+        Behind that all other changes are for a moment, so that `_whole` completes a file whose writer was killed.
+
         Raises
         ------
         OSError
             The file is as it was before.
         """
+        pages = {number * _PAGE: content for number, content in sorted(self._pages.items())}
+        journal = b"".join(_PART.pack(place, len(content)) + content for place, content in pages.items())
         self._file.seek(self._before)
         try:
-            put(self._file, self._behind)
+            put(self._file, self._behind + journal + _JOURNAL.pack(len(journal), crc32(journal), _JOURNAL_END))
         except OSError:
             self._file.truncate(self._before)
             raise
-        for page, content in sorted(self._pages.items()):
-            self._file.seek(page * _PAGE)
+        for place, content in pages.items():
+            self._file.seek(place)
             put(self._file, content)
         self._file.truncate(self.size)
 
@@ -293,6 +298,28 @@ class _Changes:
 _PAGE = 512
 """Bytes that are changed together."""
 
+_PART = struct.Struct("<QQ")
+"""Before each part of a journal: its place in the file, and its length [byte]."""
+
+_JOURNAL, _JOURNAL_END = struct.Struct("<QI12s"), b"\0ssptool\0end"
+"""Behind a journal: its length [byte] and check sum."""
+
+
+def _whole(content: bytes) -> bytes:
+    """The content of a file as it is when the changes are done that it ends with, if it does."""
+    if not content.endswith(_JOURNAL_END):
+        return content
+    length, check, _ = _JOURNAL.unpack(content[-_JOURNAL.size :])
+    start = len(content) - _JOURNAL.size - length
+    if start < 0 or crc32(journal := content[start : -_JOURNAL.size]) != check:
+        return content
+    whole, place = bytearray(content[:start]), 0
+    while place < length:
+        target, size = _PART.unpack_from(journal, place)
+        place += _PART.size + size
+        whole[target : target + size] = journal[place - size : place]
+    return bytes(whole)
+
 
 def _pages(place: int, count: int) -> range:
     return range(place // _PAGE, -(-(place + count) // _PAGE) if count else place // _PAGE)
@@ -324,7 +351,7 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
 def _opened(path: Path) -> Iterator[Any]:
     """The file; all errors of HDF5 are about its content, since it is read before."""
     require_file(path)
-    content = _between_writes(path)
+    content = _whole(_between_writes(path))
     try:
         _check_heaps(content)
         with h5py.File(io.BytesIO(content), "r") as file:

@@ -489,6 +489,169 @@ def test_mat_has_the_layout_of_trajectories(tmp_path):
     assert list(content)[:6] == ["Aclass", "name", "description", "dataInfo", "data_1", "data_2"]
 
 
+# -- HDF5 ----------------------------------------------------------------------------------------------------
+
+
+@hdf5
+def test_hdf5_has_a_dataset_of_its_type_for_each_signal(tmp_path):
+    import h5py
+
+    path = tmp_path / "trace.h5"
+    columns = (Column("n", type="Int32"), Column("b", type="Boolean"), Column("x", "m"), Column("A.s", type="String"))
+    write(path, Trace.of([0.5, 1.5], zip(columns, ([-3, 4], [True, False], [0.5, 0.0], ["on", "κ"]), strict=True)))
+    with h5py.File(path) as file:
+        assert list(file) == ["time", "n", "b", "x", "A.s"]
+        assert [str(file[name].dtype) for name in file] == ["float64", "int32", "bool", "float64", "object"]
+        assert [file[name][0] for name in file] == [0.5, -3, True, 0.5, b"on"]
+        assert file["x"].attrs["unit"] == b"m"
+        assert json.loads(file.attrs["ssptool"])["status"] == "completed"
+
+
+@hdf5
+def test_names_that_hdf5_takes_for_paths_come_back(tmp_path):
+    columns = tuple(Column(name) for name in ("a/b", "a∕b", ".", "/", "./x", "time", "signal"))
+    write(tmp_path / "trace.h5", Trace.of([0.5], [(column, [float(place)]) for place, column in enumerate(columns)]))
+    trace = read_trace(tmp_path / "trace.h5")
+    assert trace.columns == columns and trace.y.tolist() == [[0, 1, 2, 3, 4, 5, 6]]
+
+
+@hdf5
+@pytest.mark.parametrize("sizes", [[9000], [1, 5000, 3, 4097], [1023, 1, 1, 1024], [100] * 90])
+def test_hdf5_has_all_rows_in_order_however_they_come(tmp_path, sizes):
+    path, first = tmp_path / "trace.h5", 0
+    writer = open_writer(path, [Column("A.x"), Column("A.n", type="Int16")])
+    for size in sizes:
+        rows = np.repeat(np.arange(first, first + size, dtype=float)[:, None], 3, axis=1)
+        rows[:, 2].view(np.int64)[:] = rows[:, 1].astype(int) % 1000
+        writer.write(rows)
+        first += size
+    writer.close("{}")
+    trace = read_trace(path)
+    assert np.array_equal(trace.t, np.arange(first))
+    assert np.array_equal(trace["A.x"], trace.t) and np.array_equal(trace["A.n"], trace.t % 1000)
+
+
+@hdf5
+def test_an_hdf5_file_has_all_of_a_group_or_nothing_wherever_its_writer_is_killed(tmp_path, monkeypatch):
+    """The file as it is before, amid and after each call of the system."""
+    at_once(monkeypatch)
+    path, found = tmp_path / "trace.h5", []
+
+    def observed(file, content):
+        for part in (content[: len(content) // 2], content[len(content) // 2 :]):
+            file.write(part)
+            found.append(path.read_bytes())
+
+    writer = open_writer(path, COLUMNS)
+    writer.write(some_rows())
+    monkeypatch.setattr("ssptool.engine.recording.hdf5.put", observed)
+    writer.write(some_rows(5))
+    copy, counts = tmp_path / "copy.h5", []
+    for content in found:
+        copy.write_bytes(content)
+        trace = read_trace(copy)
+        assert np.array_equal(np.column_stack([trace.t, trace.cells]), some_rows(0, len(trace)))
+        counts.append(len(trace))
+    assert counts == sorted(counts) and set(counts) == {5, 10}
+
+
+@hdf5
+def test_of_a_group_of_rows_without_room_hdf5_keeps_what_fits(tmp_path):
+    path = tmp_path / "trace.h5"
+    with no_file_beyond(100_000):
+        writer = open_writer(path, COLUMNS)
+        with pytest.raises(ResultsNotWritten):
+            writer.write(some_rows(0, 4096))
+    trace = read_trace(path)
+    assert len(trace) == 2048  # 4 columns of 8 bytes
+    assert np.array_equal(np.column_stack([trace.t, trace.cells]), some_rows(0, 2048))
+
+
+@hdf5
+def test_hdf5_files_of_other_tools_are_read(tmp_path):
+    """Packed, big-endian, with texts of fixed length, and in the layouts of the first versions."""
+    import h5py
+
+    with h5py.File(tmp_path / "other.h5", "w", libver="earliest") as file:
+        file["z"] = np.array([1.5, -2.5], ">f4")
+        file["time"] = [0, 1]
+        file.create_dataset("n", data=np.array([7, 8], "u2"), compression="gzip")
+        file["mode"] = np.array([b"on", b"off"])
+        file["n"].attrs["unit"] = np.bytes_("mm")
+    trace = read_trace(tmp_path / "other.h5")
+    assert dict(zip(trace.signals, trace.types, strict=True)) == {"mode": "String", "n": "UInt16", "z": "Float32"}
+    assert trace.t.tolist() == [0, 1] and trace["z"].tolist() == [1.5, -2.5] and trace["n"].tolist() == [7, 8]
+    assert trace["mode"].tolist() == ["on", "off"] and trace.units == (None, "mm", None)
+
+
+def _elsewhere(file, h5py):
+    file["x"] = h5py.ExternalLink("other.h5", "/x")
+
+
+def _raw(file, h5py):
+    file.create_dataset("x", (2,), "f8", external=[("secret.txt", 0, 16)])
+
+
+def _group(file, h5py):
+    file["x/y"] = [1.0, 2.0]
+
+
+def _length(file, h5py):
+    file["x"] = [1.0, 2.0, 3.0]
+
+
+def _table(file, h5py):
+    file["x"] = np.zeros(2, [("a", "f8"), ("b", "i4")])
+
+
+def _huge(file, h5py):
+    del file["time"]
+    file.create_dataset("time", (2**40,), "f8", chunks=(1024,))
+
+
+def _no_time(file, h5py):
+    file.move("time", "t")
+
+
+@hdf5
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (_elsewhere, "x is no dataset"),
+        (_raw, "the values of x are in other files"),
+        (_group, "x is no dataset"),
+        (_length, r"x has the shape \(3,\), the time \(2,\)"),
+        (_table, "x has values of type"),
+        (_huge, f"time declares {2**40} values, more than are in the file"),
+        (_no_time, "it has no dataset 'time'; found t"),
+    ],
+)
+def test_hdf5_that_is_no_trace_is_refused_with_what_was_found(tmp_path, content, reason):
+    import h5py
+
+    with h5py.File(tmp_path / "trace.h5", "w") as file:
+        file["time"] = [0.0, 1.0]
+        content(file, h5py)
+    with pytest.raises(UnreadableTrace, match=rf"trace\.h5: {reason}"):
+        read_trace(tmp_path / "trace.h5")
+
+
+@hdf5
+def test_a_heap_of_texts_that_has_no_end_is_refused(tmp_path):
+    """HDF5 2.0 would go through it for ever."""
+    path = tmp_path / "trace.h5"
+    write(path, Trace.of([0.0, 1.0], [(Column("A.s", type="String"), ["one", "two"])]))
+    content = bytearray(path.read_bytes())
+    heap = content.index(b"GCOL")
+    content[heap + 16 : heap + 32] = bytes(16)  # free space of no length
+    path.write_bytes(content)
+    with pytest.raises(UnreadableTrace, match=f"the heap at byte {heap} is damaged"):
+        read_trace(path)
+
+
+# -- CSV of other tools --------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     "text",
     [
