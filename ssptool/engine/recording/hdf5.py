@@ -217,18 +217,30 @@ class _Changes:
         OSError
             The file is as it was before.
         """
-        pages = {number * _PAGE: content for number, content in sorted(self._pages.items())}
-        journal = b"".join(_PART.pack(place, len(content)) + content for place, content in pages.items())
+        parts = self._parts()
+        journal = b"".join(_PART.pack(place, len(content)) + content for place, content in parts.items())
         self._file.seek(self._before)
         try:
             put(self._file, self._behind + journal + _JOURNAL.pack(len(journal), crc32(journal), _JOURNAL_END))
         except OSError:
             self._file.truncate(self._before)
             raise
-        for place, content in pages.items():
+        for place, content in parts.items():
             self._file.seek(place)
             put(self._file, content)
         self._file.truncate(self.size)
+
+    def _parts(self) -> dict[int, bytearray]:
+        """Changed parts of the file by their places: pages that follow one another are one part."""
+        parts: dict[int, bytearray] = {}
+        start = end = -1
+        for number, content in sorted(self._pages.items()):
+            if number * _PAGE != end:
+                start = number * _PAGE
+                parts[start] = bytearray()
+            parts[start] += content
+            end = start + len(parts[start])
+        return parts
 
     # -- as a file -----------------------------------------------------------------------------------------------
 
