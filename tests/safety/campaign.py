@@ -255,7 +255,7 @@ def make_seeds(seeds: Path) -> None:
 
     seeds.mkdir()
     shutil.copytree(DUAL_MASS, seeds / "system", ignore=shutil.ignore_patterns("fmi1", "fmi3", "no_flange"))
-    for ending in ("csv", "parquet", "mat"):
+    for ending in ("csv", "parquet", "mat", "h5"):
         ssptool.simulate(seeds / "system", stop_time=0.05, step_size=0.01, output=seeds / f"r.{ending}")
     with ssptool.Simulation(seeds / "system", stop_time=0.05, step_size=0.01) as simulation:
         simulation.step()
@@ -348,7 +348,8 @@ def file_for_system(name: str, way: Callable[[bytes, Rng], bytes], arguments: Li
 
 
 def results(case: Path, seeds: Path, chance: Rng) -> list[Line]:
-    name, way = chance.choice([("r.csv", damaged_csv), ("r.parquet", damaged_parquet), ("r.mat", damaged_mat)])
+    ways = {"r.csv": damaged_csv, "r.parquet": damaged_parquet, "r.mat": damaged_mat, "r.h5": flipped}
+    name, way = chance.choice(list(ways.items()))
     for path in seeds.glob("r.*"):
         shutil.copy(path, case)
     (case / name).write_bytes(way((case / name).read_bytes(), chance))

@@ -143,7 +143,7 @@ FORMATS: Mapping[str, _Format] = {
     ".parquet": _Format("parquet", "ParquetWriter", "read_parquet", "ParquetTail", "pyarrow"),
     # The number of rows is written after them, and the manifest as one more matrix: until then the file looks damaged.
     ".mat": _Format("mat", "MatWriter", "read_mat"),
-    # A reader at the wrong moment meets a part of a group of rows.
+    # Each look would read the whole file.
     ".h5": _Format("hdf5", "Hdf5Writer", "read_hdf5", package="h5py"),
 }
 """Ending → format."""
