@@ -61,6 +61,6 @@ def test_manual_pages_have_every_command_with_every_option(tmp_path, monkeypatch
         page = (tmp_path / f"{command.title.replace(' ', '-')}.1").read_text(encoding="utf-8")
         assert page.count("\n.TP\n") == len(command.rows)
         requests = {line.split()[0] for line in page.splitlines() if line.startswith((".", "'"))}
-        assert requests <= {".TH", ".SH", ".PP", ".TP", ".B", ".BR"}
+        assert requests <= {".TH", ".SH", ".PP", ".TP", ".B", ".BR", ".RS", ".nf", ".fi", ".RE"}
         text = page.replace("\\-", "-").replace("\\e", "\\")
         assert [name for name, _ in command.rows if f".B {name}" not in text] == []

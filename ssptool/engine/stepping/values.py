@@ -25,7 +25,7 @@ from ssptool.engine.recording.patterns import near_names
 from ssptool.engine.run.selection import Inside
 from ssptool.engine.time_grid import exactly
 from ssptool.engine.trace import REAL_TYPES
-from ssptool.errors import WrongUsage, WrongValue, abbreviated
+from ssptool.errors import BeyondItsType, NotOfType, WrongUsage, WrongValue, abbreviated
 from ssptool.fmu.description import Causality, Value, Variability
 from ssptool.fmu.instance import FmuInstance
 from ssptool.network.arrays import elements
@@ -219,11 +219,20 @@ class SimulationValues:
                 write_slot(self._kernel, slot, self._plan.types[slot], value)
             except (TypeError, ValueError, OverflowError) as error:
                 expected = f"expected a value of type {self._plan.types[slot]}"
-                raise type(error)(f"{name} cannot be {value!r}: {expected}") from error
+                kind = next(own for python, own in _OWN.items() if isinstance(error, python))
+                raise kind(f"{name} cannot be {value!r}: {expected}") from error
 
     def is_constant(self, signal: Signal) -> bool:
         """True if it is an input of the system without a source."""
         return self._slots[signal] in self._plan.constants
+
+
+_OWN: Mapping[type[Exception], type[Exception]] = {
+    TypeError: NotOfType,
+    ValueError: WrongValue,
+    OverflowError: BeyondItsType,
+}
+"""Error of Python → the same with a message for the user."""
 
 
 def check_settable(plan: Plan, name: str, signals: Collection[Signal]) -> None:
