@@ -242,7 +242,7 @@ class UnknownSignal(WrongUsage, KeyError):
 
     def __init__(self, signal: object, recorded: Collection[str], text: str = "signal {!r} is not recorded") -> None:
         self.near = similar_names(str(signal), recorded)
-        hint = f"did you mean {' or '.join(self.near)}?" if self.near else f"recorded are: {_few(recorded)}"
+        hint = f"did you mean {' or '.join(self.near)}?" if self.near else f"there are {_few(recorded)}"
         super().__init__(f"{text.format(signal)}; {hint}")
         self.signal = signal
 
@@ -257,18 +257,23 @@ _INDEX = re.compile(r"\[(\d+(?:,\d+)*)\]")
 def places_of(signal: object, places: Mapping[str, int]) -> NDArray[np.intp] | None:
     """Places of the values of a signal (), or of the elements of an array with its shape; None: it was not recorded.
 
-    The name of the component can be left out if all signals are of one.
+    The name of the component can be left out if all signals are of one. A name that no signal has as it is written is
+    that of the only one in other upper and lower case.
     """
     if not isinstance(signal, str) or not places:
         return None
     component = next(iter(places)).partition(".")[0]
     of_one = signal not in places and all(one.startswith(f"{component}.") for one in places)
-    for name in (signal, f"{component}.{signal}") if of_one else (signal,):
+    names = (signal, f"{component}.{signal}") if of_one else (signal,)
+    for name in names:
         if name in places:
             return np.array(places[name])
         if (found := _elements(name, places)) is not None:
             return found
-    return None
+    folded = [name.casefold() for name in names]
+    arrays = (name.rpartition("[")[0] for name in places if name.endswith("]"))
+    alike = {own for own in (*places, *arrays) if own.casefold() in folded and own not in names}
+    return places_of(alike.pop(), places) if len(alike) == 1 else None
 
 
 def _elements(array: str, places: Mapping[str, int]) -> NDArray[np.intp] | None:

@@ -29,7 +29,7 @@ from ssptool.documents.foreign_files import read_text
 from ssptool.documents.saving import replaced_atomically, stay_inside
 from ssptool.engine.run.accuracy import is_within
 from ssptool.engine.run.selection import Inside
-from ssptool.engine.trace import Column, Floats, Trace
+from ssptool.engine.trace import Column, Floats, Trace, UnknownSignal
 from ssptool.errors import similar_names, studies_need
 from ssptool.foreign_text import json_content, json_text
 from ssptool.printed import Printed
@@ -153,7 +153,17 @@ class Fit(Printed):
     next: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Estimate:
-        return next(each for each in self.estimates if each.name == name)
+        """Estimate of a factor.
+
+        Raises
+        ------
+        UnknownSignal
+            A KeyError: the study has no factor of this name.
+        """
+        found = next((each for each in self.estimates if each.name == name), None)
+        if found is None:
+            raise UnknownSignal(name, [each.name for each in self.estimates], "no factor is called {!r}")
+        return found
 
 
 def write_fit(fit: Fit, folder: Path, about: Mapping[str, Any]) -> Path:
@@ -619,13 +629,13 @@ class _CheckedPoints:
             for name, problem in prepared.problems.items():
                 self._findings.add(("factors", name), problem)
             plan = prepared.base_plan()
-            recorded = [*(column.signal for column in plan.columns), *Inside(plan).names]
-            self._check_signals(signals, recorded)
+            inside = Inside(plan)
+            self._check_signals(signals, inside, [column.signal for column in plan.columns])
             self._findings.check()
             self.units = _units(prepared)
             self._own = {factor.name: prepared.own_value(factor) for factor in study.factors}
         texts = [call.texts[0] for e in study.results.values() for call in e.calls if call.texts]
-        self.measured = tuple(name for name in dict.fromkeys(texts) if name in recorded)
+        self.measured = tuple(name for name in dict.fromkeys(texts) if name and inside.called(name))
 
     def start(self) -> Floats:
         return np.array([self._start(self.study.factor(name), source) for name, source in self.ranges.items()])
@@ -658,9 +668,10 @@ class _CheckedPoints:
                 problem = f"variables can be calibrated, not a factor of role {factor.role}"
                 self._findings.add(("factors", factor.name), problem)
 
-    def _check_signals(self, signals: Sequence[str], recorded: Sequence[str]) -> None:
+    def _check_signals(self, signals: Sequence[str], inside: Inside, exchanged: Sequence[str]) -> None:
         for signal in signals:
-            if signal not in recorded:
+            if inside.called(signal) is None:
+                recorded = [*exchanged, *inside.names]
                 near = similar_names(signal, recorded)
                 hint = f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(recorded)}"
                 self._findings.add(("calibration",), f"no signal of the system is called {signal!r}{hint}")

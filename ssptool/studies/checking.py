@@ -16,7 +16,7 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.run.selection import Inside, select
 from ssptool.engine.settings import Settings
-from ssptool.errors import disk_trouble
+from ssptool.errors import AmbiguousCase, disk_trouble
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.conversion import InvalidValue
 from ssptool.rules.catalogue import UnknownRule
@@ -328,7 +328,7 @@ class _StudyCheck:
         known = {}
         for name, value in self.study.start_values.items():
             try:
-                prepared.require_variable(name)
+                prepared.variable(name)
                 known[name] = value
             except LookupError as problem:
                 self.findings.add(("start_values", name), str(problem))
@@ -422,16 +422,19 @@ class _StudyCheck:
         return found
 
     def _signals(self, plan: Plan) -> tuple[str, ...]:
-        names = [column.signal for column in plan.columns]
-        every = [*names, *Inside(plan).names]
+        inside = Inside(plan)
+        every = [*(column.signal for column in plan.columns), *inside.names]
         found: list[str] = []
         for name, expression in self.study.results.items():
             for call in expression.calls:
                 signal = call.texts[0] if call.function in MEASURES and call.texts else None
-                if signal is not None and {signal, plan.network.in_the_only_component(signal)}.isdisjoint(every):
-                    self.findings.add(("results", name), unknown("signal that is recorded", signal, every))
-                elif signal is not None:
-                    found.append(signal)
+                try:
+                    if signal is not None and inside.called(signal) is None:
+                        self.findings.add(("results", name), unknown("signal that is recorded", signal, every))
+                    elif signal is not None:
+                        found.append(signal)
+                except AmbiguousCase as problem:
+                    self.findings.add(("results", name), str(problem))
         traces = self.study.traces
         if traces is not None:
             try:
@@ -570,6 +573,9 @@ def _units(prepared: PreparedSystem, plan: Plan | None) -> dict[str, str | None]
         found[factor.name] = factor.unit or own
     columns = () if plan is None else plan.columns
     signals = {name: column.unit for column in columns for name in (column.signal, column.full_name) if name}
+    folded = {name.casefold(): unit for name, unit in signals.items()}
+    measured = (call.texts[0] for one in prepared.study.results.values() for call in one.calls if call.texts)
+    signals |= {one: folded.get(one.casefold()) for one in measured if one and one not in signals}
     for name, expression in prepared.study.results.items():
         found[name] = result_unit(expression, found, signals)
     return signals | found

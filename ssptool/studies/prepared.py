@@ -330,12 +330,22 @@ class PreparedSystem:
         """The names that factors and start values may have."""
         return self._targets.names()
 
-    def require_variable(self, name: str) -> None:
-        """Raises UnknownVariable, with similar names."""
-        if not self._targets.named(name, self._targets.scope(name)):
-            own = self._targets.in_other_case(name)
-            near = similar_names(name, self._targets.names()) if own is None else (own,)
-            raise UnknownVariable(name, near, self._targets.why_unknown(name))
+    def variable(self, name: str) -> str:
+        """Name of a variable in its own case; no name that differs from it in more is found.
+
+        Raises
+        ------
+        UnknownVariable
+            With similar names.
+        AmbiguousCase
+            Several variables have this name in other cases.
+        """
+        if self._targets.named(name, self._targets.scope(name)):
+            return name
+        if (own := self._targets.in_other_case(name)) is not None and self._targets.named(own, ()):
+            return own
+        near = similar_names(name, self._targets.names()) if own is None else (own,)
+        raise UnknownVariable(name, near, self._targets.why_unknown(name))
 
     def plan(self, point: Point) -> Plan:
         """The plan of a run at a point.
@@ -419,11 +429,12 @@ class PreparedSystem:
         )
 
     def _setters(self, factor: Factor) -> Iterator[Setter]:
-        for name in factor.sets:
-            self.require_variable(name)
+        for name in map(self.variable, factor.sets):
             for target in self._targets.named(name, self._targets.scope(name)):
                 if not target.settable:
                     raise WrongValue(f"{name} takes no value: its FMU calculates this variable")
+                if (other := next((s for s in self.setters if s.target.signal == target.signal), None)) is not None:
+                    raise WrongValue(f"{name} is set by {other.factor!r} already")
                 yield Setter(factor.name, name, target, self._conversion(factor, target))
 
     def _conversion(self, factor: Factor, target: NamedTarget) -> Conversion:

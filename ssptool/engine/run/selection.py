@@ -12,6 +12,7 @@ from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedWire
 from ssptool.engine.recording.patterns import checked_patterns, fits, fits_any
 from ssptool.engine.trace import NUMBERED, Column, holds_integer
+from ssptool.errors import in_other_case
 from ssptool.fmu.description import Causality, Value, Variability, Variable, element_names
 from ssptool.network.network import IDENTITY, Conversion, Port, Signal, Wire
 
@@ -90,6 +91,20 @@ class Inside:
     @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(map(str, self.signals))
+
+    def called(self, name: str) -> str | None:
+        """Name of the signal that can be recorded and that `name` means: as it is written, without the only component,
+        or in other upper and lower case. None: there is none.
+
+        Raises
+        ------
+        AmbiguousCase
+            Several signals have this name in other cases.
+        """
+        every = (*(column.signal for column in self._plan.columns), *self.names)
+        meant = (name, self._plan.network.in_the_only_component(name))
+        exact = (one for one in meant if one in every)
+        return next(exact, None) or next(filter(None, (in_other_case(one, every) for one in meant)), None)
 
     @cached_property
     def arrays(self) -> tuple[str, ...]:
