@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.foreign_text import number_name
+from ssptool.option_words import argument_meant
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -83,7 +84,8 @@ class UnknownArgument(WrongUsage, TypeError):
     """A keyword that a function does not take; `near` are those that may have been meant."""
 
     def __init__(self, function: str, name: str, known: Collection[str]) -> None:
-        self.near = similar_names(name, known)
+        meant = argument_meant(name, known)
+        self.near = similar_names(name, known) if meant is None else (meant,)
         hint = f"did you mean {' or '.join(self.near)}?" if self.near else f"allowed are {', '.join(sorted(known))}"
         super().__init__(f"{function} has no argument {name!r}; {hint}")
         self.name = name

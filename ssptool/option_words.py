@@ -1,8 +1,10 @@
-"""Words that arguments of the Python API take, as types: a type checker finds a wrong one.
+"""Words that arguments of the Python API take, as types: a type checker finds a wrong one. Names of other programs.
 
 The enumerations that check arguments at run time have the same words in the same order, as a test says.
 """
 
+import re
+from collections.abc import Collection, Mapping
 from typing import Literal, TypeAlias
 
 MasterWord: TypeAlias = Literal["auto", "jacobi", "gauss-seidel", "iterated"]
@@ -28,3 +30,41 @@ StudyWord: TypeAlias = Literal["grid", "lhs", "sobol", "morris", "saltelli", "op
 ChartWord: TypeAlias = Literal[
     "scatter", "tornado", "envelope", "sensitivity", "parallel", "surface", "front", "convergence", "fit"
 ]
+
+OPTION_SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "--stop-time": ("stop", "end", "end-time", "duration", "until", "final-time", "t-end"),
+    "--start-time": ("start", "begin", "begin-time", "t-start"),
+    "--step-size": ("step", "dt", "h", "step-length", "time-step", "communication-step-size", "intervals"),
+    "--tolerance": ("relative-tolerance", "rel-tol", "rtol", "tol"),
+    "--output": ("out", "output-file", "output-dir", "result-file", "results", "result"),
+    "--inputs": ("input-file", "in", "csv-input"),
+    "--output-step": ("output-interval", "sampling", "interval"),
+    "--integrator": ("solver", "method"),
+    "--master": ("algorithm", "coupling"),
+    "--fmu-log-level": ("log-level", "debug-logging", "fmi-logging", "logging"),
+    "--fmu-log": ("log-file", "log"),
+    "--record": ("output-variables", "variables", "output-config", "outputs", "signals"),
+    "--set": ("start-value", "initial-value", "parameter", "param", "override"),
+    "--plot": ("show-plot", "plot-file"),
+    "--realtime": ("real-time", "rtf"),
+    "--threads": ("num-procs", "parallel", "no-parallel", "jobs"),
+    "--quiet": ("silent", "no-progress"),
+    "--compile": ("compile-platform-binary",),
+    "--implementation": ("fmi-type", "mode", "interface-type"),
+    "--format": ("json",),
+}
+"""Option → what FMPy, OMSimulator, libcosim, Ecos and other programs call it, in kebab case and without dashes."""
+
+
+def kebab(name: str) -> str:
+    """`stopTime`, `stop_time` and `StopTime` as `stop-time`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).replace("_", "-").lower()
+
+
+def argument_meant(name: str, known: Collection[str]) -> str | None:
+    """Argument in Python that another program calls `name`; None: there is none among the known ones."""
+    plain = kebab(name)
+    meant = (option for option, words in OPTION_SYNONYMS.items() if plain in words)
+    arguments = ("start_values" if one == "--set" else one.removeprefix("--").replace("-", "_") for one in meant)
+    own = plain.replace("-", "_")
+    return next((one for one in (own, *arguments) if one in known), None)

@@ -230,9 +230,13 @@ def parameter_files(given: Files) -> tuple[Path, ...]:
 
     Raises
     ------
+    WrongArgument
+        They are values, or no paths.
     FileNotFoundError
         One is not there.
     """
+    if isinstance(given, Mapping):
+        raise WrongArgument("parameters", given, "files of type .ssv; values are given as start_values={name: value}")
     found = paths("parameters", given)
     for path in found:
         if not path.is_file():

@@ -16,6 +16,7 @@ from ssptool.engine.settings import Settings
 from ssptool.errors import MissingExtra, WrongValue, similar_names
 from ssptool.foreign_text import html_text
 from ssptool.network.inventory import VariableEntry
+from ssptool.public_calls import public
 from ssptool.rules.selection import SettingsFile
 
 STEPS = 50
@@ -88,6 +89,7 @@ class Explorer:
         return f"<Explorer of {html_text(str(self._system))}: {values}>"
 
 
+@public
 def explore(
     system: Path | str,
     ranges: Mapping[str, tuple[float, float]],

@@ -138,6 +138,7 @@ def _carried_out(checked: CheckedStudy, folder: Path, **how: Any) -> StudyResult
     return read_results(folder)
 
 
+@public
 def sweep(
     system: Path | str,
     factors: Mapping[str, object],
@@ -215,6 +216,7 @@ def sweep(
         folder = Path(f"{named.resolve().stem}-{attempt}.sweep")
 
 
+@public
 def new_study(
     system: Path | str,
     output: Path | str | None = None,

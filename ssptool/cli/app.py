@@ -215,7 +215,11 @@ class _Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         args = list(_with_values(args))
         if not ctx.resilient_parsing:  # else it is the shell that completes the line
-            _, _, given = self.make_parser(ctx).parse_args(list(args))
+            try:
+                _, _, given = self.make_parser(ctx).parse_args(list(args))
+            except USAGE_ERROR as error:
+                error.ctx = error.ctx or ctx  # type: ignore[attr-defined]
+                raise
             for one, times in Counter(given).items():
                 if times > 1 and isinstance(one, TyperOption) and not (one.multiple or one.is_flag):
                     raise typer.BadParameter(f"given {times} times, and takes one value", ctx, one)

@@ -1,7 +1,6 @@
 """Commands about packages, variants and versions: example, pack, unpack, convert, export, variant, upgrade, …"""
 
 import shlex
-from collections import Counter
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -197,11 +196,7 @@ def export_command(
         accept=codes(accept),
         **changes,
     )
-    kinds = Counter(str(one.causality) for one in made.variables if one.causality != "independent")
-    counts = ", ".join(counted(number, kind) for kind, number in kinds.items())
-    for note in made.notes:
-        say(f"note: {note}")
-    say(f"{made.path}: {counts or 'no variables'}")
+    say(str(made))
 
 
 Package = Annotated[Path, typer.Argument(metavar="SYSTEM", help="An .ssp file or an unpacked one (folder).")]

@@ -133,7 +133,9 @@ def plot_command(
     if stop_time is not None:
         raise typer.BadParameter("only a plot in the terminal (--live) ends at a time", param_hint="--stop-time")
     if missing := [str(path) for path in results if not path.exists()]:
-        raise typer.BadParameter(f"{', '.join(missing)}: no such result file or study folder")
+        chosen = " ".join(f"--signals {name}" for name in missing)
+        hint = f"; `{chosen}` plots signals by name" if len(missing) < len(results) else ""
+        raise typer.BadParameter(f"{', '.join(missing)}: no such result file or study folder{hint}")
     if any(map(Path.is_dir, results)):
         _refuse_other_folders(results)
         if size is not None:

@@ -117,6 +117,12 @@ class Expression:
         for node in ast.walk(parsed):
             if isinstance(node, ast.expr) and not isinstance(node, _ALLOWED):
                 what = ast.unparse(node)
+                if isinstance(node, ast.Attribute):
+                    raise BadExpression(
+                        self.text,
+                        f'{what} needs quotation marks: final("{what}"), max("{what}") and others measure a signal, '
+                        f'value("{what}") is that of a factor',
+                    )
                 raise BadExpression(
                     self.text,
                     f"{what!r} is not supported; there are numbers, names, + - * / // % **, "

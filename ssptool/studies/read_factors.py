@@ -59,8 +59,8 @@ FACTOR_KEYS = (*_ROLES, "unit", "nominal", "values", *_NUMBERS, "count", "scale"
 def read_factor(name: str, factors: StudyEntries) -> Factor | None:
     """One entry of `factors`: a table; short for it a list of values, or the text of an expression."""
     content = factors.take(name)
-    if isinstance(content, list):
-        content = {"values": content}
+    if isinstance(content, list | tuple):
+        content = {"values": list(content)}
     elif isinstance(content, str):
         content = {"expression": content}
     entries = StudyEntries(content, (*factors.key, name), factors.findings)

@@ -14,6 +14,7 @@ from typing import Any
 
 from ssptool.arguments import WantedAccuracy, WrongArgument, accuracy_of
 from ssptool.arguments import path as file_path
+from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.documents.foreign_files import SpecialFile, read_text
 from ssptool.engine.settings import Settings
@@ -219,8 +220,15 @@ def read_study(path: Path | str) -> Study:
     return study_from(*read_toml(path), source=str(path))
 
 
+def _system_advice(path: Path) -> str:
+    """Command that writes a study of a system, which was given in place of the study."""
+    return f"; `ssptool study new {path}` writes a study of this system (--data FILE: to calibrate it)"
+
+
 def _folder_advice(path: Path) -> str:
     """Commands for the results of a study, given in place of its file."""
+    if (path / DEFAULT_STRUCTURE).is_file():
+        return _system_advice(path)
     if not (path / DEFINITION).is_file():
         return ""
     return (
@@ -239,6 +247,8 @@ def read_toml(path: Path) -> tuple[dict[str, Any], dict[Key, int]]:
     except OSError as error:
         raise type(error)(f"the study {path} cannot be read: {disk_trouble(error)}") from None
     except UnicodeDecodeError as error:
+        if path.suffix.lower() in (".ssp", ".fmu"):
+            raise WrongValue(f"{path} is not a study file (.toml){_system_advice(path)}") from None
         raise BadStudy([DataFinding(str(path), 1, "", f"it is not UTF-8: {error}")]) from None
     return read_toml_text(text, str(path))
 

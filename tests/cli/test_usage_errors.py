@@ -4,7 +4,8 @@ import pytest
 import typer
 
 from ssptool.cli.app import SUMMARIES, app
-from ssptool.cli.usage import OPTION_SYNONYMS, kebab, nearest_options
+from ssptool.cli.usage import nearest_options
+from ssptool.option_words import OPTION_SYNONYMS, kebab
 from tests.cli.test_commands import SYSTEM
 
 
@@ -110,3 +111,30 @@ def test_each_command_proposes_the_same_form_for_an_unknown_option(ssptool, name
     status, _, err = ssptool(name, "--nosuchoption")
     assert status == 2
     assert err.startswith("error: there is no option --nosuchoption") and f"`ssptool {name}" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (["run", SYSTEM, "--unit", "System1.x1=mm"], "plot, report"),
+        (["run", SYSTEM, "--plot"], "--plot FILE"),
+        (["plot", "r.csv", "--variables", "a"], "--signals"),
+        (["connect", SYSTEM, "A", "B", "Cee"], "Cee; two elements"),
+        (["sweep", SYSTEM, "System1.c1=1,2", "--set", "System1.m1=2"], "values are arguments"),
+        (["sweep", SYSTEM, "System1.c1=1,2", "--dt", "0.1"], "step_size=VALUE"),
+        (["study", "calibrate", SYSTEM, "m.csv"], "ssptool study new SYSTEM --data FILE"),
+        (["study", "calibrate", SYSTEM], "ssptool study new"),
+        (["sweep", SYSTEM, "System1.c1=1,2", "--result", "System1.x1"], 'max("System1.x1")'),
+    ],
+)
+def test_a_guess_leads_to_what_is_meant(ssptool, line, told):
+    status, out, err = ssptool(*line)
+    assert (status in (1, 2), out) == (True, "")
+    assert told in " ".join(err.split())
+
+
+def test_signals_after_results_are_named_as_they_were_typed(ssptool):
+    ssptool("run", SYSTEM, "--stop-time", "0.01", "--step-size", "0.001", "--output", "r.csv")
+    status, _, err = ssptool("plot", "r.csv", "System1.x1")
+    assert status == 2 and "error: System1.x1" in err and "--signals System1.x1" in err
+    assert ssptool("plot", "r.csv", "--signals", "system1.X1,System1.v1", "-o", "p.svg")[0] == 0

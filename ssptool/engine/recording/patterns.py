@@ -1,5 +1,6 @@
 """Patterns of full signal names, in which * stands for any text and ? for any character."""
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -61,7 +62,8 @@ def near_names(pattern: str, signals: Sequence[str]) -> Sequence[str]:
 def checked_patterns(patterns: Iterable[str], signals: Sequence[str], what: str) -> tuple[str, ...]:
     """Patterns that fit some of the signals, which are called `what`.
 
-    A pattern that fits none as it is written stands for the signals that it fits regardless of case.
+    A pattern that fits none as it is written stands for the signals that it fits regardless of case; if it has commas
+    outside of brackets, for its parts.
 
     Raises
     ------
@@ -73,11 +75,17 @@ def checked_patterns(patterns: Iterable[str], signals: Sequence[str], what: str)
     return tuple(found for pattern in patterns for found in _checked(pattern, signals, what))
 
 
+_COMMA = re.compile(r",(?![^\[]*\])")
+"""Comma that is not part of the index of an element of an array."""
+
+
 def _checked(pattern: str, signals: Sequence[str], what: str) -> Sequence[str]:
     if any(fits(pattern, signal) for signal in signals):
         return (pattern,)
     folded = pattern.casefold()
     alike = dict.fromkeys(signal for signal in signals if fits(folded, signal.casefold()))
+    if not alike and len(parts := [part.strip() for part in _COMMA.split(pattern)]) > 1:
+        return checked_patterns(parts, signals, what)
     if not alike:
         raise NothingMatches(pattern, signals, what)
     for signal in alike:
