@@ -308,7 +308,7 @@ def _checked(check: AccuracyCheck | None, finer: FinerRuns) -> tuple[Job, Limits
 def _take_resolved_step(check: AccuracyCheck, finer: FinerRuns) -> None:
     """Give the job a macro step that resolves the first instants, where it is a guess only."""
     plan = finer.job.plan
-    if finer.job.realtime is None and step_is_guessed(plan):
+    if finer.job.realtime is None and step_is_guessed(plan, check.asked):
         from ssptool.engine.run.first_instants import with_resolved_step
 
         plan = with_resolved_step(plan, check.replan, finer)

@@ -54,7 +54,7 @@ from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod
 from ssptool.engine.run.execution import Execution, Job, execute, planned_and_executed
 from ssptool.engine.run.manifest import manifest
 from ssptool.engine.run.recorder import Recorder, Recording
-from ssptool.engine.run.refinement import AUTO_SECONDS, AccuracyCheck, FinerRun
+from ssptool.engine.run.refinement import AUTO_SECONDS, AccuracyCheck, FinerRun, unrepeatable
 from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits, Settings
 from ssptool.engine.simulate import FinerRuns, run
@@ -167,6 +167,8 @@ class StudyWorker:
 
         seconds = perf_counter() - began
         end = perf_counter() + self._check_seconds(seconds)
+        if reason := unrepeatable(plan, asked=wanted_accuracy(self.study) != AccuracyName.AUTO):
+            return failed(task, check_words(Accuracy(remark=reason)))
         check = AccuracyCheck(replan, asked=True)
         found = check.of(plan, trace, seconds, carry_out, lambda: end - perf_counter())
         if found.method is AccuracyMethod.NOT_CHECKED:

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
@@ -90,3 +91,30 @@ def test_functions_and_a_clock_are_not_repeated(system):
     timed = simulate(system, 1.7, stop_time=0.1, realtime=10)
     assert timed.accuracy.error is None and "clock" in timed.accuracy.remark
     assert simulate(system, 1.7, stop_time=0.1).accuracy.error is not None
+
+
+def in_tools(system):
+    """The system with FMUs that say that they need their tool."""
+    for fmu in (system / "resources").glob("*.fmu"):
+        with zipfile.ZipFile(fmu) as old:
+            entries = {name: old.read(name) for name in old.namelist()}
+        description = entries["modelDescription.xml"].replace(
+            b"<CoSimulation", b'<CoSimulation needsExecutionTool="true"'
+        )
+        with zipfile.ZipFile(fmu, "w") as new:
+            for name, content in {**entries, "modelDescription.xml": description}.items():
+                new.writestr(name, content)
+    return system
+
+
+def test_runs_in_tools_are_checked_if_that_is_asked_for(system):
+    in_tools(system)
+    start = simulate(system, 1.7)
+    assert start.accuracy.error is None and "--accuracy check" in str(start.accuracy)
+    checked = simulate(system, 1.7, accuracy="check")
+    true = true_error(checked, exact_oscillator(checked.t, m1=1.7))
+    assert true / 3 <= checked.accuracy.error <= 3 * true
+    wanted = {**SETTINGS, "step_size": None, "accuracy": 1e-2}
+    found = ssptool.simulate(system, start_values={"System1.m1": 1.7}, **wanted)
+    assert found.accuracy.met
+    assert true_error(found, exact_oscillator(found.t, m1=1.7)) <= 3e-2

@@ -98,9 +98,14 @@ def test_what_cannot_be_repeated_says_so(tmp_path):
     system = thermostat.write_system(tmp_path / "system", more='needsExecutionTool="true"')
     factors = {"free": {"free": True, "values": [1, 2]}}
     study = {"system": str(system), "settings": {"stop_time": 20}, "factors": factors}
-    results = ssptool.study({**study, "results": {"T": 'final("Room.T")'}, "accuracy": "check"}, tmp_path / "out")
+    study["results"] = {"T": 'final("Room.T")'}
+    results = ssptool.study({**study, "accuracy": "auto"}, tmp_path / "out")
     assert results.status.ok
-    assert all(row["accuracy"] is None and "tool" in row["accuracy_remark"] for row in results.rows())
+    checked = [row for row in results.rows() if row["accuracy_remark"]]
+    assert checked and all(row["accuracy"] is None and "tool" in row["accuracy_remark"] for row in checked)
+    assert all("--accuracy" not in row["accuracy_remark"] for row in checked)
+    results = ssptool.study({**study, "accuracy": "check"}, tmp_path / "checked")
+    assert not any("tool" in row["accuracy_remark"] for row in results.rows())
 
 
 def test_a_run_that_failed_is_not_checked(misbehaving, tmp_path):

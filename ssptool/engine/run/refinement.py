@@ -357,7 +357,7 @@ class AccuracyCheck:
         self, plan: Plan, trace: Trace | None, seconds: float, carry_out: CarryOut, left: Callable[[], float]
     ) -> Accuracy:
         """The accuracy of a run that took this long [s] and gave this trace; `left` are the seconds that remain."""
-        if reason := unrepeatable(plan):
+        if reason := unrepeatable(plan, self.asked):
             return Accuracy(remark=reason)
         if self.earlier is not None:
             return Accuracy(remark=f"a run with these settings was checked: {self.earlier}")
@@ -375,7 +375,7 @@ class AccuracyCheck:
         with its accuracy.
         """
         assert self.wanted is not None
-        if reason := unrepeatable(plan):
+        if reason := unrepeatable(plan, asked=True):
             return plan, Accuracy(remark=reason, wanted=self.wanted)
         search = _Search(RefinedRuns(plan, self.replan, carry_out, left, bounded=left() == inf), self.wanted, left)
         level, accuracy = search.result()
@@ -510,18 +510,19 @@ def _rounded(seconds: float) -> str:
     return f"{float(f'{seconds:.2g}'):g}"
 
 
-def unrepeatable(plan: Plan) -> str:
-    """Reason why the run cannot be checked by finer ones; empty if it can be."""
+def unrepeatable(plan: Plan, asked: bool = False) -> str:
+    """Reason why the run cannot be checked by finer ones, or is only if that is `asked` for; empty if it can be."""
     if not plan.interval.steps:
         return "the run has no step"
-    if tools := [one.name for one in plan.instances if one.used_interface.needs_tool]:
-        return f"the FMU of {tools[0]} runs in its tool"
+    tools = [one.name for one in plan.instances if one.used_interface.needs_tool]
+    if tools and not asked:
+        return f"the FMU of {tools[0]} needs its tool; `--accuracy check` starts it again"
     if any(is_function(one.time_signal) for one in plan.stimuli.sources):
         return "an input is a function, which would be called again"
     return ""
 
 
-def step_is_guessed(plan: Plan) -> bool:
+def step_is_guessed(plan: Plan, asked: bool = False) -> bool:
     """True if nothing states a macro step, and the run can begin several times to find one."""
     guessed = any(one.setting == "step_size" and one.reason.startswith(GUESSED) for one in plan.choices)
-    return guessed and plan.settings.adaptive is None and not unrepeatable(plan)
+    return guessed and plan.settings.adaptive is None and not unrepeatable(plan, asked)
