@@ -29,6 +29,7 @@ PRINTED_BY = {
     "studies": ("run", "study", "plot", "report"),
     "studio": ("study",),
     "child_processes.py": RUNS,
+    "option_words.py": ("run",),
     "sandbox.py": RUNS,
 }
 """Part of the package → the commands of which its messages may name options; `cli` declares them itself."""
