@@ -9,6 +9,7 @@ from ssptool.api.check import shows
 from ssptool.api.run import SHOWN, RunOptions, opened_plan
 from ssptool.arguments import WrongArgument, flag, path, texts, word
 from ssptool.engine.assembly.instances import with_libraries
+from ssptool.engine.planning.interval import ALONE, NoStopTime
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import SettingsOptions
 from ssptool.errors import WrongValue
@@ -117,7 +118,11 @@ def export(
     if kind is not ExportInterface.CS:
         options = {**options, "implementation": "me"}
     with ExitStack() as stack:
-        archive, plan, *_ = stack.enter_context(opened_plan(export, system, options))
+        try:
+            archive, plan, *_ = stack.enter_context(opened_plan(export, system, options))
+        except NoStopTime as problem:  # an importer chooses it
+            options = {**options, "stop_time": problem.start + ALONE}
+            archive, plan, *_ = stack.enter_context(opened_plan(export, system, options))
         plan = plan_to_export(plan)
         plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
         patterns = texts("expose", expose, "a pattern such as 'System1.*'")

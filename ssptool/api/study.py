@@ -255,9 +255,18 @@ def new_study(
     inventory = info(named, variables="*", variant=variant, allow_outside=allow_outside, settings_file=settings_file)
     folder = file.resolve().parent
     stated = None if data is None else relpath(file_path("data", data).resolve(), folder)
-    place = StudiedSystem(relpath(named.resolve(), folder), variant)
+    stop = None if data is None else _last_time(file_path("data", data), inventory.experiment.stop)
+    place = StudiedSystem(relpath(named.resolve(), folder), variant, stop)
     save_file(file, first_draft(place, inventory.variables, kind, str(file), stated))
     return file
+
+
+def _last_time(data: Path, stop: float | None) -> float | None:
+    """The last time of a measurement [s], if the stop time of the system is not late enough for it."""
+    if not data.exists() or not len(trace := trace_of("data", data)):
+        return None
+    last = float(trace.t[-1])
+    return last if stop is None or stop < last else None
 
 
 @public

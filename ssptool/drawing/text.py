@@ -369,7 +369,9 @@ def _inventory_lines(inventory: Inventory, most: int | None = None) -> Iterator[
     if inventory.unresolved:
         lead = "leads" if inventory.unresolved == 1 else "lead"
         yield f"  {counted(inventory.unresolved, 'connection')} {lead} to missing components"
-    yield f"  default experiment: {_time(experiment.start)} … {_time(experiment.stop)}"
+    stated = experiment.start is not None or experiment.stop is not None
+    times = f"{_time(experiment.start)} … {_time(experiment.stop)}"
+    yield f"  default experiment: {times if stated else 'none'}"
     yield ""
     yield "Components"
     for component in inventory.components:

@@ -123,9 +123,16 @@ _OF_SIMULATION = (
 """Flags that model exchange does not have."""
 
 
+def in_tools(plan: Plan) -> list[str]:
+    """Components of which the FMU needs the tool that exported it."""
+    return [one.name for one in plan.instances if one.used_interface.needs_tool]
+
+
 def _add_interface(root: Any, plan: Plan, kind: InterfaceType, fmi: int) -> None:
     exchange = kind is InterfaceType.MODEL_EXCHANGE
     attributes = {"modelIdentifier": model_identifier(plan.name)}
+    if in_tools(plan):
+        attributes["needsExecutionTool"] = "true"
     if exchange and fmi == 2 and not completed_step(plan):
         attributes["completedIntegratorStepNotNeeded"] = "true"
     if exchange and fmi == 3 and completed_step(plan):

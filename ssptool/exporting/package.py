@@ -20,7 +20,7 @@ from ssptool.errors import abbreviated, counted
 from ssptool.exporting.capabilities import ExportInterface
 from ssptool.exporting.connectors import with_enumerations
 from ssptool.exporting.continuous import with_continuous
-from ssptool.exporting.description import model_description, model_identifier
+from ssptool.exporting.description import in_tools, model_description, model_identifier
 from ssptool.exporting.exposed import exported_variables
 from ssptool.exporting.frozen_plan import Json, first_of_source, frozen, part_folder
 from ssptool.exporting.interface import ExportedVariable, independent
@@ -120,7 +120,7 @@ def export_fmu(
                 _add(fmu, EXPORTED_VARIANT, plan.variant.encode())
             names = tuple(fmu.namelist())
         save_file(target, made.read_bytes())
-    notes = (*chosen.notes, *_notes_on_files_outside(plan))
+    notes = (*chosen.notes, *_notes_on_tools(plan), *_notes_on_files_outside(plan))
     return ExportedFmu(target, variables, names, tuple(one.name for one in chosen.platforms), notes)
 
 
@@ -139,6 +139,11 @@ def _save_package(archive: Archive, target: Path) -> None:
         for name in files:
             made.put(name, archive.local_path(name))
         made.save()
+
+
+def _notes_on_tools(plan: Plan) -> Iterator[str]:
+    if tools := in_tools(plan):
+        yield f"the FMU runs only on machines with the tools that exported the FMUs of {abbreviated(tools)}"
 
 
 def _notes_on_files_outside(plan: Plan) -> Iterator[str]:

@@ -368,7 +368,7 @@ def _connecting(
     if structure.archive.is_generated:
         return f"connect it in {element.position.file}, or drive it with --inputs"
     if len(beside) != 1:
-        return "connect it with `ssptool connect`, or drive it with --inputs"
+        return "connect it with `ssptool connect`, set a constant with `ssptool set`, or drive it with --inputs"
     around_it = [outer.name for outer in around(element, ssd.System)][-2::-1]
     source, destination = (".".join((*around_it, one.name, name)) for one in (beside[0], element))
     return f"connect it: `ssptool connect SYSTEM {source} {destination}`"

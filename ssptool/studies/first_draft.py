@@ -52,10 +52,13 @@ _DESIGNS = {
 
 
 class StudiedSystem(NamedTuple):
-    """The path of a system, as a study file states it, and a variant; None: the default."""
+    """The path of a system, as a study file states it, and a variant; None: the default. `stop` is the stop time [s]
+    that its runs need; None: that of the system.
+    """
 
     path: str
     variant: str | None
+    stop: float | None = None
 
 
 def first_draft(
@@ -92,7 +95,9 @@ def first_draft(
         *([] if system.variant is None else [f"variant = {json_text(system.variant)}"]),
         "",
         "[settings]                # of all runs",
-        "# stop_time = 10          # seconds, or a text such as '500ms'",
+        "# stop_time = 10          # seconds, or a text such as '500ms'"
+        if system.stop is None
+        else f"stop_time = {system.stop!r}    # seconds: the last time of the measurement",
         "",
         f"[factors]                 # what differs between runs; ranges are {_range_in_words(kind)}",
         *_active(factors, _ACTIVE.get(kind, 3)),

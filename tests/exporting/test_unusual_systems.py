@@ -8,11 +8,13 @@ import zipfile
 from pathlib import Path
 
 import fmpy
+import numpy as np
 import pytest
 from fmpy.validation import validate_fmu
 
 import ssptool
 from ssptool.engine.failure import Unsupported
+from tests.accuracy import thermostat
 from tests.exporting.fmus import RESOURCES, SYSTEMS, assert_same_bits, exported, in_fmpy
 
 UNITS = (
@@ -143,3 +145,18 @@ def test_fmus_outside_the_folder_are_inside_the_fmu_and_a_note_says_what_is_not(
     assert [note for note in made.notes if note.startswith("../System1.fmu lies outside")]
     (tmp_path / "System1.fmu").unlink()
     assert len(in_fmpy(made.path, 0.01)) == 11
+
+
+@pytest.mark.parametrize("tool", [True, False])
+def test_a_system_without_a_stop_time_is_exported_with_the_needs_of_its_fmus(tool, tmp_path):
+    system = thermostat.write_system(tmp_path / "heating", more='needsExecutionTool="true"' if tool else "")
+    made = ssptool.export(system, tmp_path / "heating.fmu", step_size=0.01)
+    description = fmpy.read_model_description(str(made.path))
+    assert description.coSimulation.needsExecutionTool is tool
+    assert any("Room, Thermostat" in note for note in made.notes) is tool
+    assert str(made).splitlines()[-1] == f"{made.path}: 2 outputs"
+    found = fmpy.simulate_fmu(str(made.path), stop_time=20, output_interval=0.01)
+    result = ssptool.simulate(system, stop_time=20, step_size=0.01)
+    again = ssptool.simulate(made.path, stop_time=20, step_size=0.01)
+    assert np.array_equal(again["Room.T"], result["Room.T"])
+    assert np.allclose(found["Room.T"], result["Room.T"], rtol=0, atol=1e-9)

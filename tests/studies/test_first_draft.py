@@ -58,6 +58,14 @@ def test_a_first_calibration_finds_the_value_that_the_measurement_was_made_with(
     assert {one.name: one.value for one in fit.estimates} == approx(truth, rel=1e-4)
 
 
+@pytest.mark.parametrize(("last", "stop"), [(5, None), (12.5, 12.5)])
+def test_runs_of_a_first_calibration_are_as_long_as_the_measurement(folder, last, stop):
+    """The system states 10 s."""
+    ssptool.simulate("plant", output="measured.csv", stop_time=last)
+    study = ssptool.read_study(ssptool.new_study("plant", design="calibrate", data="measured.csv"))
+    assert study.settings.stop_time == stop
+
+
 def test_names_with_quotation_marks_stay_valid():
     entry = VariableEntry(
         "A.'k \"1\"'", "A", "'k'", "parameter", "fixed", "Float64", "N/m", -2.0, None, None, None, "line\nbreak"

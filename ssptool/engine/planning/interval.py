@@ -76,6 +76,20 @@ OF_ONE_FMU = f"the FMU states none, so that its run takes {ALONE:g} s"
 OF_ROWS = "a thousandth of the interval; it is the distance of rows only, the integrator chooses its own steps"
 
 
+class NoStopTime(WrongValue):
+    """Nothing states when a run ends, which begins at `start` [s]."""
+
+    def __init__(self, start: float) -> None:
+        super().__init__(
+            "no stop time: neither the system nor its FMUs state one in a DefaultExperiment; give one (--stop-time; in "
+            "Python and under [settings] of a study: stop_time)"
+        )
+        self.start = start
+
+    def __reduce__(self) -> tuple[type["NoStopTime"], tuple[float]]:
+        return NoStopTime, (self.start,)
+
+
 class Interval(NamedTuple):
     """start + k·step, k = 0 … steps. [s]
 
@@ -181,9 +195,7 @@ def _stop(network: Network, settings: Settings) -> tuple[float, str, str]:
         return time, *_of_fmu(component, "the latest" if len({time for time, _ in found}) > 1 else "")
     if len(network.components) == 1 and not network.tables:
         return start_time(network, settings)[0] + ALONE, OF_ONE_FMU, ""
-    raise WrongValue(
-        "no stop time: neither the system nor its FMUs state one in a DefaultExperiment; give one (--stop-time)"
-    )
+    raise NoStopTime(start_time(network, settings)[0])
 
 
 def _of_system(network: Network) -> tuple[str, str]:
