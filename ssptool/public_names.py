@@ -10,6 +10,15 @@ PARTS = ("exceptions", "renderers", "types", "variants")
 """Public modules beside the package itself."""
 
 
+_MEANT = {
+    **dict.fromkeys(("run", "sim", "simulate_fmu", "simulate_ssp"), "simulate"),
+    **dict.fromkeys(("check", "lint"), "validate"),
+    **dict.fromkeys(("open", "load", "read"), "edit"),
+    **dict.fromkeys(("show", "list", "inspect", "read_model_description"), "info"),
+}
+"""Name that other programs have for a function → the function."""
+
+
 def homes(file: str) -> Mapping[str, str]:
     """Public name → module that defines it, of a module.
 
@@ -27,6 +36,7 @@ def lazy_names(module: str, file: str) -> tuple[list[str], Callable[[str], Any],
     def load(name: str) -> Any:
         if name in known:
             return getattr(import_module(known[name]), name)
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        hint = f"; did you mean {module}.{_MEANT[name]}?" if _MEANT.get(name) in known else ""
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
 
     return names, load, lambda: sorted(names)

@@ -187,8 +187,14 @@ def _plot_live(
     live_plot(results[0], signals, stop_time, title)
 
 
+def _named_after(results: Path, ending: str) -> Path:
+    """File in the working directory; the name of a folder stays whole, because a run may have results of its stem."""
+    given = results.resolve()
+    return own_output(Path(f"{given.name if given.is_dir() else given.stem}{ending}"))
+
+
 def _plot_runs(results: Sequence[Path], output: Path | None, title: str | None, drawing: Mapping[str, Any]) -> None:
-    path = output or own_output(Path(results[0].with_suffix(".png").name))
+    path = output or _named_after(results[0], ".png")
     shown = title if title is not None else " and ".join(dict.fromkeys(result.stem for result in results))
     drawn = ssptool.plot(list(results), path, title=shown, **drawing)
     for note in drawn.notes:
@@ -199,7 +205,7 @@ def _plot_runs(results: Sequence[Path], output: Path | None, title: str | None, 
 def _plot_study(results: Sequence[Path], output: Path | None, drawn: Mapping[str, Any]) -> None:
     if len(results) > 1:
         raise typer.BadParameter("of studies one is drawn at a time")
-    path = output or own_output(Path(results[0].resolve().with_suffix(".png").name))
+    path = output or _named_after(results[0], ".png")
     ssptool.plot_study(results[0], path, **drawn)
     say(f"plot: {path}")
 
@@ -336,7 +342,7 @@ def report_command(
       ssptool report springs.study
     """
     given = system if results is None else results
-    path = output or own_output(Path(given.resolve().with_suffix(".report.html").name))
+    path = output or _named_after(given, ".report.html")
     if (given / DEFINITION).is_file():
         if units:
             raise typer.BadParameter("results of studies are drawn in their own units", param_hint="--unit")

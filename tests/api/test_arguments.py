@@ -365,6 +365,7 @@ OTHERS = [
     (lambda: ssptool.simulate(SYSTEM, outputs=["System1.x1"]), "no argument 'outputs'; did you mean record"),
     (lambda: ssptool.simulate(SYSTEM, parameters={"System1.m1": 2}), "start_values="),
     (lambda: ssptool.calibrate(SYSTEM, data=TRACE), "study new"),
+    (lambda: ssptool.sweep(SYSTEM, {"System1.c1": [1]}, stop_time=2), "sweep has no argument 'stop_time'"),
     (lambda: ssptool.Settings(master="x"), "master must be one of auto"),
     (lambda: ssptool.types.Event("soon", "A.u", "reset"), "time must be a number of seconds"),
     (lambda: ssptool.types.Table(1, [2.0]), "times must be a list or an array, .*; found 1"),
@@ -530,3 +531,10 @@ def test_settings_that_exclude_each_other_are_one_kind_of_wrong_usage(options):
 def test_a_wrong_word_is_refused_with_the_nearest_right_one(call, told):
     with pytest.raises(ssptool.exceptions.WrongArgument, match=told):
         call()
+
+
+@pytest.mark.parametrize(("name", "meant"), [("run", "simulate"), ("simulate_fmu", "simulate"), ("load", "edit")])
+def test_a_name_of_another_program_is_answered_with_the_function(name, meant):
+    assert hasattr(ssptool, meant)
+    with pytest.raises(AttributeError, match=f"did you mean ssptool.{meant}"):
+        getattr(ssptool, name)

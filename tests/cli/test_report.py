@@ -88,8 +88,8 @@ def study(ssptool, tmp_path) -> Path:
 
 @browser
 def test_a_report_of_a_study_works_in_a_browser(ssptool, study, tmp_path, page):
-    assert ssptool("report", study)[:2] == (0, "report: springs.report.html\n")
-    page.goto((tmp_path / "springs.report.html").as_uri())
+    assert ssptool("report", study)[:2] == (0, "report: springs.study.report.html\n")
+    page.goto((tmp_path / "springs.study.report.html").as_uri())
     assert page.locator("svg.plot").count() == 1
     assert violations(page) == []
     assert page.errors == []
@@ -98,8 +98,17 @@ def test_a_report_of_a_study_works_in_a_browser(ssptool, study, tmp_path, page):
 def test_a_report_leaves_the_plot_of_the_same_study_alone(ssptool, study, tmp_path):
     assert ssptool("plot", study, "--output", "springs.html")[0] == 0
     plot = (tmp_path / "springs.html").read_bytes()
-    assert ssptool("report", study)[:2] == (0, "report: springs.report.html\n")
+    assert ssptool("report", study)[:2] == (0, "report: springs.study.report.html\n")
     assert (tmp_path / "springs.html").read_bytes() == plot
+
+
+def test_pages_and_plots_of_a_study_leave_those_of_a_run_of_its_name_alone(ssptool, study, tmp_path):
+    assert ssptool("run", SYSTEMS / "dual_mass_oscillator", "--stop-time", 0.1, "--output", "springs.csv")[0] == 0
+    for command, ending in (("plot", ".png"), ("report", ".report.html")):
+        assert ssptool(command, "springs.csv")[0] == 0
+        before = (tmp_path / f"springs{ending}").read_bytes()
+        assert ssptool(command, study)[:2] == (0, f"{command}: springs.study{ending}\n")
+        assert (tmp_path / f"springs{ending}").read_bytes() == before
 
 
 def test_a_report_of_neither_run_nor_study_is_told(ssptool):
