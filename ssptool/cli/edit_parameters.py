@@ -1,5 +1,6 @@
 """Commands that edit parameter values: set, unset, bind, unbind, map, unmap."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +25,7 @@ def set_command(
         list[str] | None,
         typer.Argument(
             metavar="NAME=VALUE",
-            help="Full names and values: System1.m1=2, System1.m1='2 g', or System1 m1 2.",
+            help="Full names and values: System1.m1=2, System1.m1='2 g', System1.m1 2 g, or System1 m1 2.",
         ),
     ] = None,
     unit: Annotated[
@@ -85,9 +86,16 @@ def _say_differences(table: Path, differences: "Sequence[ParameterDifference]") 
         say(str(one))
 
 
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
 def _assignments(words: list[str]) -> list[str]:
-    """Words as NAME=VALUE: `Motor R 2`, `Motor.R 2` and `Motor R=2 L=3` have blanks where names have dots and "="."""
+    """Words as NAME=VALUE: `Motor R 2`, `Motor.R 2` and `Motor R=2 L=3` have blanks where names have dots and "=";
+    `Motor.R 2 Ohm` has a unit.
+    """
     bare = [word for word in words if "=" not in word]
+    if bare == words and len(words) == 3 and _NUMBER.fullmatch(words[1]) and not _NUMBER.fullmatch(words[2]):
+        return [f"{words[0]}={words[1]} {words[2]}"]
     if bare == words and len(words) in (2, 3):
         return [f"{'.'.join(words[:-1])}={words[-1]}"]
     if len(words) > 1 and bare == words[:1]:

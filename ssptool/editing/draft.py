@@ -284,6 +284,8 @@ def _instead_of_folder(folder: Path) -> str:
         return f"make a package of it with `ssptool pack {folder}`, and add {folder.name}.ssp"
     if (folder / MODEL_DESCRIPTION).is_file():
         return f"pack the unpacked FMU as a zip file {folder.name}.fmu, and add that"
+    if any(folder.glob("*.fmu")):
+        return f"name the FMUs in it: {folder}/*.fmu"
     return "name a file in it (.fmu, .ssp, .ssd or .csv)"
 
 

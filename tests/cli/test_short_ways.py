@@ -57,6 +57,7 @@ def test_a_unit_that_does_not_fit_is_refused(ssptool, warm, typed, told):
         (["System1.m1=500 g"], 0.5),
         (["System1.m1", "500 g"], 0.5),
         (["System1", "m1", "3"], 3.0),
+        (["system1.m1", "500", "g"], 0.5),
         (["system1", "M1=2 kg", "k1=5 N/mm"], 2.0),
         (["System1.m1=500", "--unit", "g"], 0.5),
     ],

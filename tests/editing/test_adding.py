@@ -381,6 +381,7 @@ def test_fmus_of_one_name_that_are_added_together_get_numbers(tmp_path):
         ("SystemStructure.ssd", r"make a package of it with `ssptool pack .*inner`, and add inner\.ssp"),
         ("modelDescription.xml", r"pack the unpacked FMU as a zip file inner\.fmu, and add that"),
         ("OspSystemStructure.xml", "name a file in it"),
+        ("A.fmu", r"name the FMUs in it: .*inner/\*\.fmu"),
     ],
 )
 def test_a_folder_is_not_said_to_be_missing(tmp_path, dual_mass, content, advice):
