@@ -368,7 +368,7 @@ def test_the_two_masses_at_one_wall_are_told_apart(tmp_path):
         (lambda made: made.connect("P.A.y", "Q.A.u"), "Q.A.u is not inside P"),
         (lambda made: made.rename("P.AA", "B"), "there is no element or connector 'AA'; did you mean 'A'?"),
         (lambda made: made.remove("P.A.zz"), "connector of A named 'zz'"),
-        (lambda made: made.add_system("S", into="F"), "'F' is no system"),
+        (lambda made: made.add_system("S", into="F"), "'F' is a component, not a system"),
         (lambda made: made.add_system("A", into="P"), "already an element 'A'"),
         (lambda made: made.set("P.A.kk", 1), "did you mean 'P.A.k'"),
         (lambda made: made.bind("nowhere.ssv", to="P.A"), "neither as a file nor in resources/p.ssp"),

@@ -87,7 +87,7 @@ def test_a_type_that_no_longer_fits_its_connection_is_not_saved(tmp_path, chain)
 
 @pytest.mark.parametrize(
     ("name", "new", "hint"),
-    [("C", "Old.fmu", "'C'"), ("", "Old.fmu", "no component, but a system"), ("A", "Old.fmu", "already")],
+    [("C", "Old.fmu", "'C'"), ("", "Old.fmu", "is a system, not a component"), ("A", "Old.fmu", "already")],
 )
 def test_what_cannot_be_replaced_is_explained(chain, name, new, hint):
     with refused(chain, hint) as made:

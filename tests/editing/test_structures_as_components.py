@@ -90,7 +90,7 @@ def test_what_cannot_be_a_part_is_refused_by_name(tmp_path, part):
     with ssptool.new(tmp_path / "whole") as made:
         made.add(part)
     for file, hint in (
-        (lone / "SystemStructure.ssd", "refers to files beside it"),
+        (lone / "SystemStructure.ssd", "refers to files next to it"),
         (tmp_path / "no.ssp", "not a readable zip"),
         (tmp_path / "nowhere.ssp", "does not exist"),
         (part, "already an element 'part'"),
