@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
 
@@ -216,10 +215,19 @@ class SlotTable:
         discrete = events and not holds_integer(kind)
         wire = self.sources.get(port.signal)
         source = "" if wire is None or wire.conversion != IDENTITY else str(wire.source)
-        described = Column(str(port.signal), port.unit, kind, port.description, discrete, source, port.signal.alias)
-        if known is None or known.unit != port.unit:
-            return described
-        return replace(described, relative=known.relative_quantity, display=known.display)
+        of_fmu = known if known is not None and known.unit == port.unit else None
+        relative, display = (False, None) if of_fmu is None else (of_fmu.relative_quantity, of_fmu.display)
+        return Column(
+            str(port.signal),
+            port.unit,
+            kind,
+            port.description,
+            discrete,
+            source,
+            port.signal.alias,
+            relative=relative,
+            display=display,
+        )
 
     def notes(self) -> Iterable[str]:
         if missed := self.network.unmatched:
