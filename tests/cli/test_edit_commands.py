@@ -266,7 +266,7 @@ EXPLAINED = (
 def test_a_page_of_help_has_an_example(ssptool, verb):
     status, out, _ = ssptool(verb, "--help")
     assert status == 0
-    assert f"`ssptool {verb} " in " ".join(out.split())
+    assert f"Examples: ssptool {verb} " in " ".join(out.split())
 
 
 def test_a_dry_run_lists_what_would_break(ssptool, dmo, tmp_path):
