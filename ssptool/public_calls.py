@@ -40,10 +40,6 @@ def public(called: Public) -> Public:
 
 
 def _checked(function: Any, *, bound: bool = False) -> Any:
-    signature = inspect.signature(function)
-    name = function.__qualname__.removesuffix(".__init__")
-    parameters = list(signature.parameters.values())[bound:]
-
     @wraps(function)
     def checked(*given: Any, **options: Any) -> Any:
         try:
@@ -51,6 +47,10 @@ def _checked(function: Any, *, bound: bool = False) -> Any:
         except (TypeError, AttributeError, ValueError, LookupError) as error:
             if is_own(error):
                 raise
+            # Only here, since all public functions are decorated whenever the package is loaded.
+            signature = inspect.signature(function)
+            name = function.__qualname__.removesuffix(".__init__")
+            parameters = list(signature.parameters.values())[bound:]
             try:
                 arguments = signature.bind(*given, **options).arguments
             except TypeError:

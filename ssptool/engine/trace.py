@@ -357,11 +357,17 @@ def column_of(facts: Any) -> Column:
 _TRUE = "true"
 
 
+_TEXT_FACTS = ("unit", "type", "description", "carried_from", "full_name")
+_FLAG_FACTS = ("discrete", "relative")
+FACTS = (*_TEXT_FACTS, *_FLAG_FACTS, "display")
+"""Names of what `facts_of` tells."""
+
+
 def facts_of(column: Column) -> dict[str, str]:
     """Texts that say what a column is, beside its name: those that are not empty."""
-    told = {name: getattr(column, name) for name in ("unit", "type", "description", "carried_from", "full_name")}
+    told = {name: getattr(column, name) for name in _TEXT_FACTS}
     facts = {name: fact for name, fact in told.items() if fact}
-    facts |= {name: _TRUE for name in ("discrete", "relative") if getattr(column, name)}
+    facts |= {name: _TRUE for name in _FLAG_FACTS if getattr(column, name)}
     if column.display is not None:
         facts["display"] = json_text(column.display)
     return facts
@@ -370,7 +376,7 @@ def facts_of(column: Column) -> dict[str, str]:
 def column_with(signal: str, facts: Mapping[str, str]) -> Column:
     """The column of this name with the texts of `facts_of`. Raises ValueError if they are no such texts."""
     told: dict[str, Any] = {"signal": signal}
-    told |= {name: facts.get(name) == _TRUE for name in ("discrete", "relative")}
+    told |= {name: facts.get(name) == _TRUE for name in _FLAG_FACTS}
     told["display"] = json_content(facts["display"]) if "display" in facts else None
     return column_of({**facts, **told})
 

@@ -78,10 +78,6 @@ class FullPivotLu:
         return 0.0 if self.rank < len(self._lu) else min(self._pivots, default=math.inf)
 
     @property
-    def largest_pivot(self) -> float:
-        return max(self._pivots, default=0.0)
-
-    @property
     def last_pivot(self) -> float:
         """Size of the last pivot: |A z| of the `null_vector` z of a matrix (m, m)."""
         return self._pivots[-1] if self._pivots and self.rank == len(self._lu) else 0.0

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,7 @@ from ssptool.engine.masters.protocols import StimuliProtocol
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde
 from ssptool.fmu.description import Variable
 from ssptool.fmu.instance import FmiError
-from ssptool.fmu.model_exchange import ContinuousModel
-from ssptool.fmu.model_exchange import functions_of_exchange as functions_of_exchange
-
-if TYPE_CHECKING:
-    pass
+from ssptool.fmu.model_exchange import ContinuousModel, functions_of_exchange
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from ssptool.documents.foreign_files import require_file
 from ssptool.engine.recording.writer import Patience, UnreadableTrace, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
+    FACTS,
     NUMBERED,
     NUMERIC_TYPES,
     TEXT,
@@ -451,7 +452,7 @@ _KINDS = {machine_type(kind): kind for kind in sorted(NUMERIC_TYPES - {"Enumerat
 
 
 def _column(path: Path, dataset: Any) -> Column:
-    facts = {name: _text(dataset.attrs[name]) for name in (*_FACTS, SIGNAL) if name in dataset.attrs}
+    facts = {name: _text(dataset.attrs[name]) for name in (*FACTS, SIGNAL) if name in dataset.attrs}
     signal = facts.pop(SIGNAL, dataset.name.removeprefix("/"))
     kind = TEXT if h5py.check_string_dtype(dataset.dtype) else _KINDS.get(dataset.dtype.newbyteorder("="), "Float64")
     if h5py.check_vlen_dtype(dataset.dtype) == np.uint8:
@@ -462,9 +463,6 @@ def _column(path: Path, dataset: Any) -> Column:
 def _text(value: Any) -> Any:
     """An attribute; other tools write texts of a fixed length, which come as bytes."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-
-
-_FACTS = ("unit", "type", "description", "carried_from", "full_name", "discrete", "relative", "display")
 
 
 def _values(path: Path, column: Column, dataset: Any) -> Any:
