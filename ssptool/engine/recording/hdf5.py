@@ -202,8 +202,7 @@ class _Changes:
 
     def __init__(self, file: FileIO) -> None:
         self._file = file
-        self._descriptor = file.fileno()
-        self._before = self.size = os.fstat(self._descriptor).st_size
+        self._before = self.size = os.fstat(file.fileno()).st_size
         self._pages: dict[int, bytearray] = {}
         self._behind = bytearray()
         self.place = 0
@@ -261,7 +260,7 @@ class _Changes:
         view = view[: max(0, min(len(view), self.size - self.place))]
         inside = self._inside(len(view))
         if inside:
-            view[:inside] = os.pread(self._descriptor, inside, self.place)
+            view[:inside] = self._read_before(self.place, inside)
         for content, here, there in self._changed_parts(inside):
             view[there] = content[here]
         behind = self.place + inside - self._before
@@ -275,7 +274,7 @@ class _Changes:
         for number in _pages(self.place, inside):
             if number not in self._pages:
                 length = min(_PAGE, self._before - number * _PAGE)
-                self._pages[number] = bytearray(os.pread(self._descriptor, length, number * _PAGE))
+                self._pages[number] = bytearray(self._read_before(number * _PAGE, length))
         for page, here, there in self._changed_parts(inside):
             page[here] = view[there]
         if inside < len(view):
@@ -294,6 +293,11 @@ class _Changes:
 
     def flush(self) -> None:
         pass
+
+    def _read_before(self, offset: int, count: int) -> bytes:
+        """Bytes of the file before its changes."""
+        self._file.seek(offset)
+        return self._file.read(count)
 
     def _inside(self, count: int) -> int:
         """The number of bytes from the present place on that are not behind the file before its changes."""
