@@ -20,8 +20,15 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-help:  ## what can be made
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+DAILY := setup run test lint types format
+TARGETS = sed -n 's/^\([a-z-]*\):.*\#\# /\1\t/p' $(MAKEFILE_LIST) | expand -t 15
+
+help:
+	@$(TARGETS) | grep -E '^($(subst $() ,|,$(DAILY))) '
+	@echo 'All targets: make help-all'
+
+help-all:  ## all targets
+	@$(TARGETS)
 
 # pip is renewed because the one that comes with Python 3.11 does not know dependency groups.
 $(VENV)/pyvenv.cfg:
@@ -197,4 +204,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test test-order verify cross-check field qualify qualify-check figures lint types audit bench docs fuzz leaks cross wheels wheels-check site man pins freeze format clean sanitize sanitized
+.PHONY: help help-all setup run test test-order verify cross-check field qualify qualify-check figures lint types audit bench docs fuzz leaks cross wheels wheels-check site man pins freeze format clean sanitize sanitized

@@ -115,21 +115,18 @@ _UNBUFFERED = {"GFORTRAN_UNBUFFERED_PRECONNECTED": "1"}
 _passed: ContextVar[tuple[str, ...]] = ContextVar("passed", default=())
 
 
-class NotInEnvironment(WrongUsage):
+def _not_in_environment(name: str) -> WrongUsage:
     """A variable that children should get is not set."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"--env {name}: the environment has no variable {name}; set it, or leave out the option")
-        self.name = name
+    return WrongUsage(f"--env {name}: the environment has no variable {name}; set it, or leave out the option")
 
 
 @contextmanager
 def passing(names: Iterable[str]) -> Iterator[None]:
-    """Children that are started meanwhile get these environment variables as well. Raises NotInEnvironment."""
+    """Children that are started meanwhile get these environment variables as well. Raises WrongUsage."""
     names = tuple(names)
     for name in names:
         if name not in os.environ:
-            raise NotInEnvironment(name)
+            raise _not_in_environment(name)
     token = _passed.set((*_passed.get(), *names))
     try:
         yield

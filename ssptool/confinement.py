@@ -13,12 +13,9 @@ _PACKAGE = Path(__file__).resolve().parent
 _confined_to: list[Path] = []
 
 
-class OutsideFolder(WrongUsage):
+def outside_folder(path: Path | str) -> WrongUsage:
     """A path leads out of the folder to which this process is confined."""
-
-    def __init__(self, path: Path | str) -> None:
-        super().__init__(f"{path} lies outside the folder of this server: name a file in that folder")
-        self.path = Path(path)
+    return WrongUsage(f"{path} lies outside the folder of this server: name a file in that folder")
 
 
 def confine(folder: Path) -> None:
@@ -37,19 +34,19 @@ def is_outside(path: Path | str) -> bool:
 
 
 def require_inside(path: Path | str) -> None:
-    """Raises OutsideFolder."""
+    """Raises WrongUsage."""
     if is_outside(path):
-        raise OutsideFolder(path)
+        raise outside_folder(path)
 
 
 def require_readable(path: Path | str) -> None:
-    """Refuse a file outside, but for those of the package and temporary ones of ours. Raises OutsideFolder."""
+    """Refuse a file outside, but for those of the package and temporary ones of ours. Raises WrongUsage."""
     if not is_outside(path):
         return
     target, temporary = _real(path), _real(tempfile.gettempdir())
     ours = target.is_relative_to(temporary) and target.relative_to(temporary).as_posix().startswith("ssptool-")
     if not ours and not target.is_relative_to(_PACKAGE):
-        raise OutsideFolder(path)
+        raise outside_folder(path)
 
 
 def _real(path: Path | str) -> Path:

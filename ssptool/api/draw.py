@@ -87,7 +87,7 @@ def draw(
         The ending is another, the depth is negative, or a word is none of those above.
     NoSuchSystem
         There is no nested system of this name.
-    TooManySystems
+    WrongUsage
         A picture or page would show more than 1 000 systems.
     MissingExtra
         A library that draws is not installed.

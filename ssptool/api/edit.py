@@ -436,14 +436,11 @@ def _migrate_lone(path: Path, version: Version, output: Path | None, save: bool,
         return migration
 
 
-class NotInFolder(EditError):
-    """A package would lack files that its documents name; `diagnostics` are the places."""
-
-    def __init__(self, folder: Path, diagnostics: Sequence[Diagnostic]) -> None:
-        listed = joined_lines(f"  {one.position}: {one.message}" for one in diagnostics)
-        advice = "copy the files into the folder and correct the references, or pack without them (--force)"
-        super().__init__(f"a package of {folder} would lack files that it needs; {advice}\n{listed}")
-        self.diagnostics = tuple(diagnostics)
+def _not_in_folder(folder: Path, diagnostics: Sequence[Diagnostic]) -> EditError:
+    """A package would lack files that its documents name."""
+    listed = joined_lines(f"  {one.position}: {one.message}" for one in diagnostics)
+    advice = "copy the files into the folder and correct the references, or pack without them (--force)"
+    return EditError(f"a package of {folder} would lack files that it needs; {advice}\n{listed}")
 
 
 @public
@@ -466,7 +463,7 @@ def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = 
         `folder` is no folder, or has files that no package can hold.
     BrokenEdit
         Something that is left out is needed.
-    NotInFolder
+    EditError
         Documents name files outside the folder.
     """
     folder = file_path("folder", folder)
@@ -482,7 +479,7 @@ def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = 
         if left_out and not force and (found := new_errors(archive)):
             raise BrokenEdit(folder, found)
         if not force and (outside := [one for one in check(archive).diagnostics if one.code == "URI-006"]):
-            raise NotInFolder(folder, outside)
+            raise _not_in_folder(folder, outside)
         return Packed(target, packing.write_package(archive, target), left_out)
 
 

@@ -203,7 +203,7 @@ def simulate(
         An FMU has no library for this platform.
     NotCompiled
         The sources of an FMU cannot be compiled.
-    NotInEnvironment
+    WrongUsage
         A variable in `env` is not set.
     NoSandbox
         This system cannot close one.

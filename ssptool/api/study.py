@@ -109,7 +109,7 @@ def study(
         With everything that is wrong with it. Nothing has been run.
     OtherStudy
         The folder has results of a study that differs in more than its points.
-    InsecureScheduler
+    WrongUsage
         The address of the scheduler is none of TLS.
     MissingExtra
         The packages of the extra `study` are not installed.

@@ -9,11 +9,9 @@ import typer
 from ssptool.errors import MissingExtra, WrongUsage
 
 
-class NoFolder(WrongUsage):
+def _no_folder(folder: Path) -> WrongUsage:
     """There is no folder to serve."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(f"{folder} is not a folder: name the folder with the systems to serve")
+    return WrongUsage(f"{folder} is not a folder: name the folder with the systems to serve")
 
 
 def mcp_command(
@@ -49,7 +47,7 @@ def mcp_command(
     if sys.stdin.isatty():
         raise typer.BadParameter("a client starts this command, and speaks with it; docs/mcp.md says how")
     if not folder.is_dir():
-        raise NoFolder(folder)
+        raise _no_folder(folder)
     try:
         import mcp.server.stdio  # noqa: F401
         import mcp_types  # noqa: F401

@@ -10,11 +10,9 @@ from ssptool.cli.options import Variant
 from ssptool.errors import MissingExtra, WrongUsage
 
 
-class WhichSystem(WrongUsage):
+def _which_system(found: list[str]) -> WrongUsage:
     """No system is named, and the working folder has several."""
-
-    def __init__(self, found: list[str]) -> None:
-        super().__init__(f"there are several systems here; name one: {', '.join(found)}")
+    return WrongUsage(f"there are several systems here; name one: {', '.join(found)}")
 
 
 def studio_command(
@@ -67,11 +65,11 @@ def studio_command(
 
 
 def _here() -> Path:
-    """The system of the working folder, or a new one. Raises WhichSystem."""
+    """The system of the working folder, or a new one. Raises WrongUsage."""
     from ssptool.documents.archive import DEFAULT_STRUCTURE  # heavy: `--help` needs it not
 
     here = Path.cwd()
     found = [here] if (here / DEFAULT_STRUCTURE).is_file() else sorted(here.glob("*.ssp"))
     if len(found) > 1:
-        raise WhichSystem([one.name for one in found])
+        raise _which_system([one.name for one in found])
     return found[0] if found else Path("system.ssp")

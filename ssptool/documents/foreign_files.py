@@ -98,25 +98,18 @@ def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
         return file.read()
 
 
-class UnexpectedLink(WrongUsage):
-    """A link where ssptool writes a file that the user has not named; `target` is what it leads to."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.target = Path(real(path))
-        super().__init__(
-            f"{path} is a link to {self.target}, which nobody has asked to write: remove the link, or say where to "
-            "write instead"
-        )
-
-    def __reduce__(self) -> tuple[type["UnexpectedLink"], tuple[Path]]:
-        return type(self), (self.path,)
+def _unexpected_link(path: Path) -> WrongUsage:
+    """A link where ssptool writes a file that the user has not named."""
+    return WrongUsage(
+        f"{path} is a link to {real(path)}, which nobody has asked to write: remove the link, or say where to "
+        "write instead"
+    )
 
 
 def own_output(path: Path) -> Path:
-    """A path to write that the user has not named, such as the default of an option. Raises UnexpectedLink."""
+    """A path to write that the user has not named, such as the default of an option. Raises WrongUsage."""
     if path.is_symlink():
-        raise UnexpectedLink(path)
+        raise _unexpected_link(path)
     require_file(path)
     return path
 
@@ -126,7 +119,7 @@ def write_beside(path: Path, text: str) -> None:
 
     Raises
     ------
-    UnexpectedLink, SpecialFile
+    WrongUsage, SpecialFile
         There is one of this name.
     """
     with open(own_output(path), "w", encoding="utf-8", opener=_open_own) as file:
@@ -138,7 +131,7 @@ def _open_own(path: str, flags: int) -> int:
         descriptor = os.open(path, flags | _NO_WAITING | _NO_LINKS, 0o666)
     except OSError as problem:
         if problem.errno == errno.ELOOP:
-            raise UnexpectedLink(Path(path)) from None
+            raise _unexpected_link(Path(path)) from None
         raise
     return descriptor
 

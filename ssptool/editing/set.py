@@ -202,15 +202,12 @@ def set_value(
         draft.note(note)
 
 
-class SharedParameterSet(EditError):
+def _shared_parameter_set(name: str, file: str, others: tuple[str, ...]) -> EditError:
     """A parameter set that is bound several times, so that an edit of one value changes those of `others` as well."""
-
-    def __init__(self, name: str, file: str, others: tuple[str, ...]) -> None:
-        super().__init__(
-            f"{name} has its value from {file}, and so {'has' if len(others) == 1 else 'have'} {', '.join(others)}: "
-            f"use --shared all to edit it for all of them, or --shared copy to give {name} a copy of its own"
-        )
-        self.others = others
+    return EditError(
+        f"{name} has its value from {file}, and so {'has' if len(others) == 1 else 'have'} {', '.join(others)}: "
+        f"use --shared all to edit it for all of them, or --shared copy to give {name} a copy of its own"
+    )
 
 
 def _unshared(draft: Draft, use: Use, sharing: Sharing) -> Use:
@@ -225,7 +222,7 @@ def _unshared(draft: Draft, use: Use, sharing: Sharing) -> Use:
     if not others:
         return use
     if sharing is Sharing.REFUSE:
-        raise SharedParameterSet(use.full, file, others)
+        raise _shared_parameter_set(use.full, file, others)
     binding.source = draft.reference(copied(draft, file))
     draft.note(f"{use.bound.place} has a copy of {file}: {draft.entry(binding.source)}")
     return next(each for each in uses(draft) if each.bound.binding is binding and each.full == use.full)

@@ -96,9 +96,9 @@ def run(
     ------
     UnsupportedFmu, MissingBinary, UnloadableBinary, UnreadableFmu, FmiError
         An FMU cannot be loaded or instantiated.
-    UnknownFormat, MissingExtra, OSError
+    WrongValue, MissingExtra, OSError
         The output file cannot be written.
-    WouldOverwrite
+    WrongValue
         It, or a log, is a file that the run reads.
     ResultsNotWritten
         Not any more: it has the rows until then.

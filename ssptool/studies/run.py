@@ -67,22 +67,19 @@ class Interrupted(Exception):
         self.status = status
 
 
-class InsecureScheduler(WrongUsage):
+def _insecure_scheduler(address: str) -> WrongUsage:
     """The address of a scheduler is none of TLS, and the caller has not accepted that."""
-
-    def __init__(self, address: str) -> None:
-        super().__init__(
-            f"the scheduler at {address} has no TLS: whoever reaches that address runs code on its workers; "
-            "use tls://HOST:PORT (docs/studies.md), or accept the risk with --insecure-scheduler "
-            "(insecure_scheduler=True)"
-        )
-        self.address = address
+    return WrongUsage(
+        f"the scheduler at {address} has no TLS: whoever reaches that address runs code on its workers; "
+        "use tls://HOST:PORT (docs/studies.md), or accept the risk with --insecure-scheduler "
+        "(insecure_scheduler=True)"
+    )
 
 
 def check_scheduler(scheduler: str | Any | None, *, insecure: bool) -> None:
-    """Refuse an address without TLS unless the caller accepts one. Raises InsecureScheduler."""
+    """Refuse an address without TLS unless the caller accepts one. Raises WrongUsage."""
     if isinstance(scheduler, str) and not insecure and not scheduler.startswith("tls://"):
-        raise InsecureScheduler(scheduler)
+        raise _insecure_scheduler(scheduler)
 
 
 def run_study(

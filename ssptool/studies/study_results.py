@@ -218,7 +218,7 @@ class StudyResults(Printed, Mapping[str, Values]):
             There is no such run.
         NotResults
             Its signals were not kept.
-        UnknownFormat, MissingExtra
+        WrongValue, MissingExtra
             By the ending of the name.
         ResultsNotWritten
             The disk does not take it.

@@ -41,10 +41,6 @@ Answer = Any
 Names = Sequence[str]
 
 
-class WrongCall(WrongUsage):
-    """A call that there is not, or arguments that it does not have."""
-
-
 class PageCalls:
     """The calls on one session. `tell` sends an event to all pages; calls come from several threads, one at a time."""
 
@@ -97,15 +93,15 @@ class PageCalls:
         self._methods = {method.__name__: method for method in methods}
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
-        """Raises WrongCall, and whatever the call raises."""
+        """Raises WrongUsage, and whatever the call raises."""
         method = self._methods.get(name)
         if method is None:
             near = similar_names(name, list(self._methods))
-            raise WrongCall(f"there is no call {name!r}{f'; did you mean {near[0]}?' if near else ''}")
+            raise WrongUsage(f"there is no call {name!r}{f'; did you mean {near[0]}?' if near else ''}")
         try:
             inspect.signature(method).bind(**arguments)
         except TypeError as problem:
-            raise WrongCall(f"{name}: {problem}") from None
+            raise WrongUsage(f"{name}: {problem}") from None
         with self._lock, garbage_collection_paused():  # which looks at all trees again and again
             return method(**arguments)
 
@@ -201,7 +197,7 @@ class PageCalls:
                     "values": [{"name": "", "text": value} for value in values if value],
                     **self._text(span),
                 }
-        raise WrongCall(f"there is no connection {text!r} any more")
+        raise WrongUsage(f"there is no connection {text!r} any more")
 
     def _text(self, span: Span) -> Answer:
         """File, line and XML of a thing."""
@@ -327,7 +323,7 @@ class PageCalls:
     def _rewriting(self, file: str, line: int, before: str, after: str) -> RewriteXml:
         xml = self._model.xml(file, line)
         if xml is None or xml.shown != before:
-            raise WrongCall(f"{file}:{line} has changed meanwhile; look at it again")
+            raise WrongUsage(f"{file}:{line} has changed meanwhile; look at it again")
         return RewriteXml(file, xml.raw, xml.indented(after))
 
     def undo(self) -> Answer:
@@ -446,7 +442,7 @@ class PageCalls:
         """Put a result file beside the runs."""
         found = results_of(self._session.path).get(file)
         if found is None:
-            raise WrongCall(f"{file} is no result file, or there no longer")
+            raise WrongUsage(f"{file} is no result file, or there no longer")
         return self._runs.open(file, found)
 
     def iterations(self, run: int) -> Answer:

@@ -16,15 +16,9 @@ from ssptool.rules.selection import Switches
 from ssptool.studio.findings import key_of
 
 
-class WrongGesture(WrongUsage):
-    """An unknown verb, or arguments that it does not have."""
-
-
-class NoSuchFinding(WrongUsage):
+def _no_such_finding() -> WrongUsage:
     """The finding of a fix is there no longer."""
-
-    def __init__(self) -> None:
-        super().__init__("this finding is there no longer, or has no fix")
+    return WrongUsage("this finding is there no longer, or has no fix")
 
 
 class Gesture(Protocol):
@@ -50,14 +44,14 @@ class VerbCall:
 
     @classmethod
     def of(cls, stated: Mapping[str, Any]) -> "VerbCall":
-        """Gesture from `{"verb": "connect", "a": ["A", "y"], "b": "B.u"}`. Raises WrongGesture."""
+        """Gesture from `{"verb": "connect", "a": ["A", "y"], "b": "B.u"}`. Raises WrongUsage."""
         given = dict(stated)
         verb = given.pop("verb", None)
         if verb not in VERBS:
-            raise WrongGesture(no_such_verb(verb))
+            raise WrongUsage(no_such_verb(verb))
         parameters = inspect.signature(getattr(Editor, verb)).parameters
         if unknown := [name for name in given if name not in parameters or name == "self"]:
-            raise WrongGesture(f"{verb} has no argument {unknown[0]!r}")
+            raise WrongUsage(f"{verb} has no argument {unknown[0]!r}")
         return cls(verb, given)
 
     @property
@@ -106,9 +100,9 @@ class Edits:
 
     @classmethod
     def of(cls, stated: Sequence[Mapping[str, Any]], sharing: Sharing = Sharing.REFUSE) -> "Edits":
-        """Raises WrongGesture."""
+        """Raises WrongUsage."""
         if not stated:
-            raise WrongGesture("a gesture has at least one edit")
+            raise WrongUsage("a gesture has at least one edit")
         return cls(tuple(map(VerbCall.of, stated)), sharing)
 
     @property
@@ -137,7 +131,7 @@ class FixFinding:
         checked = check_with_fixes(editor.archive, switches=self.switches)
         fix = next((fix for finding, fix in checked.fixes.items() if key_of(finding) == self.key), None)
         if fix is None:
-            raise NoSuchFinding
+            raise _no_such_finding()
         fix.apply()
         editor.note(fix.title)
 
@@ -160,12 +154,12 @@ class RewriteXml:
         editor.note(f"edited the XML of {self.file}")
 
     def put(self, archive: Archive) -> None:
-        """Put the changed file into an archive. Raises WrongGesture; InvalidDocument if it is not well-formed."""
+        """Put the changed file into an archive. Raises WrongUsage; InvalidDocument if it is not well-formed."""
         old, content = self.before.encode(), archive.content(self.file)
         if not archive.has(self.file) or NESTING_MARK in self.file:
-            raise WrongGesture(f"{self.file} is inside a package: open that package to edit its XML")
+            raise WrongUsage(f"{self.file} is inside a package: open that package to edit its XML")
         if content.count(old) != 1:
-            raise WrongGesture(f"the text to replace is there {counted(content.count(old), 'time')} in {self.file}")
+            raise WrongUsage(f"the text to replace is there {counted(content.count(old), 'time')} in {self.file}")
         new = content.replace(old, self.after.encode())
         Document(self.file, new)  # raises InvalidDocument
         archive.put(self.file, new)

@@ -35,11 +35,9 @@ MOST_FOUND = 50
 """Elements that a search lists."""
 
 
-class NoSuchSheet(WrongUsage):
+def no_such_sheet(path: ElementPath) -> WrongUsage:
     """A system that is there no longer."""
-
-    def __init__(self, path: ElementPath) -> None:
-        super().__init__(f"there is no system {dotted(path)!r} any more")
+    return WrongUsage(f"there is no system {dotted(path)!r} any more")
 
 
 class SystemModel:
@@ -184,16 +182,16 @@ class SystemModel:
 
     def _sheet(self, path: ElementPath) -> StatedSheet:
         if path not in self.stated:
-            raise NoSuchSheet(path)
+            raise no_such_sheet(path)
         return self.stated[path]
 
     def block(self, path: ElementPath) -> StatedBlock:
-        """An element by its path. Raises NoSuchSheet."""
+        """An element by its path. Raises WrongUsage."""
         for sheet in self.stated.values():
             for block in sheet.blocks:
                 if block.path == path:
                     return block
-        raise NoSuchSheet(path)
+        raise no_such_sheet(path)
 
     def system_of(self, path: ElementPath) -> ElementPath:
         """The system whose elements a sheet shows: that of a group is the one around it."""

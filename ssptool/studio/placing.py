@@ -12,7 +12,7 @@ from ssptool.drawing.diagram.model import Rectangle
 from ssptool.errors import WrongUsage
 from ssptool.foreign_text import one_line
 from ssptool.network.tree import ElementPath
-from ssptool.studio.model import NoSuchSheet, SystemModel
+from ssptool.studio.model import SystemModel, no_such_sheet
 
 APART = 40.0
 """Between what has its place and a group of elements that gets one [mm]."""
@@ -63,26 +63,24 @@ def routes(
     """The edits that lead the line of a connection over points, which are those between the ends of `way`.
 
     Points are those of a picture, with y down; where they are in the document follows from the first one, at a
-    connector. Raises CannotRoute.
+    connector. Raises WrongUsage.
     """
     drawn = [line for line in model.arranged(sheet).lines if [*map(one_line, line.described)] == [text]]
     placed = all(block.extent is not None for block in model.stated[sheet].blocks)
     if model.system_of(sheet) != sheet or not drawn or len(way) < 2 or not placed:
-        raise CannotRoute
+        raise _cannot_route()
     (x, y), start = way[0], drawn[0].points[0]
     points = [(round(start.x + px - x, 1), round(start.y - (py - y), 1)) for px, py in way[1:-1]]
     a, b = ends
     return [{"verb": "route", "a": list(a), "b": list(b), "points": points}]
 
 
-class CannotRoute(WrongUsage):
+def _cannot_route() -> WrongUsage:
     """A line that the documents cannot lead over points."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "only the line of one connection, in a system whose elements all have places, can be led over points; "
-            "moving an element gives places to all of its system, if that is not drawn in groups"
-        )
+    return WrongUsage(
+        "only the line of one connection, in a system whose elements all have places, can be led over points; "
+        "moving an element gives places to all of its system, if that is not drawn in groups"
+    )
 
 
 def _placed(
@@ -93,7 +91,7 @@ def _placed(
 ) -> list[Edit]:
     """Places for elements that change, and for others that have none: all of the sheet, or those that are needed."""
     if sheet not in model.stated:
-        raise NoSuchSheet(sheet)
+        raise no_such_sheet(sheet)
     stated = {block.path: block for block in model.stated[sheet].blocks if not block.group}
     drawn, (dx, dy) = _drawn(model, sheet), _beside(model, sheet)
     others = set(needed) if _in_groups(model, sheet) else set(stated)

@@ -9,34 +9,30 @@ from ssptool.errors import WrongUsage, abbreviated
 Files = Mapping[str, bytes | None]
 
 
-class WrongName(WrongUsage):
-    """A name that this kind of system cannot have, or that does not hold all of its edits."""
-
-
 def free_name(system: Path, name: str, archive: Archive, edited: Files) -> Path:
     """The path of a new system of the same kind, from the folder in which the system lies.
 
     Raises
     ------
-    WrongName
+    WrongUsage
         The name has the ending of another kind; or a copy of a lone `.ssd` would share files with it that are edited.
     FileExistsError
         Something has this name.
     """
     if not name.strip():
-        raise WrongName("a system needs a name")
+        raise WrongUsage("a system needs a name")
     endings = (".ssd", ".ssp") if archive.is_lone else (".ssp",) if archive.packed else ("", ".ssp")
     target = system.absolute().parent / name.strip()
     target = target if target.suffix else target.with_suffix(endings[0])
     if target.suffix.lower() not in endings:
         expected = f"it ends in {' or '.join(endings)}" if all(endings) else "a folder has no ending, a package .ssp"
-        raise WrongName(f"{name!r} cannot be the name of the copy: {expected}")
+        raise WrongUsage(f"{name!r} cannot be the name of the copy: {expected}")
     if target.exists():
         raise FileExistsError(f"{target} exists: choose another name")
     others = sorted(set(edited) - {archive.default})
     if target.suffix.lower() == ".ssd" and (others or target.parent != system.absolute().parent):
         reason = f"you have changed {abbreviated(others)}, too" if others else "the .ssd refers to files next to it"
-        raise WrongName(f"{reason}: choose a name that ends in .ssp, which saves all files as a package")
+        raise WrongUsage(f"{reason}: choose a name that ends in .ssp, which saves all files as a package")
     return target
 
 

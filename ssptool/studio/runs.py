@@ -46,15 +46,9 @@ RUNNING, CANCELLED, FAILED = "running", "cancelled", "failed"
 Tell = Callable[[dict[str, Any]], None]
 
 
-class OneRunOnly(WrongUsage):
+def _one_run_only() -> WrongUsage:
     """Another run goes on."""
-
-    def __init__(self) -> None:
-        super().__init__("a run goes on; cancel it first, or wait for its end")
-
-
-class NoSuchRun(WrongUsage):
-    """No run has this number, or it has no results yet."""
+    return WrongUsage("a run goes on; cancel it first, or wait for its end")
 
 
 class RunCancelled(WrongUsage):
@@ -152,10 +146,10 @@ class StudioRuns:
 
         Earlier runs cannot be checked any more.
 
-        Raises OneRunOnly, InvalidSystem, and what a plan raises.
+        Raises WrongUsage, InvalidSystem, and what a plan raises.
         """
         if any(one.status == RUNNING for one in self._runs):
-            raise OneRunOnly
+            raise _one_run_only()
         number, copy = len(self._runs) + 1, session.copy()
         logs = {one: Path(self._folder.name, f"{one}{number}.jsonl") for one in (LOOPS, COUPLING)} if iterations else {}
         try:
@@ -174,10 +168,10 @@ class StudioRuns:
         return begun.content()
 
     def check(self, number: int) -> dict[str, Any]:
-        """Begin the check of the accuracy of a run that has ended. Raises NoSuchRun."""
+        """Begin the check of the accuracy of a run that has ended. Raises WrongUsage."""
         one = self._run(number)
         if one.accuracy.find is None or one.accuracy.checking:
-            raise NoSuchRun(f"the accuracy of {one.name} cannot be checked: run the system again")
+            raise WrongUsage(f"the accuracy of {one.name} cannot be checked: run the system again")
         one.cancelled.clear()
         one.accuracy.checking = True
         self._begin(self._look, one, True)
@@ -240,12 +234,12 @@ class StudioRuns:
         """Deviations of the signals of a run from those of another: headings, then the worst agreement first."""
         found, expected = (self._run(one).trace for one in (number, reference))
         if found is None or expected is None:
-            raise NoSuchRun("both runs need results to be compared")
+            raise WrongUsage("both runs need results to be compared")
         return list(comparison_rows(compare(found, expected)))
 
     def _run(self, number: int) -> StudioRun:
         if not 0 < number <= len(self._runs):
-            raise NoSuchRun(f"there is no run {number}")
+            raise WrongUsage(f"there is no run {number}")
         return self._runs[number - 1]
 
     # -- in a thread -----------------------------------------------------------------------------------------------

@@ -17,10 +17,6 @@ from ssptool.option_words import ActionWord
 EMPTY = "events: []\n"
 
 
-class WrongEvent(WrongUsage):
-    """An event that is not there, or that cannot be written."""
-
-
 def with_event(text: str, event: Event) -> str:
     """One more event, behind those that are not later."""
     scenario, listed = scenario_from(text, "scenario"), _events(text)
@@ -122,7 +118,7 @@ def _events(text: str) -> _Listed:
 def _event(text: str, number: int) -> tuple[Event, Any]:
     events = scenario_from(text, "scenario").events
     if not 0 <= number < len(events):
-        raise WrongEvent(f"the scenario has no event {number + 1}")
+        raise WrongUsage(f"the scenario has no event {number + 1}")
     return events[number], _events(text).items[number]
 
 

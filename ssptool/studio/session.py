@@ -33,11 +33,9 @@ Files = Mapping[str, bytes | None]
 AnyGesture: TypeAlias = Gesture | EditStimulus | UnsavedEdits
 
 
-class ReadOnly(WrongUsage):
+def _read_only(reason: str) -> WrongUsage:
     """The system is shown and cannot be changed."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"this system cannot be changed here: {reason}")
+    return WrongUsage(f"this system cannot be changed here: {reason}")
 
 
 class Conflict(WrongUsage):
@@ -160,7 +158,7 @@ class EditSession:
 
         Raises
         ------
-        ReadOnly, EditError
+        WrongUsage, EditError
             It cannot be done.
         Conflict
             Another program has changed the system; the edits so far come first.
@@ -203,7 +201,7 @@ class EditSession:
 
         Raises
         ------
-        ReadOnly, Conflict, ChangedMeanwhile
+        WrongUsage, Conflict, ChangedMeanwhile
             Nothing was written.
         """
         self._require_writable()
@@ -241,7 +239,7 @@ class EditSession:
 
         Raises
         ------
-        ReadOnly, WrongName, FileExistsError
+        WrongUsage, FileExistsError
             Nothing was written.
         """
         self._require_writable()
@@ -465,7 +463,7 @@ class EditSession:
 
     def _require_writable(self) -> None:
         if self.read_only:
-            raise ReadOnly(self.read_only)
+            raise _read_only(self.read_only)
 
     def _require_editable(self) -> None:
         self._require_writable()

@@ -10,10 +10,6 @@ from ssptool.documents.csv_columns import CsvForm, bracketed, labelled
 from ssptool.errors import WrongUsage
 
 
-class WrongPoint(WrongUsage):
-    """A point that is not there, or that cannot be where it is wanted."""
-
-
 @dataclass(frozen=True, slots=True)
 class SignalText:
     """Lines of a file, the first of them the header. `rows` are the numbers of lines that have values."""
@@ -24,11 +20,11 @@ class SignalText:
 
     @classmethod
     def of(cls, text: str) -> "SignalText":
-        """Raises WrongPoint: a value has several lines."""
+        """Raises WrongUsage: a value has several lines."""
         form = CsvForm.of(text)
         lines = tuple(text.splitlines(keepends=True))
         if any(line.count('"') % 2 for line in lines):
-            raise WrongPoint("a value in quotes reaches over several lines; edit this file with another program")
+            raise WrongUsage("a value in quotes reaches over several lines; edit this file with another program")
         first = form.first_line
         return cls(lines, form, tuple(k for k in range(first, len(lines)) if lines[k].strip()))
 
@@ -52,7 +48,7 @@ class SignalText:
         low = times[row - 1] if row else float("-inf")
         high = times[row + 1] if row + 1 < len(times) else float("inf")
         if not low <= time <= high:
-            raise WrongPoint(f"a row stays between those beside it: from {low:g} s to {high:g} s")
+            raise WrongUsage(f"a row stays between those beside it: from {low:g} s to {high:g} s")
         cells = {} if time == times[row] else {0: self._number(time)}
         if value is not None:
             cells[self._column(signal)] = self._value(value)
@@ -78,13 +74,13 @@ class SignalText:
     def without_row(self, row: int) -> "SignalText":
         line = self._row(row)
         if len(self.rows) == 1:
-            raise WrongPoint("a file of inputs needs a row; take the file from the run instead")
+            raise WrongUsage("a file of inputs needs a row; take the file from the run instead")
         return SignalText.of("".join((*self.lines[:line], *self.lines[line + 1 :])))
 
     def with_signal(self, signal: str, unit: str | None, value: str) -> "SignalText":
         """One more signal, with the same value in all rows."""
         if signal in self.names:
-            raise WrongPoint(f"{signal} has values in this file already")
+            raise WrongUsage(f"{signal} has values in this file already")
         header = self.form.first_line - 1
         added = {header: self._cell(labelled(signal, unit)), **dict.fromkeys(self.rows, self._value(value))}
         lines = [
@@ -97,12 +93,12 @@ class SignalText:
 
     def _row(self, row: int) -> int:
         if not 0 <= row < len(self.rows):
-            raise WrongPoint(f"there is no row {row + 1}")
+            raise WrongUsage(f"there is no row {row + 1}")
         return self.rows[row]
 
     def _column(self, signal: str) -> int:
         if signal not in self.names:
-            raise WrongPoint(f"there is no signal {signal!r} in this file")
+            raise WrongUsage(f"there is no signal {signal!r} in this file")
         return self.names.index(signal) + 1
 
     def _cells(self, line: int) -> list[str]:

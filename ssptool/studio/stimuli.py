@@ -37,10 +37,6 @@ MOST_ROWS = 2000
 """Rows that the page shows and edits."""
 
 
-class WrongFile(WrongUsage):
-    """A file that is none for scenarios or inputs, or not there."""
-
-
 def folders(system: Path) -> Iterator[Path]:
     """Folders of scenarios, inputs, studies and results of a system: next to it, and in its folder."""
     yield system.absolute().parent
@@ -141,14 +137,14 @@ class EditStimulus:
         return f"{self.file}: {' '.join([self.change.replace('_', ' '), *told])}"
 
     def changed(self, content: bytes | None) -> bytes:
-        """Raises WrongFile, and what the change raises."""
+        """Raises WrongUsage, and what the change raises."""
         if self.change not in CHANGES:
-            raise WrongFile(f"there is no change {self.change!r}; there are {', '.join(CHANGES)}")
+            raise WrongUsage(f"there is no change {self.change!r}; there are {', '.join(CHANGES)}")
         mark, text = b"", "" if content is None else content.decode("utf-8")
         if text.startswith("\ufeff"):
             mark, text = "\ufeff".encode(), text[1:]
         if text != self.before:
-            raise WrongFile(f"{self.file} has changed meanwhile; look at it again")
+            raise WrongUsage(f"{self.file} has changed meanwhile; look at it again")
         return mark + CHANGES[self.change](text, **self.arguments).encode()
 
 
@@ -156,7 +152,7 @@ def checked_name(name: str, suffixes: tuple[str, ...]) -> str:
     """The name of a file around the system, which may be there or be made."""
     path = Path(name)
     if path.is_absolute() or ".." in path.parts or path.suffix.lower() not in suffixes or path.name.startswith("."):
-        raise WrongFile(f"{name!r} cannot be the name of this file; it ends in {' or '.join(suffixes)}")
+        raise WrongUsage(f"{name!r} cannot be the name of this file; it ends in {' or '.join(suffixes)}")
     return path.as_posix()
 
 
@@ -231,7 +227,7 @@ class ChosenStimuli:
     def __init__(self, content: Callable[[str], bytes | None], scenario: str, inputs: str) -> None:
         self._texts = {name: content(name) for name in (scenario, inputs) if name}
         if missing := [name for name, found in self._texts.items() if found is None]:
-            raise WrongFile(f"{missing[0]} is there no longer")
+            raise WrongUsage(f"{missing[0]} is there no longer")
         self.scenario_name = scenario
         self.inputs_name = inputs
 

@@ -29,22 +29,14 @@ MOST_SHOWN = 200
 """Runs that the table of a study shows: the last ones."""
 
 
-class StudyGoesOn(WrongUsage):
+def _study_goes_on() -> WrongUsage:
     """Another study goes on."""
-
-    def __init__(self) -> None:
-        super().__init__("a study goes on; cancel it first, or wait for its end")
+    return WrongUsage("a study goes on; cancel it first, or wait for its end")
 
 
-class NoSuchStudy(WrongUsage):
-    """The file is none of a study of this system."""
-
-
-class UnsavedSystem(WrongUsage):
+def _unsaved_system() -> WrongUsage:
     """A study runs what is on disk."""
-
-    def __init__(self) -> None:
-        super().__init__("a study runs the system as it is on disk: save your edits first")
+    return WrongUsage("a study runs the system as it is on disk: save your edits first")
 
 
 class StudyRuns:
@@ -70,11 +62,11 @@ class StudyRuns:
         return [self._content(name, file) for name, file in self._files()]
 
     def start(self, name: str, *, unsaved: bool) -> dict[str, Any]:
-        """Begin a study, or go on with it. Raises StudyGoesOn, NoSuchStudy, UnsavedSystem."""
+        """Begin a study, or go on with it. Raises WrongUsage."""
         if self._process is not None:
-            raise StudyGoesOn
+            raise _study_goes_on()
         if unsaved:
-            raise UnsavedSystem
+            raise _unsaved_system()
         file = self._path(name)
         command = [sys.executable, "-m", "ssptool", "study", "run", str(file), "--output", str(_folder(file))]
         self._going = name, file
@@ -145,7 +137,7 @@ class StudyRuns:
     def _path(self, name: str) -> Path:
         found = dict(self._files()).get(name)
         if found is None:
-            raise NoSuchStudy(f"{name} is no study of this system")
+            raise WrongUsage(f"{name} is no study of this system")
         return found
 
     # -- in a thread -----------------------------------------------------------------------------------------------

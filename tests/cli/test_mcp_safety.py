@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import ssptool
-from ssptool.cli.mcp_server.folder import Folder, NotAllowed
+from ssptool.cli.mcp_server.folder import Folder
+from ssptool.errors import WrongUsage
 from ssptool.sandbox import missing
 from tests.cli.mcp_client import COMMAND, McpClient, serving
 from tests.fmus import build as misbehaving
@@ -267,7 +268,7 @@ def test_a_run_ends_when_the_client_is_gone_even_if_its_fmu_answers_no_more(tmp_
 
 def test_a_system_without_a_sandbox_runs_no_fmu(monkeypatch):
     monkeypatch.setattr("ssptool.cli.mcp_server.folder.missing", lambda: "the kernel has none")
-    with pytest.raises(NotAllowed, match=r"the kernel has none.*--no-sandbox"):
+    with pytest.raises(WrongUsage, match=r"the kernel has none.*--no-sandbox"):
         Folder().require_sandbox()
     Folder(sandbox=False).require_sandbox()
 

@@ -12,8 +12,8 @@ import ssptool
 from ssptool.documents import foreign_files
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
-from ssptool.documents.foreign_files import UnexpectedLink
 from ssptool.editing.changes import EditError
+from ssptool.errors import WrongUsage
 from tests.safety.command_line import typed
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
@@ -205,9 +205,9 @@ def test_what_a_command_writes_by_default_goes_through_no_link(folder, tmp_path,
         assert done.code == 2
         assert "nobody has asked to write" in done.err
     for write in (ssptool.pack, lambda _: ssptool.unpack("p.ssp")):
-        with pytest.raises(UnexpectedLink, match="is a link to"):
+        with pytest.raises(WrongUsage, match="is a link to"):
             write(folder)
-    with pytest.raises(UnexpectedLink, match=r"r\.csv\.json is a link to"):
+    with pytest.raises(WrongUsage, match=r"r\.csv\.json is a link to"):
         ssptool.simulate(folder, stop_time=0.1, output=here / "r.csv")
     assert victim.read_text() == SECRET
     assert not (here / "r.csv").exists()
@@ -219,7 +219,7 @@ def test_a_link_that_appears_after_it_was_looked_for_is_not_written_through(tmp_
     victim.write_text(SECRET)
     beside.symlink_to(victim)
     monkeypatch.setattr(foreign_files, "own_output", lambda path: path)
-    with pytest.raises(UnexpectedLink):
+    with pytest.raises(WrongUsage, match="is a link to"):
         foreign_files.write_beside(beside, "written")
     assert victim.read_text() == SECRET
 

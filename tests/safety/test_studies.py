@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import ssptool
+from ssptool.errors import WrongUsage
 from ssptool.studies import run
 from ssptool.studies.dataset import BusyResults, open_dataset
-from ssptool.studies.run import InsecureScheduler
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("pyarrow")
@@ -63,7 +63,7 @@ def test_no_process_of_a_study_listens_on_a_port(tmp_path):
 
 def test_a_scheduler_without_tls_is_refused_by_name(tmp_path):
     for call in (ssptool.study, ssptool.calibrate):
-        with pytest.raises(InsecureScheduler, match=r"tcp://localhost:9 .*--insecure-scheduler"):
+        with pytest.raises(WrongUsage, match=r"tcp://localhost:9 .*--insecure-scheduler"):
             call(table(), tmp_path / "out", scheduler="tcp://localhost:9")
     assert not (tmp_path / "out").exists()
 

@@ -7,8 +7,8 @@ import pytest
 from pytest import approx
 
 import ssptool
+from ssptool.errors import WrongUsage
 from ssptool.studio.calls import PageCalls
-from ssptool.studio.runs import OneRunOnly
 from ssptool.studio.session import EditSession
 from tests.cli.test_isolated_runs import SYSTEM
 from tests.fmus import build as fmus
@@ -125,7 +125,7 @@ def test_a_crash_is_told_with_its_component_and_the_rows_until_then(misbehaving)
 
 def test_cancelling_ends_a_run_whose_fmu_hangs(misbehaving):
     calls = misbehaving(fmus.HANG)
-    with pytest.raises(OneRunOnly):
+    with pytest.raises(WrongUsage, match="a run goes on"):
         calls.call("run", {"settings": {}})
     calls.call("cancel", {})
     assert ended(calls)["status"] == "cancelled"

@@ -4,9 +4,9 @@ import pytest
 
 import ssptool
 from ssptool.editing.changes import EditError
-from ssptool.studio.calls import PageCalls, WrongCall
-from ssptool.studio.gestures import WrongGesture
-from ssptool.studio.session import Conflict, EditSession, ReadOnly
+from ssptool.errors import WrongUsage
+from ssptool.studio.calls import PageCalls
+from ssptool.studio.session import Conflict, EditSession
 from tests.studio.conftest import copy_of
 
 SSD = "SystemStructure.ssd"
@@ -127,13 +127,13 @@ def test_a_fix_is_a_gesture(calls, system):
 
 
 def test_unknown_calls_verbs_and_arguments_are_refused_by_name(calls):
-    with pytest.raises(WrongCall, match="no call 'modle'; did you mean model"):
+    with pytest.raises(WrongUsage, match="no call 'modle'; did you mean model"):
         calls.call("modle", {})
-    with pytest.raises(WrongGesture, match="'conect' is not a verb of edits; did you mean connect"):
+    with pytest.raises(WrongUsage, match="'conect' is not a verb of edits; did you mean connect"):
         edit(calls, "conect")
-    with pytest.raises(WrongGesture, match="connect has no argument 'c'"):
+    with pytest.raises(WrongUsage, match="connect has no argument 'c'"):
         edit(calls, "connect", a="x", b="y", c="z")
-    with pytest.raises(WrongCall, match="'close'"):
+    with pytest.raises(WrongUsage, match="'close'"):
         calls.call("close", {})
 
 
@@ -142,6 +142,6 @@ def test_an_fmu_is_shown_and_cannot_be_edited(tmp_path):
     session = EditSession(fmu)
     calls = PageCalls(session, lambda _: None)
     assert "ssptool convert" in calls.call("model", {})["readOnly"]
-    with pytest.raises(ReadOnly, match="cannot be changed"):
+    with pytest.raises(WrongUsage, match="cannot be changed"):
         edit(calls, "rename", old="System1", new="Left")
     calls.close()

@@ -6,11 +6,11 @@ import pytest
 
 import ssptool
 from ssptool.engine.stimuli.scenario_file import scenario_from
+from ssptool.errors import WrongUsage
 from ssptool.studio.calls import PageCalls
-from ssptool.studio.scenario_text import EMPTY, WrongEvent, with_changed, with_event, without
+from ssptool.studio.scenario_text import EMPTY, with_changed, with_event, without
 from ssptool.studio.session import Conflict, EditSession
-from ssptool.studio.signal_text import SignalText, WrongPoint, new_signals
-from ssptool.studio.stimuli import WrongFile
+from ssptool.studio.signal_text import SignalText, new_signals
 from tests.studio.conftest import copy_of
 from tests.studio.test_runs import ended
 
@@ -75,7 +75,7 @@ def test_events_are_added_in_the_order_of_time_and_removed_again(text, time):
 def test_the_last_event_leaves_an_empty_list():
     assert told(without(without(FLOW, 1), 0)) == []
     assert told(without(JSON, 0)) == []
-    with pytest.raises(WrongEvent, match="no event 3"):
+    with pytest.raises(WrongUsage, match="no event 3"):
         without(FLOW, 2)
 
 
@@ -91,7 +91,7 @@ def test_a_point_keeps_all_other_bytes_of_its_file():
     assert table.without_row(1).text == COMMAS.replace(" 2,5 ;40;2\n", "")
     assert table.with_row("u", 3.0, "7", []).text == COMMAS + "3;7;3\n"
     assert table.with_row("u", 0.0, "9", []).text == COMMAS.replace("0;0,5;1", "0;9;1")
-    with pytest.raises(WrongPoint, match="from 0 s to 2"):
+    with pytest.raises(WrongUsage, match="from 0 s to 2"):
         table.with_point(1, "u", 3.0, None)
     assert table.with_signal("F", "N", "3").text.splitlines()[:2] == ["time;u [km/h];gear;F [N]", "0;0,5;1;3"]
     assert new_signals("a,b", None, "1") == 'time,"a,b"\n0,1\n'
@@ -152,9 +152,9 @@ def test_the_axis_knows_start_and_stop_of_a_run(calls):
 def test_what_a_run_would_refuse_is_told_while_it_is_edited(calls):
     change(calls, "push.csv", "add_signal", signal="System1.G", value="5")
     assert "System1.G" in calls.call("stimuli", {"inputs": "push.csv"})["problems"][0]
-    with pytest.raises(WrongFile, match="cannot be the name"):
+    with pytest.raises(WrongUsage, match="cannot be the name"):
         change(calls, "../push.csv", "add_signal", signal="System1.F", value="5")
-    with pytest.raises(WrongFile, match="has changed meanwhile"):
+    with pytest.raises(WrongUsage, match="has changed meanwhile"):
         change(calls, "push.csv", "remove_row", "another text", row=0)
 
 

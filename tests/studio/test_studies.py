@@ -3,9 +3,9 @@
 import pytest
 
 import ssptool
+from ssptool.errors import WrongUsage
 from ssptool.studio.calls import PageCalls
 from ssptool.studio.session import EditSession
-from ssptool.studio.studies import NoSuchStudy, UnsavedSystem
 from tests.cli.browser import browser, violations
 from tests.studio.conftest import copy_of
 from tests.waiting import until
@@ -66,9 +66,9 @@ def test_a_study_is_cancelled_and_keeps_its_runs(tmp_path):
     assert "interrupted after" in ended["message"]
     until(lambda: events[-1]["event"] == "study" and not events[-1]["going"])
     calls.call("edit", {"edits": [{"verb": "rename", "old": "System1", "new": "Left"}]})
-    with pytest.raises(UnsavedSystem, match="save your edits first"):
+    with pytest.raises(WrongUsage, match="save your edits first"):
         calls.call("start_study", {"file": "long.toml"})
-    with pytest.raises(NoSuchStudy, match=r"other\.toml is no study"):
+    with pytest.raises(WrongUsage, match=r"other\.toml is no study"):
         calls.call("study_table", {"file": "other.toml"})
     calls.close()
 

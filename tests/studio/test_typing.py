@@ -2,7 +2,8 @@
 
 import pytest
 
-from ssptool.studio.calls import PageCalls, WrongCall
+from ssptool.errors import WrongUsage
+from ssptool.studio.calls import PageCalls
 from ssptool.studio.session import EditSession
 from tests.cli.browser import browser, violations
 from tests.studio.conftest import copy_of
@@ -20,7 +21,7 @@ def test_findings_of_a_text_that_is_typed_are_told_and_nothing_changes(tmp_path)
     assert [one["severity"] for one in broken] == ["error"]
     assert calls.call("changes", {}) == {"diff": "", "gestures": []}
     assert {one["key"] for one in calls.call("findings", {})["findings"]} == now
-    with pytest.raises(WrongCall, match="has changed meanwhile"):
+    with pytest.raises(WrongUsage, match="has changed meanwhile"):
         calls.call("typed", {**where, "before": "<other/>", "after": "<other/>"})
     calls.close()
 

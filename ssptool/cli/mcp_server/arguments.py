@@ -12,21 +12,19 @@ MOST_ENTRIES, LONGEST_TEXT = 1_000, 10_000
 """Entries of a list or an object in the arguments of a call; characters of a text."""
 
 
-class TooLarge(WrongUsage):
+def _too_large(name: str, argument: str, size: int, most: int, what: str) -> WrongUsage:
     """An argument with more entries or characters than a call may have."""
-
-    def __init__(self, name: str, argument: str, size: int, most: int, what: str) -> None:
-        super().__init__(f"{name}: {argument} has {size} {what}, more than the limit of {most}")
+    return WrongUsage(f"{name}: {argument} has {size} {what}, more than the limit of {most}")
 
 
 def check_sizes(name: str, argument: str, value: object) -> None:
-    """Refuse a value with too many entries, or too long a text, at any level. Raises TooLarge."""
+    """Refuse a value with too many entries, or too long a text, at any level. Raises WrongUsage."""
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
-        raise TooLarge(name, argument, len(value), LONGEST_TEXT, "characters")
+        raise _too_large(name, argument, len(value), LONGEST_TEXT, "characters")
     if not isinstance(value, list | Mapping):
         return
     if len(value) > MOST_ENTRIES:
-        raise TooLarge(name, argument, len(value), MOST_ENTRIES, "entries")
+        raise _too_large(name, argument, len(value), MOST_ENTRIES, "entries")
     if isinstance(value, Mapping):
         for key, one in value.items():
             check_sizes(name, f"a name in {argument}", key)
@@ -36,12 +34,10 @@ def check_sizes(name: str, argument: str, value: object) -> None:
             check_sizes(name, f"{argument}[{place}]", one)
 
 
-class WrongArguments(WrongUsage):
+def wrong_arguments(name: str, problem: ValidationError, known: Collection[str]) -> WrongUsage:
     """Arguments of a tool or an edit that are missing, unknown, or of a wrong type; all of them are named."""
-
-    def __init__(self, name: str, problem: ValidationError, known: Collection[str]) -> None:
-        found = (_sentence(name, error, known) for error in problem.errors())
-        super().__init__("\n".join(found))
+    found = (_sentence(name, error, known) for error in problem.errors())
+    return WrongUsage("\n".join(found))
 
 
 def _sentence(name: str, error: Mapping[str, Any], known: Collection[str]) -> str:

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 import ssptool
-from ssptool.cli.mcp_server.arguments import WrongArguments
-from ssptool.cli.mcp_server.folder import Folder, NotAllowed, plain_path
+from ssptool.cli.mcp_server.arguments import wrong_arguments
+from ssptool.cli.mcp_server.folder import Folder, plain_path
 from ssptool.cli.mcp_server.pages import Answer
 from ssptool.cli.mcp_server.tools import System, Variant
 from ssptool.editing.editor import VERBS, no_such_verb
@@ -63,11 +63,9 @@ def _in_json(kind: Any) -> Any:
     return Union[tuple(held)]  # noqa: UP007 (its members are known at run time only)
 
 
-class UnknownVerb(WrongUsage):
+def _unknown_verb(name: object) -> WrongUsage:
     """An edit without a verb, or with an unknown one."""
-
-    def __init__(self, name: object) -> None:
-        super().__init__(no_such_verb(name))
+    return WrongUsage(no_such_verb(name))
 
 
 Edits = Annotated[
@@ -136,7 +134,7 @@ class EditTools:
 
     def _require_allowed(self, apply: bool) -> None:
         if apply and not self._folder.allow_edits:
-            raise NotAllowed("this server shows edits and saves none; start it with `ssptool mcp --allow-edits`")
+            raise WrongUsage("this server shows edits and saves none; start it with `ssptool mcp --allow-edits`")
 
 
 def _conclusion(saved: bool, changed: bool) -> str:
@@ -150,16 +148,16 @@ def _shown(notes: Iterable[str], diff: str) -> str:
 
 
 def _edit_of(stated: Mapping[str, Any]) -> tuple[Verb, dict[str, Any]]:
-    """Raises UnknownVerb, WrongArguments, OutsideFolder."""
+    """Raises WrongUsage."""
     arguments = dict(stated)
     name = arguments.pop("verb", None)
     verb = verbs().get(name) if isinstance(name, str) else None
     if verb is None:
-        raise UnknownVerb(name)
+        raise _unknown_verb(name)
     try:
         model = verb.model(**arguments)
     except ValidationError as problem:
-        raise WrongArguments(verb.name, problem, list(verb.model.model_fields)) from None
+        raise wrong_arguments(verb.name, problem, list(verb.model.model_fields)) from None
     given = {one: getattr(model, one) for one in model.model_fields_set}
     for file in verb.files & given.keys():
         for path in given[file] if file == verb.several else [given[file]]:

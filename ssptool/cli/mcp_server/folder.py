@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event
 
 import ssptool
-from ssptool.confinement import OutsideFolder, is_outside, require_inside
+from ssptool.confinement import is_outside, outside_folder, require_inside
 from ssptool.documents.archive import LONE_SUFFIXES
 from ssptool.errors import WrongUsage, abbreviated
 from ssptool.rules.runner import ROOTS_OF_SYSTEMS, found_in
@@ -18,44 +18,32 @@ KEPT_RUNS = 16
 """Runs whose results stay in memory; the oldest are forgotten."""
 
 
-class NoSystemNamed(WrongUsage):
+def _no_system_named(systems: Sequence[str]) -> WrongUsage:
     """No system is named, and the folder has none or several."""
-
-    def __init__(self, systems: Sequence[str]) -> None:
-        which = f"name one: {abbreviated(systems, 20)}" if systems else "there is none in this folder"
-        super().__init__(f"the argument system is missing; {which}")
+    which = f"name one: {abbreviated(systems, 20)}" if systems else "there is none in this folder"
+    return WrongUsage(f"the argument system is missing; {which}")
 
 
-class NotAllowed(WrongUsage):
-    """An action that needs an option of the server."""
-
-
-class NoPath(WrongUsage):
+def _no_path(text: str) -> WrongUsage:
     """A text that cannot be the path of a file."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(f"{text!r} cannot be a path: it contains a zero character")
+    return WrongUsage(f"{text!r} cannot be a path: it contains a zero character")
 
 
-class Cancelled(WrongUsage):
+def _cancelled() -> WrongUsage:
     """The client has cancelled its call."""
-
-    def __init__(self) -> None:
-        super().__init__("cancelled")
+    return WrongUsage("cancelled")
 
 
-class UnknownRun(WrongUsage):
+def _unknown_run(name: str, kept: Sequence[str]) -> WrongUsage:
     """No run of this name is kept, and no result file is called so."""
-
-    def __init__(self, name: str, kept: Sequence[str]) -> None:
-        runs = f"runs in memory are {', '.join(kept)}" if kept else "there is no run in memory yet: call run"
-        super().__init__(f"{name} is neither a run nor a result file of this folder; {runs}")
+    runs = f"runs in memory are {', '.join(kept)}" if kept else "there is no run in memory yet: call run"
+    return WrongUsage(f"{name} is neither a run nor a result file of this folder; {runs}")
 
 
 def plain_path(text: str) -> Path:
-    """A path in the folder. Raises OutsideFolder, NoPath."""
+    """A path in the folder. Raises WrongUsage."""
     if "\0" in text:
-        raise NoPath(text)
+        raise _no_path(text)
     require_inside(text)
     return Path(text)
 
@@ -88,40 +76,40 @@ class Folder:
         ]
 
     def system(self, name: str) -> Path:
-        """The system of this name; without a name, the only one. Raises OutsideFolder, NoSystemNamed."""
+        """The system of this name; without a name, the only one. Raises WrongUsage."""
         if name:
             return plain_path(name)
         systems = self.systems()
         if len(systems) != 1:
-            raise NoSystemNamed(systems)
+            raise _no_system_named(systems)
         return Path(systems[0])
 
     def output(self, name: str) -> Path | None:
-        """Place for the results of a run; None without a name. Raises NotAllowed, OutsideFolder."""
+        """Place for the results of a run; None without a name. Raises WrongUsage."""
         if not name:
             return None
         if self.results is None:
-            raise NotAllowed(
+            raise WrongUsage(
                 "this server writes no results: leave out output, or start it with `ssptool mcp --results FOLDER`"
             )
         path = self.results / plain_path(name)
         if is_outside(path) or not path.resolve().is_relative_to(self.results.resolve()):
-            raise OutsideFolder(name)
+            raise outside_folder(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
     def require_sandbox(self) -> None:
-        """Raises NotAllowed where FMUs are to run in a sandbox, and the system has none."""
+        """Raises WrongUsage where FMUs are to run in a sandbox, and the system has none."""
         if self.sandbox and (reason := missing()):
-            raise NotAllowed(
+            raise WrongUsage(
                 f"there is no sandbox for FMUs here: {reason}; to run them with all rights of yours, start this "
                 "server with `ssptool mcp --no-sandbox`"
             )
 
     def go_on(self) -> None:
-        """Raises Cancelled."""
+        """Raises WrongUsage."""
         if self.cancelled.is_set():
-            raise Cancelled
+            raise _cancelled()
 
     def keep(self, result: "ssptool.Result") -> str:
         """The name under which the result of a run can be read from now on."""
@@ -132,12 +120,12 @@ class Folder:
         return name
 
     def result(self, name: str) -> "ssptool.Result | Path":
-        """A run in memory, or a result file. Raises OutsideFolder, UnknownRun."""
+        """A run in memory, or a result file. Raises WrongUsage."""
         if name in self.runs:
             return self.runs[name]
         path = plain_path(name)
         if not path.is_file():
-            raise UnknownRun(name, list(self.runs))
+            raise _unknown_run(name, list(self.runs))
         return path
 
 

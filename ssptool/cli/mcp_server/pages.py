@@ -32,13 +32,11 @@ class PagedItems(NamedTuple):
 Answer = str | PagedItems
 
 
-class UnknownCursor(WrongUsage):
+def _unknown_cursor(cursor: str) -> WrongUsage:
     """A cursor of no page that is left."""
-
-    def __init__(self, cursor: str) -> None:
-        super().__init__(
-            f"there is no page {cursor!r}: cursors are those of the last {KEPT_ANSWERS} answers; call the tool again"
-        )
+    return WrongUsage(
+        f"there is no page {cursor!r}: cursors are those of the last {KEPT_ANSWERS} answers; call the tool again"
+    )
 
 
 @dataclass(slots=True)
@@ -64,11 +62,11 @@ class Pages:
         return self._page(answer, list(_lines(several_lines(answer), size - _ROOM_FOR_MORE)), 0, size)
 
     def next(self, cursor: str, size: int) -> str:
-        """The page that an earlier one named. Raises UnknownCursor."""
+        """The page that an earlier one named. Raises WrongUsage."""
         name, _, start = cursor.partition(":")
         rest = self._rests.get(name)
         if rest is None or not start.isdecimal() or not 0 < int(start) < len(rest.pieces):
-            raise UnknownCursor(cursor)
+            raise _unknown_cursor(cursor)
         self._rests.move_to_end(name)
         return self._page(rest.answer, rest.pieces, int(start), size, name)
 

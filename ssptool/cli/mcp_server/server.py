@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 import ssptool
 from ssptool.cli.app import explained
-from ssptool.cli.mcp_server.arguments import WrongArguments, check_sizes, model_of, schema_of
+from ssptool.cli.mcp_server.arguments import check_sizes, model_of, schema_of, wrong_arguments
 from ssptool.cli.mcp_server.edits import EditTools
 from ssptool.cli.mcp_server.folder import Folder
 from ssptool.cli.mcp_server.pages import LEAST_BYTES, MOST_BYTES, PAGE_BYTES, Answer, Pages
@@ -34,13 +34,11 @@ relative to the folder of this server. Full names are such as Plant.System1.x1. 
 such as --accept, are arguments of the same name. Long answers come in pages: more reads on."""
 
 
-class NoSuchTool(WrongUsage):
+def _no_such_tool(name: str, known: list[str]) -> WrongUsage:
     """No tool of this name."""
-
-    def __init__(self, name: str, known: list[str]) -> None:
-        near = similar_names(name, known)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"tools are {', '.join(known)}"
-        super().__init__(f"there is no tool {name!r}; {hint}")
+    near = similar_names(name, known)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"tools are {', '.join(known)}"
+    return WrongUsage(f"there is no tool {name!r}; {hint}")
 
 
 class ServedTool(NamedTuple):
@@ -110,7 +108,7 @@ class Desk:
         if name == "more":
             return self._pages.next(_checked(name, model_of(self.more), given)["cursor"], size)
         if name not in self.tools:
-            raise NoSuchTool(name, [*self.tools, "more"])
+            raise _no_such_tool(name, [*self.tools, "more"])
         tool = self.tools[name]
         return self._pages.first(tool.method(**_checked(name, tool.model, given)), size)
 
@@ -125,7 +123,7 @@ def _page_size(name: str, arguments: Mapping[str, Any]) -> tuple[int, dict[str, 
     try:
         return _Size(**{key: arguments[key] for key in arguments.keys() - own.keys()}).page_bytes, own
     except ValidationError as problem:
-        raise WrongArguments(name, problem, ["page_bytes"]) from None
+        raise wrong_arguments(name, problem, ["page_bytes"]) from None
 
 
 def _checked(name: str, model: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,7 +133,7 @@ def _checked(name: str, model: type[BaseModel], given: Mapping[str, Any]) -> dic
     try:
         checked = model(**given)
     except ValidationError as problem:
-        raise WrongArguments(name, problem, [*model.model_fields, "page_bytes"]) from None
+        raise wrong_arguments(name, problem, [*model.model_fields, "page_bytes"]) from None
     return {one: getattr(checked, one) for one in checked.model_fields_set}
 
 

@@ -208,7 +208,7 @@ class Tools:
         memory_limit: float = MEMORY,
         **more: Any,
     ) -> ssptool.Result:
-        """Run a system in a child process, in the sandbox unless the server was started without. Raises NotAllowed."""
+        """Run a system in a child process, in the sandbox unless the server was started without. Raises WrongUsage."""
         self._folder.require_sandbox()
         return ssptool.simulate(
             self._folder.system(system),

@@ -58,15 +58,12 @@ MOST_SHEETS = 1_000
 """Maximum number of systems of one picture or page: each takes milliseconds, and references can multiply them."""
 
 
-class TooManySystems(WrongUsage):
+def _too_many_systems(found: int) -> WrongUsage:
     """More systems would be drawn than a person can look at."""
-
-    def __init__(self, found: int) -> None:
-        super().__init__(
-            f"{found} systems would be drawn, at most {MOST_SHEETS}; "
-            "draw one of them as .svg or .png: --level NAME, with a smaller --depth"
-        )
-        self.found = found
+    return WrongUsage(
+        f"{found} systems would be drawn, at most {MOST_SHEETS}; "
+        "draw one of them as .svg or .png: --level NAME, with a smaller --depth"
+    )
 
 
 class DrawnConnections(StrEnum):
@@ -123,7 +120,7 @@ def arranged(
 
     Raises
     ------
-    TooManySystems
+    WrongUsage
         There are more than `MOST_SHEETS`.
     """
     tell("drawing")
@@ -134,7 +131,7 @@ def arranged(
 def all_arranged(
     stated: Mapping[ElementPath, StatedSheet], connections: DrawnConnections, memory: Memory | None = None
 ) -> list[Sheet]:
-    """The drawings of all systems without the content of their elements. Raises TooManySystems."""
+    """The drawings of all systems without the content of their elements. Raises WrongUsage."""
     _check_number(len(stated))
     arranger = _Arranger(stated, connections, memory)
     with garbage_collection_paused():
@@ -146,7 +143,7 @@ def expanded(
 ) -> list[Sheet]:
     """The drawings of all systems with nested systems, which are drawn inside, unless that is too much for one sheet.
 
-    Raises TooManySystems.
+    Raises WrongUsage.
     """
     _check_number(len(stated))
     around = [path for path in stated if _is_around(stated, path) and _size(stated, path) <= MOST_ELEMENTS]
@@ -166,7 +163,7 @@ def _size(stated: Mapping[ElementPath, StatedSheet], path: ElementPath) -> int:
 
 def _check_number(sheets: int) -> None:
     if sheets > MOST_SHEETS:
-        raise TooManySystems(sheets)
+        raise _too_many_systems(sheets)
 
 
 class _Arranger:

@@ -207,17 +207,17 @@ class Drawing:
 
     @property
     def sheet(self) -> Sheet:
-        """The system of the picture, arranged. Raises TooManySystems."""
+        """The system of the picture, arranged. Raises WrongUsage."""
         return arranged(self.stated, self.path, self.depth, self.connections)
 
     @property
     def svg(self) -> str:
-        """The picture. Raises TooManySystems."""
+        """The picture. Raises WrongUsage."""
         return sheet_svg(self.sheet, self.remarks)
 
     @property
     def page(self) -> str:
-        """An HTML page that zooms, opens nested systems, and needs no network. Raises TooManySystems."""
+        """An HTML page that zooms, opens nested systems, and needs no network. Raises WrongUsage."""
         sheets = all_arranged(self.stated, self.connections, self.memory)
         insides = expanded(self.stated, self.connections, self.memory)
         data = {"values": values_of(self.explain()), LAYOUT: self.memory.content(members_of(self.stated))}
@@ -232,7 +232,7 @@ class Drawing:
             The file name has another ending.
         MissingExtra
             The library for PNG is not installed.
-        TooManySystems
+        WrongUsage
             The page would have more of them than a person can look at.
         """
         path = Path(path)

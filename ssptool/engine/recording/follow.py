@@ -85,7 +85,7 @@ def follow(
     ------
     WrongArgument
         The interval is not a time above 0, or the stop time no number.
-    UnknownFormat, NotFollowed
+    WrongValue, WrongValue
         The file has another ending, or is a MAT file, which cannot be read while it is written.
     MissingExtra
         The package that reads Parquet is not installed.

@@ -16,7 +16,7 @@ from ssptool.documents.foreign_files import read_text
 from ssptool.engine.recording.writer import Tail, UnreadableTrace, Writer
 from ssptool.engine.settings import present_names
 from ssptool.engine.trace import Column, Floats, StringTable, Trace
-from ssptool.errors import MissingExtra, WrongUsage, disk_trouble
+from ssptool.errors import MissingExtra, WrongUsage, WrongValue, disk_trouble
 from ssptool.foreign_text import NOT_FINITE, json_content, json_text
 from ssptool.public_calls import public
 from ssptool.working_directory import absolute
@@ -91,29 +91,23 @@ class GuardedWriter:
             raise ResultsNotWritten(self._path, disk_trouble(error), time) from error
 
 
-class UnknownFormat(WrongUsage, ValueError):
+def _unknown_format(path: Path) -> WrongValue:
     """The ending of a file's name is that of no format."""
-
-    def __init__(self, path: Path) -> None:
-        found = f"the folder {path.name!r}" if path.is_dir() else repr(path.name)
-        way = _WAY_TO_MDF if path.suffix.lower() in (".mf4", ".mdf") else ""
-        super().__init__(f"results are files of type {', '.join(FORMATS)}; found {found}{way}")
-        self.path = path
+    found = f"the folder {path.name!r}" if path.is_dir() else repr(path.name)
+    way = _WAY_TO_MDF if path.suffix.lower() in (".mf4", ".mdf") else ""
+    return WrongValue(f"results are files of type {', '.join(FORMATS)}; found {found}{way}")
 
 
 _WAY_TO_MDF = "; write a .csv file, and make a file of measured data from it with asammdf (docs/results.md)"
 
 
-class NotFollowed(WrongUsage, ValueError):
+def _not_followed(path: Path) -> WrongValue:
     """A file of results that nobody can read while a run writes it."""
-
-    def __init__(self, path: Path) -> None:
-        followed = " or ".join(ending for ending, format in FORMATS.items() if format.tail)
-        super().__init__(
-            f"{path}: results in a {path.suffix.lower()} file cannot be read while a run writes them; "
-            f"let it write a {followed} file (--output)"
-        )
-        self.path = path
+    followed = " or ".join(ending for ending, format in FORMATS.items() if format.tail)
+    return WrongValue(
+        f"{path}: results in a {path.suffix.lower()} file cannot be read while a run writes them; "
+        f"let it write a {followed} file (--output)"
+    )
 
 
 class _Format(NamedTuple):
@@ -154,7 +148,7 @@ def check_output(path: Path) -> None:
 
     Raises
     ------
-    UnknownFormat
+    WrongValue
         No format has this ending.
     MissingExtra
         The package for it is not installed.
@@ -180,7 +174,7 @@ def open_writer(path: Path, columns: Sequence[Column], contents: StringTable = (
 
     Raises
     ------
-    UnknownFormat, MissingExtra
+    WrongValue, MissingExtra
         As `check_output`.
     ResultsNotWritten
         The operating system does not let it; from the methods of the writer as well.
@@ -196,14 +190,14 @@ def open_tail(path: Path, patterns: Sequence[str] = ()) -> Tail:
 
     Raises
     ------
-    UnknownFormat, MissingExtra
+    WrongValue, MissingExtra
         As `check_output`.
-    NotFollowed
+    WrongValue
         The format cannot be read while it is written.
     """
     format = _format(path)
     if not format.tail:
-        raise NotFollowed(path)
+        raise _not_followed(path)
     tail: Tail = format.load(path, format.tail)(absolute(path), patterns)
     return tail
 
@@ -218,7 +212,7 @@ def read_trace(path: Path | str) -> Trace:
 
     Raises
     ------
-    UnknownFormat, MissingExtra
+    WrongValue, MissingExtra
         As `check_output`.
     UnreadableTrace
         The file is not a trace, or has points in time that are no numbers or names longer than `LONGEST_NAME`.
@@ -236,7 +230,7 @@ def copy_results(source: Path, target: Path) -> tuple[str, ...]:
 
     Raises
     ------
-    UnknownFormat, MissingExtra, UnreadableTrace, ResultsNotWritten, OSError
+    WrongValue, MissingExtra, UnreadableTrace, ResultsNotWritten, OSError
     """
     trace, manifest = read_trace(source), read_manifest(source)
     writer = open_writer(target, trace.columns, trace.contents)
@@ -432,18 +426,14 @@ def _format(path: Path) -> _Format:
     try:
         return FORMATS[path.suffix.lower()]
     except KeyError:
-        raise UnknownFormat(path) from None
+        raise _unknown_format(path) from None
 
 
-class WouldOverwrite(WrongUsage, ValueError):
+def _would_overwrite(path: Path, needed: str) -> WrongValue:
     """A file that a run is to write is needed for something else."""
-
-    def __init__(self, path: Path, needed: str) -> None:
-        super().__init__(
-            f"{path} {needed}; choose another name for the file to write (--output, --log-loops, --log-coupling, "
-            "--fmu-log)"
-        )
-        self.path = path
+    return WrongValue(
+        f"{path} {needed}; choose another name for the file to write (--output, --log-loops, --log-coupling, --fmu-log)"
+    )
 
 
 def check_written(output: Path | None, logs: Iterable[Path | None], read: Iterable[Path]) -> None:
@@ -451,7 +441,7 @@ def check_written(output: Path | None, logs: Iterable[Path | None], read: Iterab
 
     Raises
     ------
-    WouldOverwrite
+    WrongValue
         One of them is another one of them, or a file that the run reads.
     """
     written = [path for path in (output, *logs) if path is not None]
@@ -460,11 +450,11 @@ def check_written(output: Path | None, logs: Iterable[Path | None], read: Iterab
     places = [absolute(path).resolve() for path in written]
     for number, (path, place) in enumerate(zip(written, places, strict=True)):
         if place in places[:number]:
-            raise WouldOverwrite(path, "would be written twice at once")
+            raise _would_overwrite(path, "would be written twice at once")
     there = {_file(place): path for path, place in zip(written, places, strict=True) if place.exists()}
     for file in read if there else ():
         if hit := there.get(_file(file)):
-            raise WouldOverwrite(hit, "is read by this run, which would overwrite it")
+            raise _would_overwrite(hit, "is read by this run, which would overwrite it")
 
 
 def _file(path: Path) -> tuple[int, int]:

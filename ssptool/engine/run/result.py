@@ -284,7 +284,7 @@ def trace_of(name: str, given: object) -> Trace:
     ------
     WrongArgument
         The argument called `name` is none of these.
-    UnknownFormat, UnreadableTrace, OSError
+    WrongValue, UnreadableTrace, OSError
         The file cannot be read.
     """
     if isinstance(given, Result):

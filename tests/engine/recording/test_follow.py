@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 import ssptool
 from ssptool.documents.csv_columns import sidecar
 from ssptool.engine.recording.csv import CsvTail
-from ssptool.engine.recording.formats import NotFollowed, UnknownFormat, open_tail, open_writer
+from ssptool.engine.recording.formats import open_tail, open_writer
 from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column
+from ssptool.errors import WrongValue
 from ssptool.exceptions import WrongUsage
 from ssptool.types import Trace
 from tests.engine.recording.files import at_once, write
@@ -272,10 +273,10 @@ def test_only_signals_that_a_pattern_fits_are_given(ending, tmp_path):
 
 
 def test_a_mat_file_is_refused_by_name_with_what_to_write_instead(tmp_path):
-    with pytest.raises(NotFollowed, match=r"run\.mat: .*\.csv or \.parquet") as refused:
+    with pytest.raises(WrongValue, match=r"run\.mat: .*\.csv or \.parquet") as refused:
         ssptool.follow(tmp_path / "run.mat")
     assert isinstance(refused.value, WrongUsage)
-    with pytest.raises(UnknownFormat, match=r"\.xlsx"):
+    with pytest.raises(WrongValue, match=r"\.xlsx"):
         ssptool.follow(tmp_path / "run.xlsx")
 
 

@@ -19,12 +19,12 @@ from ssptool.engine.recording.formats import (
     FORMATS,
     MissingExtra,
     ResultsNotWritten,
-    UnknownFormat,
     check_output,
     open_writer,
 )
 from ssptool.engine.recording.writer import FootedFile, UnreadableTrace
 from ssptool.engine.trace import Column
+from ssptool.errors import WrongValue
 from ssptool.types import Trace
 from tests.engine.recording.files import at_once, write
 
@@ -227,7 +227,7 @@ def test_a_time_that_is_no_number_is_refused_with_its_row(tmp_path, ending, time
 
 
 def test_an_unknown_ending_is_refused_with_those_known(tmp_path):
-    with pytest.raises(UnknownFormat, match=r"results are files of type .*\.mat, \.h5; found 'trace\.xlsx'"):
+    with pytest.raises(WrongValue, match=r"results are files of type .*\.mat, \.h5; found 'trace\.xlsx'"):
         check_output(tmp_path / "trace.xlsx")
 
 
@@ -240,7 +240,7 @@ def test_a_format_whose_package_is_missing_names_the_extra(tmp_path, monkeypatch
 
 @pytest.mark.parametrize("name", ["run.mf4", "run.MDF"])
 def test_results_as_mdf_are_refused_with_the_way_there(tmp_path, name):
-    with pytest.raises(UnknownFormat, match=rf"{name}.*asammdf"):
+    with pytest.raises(WrongValue, match=rf"{name}.*asammdf"):
         check_output(tmp_path / name)
 
 

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from ssptool.engine.recording.formats import WouldOverwrite, check_written
+from ssptool.engine.recording.formats import check_written
+from ssptool.errors import WrongValue
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def test_a_file_that_is_read_is_not_written(inputs, tmp_path, how):
     elif "link" in how:
         output = tmp_path / "other.csv"
         (os.symlink if how == "symbolic link" else os.link)(inputs, output)
-    with pytest.raises(WouldOverwrite, match="is read by this run, which would overwrite it"):
+    with pytest.raises(WrongValue, match="is read by this run, which would overwrite it"):
         check_written(output, (log,), [inputs])
 
 
@@ -33,16 +34,16 @@ def test_what_is_written_beside_csv_files_counts_too(tmp_path):
     """`run.csv.json`, under which name somebody may keep a scenario; other formats have no such file."""
     scenario = tmp_path / "run.csv.json"
     scenario.write_text("{}", encoding="utf-8")
-    with pytest.raises(WouldOverwrite, match=r"run\.csv\.json"):
+    with pytest.raises(WrongValue, match=r"run\.csv\.json"):
         check_written(tmp_path / "run.csv", (), [scenario])
     check_written(tmp_path / "run.mat", (), [scenario])
 
 
 def test_results_and_logs_are_different_files(tmp_path):
     path = tmp_path / "run.csv"
-    with pytest.raises(WouldOverwrite, match="written twice"):
+    with pytest.raises(WrongValue, match="written twice"):
         check_written(path, (path, None), ())
-    with pytest.raises(WouldOverwrite, match="written twice"):
+    with pytest.raises(WrongValue, match="written twice"):
         check_written(None, (path, path), ())
     check_written(path, (tmp_path / "loops.csv", tmp_path / "coupling.csv"), ())
 
