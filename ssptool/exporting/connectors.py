@@ -13,7 +13,7 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.stimuli import slot_sources
 from ssptool.exporting.clocks import at_events_only, ends_of_connectors, own_clock
 from ssptool.exporting.interface import ExportedVariable, root_starts, variability_of
-from ssptool.exporting.part_variables import PartTarget, merged, part_variable
+from ssptool.exporting.part_variables import PartTarget, merged, numbered_parts, part_variable
 from ssptool.fmu.description import Causality, Variability
 from ssptool.network.arrays import whole
 from ssptool.network.conversion import items_of
@@ -56,16 +56,16 @@ class _Connectors:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._numbers = {one.name: number for number, one in enumerate(plan.instances)}
+        self._parts = numbered_parts(plan)
         self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
         self._starts = root_starts(plan)
         self._every_end = ends_of_connectors(plan)
         self._leaving: dict[Signal, list[Wire]] = defaultdict(list)
         self._arriving: dict[Signal, Wire] = {}
         for wire in (*plan.network.wires, *plan.network.dangling):
-            if not wire.source.component and wire.destination.component in self._numbers:
+            if not wire.source.component and wire.destination.component in self._parts:
                 self._leaving[wire.source].append(wire)
-            if not wire.destination.component and wire.source.component in self._numbers:
+            if not wire.destination.component and wire.source.component in self._parts:
                 self._arriving[wire.destination] = wire
 
     def variable(self, signal: Signal, ports: Sequence[Port]) -> ExportedVariable | None:
@@ -105,7 +105,7 @@ class _Connectors:
         if len({place for place, _ in wires}) < len(ports) or len(starts) < len(ports):
             return None
         targets = [
-            PartTarget(part_variable(self._plan, wire.destination), wire.conversion, (place,)) for place, wire in wires
+            PartTarget(part_variable(self._parts, wire.destination), wire.conversion, (place,)) for place, wire in wires
         ]
         tunable = all(self._is_tunable(wire.destination) for _, wire in wires)
         return replace(
@@ -129,7 +129,7 @@ class _Connectors:
         wires = [self._arriving[port.signal] for port in ports]
         targets = merged(
             (
-                PartTarget(part_variable(self._plan, wire.source), wire.conversion, (place,))
+                PartTarget(part_variable(self._parts, wire.source), wire.conversion, (place,))
                 for place, wire in enumerate(wires)
             ),
             len(ports),

@@ -10,7 +10,7 @@ import networkx as nx
 
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.exporting.interface import ContinuousPlace, ContinuousRole, ExportedVariable
-from ssptool.exporting.part_variables import PartTarget, part_variable
+from ssptool.exporting.part_variables import NumberedParts, PartTarget, numbered_parts, part_variable
 from ssptool.fmu.description import Causality, Variability, Variable
 from ssptool.network.arrays import whole
 from ssptool.network.dependencies import DependencyGraph, Stage, dependency_graph, needs, port_kinds
@@ -29,7 +29,8 @@ def with_continuous(plan: Plan, variables: Sequence[ExportedVariable], fmi: int)
     }
     known = tuple(replace(one, continuous=places.get(one.signal)) for one in variables)
     present = {one.continuous for one in known}
-    more = (_local(plan, one, places[one.signal]) for one in _vectors(plan) if one.place not in present)
+    parts = numbered_parts(plan)
+    more = (_local(parts, one, places[one.signal]) for one in _vectors(plan) if one.place not in present)
     return (*known, *more, *(_indicators(plan) if fmi >= 3 else ()))
 
 
@@ -67,7 +68,7 @@ def _vectors(plan: Plan) -> Iterator[_Element]:
         yield _Element(one, slope, slope.derivative_of or "", place)
 
 
-def _local(plan: Plan, element: _Element, first: ContinuousPlace) -> ExportedVariable:
+def _local(parts: NumberedParts, element: _Element, first: ContinuousPlace) -> ExportedVariable:
     """A variable for an element; `first` is that of its signal, which a derivative may share with a state."""
     one, variable = element.component, element.variable
     name = variable.name if element.place == first else f"der({element.state})"
@@ -82,7 +83,7 @@ def _local(plan: Plan, element: _Element, first: ContinuousPlace) -> ExportedVar
         nominal=variable.nominal,
         minimum=variable.minimum,
         maximum=variable.maximum,
-        targets=(PartTarget(part_variable(plan, element.signal)),),
+        targets=(PartTarget(part_variable(parts, element.signal)),),
         continuous=element.place,
     )
 

@@ -11,7 +11,15 @@ from ssptool.errors import WrongUsage, similar_names
 from ssptool.exporting.clocks import clocks_of_components, exposed_clock, output_clocks, with_clocks
 from ssptool.exporting.connectors import own_variables
 from ssptool.exporting.interface import ExportedVariable, variability_of
-from ssptool.exporting.part_variables import PartTarget, known_types, part_variable, start_value, whole_array
+from ssptool.exporting.part_variables import (
+    NumberedParts,
+    PartTarget,
+    known_types,
+    numbered_parts,
+    part_variable,
+    start_value,
+    whole_array,
+)
 from ssptool.fmu.description import Causality, Variability, Variable, element_names
 from ssptool.network.arrays import elements, whole
 from ssptool.network.network import Signal
@@ -44,7 +52,8 @@ def exported_variables(plan: Plan, patterns: Sequence[str], fmi: int = 2) -> tup
         outputs = (signal for one in plan.instances for signal in _outputs(plan, one, fmi))
         chosen = dict.fromkeys(whole(signal, plan.network.arrays) if fmi == 3 else signal for signal in outputs)
     clocks = clocks_of_components(plan)
-    inner = (exposed_clock(plan, one) if one in clocks else _inner(plan, slots, one) for one in chosen)
+    parts = numbered_parts(plan)
+    inner = (exposed_clock(plan, one) if one in clocks else _inner(plan, parts, slots, one) for one in chosen)
     return with_clocks(plan, (*own, *inner))
 
 
@@ -114,9 +123,9 @@ def _array(element: Signal) -> Signal:
     return Signal(element.component, element.variable.rpartition("[")[0])
 
 
-def _inner(plan: Plan, slots: Mapping[Signal, int], signal: Signal) -> ExportedVariable:
+def _inner(plan: Plan, parts: NumberedParts, slots: Mapping[Signal, int], signal: Signal) -> ExportedVariable:
     """A variable of a component: a scalar, an array or an element of one."""
-    one = next(one for one in plan.instances if one.name == signal.component)
+    _, one = parts[signal.component]
     shape = one.description.arrays.get(signal.variable, ())
     names = element_names(signal.variable, shape)
     signals = [Signal(one.name, name) for name in names]
@@ -126,7 +135,7 @@ def _inner(plan: Plan, slots: Mapping[Signal, int], signal: Signal) -> ExportedV
     parameter = variable.causality is Causality.PARAMETER and calculated.isdisjoint(signals)
     shown = Causality.OUTPUT if variable.causality is Causality.OUTPUT else Causality.LOCAL
     in_slots = all(each in slots for each in signals)
-    target = part_variable(plan, signals[0])
+    target = part_variable(parts, signals[0])
     return ExportedVariable(
         name=str(signal),
         signal=signal,

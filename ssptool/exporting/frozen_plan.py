@@ -41,10 +41,10 @@ from ssptool.engine.run.initialization import stated_value
 from ssptool.engine.stimuli.stimuli import boundaries
 from ssptool.exporting.capabilities import ExportInterface, able, driven_by_inputs
 from ssptool.exporting.interface import ExportedClock, ExportedVariable, root_starts
-from ssptool.exporting.part_variables import PartTarget, PartVariable, part_variable, start_value
+from ssptool.exporting.part_variables import PartTarget, PartVariable, numbered_parts, part_variable, start_value
 from ssptool.exporting.refusals import stepping_master
 from ssptool.fmu.description import FmuClock, InterfaceType, Value, Variability, element_names
-from ssptool.network.network import Conversion, Signal, Wire
+from ssptool.network.network import Conversion, Signal
 
 VERSION = 2
 """Version of the file."""
@@ -113,7 +113,7 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], interface: ExportI
         "signals": list(map(str, plan.signals)),
         "types": list(plan.types),
         "integers": list(plan.integers),
-        "parts": [_part(plan, number, one) for number, one in enumerate(plan.instances)],
+        "parts": list(_parts(plan)),
         "wires": [_wire(wire) for wire in plan.wires],
         "driven": _driven(plan),
         "tables": _tables(plan),
@@ -126,8 +126,8 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], interface: ExportI
         "first_point": [_outputs(plan), *(_steps(group.schedule) for group in plan.groups)],
         **(_alone(plan, plan.ode) if plan.ode is not None and plan.ode.alone else _stepping(plan)),
         **({} if plan.ode is None else {"ode": _ode(plan, plan.ode)}),
-        "variables": [_variable(plan, one) for one in variables],
-        "parameter_wires": [_parameter_wire(plan, wire) for wire in plan.parameter_wires],
+        "variables": _variables(plan, variables),
+        "parameter_wires": list(_parameter_wires(plan)),
     }
 
 
@@ -136,9 +136,10 @@ def part_folder(number: int) -> str:
     return f"parts/{number}"
 
 
-def first_of_source(plan: Plan, number: int) -> int:
-    """The number of the first part with the FMU of this one."""
-    return next(k for k, one in enumerate(plan.instances) if one.source == plan.instances[number].source)
+def firsts_of_sources(plan: Plan) -> tuple[int, ...]:
+    """By part: the number of the first one with the same FMU."""
+    firsts: dict[str, int] = {}
+    return tuple(firsts.setdefault(one.source, number) for number, one in enumerate(plan.instances))
 
 
 def _stepping(plan: Plan) -> Json:
@@ -390,15 +391,20 @@ def _driven(plan: Plan) -> list[Json]:
     return [{"slot": one.slot, "runs": one.running.name.lower()} for one in driven_by_inputs(plan)]
 
 
-def _part(plan: Plan, number: int, one: PlannedInstance) -> Json:
-    first = plan.instances[first_of_source(plan, number)]
+def _parts(plan: Plan) -> Iterator[Json]:
+    for first, (one, guessed) in zip(firsts_of_sources(plan), plan.first_guesses(), strict=True):
+        yield _part(plan, one, guessed, part_folder(first))
+
+
+def _part(plan: Plan, one: PlannedInstance, guessed: Sequence[int], folder: str) -> Json:
+    """A part; its FMU is in this folder, and knows first guesses of these slots."""
     asks = one.description.fmi_major == 3 and bool(one.wired) and one.capabilities.follows
     variables = one.description.variables
     has_mode = one.description.fmi_major > 1
-    _, guessed = next(found for found in plan.first_guesses() if found[0] is one)
+    substeps = plan.substeps(one)
     return {
         "name": one.name,
-        "folder": part_folder(plan.instances.index(first)),
+        "folder": folder,
         "identifier": one.used_interface.model_identifier,
         "token": one.description.token,
         "fmi": one.description.fmi_major,
@@ -419,7 +425,7 @@ def _part(plan: Plan, number: int, one: PlannedInstance) -> Json:
         "guesses": _asked(plan, one, guessed) if has_mode else [],
         "moving": [variables[name].reference for name, _ in one.moving] if asks else [],
         **_event_mode(plan, one),
-        **({"substeps": asdict(plan.substeps(one))} if plan.substeps(one).count > 1 else {}),
+        **({"substeps": asdict(substeps)} if substeps.count > 1 else {}),
         **({} if has_mode else {"beginning": _beginning(plan, one, guessed)}),
         **(_exchange(one) if one.interface is InterfaceType.MODEL_EXCHANGE else {}),
     }
@@ -538,14 +544,20 @@ def _outputs(plan: Plan) -> list[Json]:
     return _steps(Call(number, (), one.output_slots) for number, one in enumerate(plan.instances) if one.output_slots)
 
 
-def _variable(plan: Plan, one: ExportedVariable) -> Json:
+def _variables(plan: Plan, variables: Sequence[ExportedVariable]) -> list[Json]:
+    places = _clock_places(plan, plan.event_modes)
+    return [_variable(one, places) for one in variables]
+
+
+def _variable(one: ExportedVariable, places: Mapping[Signal, list[int]]) -> Json:
+    """A variable of the system; `places` are those of the clocks of parts."""
     found: Json = {"name": one.name, "type": one.type, "causality": str(one.causality)}
     if one.variability == "tunable":
         found["tunable"] = True
     if one.variability == "discrete" and one.causality == "input":
         found["discrete"] = True
     if one.clock is not None:
-        return found | {"clock": _system_clock(plan, one.clock)}
+        return found | {"clock": _system_clock(one.clock, places)}
     if one.continuous is not None:
         found[str(one.continuous.role)] = one.continuous.number
     if one.shape:
@@ -559,8 +571,7 @@ def _variable(plan: Plan, one: ExportedVariable) -> Json:
     return found
 
 
-def _system_clock(plan: Plan, clock: ExportedClock) -> Json:
-    places = _clock_places(plan, plan.event_modes)
+def _system_clock(clock: ExportedClock, places: Mapping[Signal, list[int]]) -> Json:
     found: Json = {"variability": clock.stated["intervalVariability"], **_clock_times(clock)}
     if clock.source is not None:
         return found | {"source": places[clock.source]}
@@ -582,16 +593,19 @@ def _part_variable(one: PartVariable) -> Json:
     return found
 
 
-def _parameter_wire(plan: Plan, wire: Wire) -> Json:
-    tunable = plan.network.variable(wire.source).variability is Variability.TUNABLE
-    return {
-        "from": _part_variable(part_variable(plan, wire.source)),
-        "to": _part_variable(part_variable(plan, wire.destination)),
-        "destination": str(wire.destination),
-        "tunable": tunable,
-        **({"slot": plan.signals.index(wire.destination)} if wire.destination in plan.signals else {}),
-        **_conversion(wire.conversion),
-    }
+def _parameter_wires(plan: Plan) -> Iterator[Json]:
+    parts = numbered_parts(plan)
+    slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+    for wire in plan.parameter_wires:
+        tunable = plan.network.variable(wire.source).variability is Variability.TUNABLE
+        yield {
+            "from": _part_variable(part_variable(parts, wire.source)),
+            "to": _part_variable(part_variable(parts, wire.destination)),
+            "destination": str(wire.destination),
+            "tunable": tunable,
+            **({"slot": slots[wire.destination]} if wire.destination in slots else {}),
+            **_conversion(wire.conversion),
+        }
 
 
 def _conversion(conversion: Conversion) -> Json:

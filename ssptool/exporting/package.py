@@ -22,7 +22,7 @@ from ssptool.exporting.connectors import with_enumerations
 from ssptool.exporting.continuous import with_continuous
 from ssptool.exporting.description import in_tools, model_description, model_identifier
 from ssptool.exporting.exposed import exported_variables
-from ssptool.exporting.frozen_plan import Json, first_of_source, frozen, part_folder
+from ssptool.exporting.frozen_plan import Json, firsts_of_sources, frozen, part_folder
 from ssptool.exporting.interface import ExportedVariable, independent
 from ssptool.exporting.refusals import refuse_export
 from ssptool.exporting.runtimes import PLATFORM_FOLDERS, choose_platforms, runtime_library
@@ -111,8 +111,8 @@ def export_fmu(
                 _add(fmu, name, library.read_bytes())
             text = strict_json({**content, "token": token}, ensure_ascii=False, separators=(",", ":"))
             _add(fmu, "resources/plan.json", text.encode())
-            for number, one in enumerate(plan.instances):
-                if first_of_source(plan, number) == number:
+            for number, one in zip(firsts_of_sources(plan), plan.instances, strict=True):
+                if plan.instances[number] is one:
                     kept = {platform.folder(one.description.fmi_major) for platform in chosen.platforms}
                     _add_part(fmu, number, one, sources.local_path(one.source), kept)
             _add(fmu, EXPORTED_SYSTEM, package.read_bytes())

@@ -1,6 +1,6 @@
 """Variables of the parts of an exported system, as its runtime sets and gets them: arrays as a whole."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from ssptool.engine.kernel.interface import ACCESS, NOTHING
@@ -46,10 +46,17 @@ def start_value(one: PlannedInstance, name: str) -> Value:
     return NOTHING.get(variable.type, 0) if given is None else given
 
 
-def part_variable(plan: Plan, signal: Signal) -> PartVariable:
+NumberedParts = Mapping[str, tuple[int, PlannedInstance]]
+"""Parts with their numbers, by name."""
+
+
+def numbered_parts(plan: Plan) -> NumberedParts:
+    return {one.name: (number, one) for number, one in enumerate(plan.instances)}
+
+
+def part_variable(parts: NumberedParts, signal: Signal) -> PartVariable:
     """A scalar variable of a component, or an element of an array."""
-    number = next(number for number, one in enumerate(plan.instances) if one.name == signal.component)
-    one = plan.instances[number]
+    number, one = parts[signal.component]
     variable = one.description.variables[signal.variable]
     suffix = ACCESS[one.description.fmi_major][variable.type]
     if variable.array is None:

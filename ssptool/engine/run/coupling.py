@@ -256,11 +256,11 @@ def _set(
 ) -> InstanceGroup:
     plan, kernel = assembly.plan, assembly.kernel
     components = [i for i in instances if i < len(plan.instances)]
-    following = [i for i in components if _follows(plan, i)]
+    follow = {i: _follows(plan, i) for i in components}
     return InstanceGroup(
         group=kernel.group(instances),
-        following=kernel.group(following),
-        held=kernel.group([i for i in components if not _follows(plan, i)]),
+        following=kernel.group([i for i in components if follow[i]]),
+        held=kernel.group([i for i in components if not follow[i]]),
         schedule=schedule,
         members=members,
         unknowns=unknowns,
@@ -275,8 +275,8 @@ def _set(
 def _follows(plan: Plan, instance: int) -> bool:
     """True if its inputs can do more than be held; in substeps any can, substep by substep."""
     planned = plan.instances[instance]
-    moves = any(name in planned.wired for name, _ in planned.moving)
-    return moves and (planned.capabilities.follows or plan.substeps(planned).count > 1)
+    able = planned.capabilities.follows or plan.substep_counts.get(planned.name, 1) > 1
+    return able and any(name in planned.wired for name, _ in planned.moving)
 
 
 def _registered(steps: Sequence[Call | SolveLoop], loops: dict[int, RunningLoop]) -> tuple[Call | SolveLoop, ...]:
