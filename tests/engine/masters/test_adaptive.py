@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from pytest import approx
 
+from ssptool import Settings
 from ssptool.engine.failure import Ending, UnsupportedByFmu
-from tests.engine.dual_mass import FMI2, FMI3, network, oscillator, simulate
+from ssptool.engine.run.make_plan import make_plan
+from ssptool.engine.simulate import run
+from tests.accuracy.parts import Part, write_part
+from tests.engine.dual_mass import FMI2, FMI3, Folder, network, oscillator, simulate
 from tests.systems.exact_dual_mass import DualMass
 
 
@@ -33,6 +37,38 @@ def test_the_error_of_the_run_follows_the_tolerance(sources, master):
     for found, tolerance, result in zip(errors, tolerances, runs, strict=True):
         assert found <= tolerance * result.statistics.steps
     assert np.diff(np.log10(errors)) == approx([-2 / 3, -2 / 3], abs=0.35)
+
+
+C, X = 2.5, 4.0
+
+
+@pytest.mark.parametrize(
+    ("master", "approximation", "source", "pair"),
+    [
+        ("jacobi", "hold", "C", lambda h: C * h**2),
+        ("gauss-seidel", "interpolate", "2 * C * time", lambda h: C * h**3 / 3),
+    ],
+)
+def test_a_rejected_pair_is_repeated_with_the_size_that_its_true_error_asks_for(
+    master, approximation, source, pair, tmp_path
+):
+    """x' = y with y = C t or y = C t²: two steps of h with a held or linear y are off by `pair` from any t.
+
+    The estimate is that error, and the next size h (allowed/error)^(1/(p + 1)), with a margin of 0.9.
+    """
+    ramp = Part(states={"y": (0.0, source.replace("C", str(C)))}, outputs={"p": "y"}, saves=True)
+    total = Part(inputs={"u": 0.0}, states={"x": (X, "u")}, outputs={"q": "x"}, saves=True, follows=True)
+    write_part(tmp_path / "Ramp.fmu", ramp)
+    write_part(tmp_path / "Total.fmu", total)
+    net = network({"Ramp": "Ramp.fmu", "Total": "Total.fmu"}, [("Ramp.p", "Total.u")], folder=tmp_path)
+    h, tolerance, order = (0.08, 1e-3, 1) if approximation == "hold" else (0.2, 1e-4, 2)
+    settings = Settings(
+        master=master, approximation=approximation, adaptive=tolerance, step_size=h, max_step_size=h, stop_time=1.0
+    )
+    t = run(make_plan(net, settings), Folder(tmp_path)).unwrap().t
+    error = pair(h) / (tolerance * X)
+    assert 1 < error < (0.9 / 0.2) ** (order + 1)  # neither accepted nor shortened by the largest factor
+    assert t[1] == approx(0.9 * h * error ** (-1 / (order + 1)), rel=0.01)
 
 
 def test_steps_vary_with_the_solution_and_end_at_the_stop_time():
