@@ -182,6 +182,30 @@ def test_what_is_no_power_bond_is_refused_with_the_reason(bond, message):
         declared_bonds(oscillator(), [bond])
 
 
+def in_units(net, name, **units):
+    """Variables of a component in other units: by name a unit, its factor, and a nominal value in it."""
+    one = net.components[name]
+    variables, known = dict(one.description.variables), dict(one.description.units)
+    for variable, (unit, factor, nominal) in units.items():
+        known[unit] = known[variables[variable].unit]._replace(name=unit, factor=factor)
+        variables[variable] = variables[variable]._replace(unit=unit, nominal=nominal)
+    changed = replace(one, description=replace(one.description, variables=variables, units=known))
+    return replace(net, components=net.components | {name: changed})
+
+
+def test_powers_of_both_sides_are_in_watts_whatever_their_units():
+    """One side has mm/s and daN, whose product is 10 mW, the other kN and cm/s, whose product is 10 W."""
+    net = in_units(oscillator(), "System1", v1=("mm/s", 1e-3, 40.0), F=("daN", 10.0, 0.5))
+    net = in_units(net, "System2", v1=("cm/s", 1e-2, 1.0), F=("kN", 1e3, 1.0))
+    net = with_conversion(net, "System1.v1", Conversion(factor=0.1))
+    net = with_conversion(net, "System2.F", Conversion(factor=100.0))
+    (bond,) = declared_bonds(net, [BOND])
+    v, f = 30.0, 0.2  # mm/s and kN
+    assert bond.first_factor * v * bond.first_scale * f == approx(6.0)
+    assert bond.second_factor * f * bond.second_scale * v == approx(6.0)
+    assert bond.nominal == approx(40e-3 * 5.0)
+
+
 def test_a_transformation_that_changes_the_power_makes_no_bond():
     with pytest.raises(NotAPowerBond, match="receives 3 times the power"):
         declared_bonds(with_conversion(oscillator(), "System1.v1", Conversion(factor=3.0)), [BOND])
