@@ -10,6 +10,7 @@ from ssptool.engine.ode import integration
 from ssptool.engine.time_grid import grid_times
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, NO_FLANGE, oscillator, simulate
 from tests.engine.ode.systems import oscillation
+from tests.engine.test_plan import with_experiment
 
 SOURCES = pytest.mark.parametrize("sources", (FMI2, FMI3, MIXED, NO_FLANGE), ids=("fmi2", "fmi3", "mixed", "no flange"))
 INTEGRATORS = pytest.mark.parametrize("integrator", list(IntegratorName))
@@ -46,6 +47,20 @@ def test_a_loop_inside_f_is_solved_whatever_its_gain(flange, integrator):
 def test_a_smaller_tolerance_gives_a_smaller_error(integrator):
     errors = [error(run(tolerance=tolerance, integrator=integrator)) for tolerance in (1e-4, 1e-6, 1e-8)]
     assert errors[0] > 10 * errors[1] > 100 * errors[2]
+
+
+def test_the_stricter_of_the_default_and_the_tolerances_that_fmus_recommend_is_taken():
+    """Truth is the matrix exponential: a careless FMU costs no accuracy, a careful one brings it."""
+
+    def with_recommended(*tolerances):
+        net = oscillator()
+        for name, tolerance in zip(net.components, tolerances, strict=True):
+            net = with_experiment(net, name, tolerance=tolerance)
+        return error(simulate(net, implementation="me", step_size=0.1).unwrap())
+
+    usual = with_recommended(None, None)
+    assert with_recommended(1e-3, None) == usual
+    assert with_recommended(1e-3, 1e-11) < 0.1 * usual
 
 
 def test_rows_are_at_the_communication_points_exactly():
