@@ -28,11 +28,11 @@ from ssptool.api.report import report_study as report_study
 from ssptool.api.reproduce import reproduce as reproduce
 from ssptool.api.run import Result as Result
 from ssptool.api.run import Settings as Settings
-from ssptool.api.run import Simulation as Simulation
 from ssptool.api.run import plan as plan
 from ssptool.api.run import read_manifest as read_manifest
 from ssptool.api.run import read_trace as read_trace
 from ssptool.api.run import simulate as simulate
+from ssptool.api.stepping import Simulation as Simulation
 from ssptool.api.study import calibrate as calibrate
 from ssptool.api.study import new_study as new_study
 from ssptool.api.study import plot_study as plot_study

@@ -42,6 +42,7 @@ else:
 
 _held = 0
 _cleared: set[str] = set()
+_living: "weakref.WeakSet[TemporaryFolder]" = weakref.WeakSet()
 
 
 class TemporaryFolder(tempfile.TemporaryDirectory[str]):
@@ -59,10 +60,29 @@ class TemporaryFolder(tempfile.TemporaryDirectory[str]):
         prefix = PREFIX if locking else "ssptool-"
         super().__init__(prefix=hidden + prefix, dir=place, ignore_cleanup_errors=True)
         self._let_go = weakref.finalize(self, _let_go, _locked(Path(self.name)) if locking else None)
+        self._is_own = True
+        _living.add(self)
 
     def cleanup(self) -> None:
-        super().cleanup()
-        self._let_go()
+        """Remove the folder; a fork of the process that made it leaves it there."""
+        if self._is_own:
+            super().cleanup()
+            self._let_go()
+
+    def _leave_to_parent(self) -> None:
+        self._is_own = False
+        self._finalizer.detach()  # type: ignore[attr-defined]
+        self._let_go.detach()
+
+
+def _leave_all_to_parent() -> None:
+    """In a fork, keep the locks, and let the parent remove its folders, which it still uses."""
+    for folder in list(_living):
+        folder._leave_to_parent()
+
+
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_leave_all_to_parent)
 
 
 def clear_abandoned(place: Path | None = None) -> None:

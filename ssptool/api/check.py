@@ -12,6 +12,7 @@ from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ForwardRef, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
+from ssptool.api.kept_systems import OpenedSystem, opened_system
 from ssptool.arguments import UnknownArgument as UnknownArgument
 from ssptool.arguments import WrongArgument as WrongArgument
 from ssptool.arguments import flag, paths, text, texts
@@ -27,7 +28,7 @@ from ssptool.rules.renderers import PLAIN_RENDERERS as PLAIN_REPORT_RENDERERS
 from ssptool.rules.renderers import RENDERERS as REPORT_RENDERERS
 from ssptool.rules.report import Report, joined
 from ssptool.rules.report import summary as report_summary
-from ssptool.rules.runner import check, check_path, found_in
+from ssptool.rules.runner import check_path, found_in
 from ssptool.rules.selection import (
     Acceptance,
     InvalidSettings,
@@ -141,15 +142,16 @@ def refuse_unknown(function: Callable[..., Any], options: Iterable[str], setting
 
 
 class ValidSystem(NamedTuple):
-    """An open archive, a structure in it, the findings that were accepted, folders outside that may be read, and the
-    names of the documents that the structure is made of.
+    """An open archive, a structure in it, the findings that were accepted, the selections of the caller, the names of
+    the documents that the structure is made of, and what is kept between calls.
     """
 
     archive: Archive
     structure: Document
     accepted: Acceptance
-    outside: tuple[Path, ...]
+    switches: Switches
     documents: tuple[str, ...]
+    opened: OpenedSystem
 
 
 class InvalidSystem(Exception):
@@ -201,10 +203,13 @@ def valid(
     accept: Codes = (),
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
+    *,
+    keep: bool = False,
 ) -> Iterator[ValidSystem]:
     """An open archive and a structure in it that has no errors but accepted ones.
 
-    Errors of rules that the caller's settings file ignores by name are accepted too.
+    Errors of rules that the caller's settings file ignores by name are accepted too. With `keep` the system stays open
+    for later calls, and nobody may edit it.
 
     Raises
     ------
@@ -215,14 +220,13 @@ def valid(
     """
     switches = switches_of(path, allow_outside, settings_file)
     codes = texts("accept", accept, "a code of a rule")
-    with Archive.open(path, outside=switches.outside) as archive:
-        structure = archive.structure(variant)
-        report = check(archive, structure.name)
+    with opened_system(path, variant, switches.outside, keep=keep) as opened:
+        archive, structure, report = opened.archive, opened.structure, opened.report
         refused, accepted = judge(report, codes, switches)
         if refused:
             raise InvalidSystem(report, refused, unused_acceptance(report, refused, codes, switches))
         documents = (archive.default,) if archive.is_generated else report.files
-        yield ValidSystem(archive, structure, accepted, switches.outside, documents)
+        yield ValidSystem(archive, structure, accepted, switches, documents, opened)
 
 
 def parameter_files(given: Files) -> tuple[Path, ...]:

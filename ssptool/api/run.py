@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from posixpath import normpath
-from types import TracebackType
 from typing import Any, NamedTuple, TypeVar, Unpack
 
 from ssptool.api.check import (
@@ -19,9 +18,9 @@ from ssptool.api.check import (
     parameter_files,
     refuse_unknown,
     shows,
-    switches_of,
     valid,
 )
+from ssptool.api.kept_systems import KeptPlan
 from ssptool.arguments import (
     AccuracyName,
     WantedAccuracy,
@@ -38,11 +37,11 @@ from ssptool.arguments import (
 )
 from ssptool.child_processes import passing
 from ssptool.documents.archive import Archive
+from ssptool.documents.foreign_files import read_bytes
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP
 from ssptool.engine.assembly.instances import Sources, with_libraries
 from ssptool.engine.planning.plan import Plan as Plan
-from ssptool.engine.planning.plan_text import plan_text as plan_text
 from ssptool.engine.recording.formats import read_manifest as read_manifest
 from ssptool.engine.recording.formats import read_trace as read_trace
 from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod
@@ -51,15 +50,14 @@ from ssptool.engine.run.manifest import Arguments, Input
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.refinement import AccuracyCheck
 from ssptool.engine.run.result import Result as Result
-from ssptool.engine.run.selection import select
-from ssptool.engine.run.summary import summary_text as summary_text
 from ssptool.engine.settings import Limits, SettingsOptions, present_names
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.stepping import simulation
 from ssptool.engine.trace import Trace as Trace
+from ssptool.fmu.unpacked import UnpackedFmus
 from ssptool.option_words import AccuracyWord
 from ssptool.public_calls import public
+from ssptool.rules.selection import Acceptance
 from ssptool.sandbox import check_sandbox
 from ssptool.working_directory import absolute
 
@@ -88,7 +86,7 @@ def plan(system: Path | str, **options: Unpack[RunOptions]) -> Plan:
     --------
     >>> ssptool.plan("systems/dual_mass_oscillator", master="jacobi").choices
     """
-    with opened_plan(plan, system, options) as opened:
+    with opened_plan(plan, system, options, keep=True) as opened:
         return opened.plan
 
 
@@ -117,6 +115,8 @@ def simulate(
     **options: Unpack[RunOptions],
 ) -> Result:
     """Initialize and co-simulate a system.
+
+    The system stays open for later calls in this process, and is read again if one of its files has changed.
 
     Parameters
     ----------
@@ -230,12 +230,13 @@ def simulate(
     )
     limited = limits != Limits()
     apart = limited if isolated is None else flag("isolated", isolated)
-    wanted = _wanted(accuracy, system, options)
+    asked = None if accuracy is None else accuracy_of("accuracy", accuracy)
     with ExitStack() as stack:
-        opened = stack.enter_context(opened_plan(simulate, system, options))
+        opened = stack.enter_context(opened_plan(simulate, system, options, keep=True))
+        wanted = accuracy_by_default(opened.accuracy) if asked is None else asked
         made, sources, replan = opened.built(flag("compile", compile))
         stack.enter_context(passing(texts("env", env, "the name of an environment variable")))
-        inputs = tuple(opened.inputs())
+        inputs = opened.inputs()
         checks = _Checks(wanted, opened.identity(absolute(path("system", system)), inputs, recording.signals))
         result = run(
             made,
@@ -248,6 +249,7 @@ def simulate(
             repeats=isolated is not False,
             progress=_callable("progress", progress),
             inputs=inputs,
+            folders=opened.folders,
             check=checks.next(replan),
             arguments=opened.arguments.beside(
                 record=recording.signals, every=every, output_step=recording.output_step, compile=compile
@@ -259,7 +261,8 @@ def simulate(
 
 class _OpenedPlan(NamedTuple):
     """An open system, the plan of its run, the arguments that it was made with, the documents of its SSD, the files of
-    parameters, and a function that makes the plan with other settings.
+    parameters, a function that makes the plan with other settings, what is kept between calls, and the accuracy that
+    the settings file of the caller asks for.
     """
 
     archive: Archive
@@ -268,6 +271,9 @@ class _OpenedPlan(NamedTuple):
     documents: tuple[str, ...]
     parameters: tuple[Path, ...]
     replan: Callable[..., Plan]
+    kept: KeptPlan
+    accuracy: WantedAccuracy | None
+    folders: UnpackedFmus | None
 
     def built(self, compiled: bool) -> tuple[Plan, Sources, Callable[..., Plan]]:
         """The plan, the sources of its FMUs, and what makes it with other settings; `compiled`: of FMUs without a
@@ -281,11 +287,16 @@ class _OpenedPlan(NamedTuple):
 
         return (*with_libraries(self.plan, self.archive), replan)
 
-    def inputs(self) -> Iterator[Input]:
+    def inputs(self) -> tuple[Input, ...]:
         """Every file that the run uses: documents, FMUs and tables of the system, and those that were given.
 
         An unpacked FMU is all its files, a nested package is one file.
         """
+        if self.kept.inputs is None:
+            self.kept.inputs = tuple(self._inputs())
+        return self.kept.inputs
+
+    def _inputs(self) -> Iterator[Input]:
         plan = self.plan
         sources = [*(one.source for one in plan.instances), *(one.source for one in plan.network.tables.values())]
         for name in dict.fromkeys(one.partition(NESTING_MARK)[0] for one in (*self.documents, *sources)):
@@ -309,8 +320,13 @@ class _OpenedPlan(NamedTuple):
 
 
 @contextmanager
-def opened_plan(function: Callable[..., Any], system: Path | str, options: Mapping[str, Any]) -> Iterator[_OpenedPlan]:
-    """An open system, and the plan of its run with all that a caller gave to a public function."""
+def opened_plan(
+    function: Callable[..., Any], system: Path | str, options: Mapping[str, Any], *, keep: bool = False
+) -> Iterator[_OpenedPlan]:
+    """An open system, and the plan of its run with all that a caller gave to a public function.
+
+    With `keep` both are those of an earlier call, if nothing has changed.
+    """
     options = present_names(options)
     refuse_unknown(function, options, list(SettingsOptions.__annotations__))
     given = {**DEFAULTS, **options}
@@ -319,8 +335,8 @@ def opened_plan(function: Callable[..., Any], system: Path | str, options: Mappi
     files = parameter_files(given["parameters"])
     values = start_value_texts("start_values", given["start_values"])
     judged_by = given["allow_outside"], given["settings_file"]
-    with valid(system, given["variant"], given["accept"], *judged_by) as checked:
-        archive, structure, accepted, outside, documents = checked
+    with valid(system, given["variant"], given["accept"], *judged_by, keep=keep) as checked:
+        archive, structure, accepted, switches, documents, opened = checked
         replan = partial(
             planned,
             archive,
@@ -332,14 +348,27 @@ def opened_plan(function: Callable[..., Any], system: Path | str, options: Mappi
             scenario=given["scenario"],
             accepted=accepted,
         )
-        made = replan(settings=settings)
+        driven = any(given[name] is not None for name in ("inputs", "interpolation", "scenario"))
+        key = partial(_plan_key, settings, files, values, accepted, driven)
+        made = opened.plan(key, lambda: replan(settings=settings))
         known = {name: given[name] for name in SystemOptions.__annotations__}
         known |= {"system": path("system", system), "parameters": files, "start_values": values}
         known |= {name: _as_paths(given[name]) for name in ("inputs", "scenario")}
         # What the settings file accepts and allows stands here, so that the run can be repeated without that file.
         codes = (*texts("accept", given["accept"], "a code of a rule"), *(one.code for one in accepted.findings))
-        known |= {"accept": list(dict.fromkeys(codes)), "allow_outside": list(outside), "settings_file": False}
-        yield _OpenedPlan(archive, made, Arguments.of(known), documents, files, replan)
+        known |= {"accept": list(dict.fromkeys(codes)), "allow_outside": list(switches.outside), "settings_file": False}
+        arguments = Arguments.of(known)
+        yield _OpenedPlan(archive, made.plan, arguments, documents, files, replan, made, switches.accuracy, opened.fmus)
+
+
+def _plan_key(
+    settings: Settings, files: Sequence[Path], values: Mapping[str, str], accepted: Acceptance, driven: bool
+) -> Hashable:
+    """All that a plan depends on, beside its system; None where it is `driven` by what may change unseen."""
+    if driven:
+        return None
+    contents = tuple((str(file), read_bytes(absolute(file))) for file in files)
+    return repr(settings), contents, tuple(values.items()), accepted
 
 
 def _as_paths(given: object) -> object:
@@ -347,63 +376,6 @@ def _as_paths(given: object) -> object:
     if isinstance(given, list | tuple):
         return [_as_paths(one) for one in given]
     return Path(given) if isinstance(given, str) else given
-
-
-@public
-class Simulation(simulation.SteppedRun):
-    """A co-simulation that is stepped, read, set and saved by a program; a context manager.
-
-    Parameters
-    ----------
-    system, variant, parameters, start_values, inputs, interpolation, scenario, accept, allow_outside,
-    settings_file, settings, stop_time, ...
-        As of `simulate`.
-    record
-        One pattern of full names or several, such as "*.x1": what `trace` holds: signals, variables of FMUs,
-        connectors of nested systems. Without it, all signals that are exchanged.
-    saved
-        A file of `save`, from which to go on instead of initializing. System and settings must be the same.
-    compile
-        Compile FMUs that bring sources and no library for this platform, as in `simulate`.
-
-    Examples
-    --------
-    >>> with ssptool.Simulation("systems/dual_mass_oscillator") as run:
-    ...     run.run_until(1.0)
-    ...     run.set("System2.k3", 30.0)
-    ...     run.step(100)
-    ...     run.save("state")
-    ...     print(run.time, run.get("System1.x1"))
-
-    Raises
-    ------
-    InvalidSystem
-        The system has errors. No binary has been loaded.
-    """
-
-    @shows(SHOWN, RunOptions, SettingsOptions)
-    def __init__(
-        self,
-        system: Path | str,
-        *,
-        record: str | list[str] | tuple[str, ...] = (),
-        saved: Path | str | None = None,
-        compile: bool = False,
-        **options: Unpack[RunOptions],
-    ) -> None:
-        patterns = texts("record", record, "a pattern such as '*.x1'")
-        file = None if saved is None else path("saved", saved)
-        with ExitStack() as stack:
-            archive, plan, *_ = stack.enter_context(opened_plan(type(self), system, options))
-            plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
-            super().__init__(select(plan, patterns), sources, saved=file)
-            self._opened = stack.pop_all()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with self._opened:
-            super().__exit__(kind, error, trace)
 
 
 def limits_of(timeout: object, step_timeout: object, memory_limit: object, sandbox: bool) -> Limits:
@@ -416,14 +388,6 @@ def limits_of(timeout: object, step_timeout: object, memory_limit: object, sandb
         None if memory_limit is None else int(number("memory_limit", memory_limit) * MIB),
         sandbox,
     )
-
-
-def _wanted(accuracy: object, system: Path | str, options: Mapping[str, Any]) -> WantedAccuracy:
-    """The check that is asked for, else that of the caller's settings file or of the environment."""
-    if accuracy is not None:
-        return accuracy_of("accuracy", accuracy)
-    switches = switches_of(path("system", system), settings_file=options.get("settings_file", True))
-    return accuracy_by_default(switches.accuracy)
 
 
 class _Checks(NamedTuple):

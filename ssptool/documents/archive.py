@@ -51,6 +51,7 @@ from ssptool.documents.storage import (
     ZipEntries,
     ZipFacts,
 )
+from ssptool.documents.unchanged import Footprint, lone_roots
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
 from ssptool.documents.vocabulary import EXPORTED_SYSTEM
 from ssptool.errors import PartialSystem, WrongUsage, WrongValue
@@ -105,6 +106,7 @@ class Archive:
         self._now = Overlay(entries, path, SurroundingFiles(folder, outside, unpacked))
         self.packed = isinstance(entries, ZipEntries)
         self._reaches_outside = bool(outside) or unpacked
+        self._outside = tuple(outside)
         allowance = RemainingLimits(limits or ArchiveLimits())
         self.count_against(allowance)
         self._all = NestedPackages(self._now, allowance)
@@ -245,6 +247,26 @@ class Archive:
         self._all.close()
         if self._unlock is not None:
             self._unlock()
+
+    def release(self) -> None:
+        """Close files on disk, which others may then replace, until something is read of them again."""
+        self._all.release()
+        if isinstance(self._entries, ZipEntries):
+            self._entries.release()
+
+    def footprint(self) -> Footprint | None:
+        """The places on disk that were read or looked for; None for formats that may refer to files anywhere."""
+        if isinstance(self._entries, FolderEntries):
+            base = self._entries.base
+            roots = lone_roots(self._place) if self.is_lone else (base,)
+            asked = self._entries.asked | self._now.asked
+            return Footprint(roots, base, self._outside, True, frozenset(asked))
+        if self._entries_are_one_file():
+            return Footprint((self._place,), self._place, self._outside, False, frozenset(self._now.asked))
+        return None
+
+    def _entries_are_one_file(self) -> bool:
+        return isinstance(self._entries, ZipEntries) or self.is_fmu
 
     def looked_up_once(self) -> AbstractContextManager[None]:
         """For reading much, without writing; see `FolderEntries.looked_up_once`."""
@@ -419,6 +441,8 @@ class Archive:
         return place.prefix + uri.resolve(place.name, reference)
 
     def _allowed(self, reference: str, name: str) -> str:
+        if name.startswith(uri.UP):
+            self._now.asked.add(name)
         if name.startswith(uri.UP) and self._now.surroundings.path(name) is None:
             raise UnresolvableUri(reference, "it lies outside the archive, where files are not read")
         return name

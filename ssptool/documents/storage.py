@@ -116,6 +116,8 @@ class FolderEntries:
         self._shown = base
         self.lone = lone
         self._allowed = tuple(real(path) for path in allowed if not is_outside(path))
+        self.asked: set[str] = set()
+        """Names that a lone SSD has asked for; those of a folder are all in it."""
         self._known: dict[str, bool] | None = None
         self._plain: dict[str, os.stat_result] = {}
         self._names: tuple[str, ...] | None = None
@@ -160,6 +162,8 @@ class FolderEntries:
     def _is_file(self, name: str) -> bool:
         if unsafe(name) is not None:
             return False
+        if self.lone is not None:
+            self.asked.add(name)
         path = f"{self.base}/{name}"
         try:
             found = os.lstat(path)  # a hundred thousand times; tells at once that it is no link
@@ -341,6 +345,8 @@ class ZipEntries:
 
     def read(self, name: str) -> bytes:
         info = self.info(name)
+        if self._zip.fp is None:
+            self._zip = ForeignZip(self._file)
         try:
             return self._zip.read(info)
         except UNREADABLE_ZIP as problem:
@@ -361,6 +367,10 @@ class ZipEntries:
             path.write_bytes(self.read(name))
             copied_from(Path(f"{shown(self._path)}{NESTING_MARK}{name}"), path)
         return path
+
+    def release(self) -> None:
+        """Close the file, which others may then replace, until something is read of it again."""
+        self._zip.close()
 
     def close(self) -> None:
         self._zip.close()
@@ -453,6 +463,8 @@ class Overlay:
     def __init__(self, below: Entries, path: Path, surroundings: SurroundingFiles) -> None:
         self._below = below
         self.surroundings = surroundings
+        self.asked: set[str] = set()
+        """Names of files around it that were asked for."""
         self._path = path
         self._folder: TemporaryFolder | None = None
         self.added: dict[str, EntryContent] = {}
@@ -477,6 +489,7 @@ class Overlay:
 
     def has(self, name: str) -> bool:
         if name.startswith(UP):
+            self.asked.add(name)
             outside = self.surroundings.path(name)
             return outside is not None and outside.is_file()
         return name in self.added or (name not in self.removed and self._below.has(name))
@@ -512,6 +525,7 @@ class Overlay:
             self._folder.cleanup()
 
     def _outside(self, name: str) -> Path:
+        self.asked.add(name)
         path = self.surroundings.path(name)
         if path is None or not path.exists():
             raise MissingEntry(name, self._path)
@@ -591,6 +605,13 @@ class NestedPackages:
                 return self._inside(name[:at]).place(name[at + 1 :])
             at = name.find(NESTING_MARK, at + 1)
         return NestedEntry(self._around, self._prefix, name)
+
+    def release(self) -> None:
+        """Close the files of packages, which others may then replace, until something is read of them again."""
+        for opened in self._opened.values():
+            opened.release()
+        if isinstance(self._around, ZipEntries):
+            self._around.release()
 
     def forget(self, name: str) -> None:
         """Forget an opened package that was replaced or removed."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from ssptool.engine.assembly.instances import Pool, Sources
+from ssptool.engine.assembly.instances import Fresh, Pool, Sources
 from ssptool.engine.failure import Ending
 from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.isolation.repeated_words import error_with_words, with_words
@@ -31,6 +31,7 @@ from ssptool.engine.watch import Watch
 from ssptool.errors import ContradictingSettings
 from ssptool.fmu.binary import UNUSABLE
 from ssptool.fmu.instance import FmiError
+from ssptool.fmu.unpacked import UnpackedFmus
 from ssptool.foreign_output import unheard
 from ssptool.work_in_progress import NOTHING, tell
 from ssptool.working_directory import absolute, kept_working_directory
@@ -58,6 +59,7 @@ def run(
     inputs: Sequence[Input] = (),
     arguments: Arguments = NO_ARGUMENTS,
     check: AccuracyCheck | None = None,
+    folders: UnpackedFmus | None = None,
 ) -> Result:
     """Carry out a plan with the FMUs of an archive.
 
@@ -85,6 +87,8 @@ def run(
         Arguments with which the caller made the plan, for the manifest.
     check
         Check of the accuracy by finer runs; if an accuracy is asked for, with the step that it takes.
+    folders
+        Unpacked FMUs of earlier runs in this process; without them, each run unpacks its FMUs.
 
     Returns
     -------
@@ -128,6 +132,7 @@ def run(
         inputs=inputs,
         arguments=arguments,
         check=check,
+        folders=folders,
     )
     began = perf_counter()
     if plan.instead is None:
@@ -162,6 +167,7 @@ def _run(
     inputs: Sequence[Input],
     arguments: Arguments,
     check: AccuracyCheck | None,
+    folders: UnpackedFmus | None,
 ) -> Result:
     tell(NOTHING)
     began = perf_counter()
@@ -169,7 +175,7 @@ def _run(
     check_written(recording.output, logs, (one.path for one in inputs))
     job = Job(select(plan, recording.signals), archive, measured, realtime)
     limits = (limits or Limits()) if isolated else None
-    job, limits, estimate = _checked(check, FinerRuns(job, recording, limits, began))
+    job, limits, estimate = _checked(check, FinerRuns(job, recording, limits, began, folders=folders))
     # Rows from another process are written here while that process steps, so a thread would gain nothing.
     with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded))) as thread:
         before = _earlier(recording.output)
@@ -179,7 +185,7 @@ def _run(
             job,
             recorder,
             recording,
-            partial(_executed, limits=limits, repeats=repeats),
+            partial(_executed, limits=limits, repeats=repeats, folders=folders),
             partial(manifest, inputs=inputs, arguments=arguments),
             before,
             estimate,
@@ -248,13 +254,19 @@ class FinerRuns:
     that the job records, and after them all others that are exchanged.
 
     FMUs of which the job uses the other interface are in a child process: they may crash, and the job has its result.
-    Others come from the `pool`, if there is one.
+    Others come from the `pool`, if there is one, or from the `folders` of earlier runs.
     """
 
     def __init__(
-        self, job: Job, recording: Recording, limits: Limits | None, began: float, pool: Pool | None = None
+        self,
+        job: Job,
+        recording: Recording,
+        limits: Limits | None,
+        began: float,
+        pool: Pool | None = None,
+        folders: UnpackedFmus | None = None,
     ) -> None:
-        self.job, self.whole, self._began, self._pool = job, limits, began, pool
+        self.job, self.whole, self._began, self._pool, self._folders = job, limits, began, pool, folders
         self.recording = Recording(signals=recording.signals)
 
     @property
@@ -288,7 +300,7 @@ class FinerRuns:
         return FinerRun(recorder.trace, execution.failure)
 
     def _executed(self, job: Job, recorder: Recorder, limits: Limits | None) -> Execution:
-        return _executed(job, recorder, limits, repeats=False, pool=self._pool)
+        return _executed(job, recorder, limits, repeats=False, pool=self._pool, folders=self._folders)
 
 
 PACED = "the run kept pace with the clock"
@@ -386,11 +398,16 @@ def _until(recorder: Recorder, output: Path | None) -> str:
 
 
 def _executed(
-    job: Job, recorder: Recorder, limits: Limits | None, repeats: bool, pool: Pool | None = None
+    job: Job,
+    recorder: Recorder,
+    limits: Limits | None,
+    repeats: bool,
+    pool: Pool | None = None,
+    folders: UnpackedFmus | None = None,
 ) -> Execution:
     """The execution of a job, in this process without limits; with `repeats`, a failure has words of the FMU."""
     try:
-        execution = _here(job, recorder, pool) if limits is None else execute_isolated(job, recorder, limits)
+        execution = _here(job, recorder, pool, folders) if limits is None else execute_isolated(job, recorder, limits)
     except FmiError as error:
         if not repeats:
             raise
@@ -398,11 +415,12 @@ def _executed(
     return with_words(job, execution, limits or Limits()) if repeats else execution
 
 
-def _here(job: Job, recorder: Recorder, pool: Pool | None) -> Execution:
+def _here(job: Job, recorder: Recorder, pool: Pool | None, folders: UnpackedFmus | None) -> Execution:
     names = [instance.name for instance in job.plan.instances]
     recorder.begin()
-    with kept_working_directory():
-        return execute(job, recorder, Watch.private(names, measured=True) if job.measured else None, pool)
+    watch = Watch.private(names, measured=True) if job.measured else None
+    with kept_working_directory(), nullcontext(pool) if pool is not None else Fresh(folders) as supply:
+        return execute(job, recorder, watch, supply)
 
 
 def _recorder(

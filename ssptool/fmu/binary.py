@@ -12,6 +12,7 @@ import platform
 import re
 import struct
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple, Self, get_args
 
 import fmpy
 
-from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, open_bytes
+from ssptool.documents.foreign_files import UNREADABLE_ZIP, open_bytes
 from ssptool.fmu.c_types import fmi1, fmi2, fmi3
 from ssptool.fmu.compiling import can_be_compiled
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, unsupported_of_fmi1
@@ -36,7 +37,7 @@ from ssptool.fmu.instance import (
 from ssptool.fmu.messages import STATUS, MessageLog
 from ssptool.fmu.model_description_xml import fmu_entries, library_entry, misnamed_library
 from ssptool.fmu.surroundings import kept_surroundings
-from ssptool.tempfiles import TemporaryFolder
+from ssptool.fmu.unpacked import UnpackedFmus, UnpackedFolder
 from ssptool.working_directory import shown
 
 _MACHINES = {3: "x86 (32 bit)", 40: "arm (32 bit)", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
@@ -271,7 +272,7 @@ class FmuBinary:
         path: Path,
         description: FmuDescription,
         folder: Path,
-        unpacked: TemporaryFolder | None,
+        unpacked: UnpackedFolder | None,
         interface: InterfaceType = InterfaceType.CO_SIMULATION,
     ) -> None:
         self.path = path
@@ -492,10 +493,16 @@ def instantiation(major: int, interface: InterfaceType) -> str:
     return {1: "fmiInstantiateSlave", 2: "fmi2Instantiate"}.get(major, f"fmi3Instantiate{interface}")
 
 
-def load(path: Path, description: FmuDescription, interface: InterfaceType = InterfaceType.CO_SIMULATION) -> FmuBinary:
+def load(
+    path: Path,
+    description: FmuDescription,
+    interface: InterfaceType = InterfaceType.CO_SIMULATION,
+    folders: UnpackedFmus | None = None,
+) -> FmuBinary:
     """Unpack an FMU (a zip, or a folder that is already unpacked) so that it can be instantiated.
 
-    A library with another name than the model identifier is used if it is the only one for this platform.
+    A library with another name than the model identifier is used if it is the only one for this platform. `folders` of
+    earlier runs are used again, but not for FMUs in Python, whose modules stay in the process.
 
     Raises
     ------
@@ -509,14 +516,12 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
     require_binary(path, description, interface)
     if path.is_dir():
         return FmuBinary(path, description, path.resolve(), None, interface)
-    unpacked = TemporaryFolder()
     try:
-        with ForeignZip(path) as packed:
-            packed.unpack(Path(unpacked.name))
+        reusable = folders is not None and not description.python_modules
+        unpacked = folders.take(path) if folders is not None and reusable else UnpackedFolder(path)
     except UNREADABLE_ZIP as error:
-        unpacked.cleanup()
         of_disk = isinstance(error, OSError) and error.errno is not None
-        where = f"; it was to be unpacked into {Path(unpacked.name).parent} (TMPDIR)" if of_disk else ""
+        where = f"; it was to be unpacked into {tempfile.gettempdir()} (TMPDIR)" if of_disk else ""
         raise UnreadableFmu(path, f"{error}{where}") from error
     return FmuBinary(path, description, Path(unpacked.name).resolve(), unpacked, interface)
 

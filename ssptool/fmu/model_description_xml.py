@@ -4,12 +4,14 @@
 remembered, up to `KEPT_SIZE` bytes.
 """
 
+import os
 import platform
 import re
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Set
 from functools import cache
+from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -17,8 +19,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from lxml import etree
 
 from ssptool.documents.document import garbage_collection_paused
-from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, OddEntry, read_bytes, special_kind
+from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, OddEntry, open_bytes, read_bytes, special_kind
 from ssptool.documents.generated import parsed_model_description
+from ssptool.documents.unchanged import FileMark
 from ssptool.fmu.description import Interface
 
 MODEL_DESCRIPTION = "modelDescription.xml"
@@ -67,8 +70,8 @@ class ZipContents(NamedTuple):
 
 def zip_contents(path: Path) -> ZipContents:
     """The present contents of the zip at `path`. Raises as `zipfile.ZipFile`, and OSError."""
-    found = path.stat()
-    key = path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    mark = FileMark.told(path.stat())
+    key = path, mark, _directory(path) if mark.is_young else b""
     known = _recent_zips.get(key)
     if known is None:
         known = _read_zip_contents(path)
@@ -78,6 +81,19 @@ def zip_contents(path: Path) -> ZipContents:
 
 
 _recent_zips: RecentValues[ZipContents] = RecentValues()
+_END_SIZE = 22 + 65_535
+"""The end record of a zip, with the longest comment [bytes]."""
+
+
+def _directory(path: Path) -> bytes:
+    """The directory of a zip, which has checksums of all entries: it tells two files of the same tick of the clock."""
+    with open_bytes(path) as file:
+        length = file.seek(0, os.SEEK_END)
+        file.seek(max(length - _END_SIZE, 0))
+        tail = file.read()
+        size = int.from_bytes(tail[(at := tail.rfind(b"PK\5\6")) + 12 : at + 16], "little")
+        file.seek(max(length - _END_SIZE - size, 0))
+        return blake2b(file.read()).digest()
 
 
 def python_modules(path: Path) -> frozenset[str]:

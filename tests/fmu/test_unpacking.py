@@ -5,6 +5,7 @@ import tempfile
 
 import pytest
 
+from ssptool.documents.foreign_files import ForeignZip
 from ssptool.fmu import binary
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.fmu.read_description import read_description
@@ -17,7 +18,7 @@ def test_a_full_place_of_temporary_files_is_named(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(binary.ForeignZip, "unpack", full)
+    monkeypatch.setattr(ForeignZip, "unpack", full)
     with pytest.raises(UnreadableFmu) as caught:
         binary.load(path, read_description(path))
     assert f"No space left on device; it was to be unpacked into {tempfile.gettempdir()} (TMPDIR)" in str(caught.value)

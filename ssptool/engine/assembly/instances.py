@@ -16,6 +16,7 @@ from ssptool.fmu.compiling import CompiledFmu, compilation_notes, compiled_fmu, 
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.fmu.processes import AVAILABLE, MISSING
+from ssptool.fmu.unpacked import UnpackedFmus
 
 if TYPE_CHECKING:
     from ssptool.fmu.processes.process import FmuProcess
@@ -31,10 +32,13 @@ class Pool:
     ----------
     reuse
         False: each run has fresh instances, of libraries that stay loaded.
+    folders
+        Unpacked FMUs of earlier runs.
     """
 
-    def __init__(self, *, reuse: bool = True) -> None:
+    def __init__(self, *, reuse: bool = True, folders: UnpackedFmus | None = None) -> None:
         self.reuse = reuse
+        self._folders = folders
         self.reused = 0
         self._binaries: dict[tuple[Path, InterfaceType, int], FmuBinary] = {}
         self._processes: dict[int, FmuProcess] = {}
@@ -49,7 +53,7 @@ class Pool:
             self._give_up(process)
         if key not in self._binaries:
             if process == 0:
-                self._binaries[key] = load(path, description, interface)
+                self._binaries[key] = load(path, description, interface, self._folders)
             else:
                 # An FMU of another process is unpacked here too, since this process removes it.
                 self._binaries[key] = self._remote(self.binary(path, description, interface), process)
@@ -114,10 +118,10 @@ class Pool:
 
 
 class Fresh(Pool):
-    """Binaries and instances of a single run, freed at its end."""
+    """Binaries and instances of a single run, freed at its end; only `folders` serve others too."""
 
-    def __init__(self) -> None:
-        super().__init__(reuse=False)
+    def __init__(self, folders: UnpackedFmus | None = None) -> None:
+        super().__init__(reuse=False, folders=folders)
 
 
 class Sources(Protocol):

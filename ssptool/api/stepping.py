@@ -1,0 +1,72 @@
+"""Step through a system: `Simulation` is stepped, read, set and saved by a program."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Unpack
+
+from ssptool.api.check import shows
+from ssptool.api.run import SHOWN, RunOptions, opened_plan
+from ssptool.arguments import flag, path, texts
+from ssptool.engine.assembly.instances import with_libraries
+from ssptool.engine.run.selection import select
+from ssptool.engine.settings import SettingsOptions
+from ssptool.engine.stepping import simulation
+from ssptool.public_calls import public
+
+
+@public
+class Simulation(simulation.SteppedRun):
+    """A co-simulation that is stepped, read, set and saved by a program; a context manager.
+
+    Parameters
+    ----------
+    system, variant, parameters, start_values, inputs, interpolation, scenario, accept, allow_outside,
+    settings_file, settings, stop_time, ...
+        As of `simulate`.
+    record
+        One pattern of full names or several, such as "*.x1": what `trace` holds: signals, variables of FMUs,
+        connectors of nested systems. Without it, all signals that are exchanged.
+    saved
+        A file of `save`, from which to go on instead of initializing. System and settings must be the same.
+    compile
+        Compile FMUs that bring sources and no library for this platform, as in `simulate`.
+
+    Examples
+    --------
+    >>> with ssptool.Simulation("systems/dual_mass_oscillator") as run:
+    ...     run.run_until(1.0)
+    ...     run.set("System2.k3", 30.0)
+    ...     run.step(100)
+    ...     run.save("state")
+    ...     print(run.time, run.get("System1.x1"))
+
+    Raises
+    ------
+    InvalidSystem
+        The system has errors. No binary has been loaded.
+    """
+
+    @shows(SHOWN, RunOptions, SettingsOptions)
+    def __init__(
+        self,
+        system: Path | str,
+        *,
+        record: str | list[str] | tuple[str, ...] = (),
+        saved: Path | str | None = None,
+        compile: bool = False,
+        **options: Unpack[RunOptions],
+    ) -> None:
+        patterns = texts("record", record, "a pattern such as '*.x1'")
+        file = None if saved is None else path("saved", saved)
+        with ExitStack() as stack:
+            archive, plan, *_ = stack.enter_context(opened_plan(type(self), system, options))
+            plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
+            super().__init__(select(plan, patterns), sources, saved=file)
+            self._opened = stack.pop_all()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._opened:
+            super().__exit__(kind, error, trace)
