@@ -65,6 +65,7 @@ def _requirements(one: Distribution, extras: set[str]) -> Iterator[Requirement]:
 
 
 SPELT = {
+    "LGPLv3+": "LGPL-3.0-or-later",
     **dict.fromkeys(("MIT License", "MIT-License", "The MIT License"), "MIT"),
     **dict.fromkeys(("BSD", "BSD License", "3-Clause BSD License", "New BSD", "BSD 3-Clause"), "BSD-3-Clause"),
     **dict.fromkeys(("Apache 2.0", "Apache License 2.0", "Apache Software License", "Apache License"), "Apache-2.0"),

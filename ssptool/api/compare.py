@@ -37,7 +37,7 @@ def compare(
     Parameters
     ----------
     trace, reference
-        Results, traces, or files of results (.csv, .parquet, .mat, .h5).
+        Results, traces, or files of results (.csv, .parquet, .mat, .h5, .mf4).
     signals
         One pattern or several, in which * stands for any text: compare only these; without, all of the reference.
     tolerance

@@ -32,6 +32,7 @@ PURPOSES = {
     "plot": "plots, diagrams as PNG and reports",
     "parquet": "results as Parquet",
     "hdf5": "results as HDF5",
+    "mdf4": "MDF4 files of other tools",
     "xlsx": "tables in workbooks (.xlsx)",
     "export": "exported FMUs for other platforms than this one",
     "study": "studies",

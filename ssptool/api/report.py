@@ -52,7 +52,7 @@ def report(
     system
         What was simulated; files that have changed since the run are named.
     results
-        What `simulate` wrote, with its manifest: .csv, .parquet, .mat or .h5.
+        What `simulate` wrote, with its manifest: .csv, .parquet, .mat, .h5 or .mf4.
     output
         A file to save it in: .html.
     variant

@@ -78,7 +78,8 @@ def reproduce(
     Parameters
     ----------
     result
-        A file of results (.csv, .parquet, .mat, .h5) with its manifest; or a run of a study, as `FOLDER.study#NUMBER`.
+        A file of results (.csv, .parquet, .mat, .h5, .mf4) with its manifest; or a run of a study,
+        as `FOLDER.study#NUMBER`.
     against
         Results to compare with in place of those of `result`.
     system

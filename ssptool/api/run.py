@@ -148,7 +148,7 @@ def simulate(
     allow_outside, settings_file
         Folders in which a system may read files around it, and another settings file (False: none), as in `validate`.
     output
-        File to which the trace is streamed, in the format of its ending: .csv, .parquet, .mat or .h5.
+        File to which the trace is streamed, in the format of its ending: .csv, .parquet, .mat, .h5 or .mf4.
     record
         One pattern of full names or several, such as "*.x1": which signals are recorded. Without it, all.
     every, output_step

@@ -236,7 +236,7 @@ def new_study(
     design
         grid, lhs, sobol, morris, saltelli, optimize or calibrate.
     data
-        Of calibrate: the file of the measured signals (.csv, .parquet, .mat, .h5).
+        Of calibrate: the file of the measured signals (.csv, .parquet, .mat, .h5, .mf4).
     variant, allow_outside, settings_file
         As of `info`.
 
@@ -368,7 +368,7 @@ def calibrate(
     output
         The folder of results of the study, into which what was found is written as well, for `report`.
     data
-        A result, a trace, a frame of pandas (times as of `inputs`), or a file of one (.csv, .parquet, .mat, .h5):
+        A result, a trace, a frame of pandas (times as of `inputs`), or a file of one (.csv, .parquet, .mat, .h5, .mf4):
         fitted by least squares, with confidence intervals. Units in headers, such as `T [degF]`, are converted.
     targets
         Result → value that it shall have.

@@ -190,7 +190,7 @@ _OF_STUDIES = {"study": "runs a study"}
 
 def _without_command(path: str) -> WrongUsage:
     """The error for a file without a command: what can be done with it."""
-    ways = {".toml": _OF_STUDIES, **dict.fromkeys((".csv", ".parquet", ".mat", ".h5"), _OF_RESULTS)}
+    ways = {".toml": _OF_STUDIES, **dict.fromkeys((".csv", ".parquet", ".mat", ".h5", ".mf4"), _OF_RESULTS)}
     found = ways.get(Path(path).suffix.lower(), _OF_SYSTEMS)
     lines = [f"ssptool {name} {shlex.quote(path)}: {does}" for name, does in found.items()]
     return WrongUsage("\n".join(["a command is missing", *lines]))

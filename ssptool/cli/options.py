@@ -236,8 +236,8 @@ InputFiles = Annotated[
     typer.Option(
         "--inputs",
         metavar="FILE",
-        help="Drive unconnected inputs from this .csv, .xlsx, .parquet, .mat or .h5 file: column time, then full names "
-        "of inputs, with an optional unit: Vehicle.speed [km/h].",
+        help="Drive unconnected inputs from this .csv, .xlsx, .parquet, .mat, .h5 or .mf4 file: column time, then full "
+        "names of inputs, with an optional unit: Vehicle.speed [km/h].",
     ),
 ]
 Interpolations = Annotated[

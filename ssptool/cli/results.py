@@ -94,7 +94,7 @@ def plot_command(
         list[Path],
         typer.Argument(
             metavar="RESULTS...",
-            help="Results of one or more runs: .csv, .parquet, .mat or .h5; or the folder of a study.",
+            help="Results of one or more runs: .csv, .parquet, .mat, .h5 or .mf4; or the folder of a study.",
         ),
     ],
     signals: Annotated[
@@ -160,8 +160,8 @@ def _refuse_other_folders(results: Sequence[Path]) -> None:
                 "a system, whose results" if (path / DEFAULT_STRUCTURE).is_file() else "no folder of a study; results"
             )
             raise WrongValue(
-                f"{path} is {what} are drawn: give the file that `ssptool run` wrote (.csv, .parquet, .mat or .h5), or "
-                "the folder of a study"
+                f"{path} is {what} are drawn: give the file that `ssptool run` wrote (.csv, .parquet, .mat, .h5 or "
+                ".mf4), or the folder of a study"
             )
 
 
@@ -214,7 +214,9 @@ _Widths = list[str] | None
 
 
 def compare_command(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Results to check: .csv, .parquet, .mat or .h5.")],
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="Results to check: .csv, .parquet, .mat, .h5 or .mf4.")
+    ],
     reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Reference results.")],
     signals: Annotated[
         list[str] | None,
@@ -311,7 +313,7 @@ def report_command(
         Path | None,
         typer.Argument(
             metavar="RESULTS",
-            help="Results of `run`: .csv, .parquet, .mat or .h5; or the folder of a study.",
+            help="Results of `run`: .csv, .parquet, .mat, .h5 or .mf4; or the folder of a study.",
         ),
     ] = None,
     variant: Variant = None,
@@ -394,7 +396,7 @@ def reproduce_command(
         str,
         typer.Argument(
             metavar="RESULT",
-            help="Results of `run`: .csv, .parquet, .mat or .h5; or a run of a study: FOLDER.study#NUMBER.",
+            help="Results of `run`: .csv, .parquet, .mat, .h5 or .mf4; or a run of a study: FOLDER.study#NUMBER.",
         ),
     ],
     against: Annotated[

@@ -53,7 +53,8 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Write results to this .csv, .parquet, .mat or .h5 file (default: SYSTEM.csv in the working folder).",
+        help="Write results to this .csv, .parquet, .mat, .h5 or .mf4 file "
+        "(default: SYSTEM.csv in the working folder).",
     ),
 ]
 Record = Annotated[

@@ -202,7 +202,7 @@ def study_results(
     results = ssptool.study_results(folder)
     if run is not None and output is None:
         raise typer.BadParameter(
-            "add --output run.csv, .parquet, .mat or .h5: the file for the signals", param_hint="--run"
+            "add --output run.csv, .parquet, .mat, .h5 or .mf4: the file for the signals", param_hint="--run"
         )
     if output is not None:
         results.write(output) if run is None else results.write_trace(run, output)

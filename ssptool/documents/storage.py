@@ -415,6 +415,7 @@ _KINDS = {
     ".parquet": "a file of results",
     ".mat": "a file of results",
     ".h5": "a file of results",
+    ".mf4": "a file of results",
     ".mo": "a Modelica model",
     ".py": "a program in Python",
     ".toml": "a file in TOML, such as a study",

@@ -174,7 +174,7 @@ SETTINGS_FILE = "ssptool.toml"
 """The settings of ssptool in a folder; no part of a system."""
 
 
-OUTPUT_ENDINGS = (".csv", ".csv.json", ".parquet", ".mat", ".h5", ".jsonl", ".png", ".svg", ".pdf", ".html")
+OUTPUT_ENDINGS = (".csv", ".csv.json", ".parquet", ".mat", ".h5", ".mf4", ".jsonl", ".png", ".svg", ".pdf", ".html")
 """Endings of results, logs, plots and reports; no document of a system has them."""
 
 STUDY_ENDING = ".study"

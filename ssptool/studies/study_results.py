@@ -210,7 +210,7 @@ class StudyResults(Printed, Mapping[str, Values]):
         return StudyAccuracy(checked, len(rows), wanted if isinstance(wanted, float) else None)
 
     def write_trace(self, number: int, path: Path) -> None:
-        """Write the signals of a run over time, by its number, into a file of results: CSV, Parquet, MAT or HDF5.
+        """Write the signals of a run over time, by its number, into a file of results: CSV, Parquet, MAT, HDF5 or MDF4.
 
         Raises
         ------

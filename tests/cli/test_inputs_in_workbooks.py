@@ -37,7 +37,7 @@ def test_a_workbook_drives_inputs_as_a_csv_file_does(expected, tmp_path):
     assert np.array_equal(result["x1"], expected["x1"]) and np.ptp(result["F"]) > 4000
 
 
-@pytest.mark.parametrize("ending", [".parquet", ".mat", ".h5"])
+@pytest.mark.parametrize("ending", [".parquet", ".mat", ".h5", ".mf4"])
 def test_results_drive_inputs_in_their_units(expected, tmp_path, ending):
     trace = library.Trace.of(np.array(TIMES) / 1000, [(Column("F", "kN"), FORCES)])
     write(tmp_path / f"drive{ending}", trace)

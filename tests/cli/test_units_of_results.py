@@ -68,7 +68,7 @@ def test_impossible_units_are_refused_by_name(trace, signal, unit, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("ending", [".csv", ".parquet", ".mat", ".h5"])
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".mat", ".h5", ".mf4"])
 def test_files_keep_display_units_and_differences(trace, tmp_path, ending):
     write(tmp_path / f"t{ending}", trace)
     again = library.read_trace(tmp_path / f"t{ending}")

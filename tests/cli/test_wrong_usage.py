@@ -151,7 +151,7 @@ def test_options_that_take_one_value_are_not_given_twice(ssptool, tmp_path, argu
 def test_a_system_in_the_place_of_results_is_told(ssptool, tmp_path, command):
     (tmp_path / "notes.txt").write_text("hello", encoding="utf-8")
     status, _, err = ssptool(command, *["notes.txt"] * (1 if command == "plot" else 2))
-    assert (status, "results are files of type .csv, .parquet, .mat, .h5; found 'notes.txt'" in err) == (2, True)
+    assert (status, "results are files of type .csv, .parquet, .mat, .h5, .mf4; found 'notes.txt'" in err) == (2, True)
     status, _, err = ssptool("compare", SYSTEM, SYSTEM)
     assert (status, f"found the folder '{SYSTEM.name}'" in err) == (2, True)
 

@@ -74,6 +74,7 @@ WRITTEN = (
     "r.csv",
     "r.csv.json",
     "r.h5",
+    "r.mf4",
     "r.html",
     "r.mat",
     "r.parquet",

@@ -51,7 +51,7 @@ def test_the_row_with_nan_is_there(version, master):
     assert len(result.trace) == result.rows == 47
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".mat", ".h5"])
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".mat", ".h5", ".mf4"])
 @pytest.mark.parametrize("isolated", [True, False], ids=["child", "here"])
 def test_it_is_in_files_too(tmp_path, suffix, isolated):
     path = tmp_path / f"result{suffix}"

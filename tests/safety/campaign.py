@@ -348,7 +348,7 @@ def file_for_system(name: str, way: Callable[[bytes, Rng], bytes], arguments: Li
 
 
 def results(case: Path, seeds: Path, chance: Rng) -> list[Line]:
-    ways = {"r.csv": damaged_csv, "r.parquet": damaged_parquet, "r.mat": damaged_mat, "r.h5": flipped}
+    ways = {"r.csv": damaged_csv, "r.parquet": damaged_parquet, "r.mat": damaged_mat, "r.h5": flipped, "r.mf4": flipped}
     name, way = chance.choice(list(ways.items()))
     for path in seeds.glob("r.*"):
         shutil.copy(path, case)

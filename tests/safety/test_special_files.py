@@ -123,6 +123,7 @@ COMMANDS: dict[str, Command] = {
     "result.mat": lambda path: ["plot", path],
     "result.parquet": lambda path: ["plot", path],
     "result.h5": lambda path: ["plot", path],
+    "result.mf4": lambda path: ["plot", path],
     "again.csv": lambda path: ["reproduce", path],
     "compared.csv": lambda path: ["compare", path, path],
 }
@@ -141,7 +142,7 @@ def test_as_a_file_that_a_function_reads(tmp_path):
     for name, argument in (("i.csv", "inputs"), ("s.yaml", "scenario"), ("p.ssv", "parameters")):
         with pytest.raises(SpecialFile, match="named pipe"):
             ssptool.simulate(SYSTEM, stop_time=0.1, **{argument: pipe(tmp_path / name)})
-    for name in ("r.csv", "r.mat", "r.parquet", "r.h5"):
+    for name in ("r.csv", "r.mat", "r.parquet", "r.h5", "r.mf4"):
         with pytest.raises(SpecialFile, match="named pipe"):
             ssptool.read_trace(pipe(tmp_path / name))
     with pytest.raises(SpecialFile, match="named pipe"):

@@ -18,7 +18,9 @@ from ssptool.engine.trace import NUMBERED, Column, Trace
 
 MOST_POINTS = 1_000
 
-Run = Annotated[str, Field(description="A run in memory, such as run1, or a result file (.csv, .parquet, .mat, .h5).")]
+Run = Annotated[
+    str, Field(description="A run in memory, such as run1, or a result file (.csv, .parquet, .mat, .h5, .mf4).")
+]
 
 
 class ResultTools:

@@ -181,7 +181,9 @@ class Tools:
         memory_limit: Annotated[float, Field(description="Memory that the FMUs may take [MiB].")] = MEMORY,
         output: Annotated[
             str,
-            Field(description="Also write results: NAME.csv, .parquet, .mat or .h5 (needs `ssptool mcp --results`)."),
+            Field(
+                description="Also write results: NAME.csv, .parquet, .mat, .h5, .mf4 (needs `ssptool mcp --results`)."
+            ),
         ] = "",
     ) -> Answer:
         """Initialize and simulate a system. Answers with status, choices, loops, and the name of the run (run1, …), by

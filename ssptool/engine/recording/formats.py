@@ -94,11 +94,8 @@ class GuardedWriter:
 def _unknown_format(path: Path) -> WrongValue:
     """The ending of a file's name is that of no format."""
     found = f"the folder {path.name!r}" if path.is_dir() else repr(path.name)
-    way = _WAY_TO_MDF if path.suffix.lower() in (".mf4", ".mdf") else ""
+    way = "; MDF files are called .mf4" if path.suffix.lower() in (".mdf", ".dat") else ""
     return WrongValue(f"results are files of type {', '.join(FORMATS)}; found {found}{way}")
-
-
-_WAY_TO_MDF = "; write a .csv file, and make a file of measured data from it with asammdf (docs/results.md)"
 
 
 def _not_followed(path: Path) -> WrongValue:
@@ -137,8 +134,10 @@ FORMATS: Mapping[str, _Format] = {
     ".parquet": _Format("parquet", "ParquetWriter", "read_parquet", "ParquetTail", "pyarrow"),
     # The number of rows is written after them, and the manifest as one more matrix: until then the file looks damaged.
     ".mat": _Format("mat", "MatWriter", "read_mat"),
-    # Each look would read the whole file.
+    # Each look would read the whole file, also of the next one.
     ".h5": _Format("hdf5", "Hdf5Writer", "read_hdf5", package="h5py"),
+    # Written and read back without a package; files of other tools need asammdf.
+    ".mf4": _Format("mdf4", "Mdf4Writer", "read_mdf4"),
 }
 """Ending → format."""
 
@@ -208,7 +207,7 @@ LONGEST_NAME = 4_000
 
 @public
 def read_trace(path: Path | str) -> Trace:
-    """The trace in a file of results: CSV, Parquet, MAT or HDF5 by its ending. Also of a run that was interrupted.
+    """The trace in a file of results: CSV, Parquet, MAT, HDF5 or MDF4 by its ending; also of an interrupted run.
 
     Raises
     ------

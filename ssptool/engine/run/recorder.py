@@ -311,7 +311,7 @@ class Recording:
     Attributes
     ----------
     output
-        File that rows are written to as they come; CSV, Parquet, MAT or HDF5 by its ending.
+        File that rows are written to as they come; CSV, Parquet, MAT, HDF5 or MDF4 by its ending.
     keep
         Keep the rows in memory, for `Result.trace`.
     signals

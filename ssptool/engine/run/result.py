@@ -274,7 +274,7 @@ class Result(Printed, Mapping[str, Values]):
 
 Run: TypeAlias = Result | Trace | Frame | Path | str
 
-RESULTS = "a Result, a Trace, a frame of pandas, or a file of results (.csv, .parquet, .mat or .h5)"
+RESULTS = "a Result, a Trace, a frame of pandas, or a file of results (.csv, .parquet, .mat, .h5 or .mf4)"
 
 
 def trace_of(name: str, given: object) -> Trace:

@@ -44,7 +44,7 @@ class Inputs:
     ----------
     source
         A CSV file or workbook (.xlsx), or several, with `time` [s] as first column and full names of inputs as the
-        others; results (.parquet, .mat, .h5); a mapping
+        others; results (.parquet, .mat, .h5, .mf4); a mapping
         from full names to constants, functions of time or signals over time; a pandas frame or a numpy array with
         fields, with the times [s] as index or as `time`.
     interpolation

@@ -227,7 +227,7 @@ def test_a_time_that_is_no_number_is_refused_with_its_row(tmp_path, ending, time
 
 
 def test_an_unknown_ending_is_refused_with_those_known(tmp_path):
-    with pytest.raises(WrongValue, match=r"results are files of type .*\.mat, \.h5; found 'trace\.xlsx'"):
+    with pytest.raises(WrongValue, match=r"results are files of type .*\.mat, \.h5, \.mf4; found 'trace\.xlsx'"):
         check_output(tmp_path / "trace.xlsx")
 
 
@@ -238,10 +238,9 @@ def test_a_format_whose_package_is_missing_names_the_extra(tmp_path, monkeypatch
     check_output(tmp_path / "trace.csv")
 
 
-@pytest.mark.parametrize("name", ["run.mf4", "run.MDF"])
-def test_results_as_mdf_are_refused_with_the_way_there(tmp_path, name):
-    with pytest.raises(WrongValue, match=rf"{name}.*asammdf"):
-        check_output(tmp_path / name)
+def test_results_as_mdf_are_refused_with_the_ending_that_they_have(tmp_path):
+    with pytest.raises(WrongValue, match=r"run\.MDF.*\.mf4"):
+        check_output(tmp_path / "run.MDF")
 
 
 def test_a_folder_that_does_not_exist_is_told_before_anything_is_run(tmp_path):
@@ -819,3 +818,82 @@ def test_pandas_and_fmpy_read_the_header(tmp_path):
     from fmpy.util import read_csv as read_by_fmpy
 
     assert read_by_fmpy(path)["speed [km/h]"].tolist() == [1.0, 2.0]
+
+
+# -- MDF4 ----------------------------------------------------------------------------------------------------
+
+
+def test_mdf4_is_what_asammdf_reads(tmp_path):
+    """Also two rows of one time, as on both sides of an event; texts and bytes have records of their own."""
+    asammdf = pytest.importorskip("asammdf")
+    columns = [
+        (Column("A.x", "m", description="Länge <1>"), [1.5, np.nan, -0.0, np.inf]),
+        (Column("A.n", type="Int64"), [2**63 - 1, -5, 0, 1]),
+        (Column("A.s", type="String"), ["a", "", "κλ", "b"]),
+        (Column("A.on", type="Boolean"), [True, False, True, True]),
+        (Column("A.b", type="Binary"), [b"abc", b"\0\1\2", b"xyz", b"\xff\0y"]),
+        (Column("A.f", "V", type="Float32"), [0.1, 1.0, 2.0, 3.0]),
+    ]
+    trace = Trace.of([0.0, 1.0, 1.0, 2.0], columns)
+    write(tmp_path / "run.mf4", trace, chunks=3)
+    with asammdf.MDF(tmp_path / "run.mf4") as file:
+        found = {signal.name: signal for signal in file.iter_channels()}
+        assert (file.version, file.masters_db, file.groups[0].channels[0].name) == ("4.10", {0: 0}, "time")
+    assert all(signal.timestamps.tolist() == [0.0, 1.0, 1.0, 2.0] for signal in found.values())
+    for name in ("A.x", "A.n", "A.f"):
+        assert found[name].samples.tobytes() == trace[name].tobytes()
+    assert found["A.on"].samples.tolist() == [1, 0, 1, 1]
+    assert [text.decode() for text in found["A.s"].samples] == ["a", "", "κλ", "b"]
+    assert [bytes(one) for one in found["A.b"].samples] == [b"abc", b"\0\1\2", b"xyz", b"\xff\0y"]
+    assert (found["A.x"].unit, found["A.f"].unit, found["A.n"].unit) == ("m", "V", "")
+    assert "<TX>Länge &lt;1&gt;</TX>" in found["A.x"].comment
+
+
+def measured(path, *groups, **options):
+    """A file of another tool: asammdf with groups of (name, values, unit) at times."""
+    asammdf = pytest.importorskip("asammdf")
+    with asammdf.MDF() as file:
+        for times, signals in groups:
+            file.append(
+                [
+                    asammdf.Signal(np.array(values), times, unit, name, encoding="utf-8")
+                    for name, values, unit in signals
+                ]
+            )
+        file.save(path, **options)
+
+
+@pytest.mark.parametrize("compression", [0, 2])
+def test_mdf4_files_of_other_tools_are_read(tmp_path, compression):
+    t = np.arange(5000) / 100
+    first = (t, [("v", np.sin(t), "m/s"), ("n", np.arange(5000, dtype=np.int16), "")])
+    second = (t, [("gear", np.array([b"P"] * 2500 + [b"D"] * 2500), "")])
+    measured(tmp_path / "other.mf4", first, second, compression=compression)
+    trace = read_trace(tmp_path / "other.mf4")
+    assert (trace.signals, trace.units, trace.types) == (
+        ("v", "n", "gear"),
+        ("m/s", None, None),
+        ("Float64", "Int16", "String"),
+    )
+    assert np.array_equal(trace.t, t) and np.array_equal(trace["v"], np.sin(t))
+    assert (trace["gear"][2499], trace["gear"][2500], trace["n"][-1]) == ("P", "D", 4999)
+    assert read_manifest(tmp_path / "other.mf4") == {}
+
+
+def test_mdf4_files_whose_channels_have_several_times_are_refused_with_the_way_to_one(tmp_path):
+    t = np.arange(5.0)
+    measured(tmp_path / "other.mf4", (t, [("v", t, "")]), (t / 2, [("w", t, "")]))
+    with pytest.raises(UnreadableTrace, match=r"other\.mf4: its channels have different times.*resample"):
+        read_trace(tmp_path / "other.mf4")
+
+
+def test_mdf4_files_of_other_tools_need_asammdf(tmp_path, monkeypatch):
+    measured(tmp_path / "other.mf4", (np.arange(3.0), [("v", [1.0, 2.0, 3.0], "")]))
+    monkeypatch.setitem(__import__("sys").modules, "asammdf", None)
+    with pytest.raises(MissingExtra, match=r"other\.mf4 needs asammdf: pip install 'ssptool\[mdf4\]'"):
+        read_trace(tmp_path / "other.mf4")
+    path = tmp_path / "own.mf4"
+    writer = open_writer(path, COLUMNS)
+    writer.write(some_rows())
+    writer.close(MANIFEST)
+    assert np.array_equal(read_trace(path)["A.x"], some_rows()[:, 1])

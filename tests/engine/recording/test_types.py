@@ -18,7 +18,7 @@ parquet = pytest.param(
     ".parquet", marks=pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not installed")
 )
 hdf5 = pytest.param(".h5", marks=pytest.mark.skipif(find_spec("h5py") is None, reason="h5py is not installed"))
-EXACT = [".csv", parquet, hdf5]
+EXACT = [".csv", ".mf4", parquet, hdf5]
 ALL = [*EXACT, ".mat"]
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=6) | st.sampled_from(
