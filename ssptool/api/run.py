@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from posixpath import normpath
-from typing import Any, NamedTuple, TypeVar, Unpack
+from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
 from ssptool.api.check import (
     DEFAULTS,
@@ -29,6 +29,7 @@ from ssptool.arguments import (
     accuracy_of,
     count,
     flag,
+    mapping,
     number,
     path,
     seconds,
@@ -49,6 +50,7 @@ from ssptool.engine.run.make_plan import planned
 from ssptool.engine.run.manifest import Arguments, Input
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.refinement import AccuracyCheck
+from ssptool.engine.run.result import NO_UNITS, UNITS
 from ssptool.engine.run.result import Result as Result
 from ssptool.engine.settings import Limits, SettingsOptions, present_names
 from ssptool.engine.settings import Settings as Settings
@@ -99,6 +101,7 @@ def simulate(
     record: str | list[str] | tuple[str, ...] = (),
     every: int = 1,
     output_step: float | str | None = None,
+    units: Mapping[str, str] | Literal["display"] = NO_UNITS,
     keep: bool = True,
     isolated: bool | None = None,
     timeout: float | str | None = None,
@@ -153,6 +156,9 @@ def simulate(
         One pattern of full names or several, such as "*.x1": which signals are recorded. Without it, all.
     every, output_step
         Record only each n-th row; or only rows at this distance in time [s]. Both sides of events are recorded too.
+    units
+        Patterns of full names → units, `{"*.w": "rpm"}`: the values of these signals in the file and in the result; or
+        "display": all signals in the display units of their FMUs.
     keep
         Keep the trace in memory, for `Result.trace`.
     isolated
@@ -223,6 +229,7 @@ def simulate(
         texts("record", record, "a pattern such as '*.x1'"),
         count("every", every),
         None if output_step is None else seconds("output_step", output_step),
+        "display" if units == "display" else dict(mapping("units", units, UNITS)),
     )
     limits = replace(
         limits_of(timeout, step_timeout, memory_limit, flag("sandbox", sandbox)),
@@ -252,7 +259,11 @@ def simulate(
             folders=opened.folders,
             check=checks.next(replan),
             arguments=opened.arguments.beside(
-                record=recording.signals, every=every, output_step=recording.output_step, compile=compile
+                record=recording.signals,
+                every=every,
+                output_step=recording.output_step,
+                units=recording.units,
+                compile=compile,
             ),
         )
         checks.keep(result.accuracy)

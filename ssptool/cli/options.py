@@ -206,6 +206,13 @@ def split_pairs(texts: list[str] | None, form: str, option: str | None = None) -
     return pairs
 
 
+def chosen_units(unit: list[str] | None, display_units: bool) -> Any:
+    """Units by patterns of signals, or "display", as arguments of the public API."""
+    if unit and display_units:
+        raise typer.BadParameter("--display-units chooses the units of all signals", param_hint="--unit")
+    return "display" if display_units else dict(split_pairs(unit, "PATTERN=UNIT", "--unit"))
+
+
 def codes(texts: list[str] | None) -> list[str]:
     """`["URI,PKG-016", "VER"]` → `["URI", "PKG-016", "VER"]`."""
     return [code.strip() for text in texts or [] for code in text.split(",") if code.strip()]

@@ -11,7 +11,7 @@ import typer
 import ssptool
 from ssptool.arguments import parse_time
 from ssptool.cli.app import say
-from ssptool.cli.options import AllowOutside, TextOrJson, Variant, bundled, process_options, split_pairs
+from ssptool.cli.options import AllowOutside, TextOrJson, Variant, bundled, chosen_units, process_options
 from ssptool.cli.options import time as time_option
 from ssptool.documents.foreign_files import own_output
 from ssptool.errors import WrongValue
@@ -78,9 +78,7 @@ LiveStopTime = Annotated[
 
 def units_from(unit: Units = None, display_units: DisplayUnits = False) -> Any:
     """Units of plots, as an argument of the public API."""
-    if unit and display_units:
-        raise typer.BadParameter("--display-units chooses the units of all signals", param_hint="--unit")
-    return "display" if display_units else dict(split_pairs(unit, "PATTERN=UNIT", "--unit"))
+    return chosen_units(unit, display_units)
 
 
 def of_study(kind: Kind = None, factors: Factors = None, colour: Colour = None) -> dict[str, Any]:

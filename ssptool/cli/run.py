@@ -27,6 +27,7 @@ from ssptool.cli.options import (
     Timeout,
     bundled,
     changes_from,
+    chosen_units,
     codes,
     stimuli_from,
     time,
@@ -99,6 +100,30 @@ Realtime = Annotated[
         help="Run at FACTOR times real time.",
     ),
 ]
+
+
+Units = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unit",
+        metavar="PATTERN=UNIT",
+        rich_help_panel=RESULTS,
+        help="Write matching signals in this unit: Motor.w=rpm, '*.T=degC' (default: unit of the variable).",
+    ),
+]
+DisplayUnits = Annotated[
+    bool,
+    typer.Option(
+        "--display-units",
+        rich_help_panel=RESULTS,
+        help="Write signals in the display units that their FMUs define.",
+    ),
+]
+
+
+def units_of_results(unit: Units = None, display_units: DisplayUnits = False) -> Any:
+    """Units of written values, as an argument of the public API."""
+    return chosen_units(unit, display_units)
 
 
 AccuracyOption = Annotated[
@@ -229,6 +254,7 @@ def report_from(
     changes=changes_from,
     stimuli=stimuli_from,
     report=report_from,
+    units=units_of_results,
 )
 def run_command(
     system: SystemPath,
@@ -253,6 +279,7 @@ def run_command(
     logs: dict[str, Any],
     plot: Plot = None,
     report: ReportChoice,
+    units: Any,
 ) -> None:
     """Initialize and simulate a system, and write its results.
 
@@ -278,6 +305,7 @@ def run_command(
             record=record or (),
             every=every,
             output_step=output_step,
+            units=units,
             keep=plot is not None,
             isolated=isolated,
             **limits,

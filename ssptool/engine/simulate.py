@@ -15,7 +15,7 @@ from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.isolation.repeated_words import error_with_words, with_words
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import check_memory
-from ssptool.engine.recording.formats import check_output, check_written, open_writer, read_manifest
+from ssptool.engine.recording.formats import check_output, check_written, open_converting, read_manifest
 from ssptool.engine.recording.writer import UnreadableTrace, Writer, WritingThread, blocks_at_once
 from ssptool.engine.run.accuracy import UNCHECKED, Accuracy
 from ssptool.engine.run.execution import Execution, Job, Pace, execute, planned_and_executed
@@ -23,10 +23,10 @@ from ssptool.engine.run.indicators import warnings_of
 from ssptool.engine.run.manifest import NO_ARGUMENTS, SHOWN, Arguments, Input, differences, made, manifest, overrides
 from ssptool.engine.run.recorder import Progress, Recorder, Recording, interrupts_deferred
 from ssptool.engine.run.refinement import AccuracyCheck, FinerRun, TookTooLong, step_is_guessed
-from ssptool.engine.run.result import Result, statistics_of
+from ssptool.engine.run.result import Result, changed_units, statistics_of
 from ssptool.engine.run.selection import select, select_first
 from ssptool.engine.settings import Limits
-from ssptool.engine.trace import StringTable, Trace
+from ssptool.engine.trace import StringTable, Trace, UnitChanges
 from ssptool.engine.watch import Watch
 from ssptool.errors import ContradictingSettings
 from ssptool.fmu.binary import UNUSABLE
@@ -174,19 +174,21 @@ def _run(
     logs = plan.settings.log_loops, plan.settings.log_coupling, plan.settings.fmu_log
     check_written(recording.output, logs, (one.path for one in inputs))
     job = Job(select(plan, recording.signals), archive, measured, realtime)
+    changes = changed_units(recording.units, job.plan.columns)
     limits = (limits or Limits()) if isolated else None
     job, limits, estimate = _checked(check, FinerRuns(job, recording, limits, began, folders=folders))
     # Rows from another process are written here while that process steps, so a thread would gain nothing.
     with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded))) as thread:
         before = _earlier(recording.output)
         earlier = _worth_keeping(recording.output, before)
-        recorder = _recorder(job.plan, recording, progress, thread, earlier, check)
+        recorder = _recorder(job.plan, recording, progress, thread, earlier, check, changes)
         return _recorded(
             job,
             recorder,
             recording,
+            changes,
             partial(_executed, limits=limits, repeats=repeats, folders=folders),
-            partial(manifest, inputs=inputs, arguments=arguments),
+            partial(manifest, inputs=inputs, arguments=arguments, columns=changes.columns),
             before,
             estimate,
         )
@@ -206,6 +208,7 @@ def _recorded(
     job: Job,
     recorder: Recorder,
     recording: Recording,
+    changes: UnitChanges,
     carry_out: Callable[[Job, Recorder], Execution],
     describe: Callable[..., str],
     before: Mapping[str, Any],
@@ -237,7 +240,7 @@ def _recorded(
         accuracy = UNCHECKED if check is None else check(recorder.trace, execution.failure is not None)
     finally:
         with interrupts_deferred():
-            result = _result(plan, execution, recorder, recording, accuracy)
+            result = _result(plan, execution, recorder, recording, changes, accuracy)
             more = (*_replaced(plan, recorder, output, before), *_other(plan, result))
             result = replace(result, notes=(*result.notes, *more))
             statistics, loops = asdict(result.statistics), result.initialization.loops
@@ -292,7 +295,7 @@ class FinerRuns:
 
         plan = select_first(plan, self.recording.signals)
         job = Job(plan, self.job.sources, met=met)
-        recorder = _recorder(plan, self.recording, in_time, None, False, None)
+        recorder = _recorder(plan, self.recording, in_time, None, False, None, None)
         limits = self.limits(most, apart=plan.is_one_ode and not self.job.plan.is_one_ode)
         with unheard():
             _, execution = planned_and_executed(job, lambda again: self._executed(again, recorder, limits))
@@ -430,12 +433,13 @@ def _recorder(
     thread: WritingThread | None,
     earlier: bool,
     check: AccuracyCheck | None,
+    changes: UnitChanges | None,
 ) -> Recorder:
     """`thread`: the thread that writes the file; None: the caller. `earlier`: the file has results worth keeping."""
     writer: Callable[[StringTable], Writer] | None = None
-    if recording.output is not None:
+    if recording.output is not None and changes is not None:
         check_output(recording.output)
-        writer = partial(open_writer, recording.output, plan.columns)
+        writer = partial(open_converting, recording.output, changes)
     lend = None
     if writer is not None and thread is not None:
         writer, lend = thread.around(writer), thread.lend
@@ -456,12 +460,19 @@ def _recorder(
     )
 
 
-def _result(plan: Plan, execution: Execution, recorder: Recorder, recording: Recording, accuracy: Accuracy) -> Result:
+def _result(
+    plan: Plan,
+    execution: Execution,
+    recorder: Recorder,
+    recording: Recording,
+    changes: UnitChanges,
+    accuracy: Accuracy,
+) -> Result:
     statistics = statistics_of(execution, recorder.last_time - plan.interval.start)
     return Result(
         name=plan.name,
-        kept=recorder.trace if recording.keep else None,
-        columns=plan.columns,
+        kept=changes.converted(recorder.trace) if recording.keep and recorder.trace is not None else None,
+        columns=changes.columns,
         rows=recorder.recorded,
         first_time=plan.interval.start,
         last_time=recorder.last_time,
@@ -469,7 +480,7 @@ def _result(plan: Plan, execution: Execution, recorder: Recorder, recording: Rec
         initialization=execution.initialization,
         statistics=statistics,
         choices=plan.choices,
-        notes=(*plan.notes, *recorder.notes, *execution.remarks),
+        notes=(*plan.notes, *recorder.notes, *changes.notes, *execution.remarks),
         output=None if recorder.kept_earlier else recording.output,
         end=execution.end,
         problems=execution.problems,

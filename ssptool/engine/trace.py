@@ -17,7 +17,7 @@ from ssptool.arguments import WrongArgument, mapping, seconds, text
 from ssptool.errors import NotOfType, WrongUsage, counted, package_for, similar_names
 from ssptool.fmu.units import DisplayUnit
 from ssptool.foreign_text import html_text, json_content, json_text
-from ssptool.network.display import WrongUnit, change_of_unit
+from ssptool.network.display import WrongUnit, change_of_unit, inverse_unit
 from ssptool.network.network import Conversion
 from ssptool.public_calls import public
 
@@ -388,15 +388,72 @@ def _display(facts: Any) -> DisplayUnit | None:
     match facts:
         case [str(name), int() | float() as factor, int() | float() as offset] if factor:
             return DisplayUnit(name, float(factor), float(offset))
+        case [str(name), int() | float() as factor, int() | float() as offset, bool(inverse)] if factor:
+            return DisplayUnit(name, float(factor), float(offset), inverse)
     raise ValueError(f"a display unit is {facts!r}: name, factor and offset are expected")
 
 
+class UnitChanges(NamedTuple):
+    """Columns in other units.
+
+    Attributes
+    ----------
+    columns
+        All columns, some of them in other units.
+    changes
+        Place of a column among them → conversion of its values.
+    notes
+        Columns that stay in their units although others do not, and why.
+    """
+
+    columns: tuple[Column, ...]
+    changes: Mapping[int, Conversion]
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], units: Mapping[str, str] | Literal["display"]) -> "UnitChanges":
+        """Changes to units by names of signals or arrays, or to the display units of FMUs.
+
+        Raises
+        ------
+        UnknownSignal, WrongUnit
+            As `Trace.in_units`.
+        """
+        notes: list[str] = []
+        if units == "display":
+            shown = [(one.signal, one.display) for one in columns if one.display is not None]
+            units = {signal: display.name for signal, display in shown if not display.inverse}
+            notes = [f"{signal} stays in its unit: {inverse_unit(one.name)}" for signal, one in shown if one.inverse]
+            notes += [] if shown else ["no FMU defines a display unit for a recorded signal"]
+        every, changes, places_by = list(columns), {}, places_by_name(columns)
+        for signal, unit in mapping("units", units, 'a mapping from signals to units, or "display"').items():
+            places = places_of(signal, places_by)
+            if places is None:
+                raise UnknownSignal(signal, [one.signal for one in columns])
+            for place in places.ravel().tolist():
+                every[place], changes[place] = _in_unit(columns[place], text("unit", unit))
+        converted = {columns[place].signal for place in changes}
+        every = [replace(one, carried_from="") if one.carried_from in converted else one for one in every]
+        return cls(tuple(every), changes, tuple(notes))
+
+    def convert(self, cells: Floats) -> None:
+        """Convert rows of cells (k, p) where they are."""
+        for place, change in self.changes.items():
+            cells[:, place] = change.factor * cells[:, place] + change.offset
+
+    def converted(self, trace: "Trace") -> "Trace":
+        """A trace of these columns in the other units."""
+        cells = trace.cells.copy()
+        self.convert(cells)
+        return replace(trace, cells=cells, columns=self.columns, assumptions=(*trace.assumptions, *self.notes))
+
+
 def _in_unit(column: Column, unit: str) -> tuple[Column, Conversion]:
-    """The column in another unit, and the conversion of its values. Raises WrongUnit."""
+    """The column in another unit, with all digits, and the conversion of its values. Raises WrongUnit."""
     if not column.real:
         raise WrongUnit(f"{column.signal} is of type {column.type}; only real numbers are converted to other units")
     change = change_of_unit(column.signal, column.unit, unit, relative=column.relative, display=column.display)
-    return replace(column, unit=unit, carried_from="", display=None), change
+    return replace(column, unit=unit, type="Float64", carried_from="", display=None), change
 
 
 def time_name(signals: Collection[str]) -> str:
@@ -471,17 +528,7 @@ class Trace:
         WrongUnit
             A signal has no unit or is not of real numbers, or the unit is unknown or of another quantity.
         """
-        if units == "display":
-            units = {one.signal: one.display.name for one in self.columns if one.display is not None}
-        columns, cells = list(self.columns), self.cells.copy()
-        for signal, unit in mapping("units", units, 'a mapping from signals to units, or "display"').items():
-            places = places_of(signal, self._places)
-            if places is None:
-                raise UnknownSignal(signal, self.signals)
-            for place in places.ravel().tolist():
-                columns[place], change = _in_unit(self.columns[place], text("unit", unit))
-                cells[:, place] = change.factor * cells[:, place] + change.offset
-        return replace(self, cells=cells, columns=tuple(columns))
+        return UnitChanges.of(self.columns, units).converted(self)
 
     @property
     def signals(self) -> tuple[str, ...]:

@@ -101,7 +101,7 @@ def frozen_description(raw: ModelVariables, root: etree._Element) -> FmuDescript
 def _with_display_units(
     raw: ModelVariables, variables: Mapping[str, Variable], root: etree._Element
 ) -> Iterator[tuple[str, Variable]]:
-    """Variables with a display unit that the FMU defines. Inverse ones (FMI 3.0 §2.4.4.2) are left out."""
+    """Variables with a display unit that the FMU defines."""
     known = display_units(root)
     for one in raw.variables if known else ():
         name = one.display_unit or (one.declared.display_unit if one.declared is not None else None)
@@ -116,9 +116,9 @@ def display_units(root: etree._Element) -> Mapping[tuple[str, str], DisplayUnit]
     for unit in root.iterfind("UnitDefinitions/*"):
         for node in unit.iterfind("DisplayUnit"):
             factor = float(node.get("factor", "1"))
-            if factor and isfinite(factor) and not _flag(node, "inverse"):
-                name = node.get("name", "")
-                found[unit.get("name", ""), name] = DisplayUnit(name, factor, float(node.get("offset", "0")))
+            if factor and isfinite(factor):
+                name, offset = node.get("name", ""), float(node.get("offset", "0"))
+                found[unit.get("name", ""), name] = DisplayUnit(name, factor, offset, _flag(node, "inverse"))
         for node in unit.iterfind("DisplayUnitDefinition"):  # of FMI 1.0
             name, factor = node.get("displayUnit", ""), float(node.get("gain", "1"))
             if factor:

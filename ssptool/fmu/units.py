@@ -25,11 +25,12 @@ class Exponents(NamedTuple):
 
 
 class DisplayUnit(NamedTuple):
-    """A display unit of FMI: value in it = factor · value + offset."""
+    """A display unit of FMI: value in it = factor · value + offset; of an inverse one (FMI 3.0): factor / value."""
 
     name: str
     factor: float
     offset: float
+    inverse: bool = False
 
 
 class PhysicalUnit(NamedTuple):

@@ -36,11 +36,18 @@ def change_of_unit(
     if wanted == unit:
         return IDENTITY
     if display is not None and display.name == wanted:
+        if display.inverse:
+            raise WrongUnit(f"{signal} cannot be given in {wanted}: {inverse_unit(wanted)}")
         return Conversion(display.factor, 0.0 if relative else display.offset)
     try:
         return conversion(_known(signal, unit), _known(signal, wanted), relative)
     except IncompatibleUnits as problem:
         raise WrongUnit(f"{signal}: {problem}; give a unit of the same quantity") from None
+
+
+def inverse_unit(name: str) -> str:
+    """Why no value is converted to an inverse display unit."""
+    return f"its display unit {name} is inverse (FMI 3.0), which is not supported"
 
 
 def _known(signal: str, name: str) -> PhysicalUnit:

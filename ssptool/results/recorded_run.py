@@ -37,6 +37,7 @@ _ARGUMENTS: Mapping[str, Any] = {
     "record?": [str],
     "every?": int,
     "output_step?": (int, float, NoneType),
+    "units?": ({"*": str}, str),
 }
 """Arguments that are used, with their types."""
 

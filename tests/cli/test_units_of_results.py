@@ -4,10 +4,11 @@ import zipfile
 
 import numpy as np
 import pytest
+from lxml import etree
 
 import ssptool as library
 from ssptool.engine.trace import Column
-from ssptool.fmu.read_description import read_description
+from ssptool.fmu.read_description import display_units, read_description
 from ssptool.fmu.units import DisplayUnit
 from ssptool.network.display import WrongUnit
 from tests.editing.small_systems import DUAL_MASS, fmu
@@ -137,6 +138,61 @@ def test_a_run_knows_the_display_units_of_its_fmus(results):
     again = library.read_trace(folder / "r.csv").in_units("display")
     assert np.array_equal(again["x1"], shown["x1"])
     assert shown["x1"][0] == pytest.approx(4 * 0.7 - 3)
+
+
+def test_a_run_writes_in_these_units(results, ssptool, tmp_path):
+    """The file, what is kept in memory, and the run that is made again, whatever the units of others."""
+    folder, result = results
+    options = ["--start-values", "x1_start=0.7", "--stop-time", "1"]
+    said = ssptool("run", str(folder / "S.fmu"), "--unit", "x*=mm", *options, "-o", "mm.csv", "-o", "mm.mf4")
+    assert said[0] == 0
+    assert "x1 [mm]" in (tmp_path / "mm.csv").read_text().split("\n")[0]
+    for name in ("mm.csv", "mm.mf4"):
+        written = library.read_trace(tmp_path / name)
+        assert np.array_equal(written["x1"], 1000 * result["x1"])
+        assert np.array_equal(written["v1"], result["v1"])
+    columns = {one["signal"]: one["unit"] for one in library.read_manifest(tmp_path / "mm.csv")["columns"]}
+    assert (columns["x1"], columns["v1"]) == ("mm", "m/s")
+    assert library.compare(tmp_path / "mm.csv", folder / "r.csv").agrees
+    assert "same bits" in ssptool("reproduce", "mm.csv")[1]
+    assert ssptool("run", str(folder / "S.fmu"), "--display-units", *options, "-o", "shown.csv")[0] == 0
+    shown = library.read_trace(tmp_path / "shown.csv")
+    assert np.array_equal(shown["x1"], 4 * result["x1"] - 3)
+    assert dict(zip(shown.signals, shown.units, strict=True))["x1"] == "mark"
+    kept = library.simulate(folder / "S.fmu", units={"x1": "mm"}, start_values={"x1_start": 0.7}, stop_time=1)
+    assert np.array_equal(kept["x1"], 1000 * result["x1"]) and kept.units["x1"] == "mm"
+
+
+def test_units_that_cannot_be_are_refused_before_the_run(results, ssptool, tmp_path):
+    folder, _ = results
+    for unit, message in (("x1=kg", "cannot be converted"), ("nothing=mm", "no recorded signal")):
+        status, _, err = ssptool("run", str(folder / "S.fmu"), "--unit", unit, "-o", "no.csv")
+        assert (status, message in err, (tmp_path / "no.csv").exists()) == (2, True, False)
+
+
+def test_inverse_display_units_are_told_of(tmp_path):
+    """FMI 3.0: the value in an inverse display unit is factor / value."""
+    root = etree.fromstring(
+        '<fmiModelDescription><UnitDefinitions><Unit name="s"><DisplayUnit name="Hz" inverse="true"/></Unit>'
+        "</UnitDefinitions></fmiModelDescription>"
+    )
+    inverse = display_units(root)["s", "Hz"]
+    assert inverse.inverse
+    columns = [(Column("M.T", "s", display=inverse), [0.5, 2.0]), (Column("M.K", "K", display=DEGREES), [300.0, 0.0])]
+    trace = library.Trace.of([0.0, 1.0], columns)
+    with pytest.raises(WrongUnit, match=r"M\.T cannot be given in Hz: .*inverse"):
+        trace.in_units({"M.T": "Hz"})
+    shown = trace.in_units("display")
+    assert (shown.units, shown["M.T"].tolist()) == (("s", "degF"), [0.5, 2.0])
+    assert "M.T stays in its unit" in shown.assumptions[0] and "inverse" in shown.assumptions[0]
+    write(tmp_path / "t.csv", trace)
+    assert library.read_trace(tmp_path / "t.csv").columns == trace.columns
+
+
+def test_a_signal_in_another_unit_is_not_the_one_that_a_connection_carries_on():
+    columns = [(Column("A.y", "m"), [1.0]), (Column("B.u", "m", carried_from="A.y"), [1.0])]
+    changed = library.Trace.of([0.0], columns).in_units({"A.y": "mm"})
+    assert [one.carried_from for one in changed.columns] == ["", ""]
 
 
 def test_the_commands_draw_in_these_units(results, ssptool, tmp_path):

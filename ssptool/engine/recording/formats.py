@@ -15,7 +15,7 @@ from ssptool.documents.csv_columns import sidecar
 from ssptool.documents.foreign_files import read_text
 from ssptool.engine.recording.writer import Tail, UnreadableTrace, Writer
 from ssptool.engine.settings import present_names
-from ssptool.engine.trace import Column, Floats, StringTable, Trace
+from ssptool.engine.trace import Column, Floats, StringTable, Trace, UnitChanges
 from ssptool.errors import MissingExtra, WrongUsage, WrongValue, disk_trouble
 from ssptool.foreign_text import NOT_FINITE, json_content, json_text
 from ssptool.public_calls import public
@@ -182,6 +182,25 @@ def open_writer(path: Path, columns: Sequence[Column], contents: StringTable = (
     begin = format.load(path, format.writer)
     place = absolute(path)
     return GuardedWriter(path, lambda: begin(place, columns, contents))
+
+
+def open_converting(path: Path, changes: UnitChanges, contents: StringTable = (b"",)) -> Writer:
+    """Begin a file of results whose rows come in other units; as `open_writer`."""
+    writer = open_writer(path, changes.columns, contents)
+    return _ConvertingWriter(writer, changes) if changes.changes else writer
+
+
+class _ConvertingWriter:
+    """Writes rows in other units."""
+
+    def __init__(self, writer: Writer, changes: UnitChanges) -> None:
+        self._writer, self._changes = writer, changes
+        self.when_written, self.notes, self.close = writer.when_written, writer.notes, writer.close
+
+    def write(self, rows: Floats) -> None:
+        rows = rows.copy()
+        self._changes.convert(rows[:, 1:])
+        self._writer.write(rows)
 
 
 def open_tail(path: Path, patterns: Sequence[str] = ()) -> Tail:

@@ -26,6 +26,7 @@ from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.inputs import Inputs
 from ssptool.engine.stimuli.stimuli import InputSource
 from ssptool.engine.stimuli.time_signals import Action, Constant, Overridden, SignalOverride
+from ssptool.engine.trace import Column
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import with_unit
 from ssptool.foreign_text import json_text, strict_json
@@ -360,6 +361,7 @@ def manifest(
     factors: Sequence[Override] = (),
     accuracy: Accuracy = UNCHECKED,
     warnings: Sequence[RunWarning] = (),
+    columns: Sequence[Column] | None = None,
 ) -> str:
     """The manifest as JSON text.
 
@@ -378,7 +380,7 @@ def manifest(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "status": status,
         "failure": None if failure is None else asdict(failure),
-        "columns": [asdict(column) for column in plan.columns],
+        "columns": [asdict(column) for column in (plan.columns if columns is None else columns)],
         "inputs": [{"name": one.name, "sha256": _sha256(one.path)} for one in inputs],
         "interval": {"start": interval.start, "stop": interval.stop, "step": interval.step},
         "arguments": arguments.values,

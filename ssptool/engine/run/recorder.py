@@ -2,14 +2,14 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import inf
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -322,6 +322,9 @@ class Recording:
     output_step : [s]
         Only rows at this distance, the last, and the sides of events. Between communication points values are on
         straight lines, those of discrete signals held.
+    units
+        Patterns of signals and the units of their values in the file and in memory; or "display": the display units
+        of FMUs.
     """
 
     output: Path | None = None
@@ -329,6 +332,7 @@ class Recording:
     signals: Sequence[str] = ()
     every: int = 1
     output_step: float | None = None
+    units: Mapping[str, str] | Literal["display"] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """A file may be given by its name."""

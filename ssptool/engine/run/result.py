@@ -22,7 +22,7 @@ from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.manifest import Override, labels
 from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.inputs import TIME, frame_columns, time_header, times_of
-from ssptool.engine.trace import Column, Floats, Trace, Values, places_by_name, places_of, trace_html
+from ssptool.engine.trace import Column, Floats, Trace, UnitChanges, Values, places_by_name, places_of, trace_html
 from ssptool.engine.watch import CallCount, Cost, SlowestStep
 from ssptool.errors import WrongValue, counted
 from ssptool.foreign_text import html_text, json_content
@@ -107,6 +107,9 @@ class TraceNotKept(Exception):
 
 NO_UNITS: Mapping[str, str] = MappingProxyType({})
 """All signals in the units that they were recorded in."""
+
+UNITS = 'a mapping from patterns to units, or "display"'
+"""What says the units of a result."""
 
 
 @public
@@ -308,16 +311,27 @@ def with_units(traces: Mapping[str, Trace], units: Mapping[str, str] | Literal["
     WrongUnit
         As `Trace.in_units`.
     """
-    if units == "display" or not units:
-        return {name: trace.in_units(units) if units else trace for name, trace in traces.items()}
     every = [column for trace in traces.values() for column in trace.columns]
-    wanted = mapping("units", units, 'a mapping from patterns to units, or "display"')
-    pairs = [(one, to) for name, to in wanted.items() for one in column_patterns([name], every, "recorded signal")]
-    converted = {}
-    for name, trace in traces.items():
-        own = {column.signal: unit for column in trace.columns for one, unit in pairs if fits_column([one], column)}
-        converted[name] = trace.in_units(own)
-    return converted
+    return {name: changed_units(units, trace.columns, every).converted(trace) for name, trace in traces.items()}
+
+
+def changed_units(
+    units: Mapping[str, str] | Literal["display"], columns: Sequence[Column], every: Sequence[Column] = ()
+) -> UnitChanges:
+    """Changes of columns to the units of patterns, each of which fits one of `every` (default: of these columns).
+
+    Raises
+    ------
+    NothingMatches, WrongUnit
+        As `with_units`.
+    """
+    if units == "display":
+        return UnitChanges.of(columns, units)
+    wanted = mapping("units", units, UNITS)
+    among = every or columns
+    pairs = [(one, to) for name, to in wanted.items() for one in column_patterns([name], among, "recorded signal")]
+    own = {column.signal: unit for column in columns for one, unit in pairs if fits_column([one], column)}
+    return UnitChanges.of(columns, own)
 
 
 def _of_frame(name: str, frame: Any) -> Trace:
