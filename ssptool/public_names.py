@@ -28,6 +28,12 @@ def homes(file: str) -> Mapping[str, str]:
     return {name: home for home, name in re.findall(r"^from (ssptool\.[\w.]+) import (?!__)(\w+) as", stub, re.M)}
 
 
+def _in_a_part(name: str, file: str) -> str:
+    """The name in the public module of the package that has it, such as `types.Trace`; empty if none has."""
+    parts = {part: str(Path(file).with_name(f"{part}.py")) for part in PARTS}
+    return next((f"{part}.{name}" for part, path in parts.items() if name in homes(path)), "")
+
+
 def lazy_names(module: str, file: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """`__all__`, `__getattr__` and `__dir__` of a public module: verbs first."""
     known = homes(file)
@@ -36,7 +42,8 @@ def lazy_names(module: str, file: str) -> tuple[list[str], Callable[[str], Any],
     def load(name: str) -> Any:
         if name in known:
             return getattr(import_module(known[name]), name)
-        hint = f"; did you mean {module}.{_MEANT[name]}?" if _MEANT.get(name) in known else ""
+        near = _MEANT[name] if _MEANT.get(name) in known else _in_a_part(name, file)
+        hint = f"; did you mean {module}.{near}?" if near else ""
         raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
 
     return names, load, lambda: sorted(names)

@@ -13,9 +13,10 @@ from ssptool.arguments import WrongArgument, mapping, texts
 from ssptool.arguments import path as file_path
 from ssptool.engine.run.result import Result
 from ssptool.engine.settings import Settings
-from ssptool.errors import MissingExtra, WrongValue, similar_names
+from ssptool.errors import MissingExtra, WrongValue, in_other_case, similar_names
 from ssptool.foreign_text import html_text
 from ssptool.network.inventory import VariableEntry
+from ssptool.network.targets import UnknownVariable
 from ssptool.public_calls import public
 from ssptool.rules.selection import SettingsFile
 
@@ -119,8 +120,10 @@ def explore(
     ------
     MissingExtra
         ipywidgets is not installed.
+    UnknownVariable
+        A name is that of no variable.
     WrongValue
-        A name is not that of a real parameter or start value, or its range is empty.
+        A variable is not a real parameter or start value, or its range is empty.
     """
     _ipywidgets()
     named = file_path("system", system)
@@ -129,7 +132,7 @@ def explore(
         raise WrongArgument("ranges", given, "at least one parameter with a range")
     inventory = info(named, variables="*", variant=variant, allow_outside=allow_outside, settings_file=settings_file)
     known = {one.name: one for one in inventory.variables}
-    chosen = {name: _range(name, known, limits) for name, limits in given.items()}
+    chosen = {(own := _own_name(name, known)): _range(own, known, limits) for name, limits in given.items()}
     record = list(texts("show", show, "a pattern such as 'Motor.*'"))
     return Explorer(
         named,
@@ -151,13 +154,16 @@ def _ipywidgets() -> Any:
         raise MissingExtra("widgets", "ipywidgets") from None
 
 
+def _own_name(name: str, known: Mapping[str, VariableEntry]) -> str:
+    """The name as the system has it. Raises UnknownVariable or AmbiguousCase."""
+    own = name if name in known else in_other_case(name, known)
+    if own is None:
+        raise UnknownVariable(name, similar_names(name, known))
+    return own
+
+
 def _range(name: str, known: Mapping[str, VariableEntry], limits: object) -> tuple[float, float]:
     """The ends of a range. Raises WrongValue or WrongArgument."""
-    if name not in known:
-        near = similar_names(name, known)
-        raise WrongValue(
-            f"the system has no variable {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
-        )
     one = known[name]
     if not one.type.startswith("Float") or one.shape:
         shape = " array" if one.shape else ""

@@ -119,6 +119,9 @@ def simulate(
 ) -> Result:
     """Initialize and co-simulate a system.
 
+    The FMUs run in the process of the program, and one that crashes ends the program. With `isolated=True`, or a limit,
+    they run in a child process, as those of the command do.
+
     The system stays open for later calls in this process, and is read again if one of its files has changed.
 
     Parameters

@@ -380,14 +380,15 @@ def fmi1_dependencies(variables: Iterable[etree._Element]) -> Mapping[str, froze
 
 
 def fmi1_units(root: etree._Element) -> Mapping[str, PhysicalUnit]:
-    """Units by name. FMI 1.0 does not define units; it only relates them to display units: unit = offset + gain ·
-    displayUnit.
+    """Units by name. FMI 1.0 does not define units; it only relates them to display units: displayUnit = gain · unit +
+    offset, as FMI Library reads it and Dymola and JModelica write it.
     """
     found = {}
     for node in root.iterfind("UnitDefinitions/BaseUnit"):
         shown = tuple(
             DisplayUnit(one.get("displayUnit", ""), float(one.get("gain", "1")), float(one.get("offset", "0")))
             for one in node.iterfind("DisplayUnitDefinition")
+            if float(one.get("gain", "1"))
         )
         found[node.get("unit", "")] = PhysicalUnit(node.get("unit", ""), None, shown=shown)
     return MappingProxyType(found)

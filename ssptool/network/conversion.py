@@ -241,9 +241,9 @@ def _shown(source: PhysicalUnit, target: PhysicalUnit, relative: bool) -> Conver
     """Conversion between a unit and its display unit (FMI 1.0), or between units of the same name."""
     if source.name == target.name:
         return IDENTITY
-    if (shown := target.display(source.name)) is not None:
-        return Conversion(shown.factor, 0.0 if relative else shown.offset)
     if (shown := source.display(target.name)) is not None:
+        return Conversion(shown.factor, 0.0 if relative else shown.offset)
+    if (shown := target.display(source.name)) is not None:
         return Conversion(1.0 / shown.factor, 0.0 if relative else -shown.offset / shown.factor)
     return IDENTITY
 

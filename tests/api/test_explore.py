@@ -66,8 +66,13 @@ def test_sliders_of_a_lone_fmu():
     ],
 )
 def test_what_has_no_slider_is_refused_by_name(ranges, told):
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises((ValueError, LookupError), match=told):
         ssptool.explore(SYSTEM, ranges)
+
+
+def test_names_are_found_without_their_case():
+    found = ssptool.explore(SYSTEM, {"springdamper.K": (40, 120)}, show="Mass.z", settings=SETTINGS)
+    assert list(found.values) == ["SpringDamper.k"]
 
 
 def test_without_ipywidgets_the_extra_is_named(monkeypatch):

@@ -39,7 +39,7 @@ def test_a_workbook_drives_inputs_as_a_csv_file_does(expected, tmp_path):
 
 @pytest.mark.parametrize("ending", [".parquet", ".mat", ".h5", ".mf4"])
 def test_results_drive_inputs_in_their_units(expected, tmp_path, ending):
-    trace = library.Trace.of(np.array(TIMES) / 1000, [(Column("F", "kN"), FORCES)])
+    trace = library.types.Trace.of(np.array(TIMES) / 1000, [(Column("F", "kN"), FORCES)])
     write(tmp_path / f"drive{ending}", trace)
     result = library.simulate(FMU, inputs=tmp_path / f"drive{ending}", stop_time=1)
     assert np.allclose(result["x1"], expected["x1"], rtol=1e-13, atol=1e-15)

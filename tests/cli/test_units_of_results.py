@@ -30,7 +30,7 @@ COLUMNS = {
 def trace():
     values = np.array([10.0, 20.0, 30.0])
     columns = [(column, values.astype(int) if column.type == "Int32" else values) for column in COLUMNS.values()]
-    return library.Trace.of(T, columns)
+    return library.types.Trace.of(T, columns)
 
 
 def test_factors_and_offsets(trace):
@@ -79,7 +79,9 @@ def test_files_keep_display_units_and_differences(trace, tmp_path, ending):
 
 
 def test_compared_differences_are_converted_without_offset(trace):
-    reference = library.Trace.of(T, [(Column("M.dT", "degC"), trace["M.dT"]), (Column("M.w", "rpm"), np.zeros(3))])
+    reference = library.types.Trace.of(
+        T, [(Column("M.dT", "degC"), trace["M.dT"]), (Column("M.w", "rpm"), np.zeros(3))]
+    )
     found = {one.signal: one for one in library.compare(trace, reference).signals}
     assert (found["M.dT"].verdict, found["M.w"].verdict) == ("agrees", "differs")
 
@@ -179,7 +181,7 @@ def test_inverse_display_units_are_told_of(tmp_path):
     inverse = display_units(root)["s", "Hz"]
     assert inverse.inverse
     columns = [(Column("M.T", "s", display=inverse), [0.5, 2.0]), (Column("M.K", "K", display=DEGREES), [300.0, 0.0])]
-    trace = library.Trace.of([0.0, 1.0], columns)
+    trace = library.types.Trace.of([0.0, 1.0], columns)
     with pytest.raises(WrongUnit, match=r"M\.T cannot be given in Hz: .*inverse"):
         trace.in_units({"M.T": "Hz"})
     shown = trace.in_units("display")
@@ -191,7 +193,7 @@ def test_inverse_display_units_are_told_of(tmp_path):
 
 def test_a_signal_in_another_unit_is_not_the_one_that_a_connection_carries_on():
     columns = [(Column("A.y", "m"), [1.0]), (Column("B.u", "m", carried_from="A.y"), [1.0])]
-    changed = library.Trace.of([0.0], columns).in_units({"A.y": "mm"})
+    changed = library.types.Trace.of([0.0], columns).in_units({"A.y": "mm"})
     assert [one.carried_from for one in changed.columns] == ["", ""]
 
 

@@ -96,14 +96,14 @@ def test_outputs_depend_on_what_they_name_and_without_a_list_on_all_inputs(tmp_p
 
 def test_units_are_known_by_name_and_by_those_in_which_they_are_shown(tmp_path):
     before = (
-        '<UnitDefinitions><BaseUnit unit="rad"><DisplayUnitDefinition displayUnit="deg" gain="0.0174532925"/>'
-        '</BaseUnit><BaseUnit unit="K"><DisplayUnitDefinition displayUnit="degC" offset="273.15"/></BaseUnit>'
+        '<UnitDefinitions><BaseUnit unit="rad"><DisplayUnitDefinition displayUnit="deg" gain="57.2957795"/>'
+        '</BaseUnit><BaseUnit unit="K"><DisplayUnitDefinition displayUnit="degC" offset="-273.15"/></BaseUnit>'
         "</UnitDefinitions>"
     )
     units = describe(tmp_path, before=before).units
     assert units["rad"].exponents is None
-    assert units["rad"].display("deg") == ("deg", 0.0174532925, 0.0)
-    assert units["K"].display("degC") == ("degC", 1.0, 273.15)
+    assert units["rad"].display("deg") == ("deg", 57.2957795, 0.0, False)
+    assert units["K"].display("degC") == ("degC", 1.0, -273.15, False)
 
 
 def test_capabilities_are_read(tmp_path):

@@ -94,9 +94,7 @@ def test_a_zero_to_which_nothing_is_done_keeps_its_sign(zero):
     assert signs == [math.copysign(1.0, zero)] * 2
 
 
-KELVIN_OF_FMI1 = PhysicalUnit(
-    "K", None, shown=(DisplayUnit("degC", 1.0, 273.15), DisplayUnit("degF", 5 / 9, 459.67 * 5 / 9))
-)
+KELVIN_OF_FMI1 = PhysicalUnit("K", None, shown=(DisplayUnit("degC", 1.0, -273.15), DisplayUnit("degF", 1.8, -459.67)))
 """Two ways of showing it; its exponents are not known."""
 
 
