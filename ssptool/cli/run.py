@@ -121,9 +121,16 @@ DisplayUnits = Annotated[
 ]
 
 
-def units_of_results(unit: Units = None, display_units: DisplayUnits = False) -> Any:
-    """Units of written values, as an argument of the public API."""
-    return chosen_units(unit, display_units)
+def recording_from(
+    record: Record = None,
+    every: Every = 1,
+    output_step: OutputStep = None,
+    unit: Units = None,
+    display_units: DisplayUnits = False,
+) -> dict[str, Any]:
+    """Options about the recorded rows and signals, as keyword arguments of the public API."""
+    units = chosen_units(unit, display_units)
+    return {"record": record or (), "every": every, "output_step": output_step, "units": units}
 
 
 AccuracyOption = Annotated[
@@ -254,7 +261,7 @@ def report_from(
     changes=changes_from,
     stimuli=stimuli_from,
     report=report_from,
-    units=units_of_results,
+    recording=recording_from,
 )
 def run_command(
     system: SystemPath,
@@ -264,9 +271,7 @@ def run_command(
     *,
     accept: Accept = None,
     output: Output = None,
-    record: Record = None,
-    every: Every = 1,
-    output_step: OutputStep = None,
+    recording: dict[str, Any],
     isolated: Isolated = True,
     compile: Compile = False,
     env: Env = None,
@@ -279,7 +284,6 @@ def run_command(
     logs: dict[str, Any],
     plot: Plot = None,
     report: ReportChoice,
-    units: Any,
 ) -> None:
     """Initialize and simulate a system, and write its results.
 
@@ -302,10 +306,7 @@ def run_command(
             system,
             settings={**settings, **logs},
             output=first,
-            record=record or (),
-            every=every,
-            output_step=output_step,
-            units=units,
+            **recording,
             keep=plot is not None,
             isolated=isolated,
             **limits,

@@ -46,7 +46,7 @@ def change_of_unit(
 
 
 def inverse_unit(name: str) -> str:
-    """Why no value is converted to an inverse display unit."""
+    """The reason for not converting values to an inverse display unit."""
     return f"its display unit {name} is inverse (FMI 3.0), which is not supported"
 
 

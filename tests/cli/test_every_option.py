@@ -30,8 +30,56 @@ ARGUMENTS = {
     "disconnect": ["s", "System1.x1", "System2.x1"],
     "rename": ["s", "System1", "First"],
     "upgrade": ["s"],
+    "downgrade": ["two"],
+    "add": ["s", "t/Third.fmu"],
+    "remove": ["s", "System2"],
+    "connect": ["s", "System1.x1", "System2.x1"],
+    "unset": ["s", "System1.m1"],
+    "bind": ["s", "v.ssv"],
+    "unbind": ["s", "resources/dual_mass_oscillator.ssv"],
+    "map": ["s", "System1.m1=System2.m2"],
+    "unmap": ["s", "System1.m1=System2.m2"],
+    "dictionary add": ["s", "bus"],
+    "dictionary signal": ["s", "bus", "speed"],
+    "dictionary refer": ["s", "bus", "Bus"],
+    "dictionary remove": ["s", "bus"],
+    "align": ["s", "System1", "System2", "--to", "top"],
+    "route": ["s", "System1.x1", "System2.x1", "--via", "60,30"],
+    "replace": ["s", "System1", "t/Third.fmu"],
+    "diff": ["s", "s"],
+    "new": ["fresh"],
+    "pack": ["s", "s.ssp"],
+    "unpack": ["packed.ssp", "unpacked"],
+    "convert": ["s/resources/System1.fmu", "converted"],
+    "variant add": ["s", "Winter"],
+    "variant remove": ["s", "Heavy"],
+    "variant default": ["s", "Heavy"],
+    "example": ["dual_mass_oscillator", "written"],
+    "study run": ["grid.toml"],
+    "study resume": ["grid.study"],
+    "study results": ["grid.study"],
+    "study new": ["s"],
+    "study calibrate": ["fit.toml"],
+    "sweep": ["s", "System1.m1=1:2:2"],
+    "rule": ["SSD-CONN-101"],
+    "doctor": ["s"],
 }
-"""Commands that are tried, with their arguments: `s` is the dual-mass oscillator, `r.csv` a run of it."""
+"""Commands that are tried, with their arguments: `s` is the dual-mass oscillator, `two` the same in SSP 2.0, `r.csv` a
+run of it.
+"""
+
+FIRST = {
+    "connect": ["disconnect", "s", "System1.x1", "System2.x1"],
+    "unmap": ["map", "s", "System1.m1=System2.m2"],
+    **{
+        key: ["dictionary", "add", "s", "bus"] for key in ("dictionary signal", "dictionary refer", "dictionary remove")
+    },
+    **{key: ["variant", "add", "s", "Heavy"] for key in ("variant remove", "variant default")},
+    **{(one, "--into"): ["add", "s", "--system", "Inner"] for one in ("add", "dictionary add")},
+    ("connect", "--no-transformation"): ["connect", "s", "System1.x1", "System2.x1", "--factor", "2"],
+    **{key: ["study", "run", "grid.toml"] for key in ("study resume", "study results")},
+}
+"""Command, or command and option → a command before it."""
 
 ITERATED = ["--master", "iterated"]
 NEEDED = {
@@ -46,8 +94,9 @@ NEEDED = {
     "--fmu-log-level": ["--fmu-log", "f.csv"],
     "--fmu-log-categories": ["--fmu-log", "f.csv"],
     "--unsafe-fixes": ["--fix"],
+    **{("add", name): ["--connector", "speed"] for name in ("--kind", "--type", "--unit")},
 }
-"""Option → options without which it has no meaning."""
+"""Option, or command and option → options without which it has no meaning."""
 
 VALUES = {
     **dict.fromkeys(("--stop-time", "--output-step", "--step-size", "--max-step-size"), "10ms"),
@@ -108,6 +157,39 @@ OF = {
     ("upgrade", "--output"): "new",
     ("validate", "--output"): "v.txt",
     ("graph", "--stage"): "communication",
+    ("downgrade", "--output"): "new",
+    ("add", "--name"): "Fourth",
+    ("add", "--connector"): "speed",
+    ("add", "--kind"): "output",
+    ("add", "--system"): "Inner",
+    ("add", "--into"): "Inner",
+    ("dictionary add", "--into"): "Inner",
+    ("add", "--unit"): "m",
+    ("add", "--type"): "Int32",
+    ("connect", "--map"): "1=2",
+    ("bind", "--to"): "System1",
+    ("bind", "--mapping"): "m.ssm",
+    ("bind", "--prefix"): "p.",
+    ("map", "--of"): "resources/dual_mass_oscillator.ssv",
+    ("unmap", "--of"): "resources/dual_mass_oscillator.ssv",
+    ("unset", "--into"): "resources/dual_mass_oscillator.ssv",
+    ("dictionary add", "--file"): "resources/bus.ssb",
+    ("dictionary signal", "--unit"): "m/s",
+    ("dictionary signal", "--type"): "Int32",
+    ("route", "--via"): "70,40",
+    ("new", "--name"): "Fresh",
+    ("new", "--ssp"): "2.0",
+    ("variant add", "--from"): "DualMassOscillator",
+    ("variant add", "--file"): "Cold.ssd",
+    ("study run", "--output"): "other.study",
+    ("study calibrate", "--output"): "fit.study",
+    ("study results", "--output"): "all.csv",
+    ("study results", "--run"): "1",
+    ("study new", "--design"): "lhs",
+    ("study new", "--data"): "m.csv",
+    ("study new", "--output"): "first.toml",
+    ("sweep", "--result"): 'max("System1.x1")',
+    ("sweep", "--output"): "swept.study",
 }
 """Values of an option of one command."""
 
@@ -116,35 +198,85 @@ INSTEAD = {
     **dict.fromkeys(("--inputs", "--interpolation", "--scenario"), CHAIN),
     "--all": {"System1.m1": []},
     "--from": {"System1.m1=2": []},
+    ("unmap", "--all"): {"System1.m1=System2.m2": []},
+    **{
+        key: {"t/Third.fmu": []}
+        for key in (("add", name) for name in ("--system", "--connector", "--kind", "--type", "--unit"))
+    },
 }
-"""Option → arguments that it does not go with, and what stands in their places."""
+"""Option, or command and option → arguments that it does not go with, and what stands in their places."""
 
 ELSEWHERE = {
     ("place", "--at"): "all other options of place have it",
+    ("align", "--to"): "all other options of align have it",
+    ("bind", "--mapping"): "mappings",
+    ("dictionary add", "--file"): "files of dictionaries",
+    ("dictionary signal", "--of"): "dictionaries of nested systems",
+    ("dictionary remove", "--of"): "dictionaries of nested systems",
+    ("dictionary refer", "--into"): "dictionaries of nested systems",
     **dict.fromkeys((("plot", "--kind"), ("plot", "--factors"), ("plot", "--colour")), "plots of studies"),
+    ("connect", "--map"): "connections of integers",
+    **dict.fromkeys(((name, "--to") for name in ("unbind", "map", "unmap")), "bindings of components"),
+    **dict.fromkeys(((f"study {name}", "--scheduler") for name in ("run", "resume", "calibrate")), "clusters"),
+    **dict.fromkeys(((f"study {name}", "--insecure-scheduler") for name in ("run", "resume", "calibrate")), "clusters"),
     **dict.fromkeys((("plot", "--live"), ("plot", "--stop-time")), "plots in a terminal"),
     **dict.fromkeys(((name, "--sandbox") for name in ("run", "reproduce")), "not on every system"),
 }
 """Options with tests of their own, and why."""
 
 
+def params(command):
+    found = typer.main.get_command(app)
+    for word in command.split():
+        found = found.commands[word]
+    return found.params
+
+
 def tried() -> Iterator[tuple[str, str]]:
     for command in ARGUMENTS:
-        for one in typer.main.get_command(app).commands[command].params:
+        for one in params(command):
             name = max(one.opts, key=len)
             if one.param_type_name == "option" and not one.hidden and name not in ("--help", "--help-all"):
                 yield command, name
 
 
 def value(command, name):
-    for one in typer.main.get_command(app).commands[command].params:
+    for one in params(command):
         if name in one.opts:
             words = [str(getattr(word, "value", word)) for word in getattr(one.type, "choices", ())]
             stated = OF.get((command, name), VALUES.get(name))
             if one.is_flag:
                 return []
-            return (words[-1] if words else "1").split() if stated is None else stated.split(" ")
+            return (words[-1] if words else "1").split() if stated is None else _split(stated)
     raise AssertionError(name)
+
+
+def _split(stated):
+    return [stated] if "(" in stated else stated.split(" ")
+
+
+GRID = """
+system = "s"
+[settings]
+stop_time = 0.02
+step_size = 0.01
+[factors]
+"System1.m1" = [1.0, 2.0]
+[results]
+top = 'max("System1.x1")'
+[traces]
+signals = ["System1.x1"]
+"""
+FIT = """
+system = "s"
+[settings]
+stop_time = 0.02
+step_size = 0.01
+[factors]
+"System1.m1" = {low = 0.5, high = 2.0}
+[calibration]
+data = "m.csv"
+"""
 
 
 @pytest.fixture
@@ -160,14 +292,27 @@ def files(ssptool, tmp_path, monkeypatch):
     Path("own.toml").write_text("strict = false\n", encoding="utf-8")
     Path("values.csv").write_text("name,value\nSystem1.m1,2\n", encoding="utf-8")
     shutil.copy("s/resources/dual_mass_oscillator.ssv", "v.ssv")
+    shutil.copytree("s", "two")
+    Path("t").mkdir()
+    shutil.copy("s/resources/System1.fmu", "t/Third.fmu")
+    library.upgrade("two")
+    library.pack("s", "packed.ssp")
+    Path("grid.toml").write_text(GRID, encoding="utf-8")
+    Path("fit.toml").write_text(FIT, encoding="utf-8")
+    Path("m.csv").write_text("time,System1.x1\n0,0\n0.01,0.00025\n0.02,0.001\n", encoding="utf-8")
 
 
 @pytest.mark.parametrize(("command", "name"), [one for one in tried() if one not in ELSEWHERE])
 @pytest.mark.usefixtures("files")
 def test_an_option_in_the_help_is_taken(ssptool, command, name):
-    instead = INSTEAD.get(name, {})
+    before = FIRST.get((command, name), FIRST.get(command))
+    if before:
+        assert ssptool(*before)[0] == 0
+    instead = INSTEAD.get((command, name), INSTEAD.get(name, {}))
     arguments = [one for part in ARGUMENTS[command] for one in instead.get(part, [part])]
     if command == "run" and name != "--stop-time":
         arguments += ["--stop-time", "0.02"]
-    status, _, err = ssptool(command, *arguments, *NEEDED.get(name, []), name, *value(command, name))
+    status, _, err = ssptool(
+        *command.split(), *arguments, *NEEDED.get((command, name), NEEDED.get(name, [])), name, *value(command, name)
+    )
     assert status == 0 or (command == "validate" and not err), err  # which finds something

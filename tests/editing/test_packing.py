@@ -74,9 +74,9 @@ WRITTEN = (
     "r.csv",
     "r.csv.json",
     "r.h5",
-    "r.mf4",
     "r.html",
     "r.mat",
+    "r.mf4",
     "r.parquet",
     "x.study/runs/0.parquet",
 )

@@ -226,7 +226,7 @@ class _Layout:
 
 
 def _channel(place: int, column: Column, kind: np.dtype[Any], offset: int) -> bytes:
-    """What is said of a channel, without its links."""
+    """The fixed part of the block of a channel."""
     variable = column.type in NUMBERED
     sort = _VARIABLE if variable else _FIXED if place else _MASTER
     data = _DATA_TYPES[column.type if variable else kind.kind]

@@ -109,7 +109,7 @@ NO_UNITS: Mapping[str, str] = MappingProxyType({})
 """All signals in the units that they were recorded in."""
 
 UNITS = 'a mapping from patterns to units, or "display"'
-"""What says the units of a result."""
+"""Description of the argument `units`, for messages."""
 
 
 @public
