@@ -94,6 +94,8 @@ NEEDED = {
     "--fmu-log-level": ["--fmu-log", "f.csv"],
     "--fmu-log-categories": ["--fmu-log", "f.csv"],
     "--unsafe-fixes": ["--fix"],
+    ("study results", "--run"): ["--output", "one.csv"],
+    ("rule", "--markdown"): ["--all"],
     **{("add", name): ["--connector", "speed"] for name in ("--kind", "--type", "--unit")},
 }
 """Option, or command and option → options without which it has no meaning."""
@@ -199,6 +201,7 @@ INSTEAD = {
     "--all": {"System1.m1": []},
     "--from": {"System1.m1=2": []},
     ("unmap", "--all"): {"System1.m1=System2.m2": []},
+    **{("rule", name): {"SSD-CONN-101": []} for name in ("--all", "--markdown")},
     **{
         key: {"t/Third.fmu": []}
         for key in (("add", name) for name in ("--system", "--connector", "--kind", "--type", "--unit"))
