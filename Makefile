@@ -145,6 +145,7 @@ qualify-check:  ## whether evidence and report of make qualify are as they were 
 figures: build/models/.ready $(VENV)/.ready-dev  ## make each figure of the README files again; ONLY=NAME for one system
 	$(BIN)/python -m tests.systems.claims figures $(ONLY)
 	$(BIN)/python docs/first_look.py
+	$(BIN)/python docs/studio_pictures.py
 
 docs: $(VENV)/.ready-dev  ## docs/rules.md from the rules, docs/limits.md from the refusals, docs/licences.md from the packages, the drawing in docs/architecture.md from the imports
 	$(BIN)/ssptool rule --all --markdown > docs/rules.md
