@@ -43,6 +43,7 @@ from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP
 from ssptool.engine.assembly.instances import Sources, with_libraries
 from ssptool.engine.planning.plan import Plan as Plan
+from ssptool.engine.planning.plan_text import plan_text as plan_text
 from ssptool.engine.recording.formats import read_manifest as read_manifest
 from ssptool.engine.recording.formats import read_trace as read_trace
 from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod
@@ -52,6 +53,7 @@ from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.refinement import AccuracyCheck
 from ssptool.engine.run.result import NO_UNITS, UNITS
 from ssptool.engine.run.result import Result as Result
+from ssptool.engine.run.summary import summary_text as summary_text
 from ssptool.engine.settings import Limits, SettingsOptions, present_names
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import run
