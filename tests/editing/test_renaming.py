@@ -146,6 +146,21 @@ def test_connections_on_both_sides_follow_the_connector_of_a_system(tmp_path):
     assert errors(path) == []
 
 
+def test_sizes_of_arrays_follow_the_connector_that_gives_them(tmp_path):
+    text = ssd(
+        "<ssd:Connectors>"
+        '<ssd:Connector name="n" kind="structuralParameter"><ssc:UInt64/></ssd:Connector>'
+        '<ssd:Connector name="u" kind="input"><ssc:Float64/><ssc:Dimension sizeConnector="n"/>'
+        '<ssc:Dimension size="3"/></ssd:Connector>'
+        "</ssd:Connectors>"
+    )
+    (tmp_path / "SystemStructure.ssd").write_text(text)
+    with ssptool.edit(tmp_path) as made:
+        made.rename("n", "rows")
+    assert (tmp_path / "SystemStructure.ssd").read_text() == text.replace('"n"', '"rows"')
+    assert errors(tmp_path) == []
+
+
 def test_parameters_follow_the_connector_of_a_system(tmp_path):
     sub = system("Sub", "parameter q Real m", [component("P", "Plant", "parameter k Real m")], ["q -> P.k"])
     package(tmp_path, ssd(content("", [sub], [], bindings(ssv("Sub.q Real value='7' unit='m'")))), {"Plant": PLANT})
