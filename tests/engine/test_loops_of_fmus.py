@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from pytest import approx
+from scipy.special import lambertw
 
 import ssptool
 from ssptool import Settings
@@ -194,6 +195,22 @@ def test_a_loop_starts_from_the_start_value_of_an_input_where_the_computed_outpu
     """From u = 1 the component computes y = −4, at which it cannot be; the solution e^−5 is found from 1."""
     result = start(system({"L": "Discarding"}, [("L.y", "L.u")]), {"L.c": -5.0})
     assert value(result, "L.y") == approx(math.exp(-5), rel=1e-10)
+
+
+def test_the_start_value_of_an_input_is_taken_back_through_the_connection(system):
+    """u = 2 y − 6 and y = u − log u − 5: the first guess of y leads to u = −14, the one that u = 1 comes from is 3.5.
+
+    log u = u/2 − 8 has two solutions, by the branches of Lambert's function; the one below 1 is nearer.
+    """
+    folder = system({"L": "Discarding"}, [("L.y", "L.u")])
+    structure = folder / "SystemStructure.ssd"
+    text = structure.read_text()
+    end = text.index("/>", text.index("<ssd:Connection "))
+    inner = '><ssc:LinearTransformation factor="2" offset="-6"/></ssd:Connection>'
+    structure.write_text(text[:end] + inner + text[end + 2 :])
+    result = start(folder, {"L.c": -5.0})
+    u = -2 * lambertw(-math.exp(-8) / 2).real
+    assert value(result, "L.y") == approx((u + 6) / 2, rel=1e-9)
 
 
 def test_a_log_of_another_format_is_refused(system, tmp_path):
