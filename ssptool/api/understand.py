@@ -28,13 +28,14 @@ from ssptool.drawing.text import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
 from ssptool.drawing.text import INVENTORY_RENDERERS as INVENTORY_RENDERERS
 from ssptool.engine.recording.patterns import checked_patterns, fits, fits_any
 from ssptool.network.conversion import document_units
-from ssptool.network.dependencies import Stage, SystemGraph, analyze
+from ssptool.network.dependencies import SystemGraph, analyze
 from ssptool.network.explanation import Explanation, Explanations, explain_all
 from ssptool.network.explanation import UnexplainedName as UnexplainedName
 from ssptool.network.explanation import explain as explain_names
 from ssptool.network.flatten import build_network
 from ssptool.network.inventory import Inventory, VariableEntry, components_called, list_variables, take_inventory
 from ssptool.network.network import Network
+from ssptool.network.signal_graph import Stage
 from ssptool.public_calls import public
 from ssptool.rules.selection import SettingsFile
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from ssptool.foreign_text import html_text, joined_lines, json_text, one_line
 from ssptool.network.arrays import connected
-from ssptool.network.dependencies import AlgebraicLoop, Block, ComponentCycle, Need, SystemGraph, loop_edges
+from ssptool.network.dependencies import AlgebraicLoop, Block, ComponentCycle, SystemGraph, loop_edges
 from ssptool.network.network import FlatComponent, Network, Port, Signal, Wire
+from ssptool.network.signal_graph import Need
 from ssptool.printed import prints
 
 

@@ -13,8 +13,9 @@ from ssptool.exporting.interface import ContinuousPlace, ContinuousRole, Exporte
 from ssptool.exporting.part_variables import NumberedParts, PartTarget, numbered_parts, part_variable
 from ssptool.fmu.description import Causality, Variability, Variable
 from ssptool.network.arrays import whole
-from ssptool.network.dependencies import DependencyGraph, Stage, dependency_graph, needs, port_kinds
+from ssptool.network.dependencies import DependencyGraph, dependency_graph
 from ssptool.network.network import FlatComponent, Signal
+from ssptool.network.signal_graph import Stage, needs
 
 
 def with_continuous(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -> tuple[ExportedVariable, ...]:
@@ -132,7 +133,7 @@ def continuous_dependencies(plan: Plan, variables: Sequence[ExportedVariable]) -
     """Dependencies in continuous-time mode: what FMUs declare, along the connections."""
     graph = dependency_graph(plan.network, Stage.CONTINUOUS)
     arrays = plan.network.arrays
-    inputs = {whole(signal, arrays) for signal, kind in port_kinds(plan.network).items() if kind == "input"}
+    inputs = {whole(port.signal, arrays) for port in plan.network.every_port() if port.kind == "input"}
     signals: dict[str, list[Signal]] = defaultdict(list)
     for signal in graph:
         signals[signal.component].append(signal)

@@ -19,8 +19,9 @@ from ssptool.fmu.description import Causality, InterfaceType
 from ssptool.fmu.units import Exponents, PhysicalUnit
 from ssptool.network.arrays import whole
 from ssptool.network.conversion import INTEGER_RANGES
-from ssptool.network.dependencies import Stage, dependency_graph
+from ssptool.network.dependencies import dependency_graph
 from ssptool.network.network import Signal
+from ssptool.network.signal_graph import Stage
 from ssptool.version import __version__
 
 VERSIONS = (2, 3)

@@ -7,24 +7,25 @@ from pathlib import Path as FilePath
 
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document, garbage_collection_paused
-from ssptool.documents.ssd import DefaultExperiment
+from ssptool.documents.ssd import Connector, DefaultExperiment
 from ssptool.fmu.description import Shape
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
 from ssptool.network.annotations import read_annotated
 from ssptool.network.arrays import check_stated, has_variable_sizes, resize
-from ssptool.network.connectors import ConnectorKey, FlatConnector, flat_connectors
-from ssptool.network.missing import missing_components, unresolved_connections
+from ssptool.network.connectors import ConnectorKey, FlatConnector, flat_connectors, stated_connector
 from ssptool.network.network import (
     Experiment,
     FlatComponent,
+    MissingComponent,
     Network,
     Port,
     Signal,
     TableComponent,
+    UnresolvedConnection,
     Wire,
 )
 from ssptool.network.parameters import Parameterization
-from ssptool.network.tree import ComponentPlace, ElementPath, Tree, build_tree, dotted
+from ssptool.network.tree import ComponentPlace, ElementPath, MissingPlace, SystemPlace, Tree, build_tree, dotted
 from ssptool.network.wiring import Flow, Wiring
 from ssptool.work_in_progress import tell
 
@@ -99,8 +100,8 @@ def _build(
         dangling=dangling,
         arrays=_arrays(tree, wiring),
         assumed_units=tuple(tree.assumed_units.values()),
-        missing=missing_components(tree),
-        unresolved=unresolved_connections(tree),
+        missing=_missing_components(tree),
+        unresolved=_unresolved_connections(tree),
     )
     return _with_tables(network, tree) if any(place.table is not None for place in tree.components) else network
 
@@ -220,3 +221,43 @@ def _boundaries(wiring: Wiring) -> Iterator[Port]:
 
 def _experiment(stated: DefaultExperiment | None) -> Experiment:
     return Experiment(None, None) if stated is None else Experiment(stated.start_time, stated.stop_time)
+
+
+def _missing_components(tree: Tree) -> dict[str, MissingComponent]:
+    """The missing components by their full names."""
+    return {dotted(place.path): _missing(place) for place in tree.missing}
+
+
+def _missing(place: MissingPlace) -> MissingComponent:
+    component = place.component
+    return MissingComponent(
+        name=dotted(place.path),
+        source=component.source or "",
+        kind=place.kind,
+        problem=place.problem,
+        ports=tuple(_stated_port(place, connector) for connector in component.connectors),
+        position=component.position,
+    )
+
+
+def _stated_port(place: MissingPlace, connector: Connector) -> Port:
+    stated = stated_connector(connector, place.path, place.scope)
+    unit = None if stated.unit is None else stated.unit.name
+    return Port(
+        stated.signal, str(stated.kind), stated.type or "", unit, stated.description, stated.position, stated.clock
+    )
+
+
+def _unresolved_connections(tree: Tree) -> tuple[UnresolvedConnection, ...]:
+    """The connections with an end at a missing component, in document order."""
+    missing = {place.path for place in tree.missing}
+    return tuple(found for system in tree.systems for found in _unresolved(system, missing)) if missing else ()
+
+
+def _unresolved(place: SystemPlace, missing: set[ElementPath]) -> Iterator[UnresolvedConnection]:
+    for connection in place.system.connections:
+        ends = connection.ends
+        paths = [(*place.path, end.element) if end.element else place.path for end in ends]
+        if not missing.isdisjoint(paths):
+            start, end = (Signal(dotted(path), one.connector) for path, one in zip(paths, ends, strict=True))
+            yield UnresolvedConnection(start, end, place.scope.survey.position(connection))

@@ -1,21 +1,17 @@
-"""Graph algorithms that networkx lacks: components with cycles in deterministic order, and small feedback vertex sets.
+"""Graph algorithms on plain mappings: cycles and orders that repeat from process to process, and small feedback vertex
+sets.
 
-Graphs are `networkx.DiGraph`. Where the order of results matters it follows from the order of the nodes and edges or
-from names; networkx's own subgraph views and sets of nodes have no order that repeats from process to process. networkx
-takes longer to load than a small system takes to check, so it loads where a graph is made.
+A graph is a mapping from each node to its successors, such as the `adj` of a graph of networkx. The order of results
+follows from the order of the nodes and their successors, or from names. networkx takes longer to load than a small
+system takes to check, and larger systems would take several times as long in it.
 """
 
-from __future__ import annotations
-
 import heapq
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeVar
-
-if TYPE_CHECKING:
-    from networkx import DiGraph
+from typing import Any, Protocol, TypeVar
 
 Node = TypeVar("Node", bound=Hashable)
 Ordered = TypeVar("Ordered", bound=Any)
@@ -25,38 +21,44 @@ EXACT_LIMIT = 12
 """The largest irreducible rest that is searched exhaustively (2¹² subsets at most)."""
 
 
-def induced(graph: DiGraph[Node], nodes: Iterable[Node]) -> DiGraph[Node]:
-    """The graph of these nodes, in this order, and the edges between them; attributes are shared."""
-    from networkx import DiGraph
+class Successors(Protocol[Node]):
+    """The successors of each node: a mapping, or a sequence if nodes are numbers."""
 
-    part: DiGraph[Node] = DiGraph()
-    part.add_nodes_from((node, graph.nodes[node]) for node in nodes)
-    after = dict(graph.adjacency())
-    part.add_edges_from((node, other, after[node][other]) for node in part for other in after[node] if other in part)
+    def __getitem__(self, node: Node, /) -> Iterable[Node]: ...
+
+
+def induced(after: Successors[Node], nodes: Iterable[Node]) -> dict[Node, list[Node]]:
+    """The graph of these nodes, in this order, and the edges between them."""
+    part: dict[Node, list[Node]] = {node: [] for node in nodes}
+    for node, others in part.items():
+        others.extend(other for other in after[node] if other in part)
     return part
 
 
-def is_acyclic(graph: DiGraph[Any]) -> bool:
+def is_acyclic(after: Mapping[Any, Iterable[Any]]) -> bool:
     """Whether a graph has no cycle."""
-    return _is_acyclic(dict(graph.adjacency()))
-
-
-def _is_acyclic(neighbours: Mapping[Any, Iterable[Any]]) -> bool:
     try:
-        TopologicalSorter(neighbours).prepare()
+        TopologicalSorter(after).prepare()
     except CycleError:
         return False
     return True
 
 
-def topological_order(graph: DiGraph[Ordered]) -> list[Ordered]:
-    """Every node after its predecessors; of several possible next nodes the least. Nodes behind cycles are left out.
+def topological_order(after: Mapping[Ordered, Collection[Ordered]]) -> list[Ordered]:
+    """Every node after its predecessors; of several possible next nodes the least. Nodes behind cycles are left out."""
+    nodes = sorted(after)
+    number = {node: place for place, node in enumerate(nodes)}
+    numbered = [[number[other] for other in after[node]] for node in nodes]
+    return [nodes[place] for place in least_first(numbered)]
 
-    networkx's `lexicographical_topological_sort` gives the same order, and takes four times as long.
-    """
-    after, waiting = dict(graph.adjacency()), dict(graph.in_degree())
-    ready = [node for node, number in waiting.items() if number == 0]
-    heapq.heapify(ready)
+
+def least_first(after: Sequence[Iterable[int]]) -> list[int]:
+    """The topological order of a graph whose nodes are the numbers of their successors in `after`."""
+    waiting = [0] * len(after)
+    for others in after:
+        for other in others:
+            waiting[other] += 1
+    ready = [node for node, number in enumerate(waiting) if number == 0]  # ascending, so it is a heap
     order = []
     while ready:
         node = heapq.heappop(ready)
@@ -68,32 +70,70 @@ def topological_order(graph: DiGraph[Ordered]) -> list[Ordered]:
     return order
 
 
+def reached(after: Successors[Node], start: Node) -> set[Node]:
+    """The nodes to which a path leads from a node; itself only if it is on a cycle."""
+    found: set[Node] = set()
+    frontier = [start]
+    while frontier:
+        for other in after[frontier.pop()]:
+            if other not in found:
+                found.add(other)
+                frontier.append(other)
+    return found
+
+
 def cyclic_components(after: Mapping[Node, Iterable[Node]]) -> Iterator[list[Node]]:
     """Strong components with a cycle: more than one node, or a node with an edge to itself.
 
-    `after` has the successors of every node, as the `adj` of a graph of networkx. Nodes without predecessors or without
-    successors are removed repeatedly before the search. Nodes are in the order of a depth-first search.
+    Nodes without predecessors or without successors are removed repeatedly before the search. Nodes are in the order of
+    a depth-first search.
     """
     left = between_cycles(after)
-    if not left:
-        return
-    from networkx import DiGraph, dfs_preorder_nodes, strongly_connected_components
-
-    part: DiGraph[Node] = DiGraph()
-    part.add_nodes_from(left)
-    part.add_edges_from((node, other) for node in left for other in after[node] if other in left)
-    number = {node: place for place, node in enumerate(dfs_preorder_nodes(part))}
-    for component in strongly_connected_components(part):
-        nodes = sorted(component, key=number.__getitem__)
-        if len(nodes) > 1 or part.has_edge(nodes[0], nodes[0]):
+    part = induced(after, left) if left else {}
+    for nodes in strong_components(part):
+        if len(nodes) > 1 or nodes[0] in part[nodes[0]]:
             yield nodes
 
 
-def between_cycles(after: Mapping[Node, Iterable[Node]]) -> Collection[Node]:
-    """The nodes on cycles and on paths between cycles, in the order of the graph.
+def strong_components(after: Mapping[Node, Iterable[Node]]) -> Iterator[list[Node]]:
+    """Strong components, each after those to which its edges lead; nodes in the order of a depth-first search.
 
-    `after` has the successors of every node.
+    References
+    ----------
+    Tarjan 1972, "Depth-first search and linear graph algorithms", without recursion.
     """
+    number: dict[Node, int] = {}
+    lowest: dict[Node, int] = {}  # reached from below, as far as it is in no component yet
+    unassigned: list[Node] = []
+    for root in after:
+        way = [] if root in number else [(root, iter(after[root]))]
+        while way:
+            node, others = way[-1]
+            if node not in number:
+                number[node] = lowest[node] = len(number)
+                unassigned.append(node)
+            onward = next((other for other in others if other not in number), None)
+            if onward is not None:
+                way.append((onward, iter(after[onward])))
+                continue
+            way.pop()
+            lowest[node] = min([lowest[node], *(lowest[other] for other in after[node] if other in lowest)])
+            if lowest[node] == number[node]:
+                yield _popped(unassigned, node, lowest)
+
+
+def _popped(unassigned: list[Node], first: Node, lowest: dict[Node, int]) -> list[Node]:
+    """Take a component off the end of the nodes that are in none."""
+    component: list[Node] = []
+    while not component or component[-1] != first:
+        component.append(unassigned.pop())
+        del lowest[component[-1]]
+    component.reverse()
+    return component
+
+
+def between_cycles(after: Mapping[Node, Iterable[Node]]) -> Collection[Node]:
+    """The nodes on cycles and on paths between cycles, in the order of the graph."""
     first = _peeled(after)
     before: dict[Node, list[Node]] = {node: [] for node in first}
     for node in first:
@@ -120,7 +160,7 @@ def _peeled(after: Mapping[Node, Iterable[Node]]) -> Collection[Node]:
     return arriving
 
 
-def feedback_vertex_set(graph: DiGraph[Ordered], choice: AbstractSet[Ordered]) -> set[Ordered]:
+def feedback_vertex_set(after: Mapping[Ordered, Collection[Ordered]], choice: AbstractSet[Ordered]) -> set[Ordered]:
     """A small set of nodes of `choice` that breaks all cycles; every cycle has a node of `choice`.
 
     A smallest one is NP-hard to find in general; the reductions keep the optimum, and a small rest is searched
@@ -131,23 +171,26 @@ def feedback_vertex_set(graph: DiGraph[Ordered], choice: AbstractSet[Ordered]) -
     Levy and Low 1988, "A contraction algorithm for finding small cycle cutsets".
     """
     candidates = sorted(choice)
-    contraction = _Contraction(candidates, graph)
+    contraction = _Contraction(candidates, after)
     ranks = contraction.cut_set()
     if contraction.greedy:
-        ranks = _irredundant(graph, candidates, ranks)
+        ranks = _irredundant(after, candidates, ranks)
     return {candidates[rank] for rank in ranks}
 
 
 class _Contraction:
     """The graph with its candidates as numbers in order of their names, shrunk in place while it is cut."""
 
-    def __init__(self, candidates: list[Ordered], graph: DiGraph[Ordered]) -> None:
+    def __init__(self, candidates: list[Ordered], after: Mapping[Ordered, Collection[Ordered]]) -> None:
         rank = {node: number for number, node in enumerate(candidates)}
-        others = [node for node in graph if node not in rank]
+        others = [node for node in after if node not in rank]
         rank.update({node: len(candidates) + number for number, node in enumerate(others)})
         self.greedy = False
-        self._after: dict[int, set[int]] = {rank[s]: {rank[t] for t in graph.successors(s)} for s in graph}
-        self._before: dict[int, set[int]] = {rank[s]: {rank[t] for t in graph.predecessors(s)} for s in graph}
+        self._after: dict[int, set[int]] = {rank[node]: {rank[other] for other in after[node]} for node in after}
+        self._before: dict[int, set[int]] = {vertex: set() for vertex in self._after}
+        for vertex, others_after in self._after.items():
+            for other in others_after:
+                self._before[other].add(vertex)
         self._dirty: list[int] = []
         for vertex in range(len(candidates), len(rank)):
             self._bypass(vertex)
@@ -218,28 +261,28 @@ class _Contraction:
         vertices = sorted(self._after)
         for size in range(len(vertices)):
             for chosen in map(set, combinations(vertices, size)):
-                if _is_acyclic({one: self._after[one] - chosen for one in vertices if one not in chosen}):
+                if is_acyclic({one: self._after[one] - chosen for one in vertices if one not in chosen}):
                     return chosen
         return set()
 
 
-def _irredundant(graph: DiGraph[Ordered], candidates: list[Ordered], ranks: set[int]) -> set[int]:
+def _irredundant(after: Mapping[Ordered, Collection[Ordered]], candidates: list[Ordered], ranks: set[int]) -> set[int]:
     """Remove redundant nodes from the set, last name first."""
     kept = set(ranks)
     removed = {candidates[rank] for rank in ranks}
     for rank in sorted(ranks, reverse=True):
-        if not _closes_cycle(graph, candidates[rank], removed):
+        if not _closes_cycle(after, candidates[rank], removed):
             kept.remove(rank)
             removed.remove(candidates[rank])
     return kept
 
 
-def _closes_cycle(graph: DiGraph[Ordered], node: Ordered, removed: set[Ordered]) -> bool:
+def _closes_cycle(after: Mapping[Ordered, Collection[Ordered]], node: Ordered, removed: set[Ordered]) -> bool:
     """Whether a removed node is on a cycle that avoids all other removed nodes."""
     reached: set[Ordered] = set()
     frontier = [node]
     while frontier:
-        for destination in graph.successors(frontier.pop()):
+        for destination in after[frontier.pop()]:
             if destination == node:
                 return True
             if destination not in removed and destination not in reached:

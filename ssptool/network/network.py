@@ -391,6 +391,12 @@ class Network:
         """The network without the unsupported features that these rules report."""
         return replace(self, unsupported=tuple(item for item in self.unsupported if not set(item.rules) & accepted))
 
+    def every_port(self) -> Iterator[Port]:
+        """The ports of the root system itself, then those of the components."""
+        yield from self.ports
+        for component in self.components.values():
+            yield from component.ports
+
     @property
     def own_clocks(self) -> frozenset[Signal]:
         """Connectors of type Clock of the root system itself."""

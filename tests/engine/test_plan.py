@@ -16,8 +16,8 @@ from ssptool.engine.run.make_plan import make_plan
 from ssptool.errors import WrongValue
 from ssptool.exceptions import ContradictingSettings
 from ssptool.fmu.description import FmuExperiment
-from ssptool.network.dependencies import Stage
 from ssptool.network.network import Experiment, Signal, UnsupportedFeature, Wire
+from ssptool.network.signal_graph import Stage
 from ssptool.renderers import call_sequence
 from tests.engine.dual_mass import FMI2, FMI3, NO_FLANGE, NOWHERE, WIRES, network, oscillator
 

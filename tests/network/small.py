@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Causality, FmuDescription, Interface, Variability, Variable
 from ssptool.network.network import Experiment, FlatComponent, Network, Port, Signal, Wire
+from ssptool.network.signal_graph import SignalGraph, Stage, WiredSignals, active_wires, signal_graph, wired_signals
 
 NOWHERE = Position("")
 INFINITY = float("inf")
@@ -89,6 +90,30 @@ def network(components: Iterable[FlatComponent], wires: Iterable[str], ports: It
         assignments={},
         experiment=Experiment(None, None),
     )
+
+
+def graph_at(network: Network, stage: Stage) -> SignalGraph:
+    return signal_graph(wired_signals(network, active_wires(network, stage)), stage)
+
+
+def graph_of_edges(
+    wires: Iterable[tuple[Signal, Signal]],
+    feedthrough: Iterable[tuple[Signal, Signal]] = (),
+    vertices: Iterable[Signal] = (),
+) -> SignalGraph:
+    """A graph of these edges, without any network."""
+    wires, feedthrough = list(wires), list(feedthrough)
+    signals = sorted({*vertices, *(signal for edge in (*wires, *feedthrough) for signal in edge)})
+    number = {signal: vertex for vertex, signal in enumerate(signals)}
+
+    def following(edges: Iterable[tuple[Signal, Signal]]) -> list[list[int]]:
+        found: list[dict[int, None]] = [{} for _ in signals]
+        for source, destination in edges:
+            found[number[source]][number[destination]] = None
+        return [list(one) for one in found]
+
+    wired = WiredSignals(signals, {}, range(len(signals)), following(wires), [])
+    return SignalGraph(wired, following(feedthrough), following([*wires, *feedthrough]), frozenset())
 
 
 DUAL_MASS_WIRES = (

@@ -6,12 +6,14 @@ import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.network.arrays import with_whole_arrays
 from ssptool.network.conversion import InvalidValue
-from ssptool.network.dependencies import Stage, dependency_graph, evaluation_order
+from ssptool.network.dependencies import Loop, evaluation_order
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Signal
+from ssptool.network.signal_graph import Stage
 from ssptool.network.targets import UnknownVariable
 from tests.fmu.array_fmus import component, connector, pack, state_space, subsystem, values, write_system
 from tests.network.packages import values as assigned
+from tests.network.small import graph_at
 
 
 @pytest.fixture
@@ -247,9 +249,9 @@ def test_dictionaries_share_arrays(flat):
 
 def test_an_array_is_one_vertex_of_the_dependency_graph(flat):
     network = flat([part("A"), part("B")], ["A.y -> B.u", "B.y[1] -> A.u[2]"])
-    graph = dependency_graph(network, Stage.COMMUNICATION)
-    assert sorted(map(str, graph)) == ["A.u", "A.y", "B.u", "B.y"]
-    assert not any(block.is_loop for block in evaluation_order(graph))
+    graph = graph_at(network, Stage.COMMUNICATION)
+    assert list(map(str, graph.signals)) == ["A.u", "A.y", "B.u", "B.y"]
+    assert not any(isinstance(one, Loop) for one in evaluation_order(graph))
 
 
 def test_for_people_a_connection_of_arrays_is_one_wire(flat):

@@ -3,7 +3,8 @@
 import networkx as nx
 import pytest
 
-from ssptool.network.dependencies import Need, Stage, analyze, dependency_graph
+from ssptool.network.dependencies import analyze, dependency_graph
+from ssptool.network.signal_graph import Need, Stage
 from tests.network.small import component, dual_mass, network, signal
 
 STAGES = list(Stage)

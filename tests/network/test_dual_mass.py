@@ -2,7 +2,8 @@
 
 import pytest
 
-from ssptool.network.dependencies import Stage, analyze, dependency_graph
+from ssptool.network.dependencies import analyze, dependency_graph
+from ssptool.network.signal_graph import Stage
 from tests.network.packages import component, content, flat, model, package, ssd
 
 VARIABLES1 = (

@@ -18,7 +18,7 @@ from ssptool.engine.masters.registry import ADJOINT
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.system import structure
 from ssptool.engine.planning.plan import Plan
-from ssptool.network.dependencies import Stage
+from ssptool.network.signal_graph import Stage
 
 EXACT_STEP = 1.5e-8
 """√ε: balances truncation and rounding of a one-sided difference."""

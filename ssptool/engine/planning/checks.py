@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.kernel.interface import holds_integer
-from ssptool.engine.planning.events import every_port
 from ssptool.fmu.description import FmuDescription, Variable, element_names, unsupported_of_fmi1
 from ssptool.network.connectors import settable
 from ssptool.network.conversion import Relation, narrowing, relation
@@ -74,7 +73,7 @@ def is_of_parameters(wire: Wire, ports: dict[Signal, Port]) -> bool:
 
 
 def _ports(network: Network) -> dict[Signal, Port]:
-    return {port.signal: port for port in every_port(network)}
+    return {port.signal: port for port in network.every_port()}
 
 
 def _problem(network: Network, wire: Wire, ports: dict[Signal, Port]) -> Unsupported | None:

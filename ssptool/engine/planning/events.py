@@ -192,13 +192,7 @@ def _refuse_ticks(wanted: Mapping[str, FlatComponent], fixed: str) -> None:
 
 
 def clock_signals(network: Network) -> frozenset[Signal]:
-    return frozenset(port.signal for port in every_port(network) if port.type == CLOCK)
-
-
-def every_port(network: Network) -> Iterator[Port]:
-    yield from network.ports
-    for component in network.components.values():
-        yield from component.ports
+    return frozenset(port.signal for port in network.every_port() if port.type == CLOCK)
 
 
 def _offers(component: FlatComponent, kind: InterfaceType) -> bool:

@@ -20,8 +20,8 @@ from ssptool.engine.trace import NUMBERED, Column
 from ssptool.errors import counted
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, Value, Variable
 from ssptool.network.arrays import whole
-from ssptool.network.dependencies import Stage
 from ssptool.network.network import Conversion, Network, Signal, Wire
+from ssptool.network.signal_graph import Stage
 from ssptool.printed import Printed
 from ssptool.public_calls import public
 

@@ -1,62 +1,48 @@
 """Schedule of a run: evaluation order as few kernel calls that set and get several variables at once."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cached_property
 from itertools import accumulate, chain, pairwise, product
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ssptool.engine.kernel.interface import Call, LoopCalls, SolveLoop, holds_integer
 from ssptool.engine.kernel.solutions import Convergence
 from ssptool.engine.planning.events import EventModes
 from ssptool.engine.planning.plan import PlannedGroup, PlannedInstance, PlannedLoop, PlannedOde, rounding
 from ssptool.engine.planning.slots import SlotTable
-from ssptool.network.dependencies import (
-    Block,
-    DependencyGraph,
-    Stage,
-    component_cycles,
-    component_graph,
-    dependency_graph,
-    evaluation_order,
-)
-from ssptool.network.graph_algorithms import cyclic_components, induced
+from ssptool.network.dependencies import Loop, component_cycles, component_graph, evaluation_order
+from ssptool.network.graph_algorithms import cyclic_components, strong_components, topological_order
 from ssptool.network.network import Signal, Wire
-
-if TYPE_CHECKING:
-    from networkx import DiGraph
-
-Graph: TypeAlias = DependencyGraph
+from ssptool.network.signal_graph import SignalGraph, Stage, active_wires, signal_graph, wired_signals
 
 
 class Visit(NamedTuple):
-    """Set these inputs of one component, then get these outputs; either may be empty."""
+    """Set these inputs of one component, then get these outputs; either may be empty. Signals are vertices."""
 
     component: str
-    inputs: tuple[Signal, ...]
-    outputs: tuple[Signal, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
 
 
 class ScheduledLoop(NamedTuple):
     """An algebraic loop: from guesses of `torn`, `body` computes all its signals, those that are torn last.
 
-    `pattern` holds the pairs (i, j) for which torn signal i depends on torn signal j at the same instant.
+    Signals are vertices. `pattern` holds the pairs (i, j) for which torn signal i depends on torn signal j at the same
+    instant.
     """
 
-    signals: tuple[Signal, ...]
-    torn: tuple[Signal, ...]
+    signals: tuple[int, ...]
+    torn: tuple[int, ...]
     body: tuple[Visit, ...]
     pattern: frozenset[tuple[int, int]]
-
-    @property
-    def components(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(signal.component for signal in self.signals))
 
 
 Step: TypeAlias = Visit | ScheduledLoop
 
 
-def schedule(graph: Graph, blocks: Sequence[Block], outputs: AbstractSet[Signal]) -> tuple[Step, ...]:
+def schedule(graph: SignalGraph, order: Iterable[int | Loop], outputs: AbstractSet[int]) -> tuple[Step, ...]:
     """Visits and loops in an order in which each finds its inputs computed.
 
     Visits at the same depth of the graph are independent of each other, and one component is visited once per
@@ -65,100 +51,102 @@ def schedule(graph: Graph, blocks: Sequence[Block], outputs: AbstractSet[Signal]
     Parameters
     ----------
     graph
-        Dependency graph; edges inside a component are feedthrough, all others wires.
-    blocks
-        Blocks to evaluate, in evaluation order. Signals of `graph` that are in no block are known already.
+        Edges inside a component are feedthrough, all others wires.
+    order
+        What to evaluate, in evaluation order. Signals of `graph` that are not in it are known already.
     outputs
         The signals that components compute. All others are set.
     """
-    return tuple(_Schedule(graph, outputs).steps(blocks))
+    return tuple(_Schedule(graph, outputs).steps(order))
 
 
-def needed_again(graph: Graph, outputs: AbstractSet[Signal]) -> set[Signal]:
+def needed_again(graph: SignalGraph, outputs: AbstractSet[int]) -> set[int]:
     """Outputs that depend on an input at the same instant, and these inputs.
 
     After a step all outputs are known for the inputs during it; only these change with the inputs at its end.
     """
-    ends = [ends for ends in graph.edges() if ends[1] in outputs and ends[0].component == ends[1].component]
-    return {signal for pair in ends for signal in pair}
+    found = set[int]()
+    for vertex, others in enumerate(graph.after):
+        component = graph.signals[vertex].component
+        inside = [one for one in others if one in outputs and graph.signals[one].component == component]
+        found.update(inside, (vertex,) if inside else ())
+    return found
 
 
 class _Schedule:
     """Builds one schedule; remembers which inputs wait for their component's next visit."""
 
-    def __init__(self, graph: Graph, outputs: AbstractSet[Signal]) -> None:
+    def __init__(self, graph: SignalGraph, outputs: AbstractSet[int]) -> None:
         self.graph = graph
         self.outputs = outputs
-        self.waiting: dict[str, list[Signal]] = {}
+        self.waiting: dict[str, list[int]] = {}
 
-    def steps(self, blocks: Sequence[Block]) -> Iterator[Step]:
-        depth: dict[Signal, int] = {}
-        levels: dict[int, list[Block]] = {}
-        for block in blocks:
-            level = self._depth(block, depth)
-            depth.update(dict.fromkeys(block.signals, level))
-            levels.setdefault(level, []).append(block)
+    def steps(self, order: Iterable[int | Loop]) -> Iterator[Step]:
+        levels = self._levels(order)
         for level in sorted(levels):
-            singles = [block.signals[0] for block in levels[level] if not block.is_loop]
+            singles = [one for one in levels[level] if not isinstance(one, Loop)]
             yield from self._visits(singles)
-            for block in levels[level]:
-                if block.is_loop:
-                    yield self._loop(block)
+            for one in levels[level]:
+                if isinstance(one, Loop):
+                    yield self._loop(one)
             # Only now: the inputs of this level may come from its loops.
             self._wait(singles)
         yield from self._rest()
 
-    def _depth(self, block: Block, depth: Mapping[Signal, int]) -> int:
-        """Inputs are as deep as their source, outputs and loops one deeper than what they need."""
-        # None of the block's own signals has a depth yet.
-        needed = chain.from_iterable(map(self.graph.pred.__getitem__, block.signals))
-        deepest = max([depth[source] for source in needed if source in depth], default=-1)
-        return deepest + 1 if block.is_loop or block.signals[0] in self.outputs else max(deepest, 0)
+    def _levels(self, order: Iterable[int | Loop]) -> Mapping[int, Sequence[int | Loop]]:
+        """Depth → what is there: inputs are as deep as their source, outputs and loops one deeper than their needs."""
+        after, outputs = self.graph.after, self.outputs
+        needed: dict[int, int] = {}  # the depth of the deepest signal that a vertex needs
+        levels: dict[int, list[int | Loop]] = defaultdict(list)
+        for one in order:
+            if isinstance(one, Loop):
+                vertices, level = one.vertices, max(needed.get(vertex, -1) for vertex in one.vertices) + 1
+            else:
+                vertices, level = (one,), max(needed.get(one, -1) + (one in outputs), 0)
+            levels[level].append(one)
+            for vertex in vertices:
+                for other in after[vertex]:
+                    if needed.get(other, -1) < level:
+                        needed[other] = level
+        return levels
 
-    def _visits(self, signals: Iterable[Signal]) -> Iterator[Visit]:
-        """One visit per component that computes some of `signals`, with all inputs that it waits for."""
-        computed: dict[str, list[Signal]] = {}
-        for signal in signals:
-            if signal in self.outputs:
-                computed.setdefault(signal.component, []).append(signal)
+    def _visits(self, vertices: Iterable[int]) -> Iterator[Visit]:
+        """One visit per component that computes some of `vertices`, with all inputs that it waits for."""
+        computed: dict[str, list[int]] = {}
+        for vertex in vertices:
+            if vertex in self.outputs:
+                computed.setdefault(self.graph.signals[vertex].component, []).append(vertex)
         for component, outputs in computed.items():
             yield Visit(component, tuple(self.waiting.pop(component, ())), tuple(outputs))
 
-    def _wait(self, signals: Iterable[Signal]) -> None:
-        """The inputs among `signals` wait for the next visit of their component."""
-        for signal in signals:
-            if signal not in self.outputs:
-                self.waiting.setdefault(signal.component, []).append(signal)
+    def _wait(self, vertices: Iterable[int]) -> None:
+        """The inputs among `vertices` wait for the next visit of their component."""
+        for vertex in vertices:
+            if vertex not in self.outputs:
+                self.waiting.setdefault(self.graph.signals[vertex].component, []).append(vertex)
 
     def _rest(self) -> Iterator[Visit]:
         """Inputs on which no output depends."""
         for component in list(self.waiting):
             yield Visit(component, tuple(self.waiting.pop(component)), ())
 
-    def _loop(self, block: Block) -> ScheduledLoop:
-        torn = set(block.torn)
-        inner = induced(self.graph, block.signals)
-        pattern = _pattern(inner, block.torn)
-        guessed = inner.copy()
-        guessed.remove_edges_from([edge for edge in inner.edges() if edge[0] in torn])
-        body = _Schedule(guessed, self.outputs)
+    def _loop(self, loop: Loop) -> ScheduledLoop:
+        body = _Schedule(self.graph, self.outputs)
         # What this loop's components still wait for is set by their first visit inside.
-        for component in dict.fromkeys(signal.component for signal in block.signals):
+        for component in dict.fromkeys(self.graph.signals[vertex].component for vertex in loop.vertices):
             if component in self.waiting:
                 body.waiting[component] = self.waiting.pop(component)
-        visits = list(body._body([signal for signal in block.signals if signal not in torn], block.torn))
-        return ScheduledLoop(block.signals, block.torn, tuple(visits), pattern)
+        return ScheduledLoop(loop.vertices, loop.torn, tuple(body._body(loop)), _pattern(self.graph, loop))
 
-    def _body(self, signals: Sequence[Signal], torn: Sequence[Signal]) -> Iterator[Visit]:
-        depth: dict[Signal, int] = {}
-        levels: dict[int, list[Signal]] = {}
-        for signal in signals:
-            depth[signal] = self._depth(Block((signal,)), depth)
-            levels.setdefault(depth[signal], []).append(signal)
+    def _body(self, loop: Loop) -> Iterator[Visit]:
+        torn = set(loop.torn)
+        # From the torn ones, which are guessed, nothing is deeper.
+        levels = self._levels(vertex for vertex in loop.vertices if vertex not in torn)
         for level in sorted(levels):
-            yield from self._visits(levels[level])
-            self._wait(levels[level])
-        last = list(self._visits(torn))
+            vertices = [one for one in levels[level] if not isinstance(one, Loop)]
+            yield from self._visits(vertices)
+            self._wait(vertices)
+        last = list(self._visits(loop.torn))
         # Once a torn signal is computed its guess is gone, so what later visits take from guesses is set
         # before.
         for visit in last[1:]:
@@ -169,19 +157,20 @@ class _Schedule:
         yield from (Visit(visit.component, (), visit.outputs) for visit in last[1:])
 
 
-def _pattern(inner: Graph, torn: Sequence[Signal]) -> frozenset[tuple[int, int]]:
-    index = {signal: number for number, signal in enumerate(torn)}
+def _pattern(graph: SignalGraph, loop: Loop) -> frozenset[tuple[int, int]]:
+    index = {vertex: number for number, vertex in enumerate(loop.torn)}
+    members = set(loop.vertices)
     pairs: set[tuple[int, int]] = set()
-    for signal, column in index.items():
-        reached: set[Signal] = set()
-        frontier = [signal]
+    for vertex, column in index.items():
+        reached: set[int] = set()
+        frontier = [vertex]
         while frontier:
-            for destination in inner.successors(frontier.pop()):
-                if destination not in reached:
-                    reached.add(destination)
+            for other in graph.after[frontier.pop()]:
+                if other in members and other not in reached:
+                    reached.add(other)
                     # Beyond another torn signal its guess counts, not what reaches it.
-                    if destination not in index:
-                        frontier.append(destination)
+                    if other not in index:
+                        frontier.append(other)
         pairs.update((index[found], column) for found in reached if found in index)
     return frozenset(pairs)
 
@@ -193,6 +182,27 @@ CHORD_ITERATIONS = 20
 """Largest number of chord iterations of a loop within a schedule; a chord that needs more is out of date."""
 
 
+class _Evaluation(NamedTuple):
+    """The graph of a stage with these wires, its evaluation order, and what is known of its vertices.
+
+    `slots` are those of each vertex, `outputs` the vertices that components compute.
+    """
+
+    wires: Sequence[Wire]
+    graph: SignalGraph
+    order: Sequence[int | Loop]
+    slots: Sequence[Sequence[int]]
+    outputs: AbstractSet[int]
+
+    def inside(self, one: int | Loop) -> bool:
+        """Signals of components that have slots; the system's own inputs and outputs are neither set nor computed."""
+        vertex = one.vertices[0] if isinstance(one, Loop) else one
+        return bool(self.graph.signals[vertex].component) and bool(self.slots[vertex])
+
+    def slots_of(self, vertices: Iterable[int]) -> tuple[int, ...]:
+        return tuple(chain.from_iterable(map(self.slots.__getitem__, vertices)))
+
+
 class Schedules:
     """Schedules as kernel calls; collects the loops that they refer to."""
 
@@ -201,52 +211,62 @@ class Schedules:
         self.instances = instances
         self.exchange = tuple(exchange)
         self.index = {one.name: number for number, one in enumerate(instances)}
-        every = chain.from_iterable(one.outputs for one in instances)
-        self.outputs = frozenset(table.whole.get(signal, signal) for signal in every)
         self.loops: list[PlannedLoop] = []
-        self.readers: dict[Signal, list[Wire]] = defaultdict(list)
-        for wire in table.flow.wires:
-            self.readers[wire.source].append(wire)
+        self._evaluations: list[_Evaluation] = []
+
+    @cached_property
+    def readers(self) -> Mapping[Signal, Sequence[Wire]]:
+        """The wires that begin at each signal."""
+        readers: dict[Signal, list[Wire]] = defaultdict(list)
+        for wire in self.table.flow.wires:
+            readers[wire.source].append(wire)
+        return readers
+
+    @cached_property
+    def _outputs(self) -> frozenset[Signal]:
+        every = chain.from_iterable(one.outputs for one in self.instances)
+        return frozenset(self.table.whole.get(signal, signal) for signal in every)
 
     def initialization(self) -> tuple[Call | SolveLoop, ...]:
-        graph = self._graph(Stage.INITIALIZATION)
-        blocks = [block for block in evaluation_order(graph) if self._inside(block)]
-        return self._calls(schedule(graph, blocks, self.outputs), graph, Stage.INITIALIZATION)
+        known = self._evaluation(Stage.INITIALIZATION)
+        steps = schedule(known.graph, filter(known.inside, known.order), known.outputs)
+        return self._calls(steps, known, Stage.INITIALIZATION)
 
     def groups(self) -> tuple[PlannedGroup, ...]:
-        graph = self._graph(Stage.COMMUNICATION)
+        known = self._evaluation(Stage.COMMUNICATION)
+        graph = known.graph
         # What an ODE computes is not delivered by a step of its components, so all of it is asked for.
-        needed = needed_again(graph, self.outputs) | {signal for signal in graph if signal.component in self.exchange}
-        order = self._group_order()
-        place = {name: number for number, names in enumerate(order) for name in names}
-        blocks: dict[int, list[Block]] = defaultdict(list)
-        for block in evaluation_order(graph):
-            if self._inside(block) and not needed.isdisjoint(block.signals):
-                blocks[place[block.signals[0].component]].append(block)
-        groups: list[PlannedGroup] = []
+        exchange = {vertex for vertex, signal in enumerate(graph.signals) if signal.component in self.exchange}
+        needed = needed_again(graph, known.outputs) | exchange
+        groups = self._group_order()
+        place = {name: number for number, names in enumerate(groups) for name in names}
+        parts: dict[int, list[int | Loop]] = defaultdict(list)
+        for one in known.order:
+            vertices = one.vertices if isinstance(one, Loop) else (one,)
+            if known.inside(one) and not needed.isdisjoint(vertices):
+                parts[place[graph.signals[vertices[0]].component]].append(one)
+        found: list[PlannedGroup] = []
         stepped: set[str] = set()
-        for number, names in enumerate(order):
-            steps = schedule(graph, blocks[number], self.outputs)
-            calls = self._calls(steps, graph, Stage.COMMUNICATION)
-            groups.append(self._group(names, calls, stepped))
-        return tuple(groups)
+        for number, names in enumerate(groups):
+            calls = self._calls(schedule(graph, parts[number], known.outputs), known, Stage.COMMUNICATION)
+            found.append(self._group(names, calls, stepped))
+        return tuple(found)
 
     def cycles(self) -> tuple[tuple[str, ...], ...]:
         """Components that are mutually coupled, those of an ODE being as one."""
         if not self.exchange:
             return component_cycles(self.table.flow)
         flow, inside = self._flow(), set(self.exchange)
-        return tuple(sorted(tuple(sorted(part)) for part in cyclic_components(flow.adj) if not inside.issuperset(part)))
+        return tuple(sorted(tuple(sorted(part)) for part in cyclic_components(flow) if not inside.issuperset(part)))
 
     def ode(self, events: EventModes) -> PlannedOde | None:
         """The ODE: given the states, every output and every wired input of the components of model exchange."""
         if not self.exchange:
             return None
         inside = set(self.exchange)
-        whole = self._graph(Stage.CONTINUOUS)
-        graph = induced(whole, [signal for signal in whole if signal.component in inside])
-        blocks = [block for block in evaluation_order(graph) if self._inside(block)]
-        calls = self._calls(schedule(graph, blocks, self.outputs), graph, Stage.CONTINUOUS)
+        known = self._evaluation(Stage.CONTINUOUS, inside)
+        steps = schedule(known.graph, filter(known.inside, known.order), known.outputs)
+        calls = self._calls(steps, known, Stage.CONTINUOUS)
         sources, slots = self.table.sources, self.table.slots
         fed = [s for name in self.exchange for s in self.instances[self.index[name]].inputs if s in sources]
         inputs = tuple(slots[signal] for signal in fed if sources[signal].source.component not in inside)
@@ -262,33 +282,44 @@ class Schedules:
             return self.groups()
         return (PlannedGroup((ode.instances,), ode.schedule, (), (False,)),)
 
-    def _graph(self, stage: Stage) -> DependencyGraph:
-        """Dependency graph without clocks and without outputs that do not change between events: these depend on
-        nothing.
+    def _evaluation(self, stage: Stage, components: AbstractSet[str] | None = None) -> _Evaluation:
+        """The graph of a stage without clocks and without outputs that do not change between events: these depend on
+        nothing; only that of some components, if these are given.
         """
-        graph = dependency_graph(self.table.flow, stage)
-        still = self.table.still
-        return induced(graph, [signal for signal in graph if signal not in still]) if still else graph
-
-    def _inside(self, block: Block) -> bool:
-        """Signals of components that have slots; the system's own inputs and outputs are neither set nor
-        computed.
-        """
-        return bool(block.signals[0].component) and bool(self.table.slots_of(block.signals[0]))
+        last = self._evaluations[-1] if self._evaluations and components is None else None
+        wires, still = active_wires(self.table.flow, stage), self.table.still
+        if last is None or last.wires is not wires:
+            wired = wired_signals(
+                self.table.flow,
+                wires,
+                lambda signal: signal not in still and (components is None or signal.component in components),
+            )
+        else:
+            wired = last.graph.wired
+        graph = signal_graph(wired, stage)
+        if last is not None and last.graph.equals(graph):
+            return last
+        slots = [self.table.slots_of(signal) for signal in wired.signals]
+        outputs = {vertex for vertex, signal in enumerate(wired.signals) if signal in self._outputs}
+        self._evaluations.append(_Evaluation(wires, graph, evaluation_order(graph), slots, outputs))
+        return self._evaluations[-1]
 
     def _group_order(self) -> list[tuple[str, ...]]:
-        from networkx import condensation, lexicographical_topological_sort
+        """The strong components of the signal flow, each after those that feed it; of several, the first instances."""
+        flow, index = self._flow(), self.index
+        parts = {min(map(index.__getitem__, part)): part for part in strong_components(flow)}
+        part_of = {name: number for number, part in parts.items() for name in part}
+        after = {
+            number: {part_of[other] for name in part for other in flow[name]} - {number}
+            for number, part in parts.items()
+        }
+        return [tuple(sorted(parts[number], key=index.__getitem__)) for number in topological_order(after)]
 
-        parts = condensation(self._flow())
-        members = {part: attributes["members"] for part, attributes in parts.nodes.items()}
-        order = lexicographical_topological_sort(parts, lambda part: min(self.index[name] for name in members[part]))
-        return [tuple(sorted(members[part], key=self.index.__getitem__)) for part in order]
-
-    def _flow(self) -> "DiGraph[str]":
+    def _flow(self) -> dict[str, dict[str, None]]:
         """Graph of the signal flow between components; those of an ODE form a cycle, so they stay together."""
         flow = component_graph(self.table.flow)
         for one, other in pairwise((*self.exchange, *self.exchange[:1])):
-            flow.add_edge(one, other)
+            flow[one][other] = None
         return flow
 
     def _group(self, names: tuple[str, ...], calls: tuple[Call | SolveLoop, ...], stepped: set[str]) -> PlannedGroup:
@@ -315,25 +346,25 @@ class Schedules:
         singles = [(name,) for name in names if name not in self.exchange]
         return singles + ([self.exchange] if self.exchange and self.exchange[0] in names else [])
 
-    def _calls(self, steps: Iterable[Step], graph: Graph, stage: Stage) -> tuple[Call | SolveLoop, ...]:
+    def _calls(self, steps: Iterable[Step], known: _Evaluation, stage: Stage) -> tuple[Call | SolveLoop, ...]:
         calls: list[Call | SolveLoop] = []
         for step in steps:
             if isinstance(step, Visit):
-                calls.append(self._call(step))
+                calls.append(self._call(step, known))
             else:
                 calls.append(SolveLoop(len(self.loops)))
-                self.loops.append(self._loop(step, graph, stage))
+                self.loops.append(self._loop(step, known, stage))
         return tuple(calls)
 
-    def _pattern(self, loop: ScheduledLoop, real: Sequence[Signal]) -> frozenset[tuple[int, int]]:
+    def _pattern(self, loop: ScheduledLoop, real: Collection[int], known: _Evaluation) -> frozenset[tuple[int, int]]:
         """Pattern of the unknowns, by elements: a dependency between two arrays holds between all their elements."""
-        sizes = [len(self.table.slots_of(signal)) if signal in real else 0 for signal in loop.torn]
+        sizes = [len(known.slots[vertex]) if vertex in real else 0 for vertex in loop.torn]
         places = [range(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
         return frozenset(chain.from_iterable(product(places[i], places[j]) for i, j in loop.pattern))
 
-    def _call(self, visit: Visit) -> Call:
+    def _call(self, visit: Visit, known: _Evaluation) -> Call:
         """Arrays are set and got as a whole."""
-        inputs, outputs = self._slots(visit.inputs), self._slots(visit.outputs)
+        inputs, outputs = known.slots_of(visit.inputs), known.slots_of(visit.outputs)
         return Call(self.index[visit.component], inputs, outputs)
 
     def _bounds(self, output: Signal) -> tuple[float, float]:
@@ -350,20 +381,20 @@ class Schedules:
         # No value keeps ranges that exclude each other.
         return (low, high) if low <= high else (own.minimum, own.maximum)
 
-    def _slots(self, signals: Iterable[Signal]) -> tuple[int, ...]:
-        return tuple(chain.from_iterable(map(self.table.slots_of, signals)))
-
-    def _loop(self, loop: ScheduledLoop, graph: Graph, stage: Stage) -> PlannedLoop:
-        real = [signal for signal in loop.torn if not holds_integer(self.table.kind(signal))]
-        torn, frozen = self._slots(real), self._slots(signal for signal in loop.torn if signal not in real)
+    def _loop(self, loop: ScheduledLoop, known: _Evaluation, stage: Stage) -> PlannedLoop:
+        signals = tuple(known.graph.signals[vertex] for vertex in loop.signals)
+        kinds = {vertex: self.table.kind(signal) for vertex, signal in zip(loop.signals, signals, strict=True)}
+        real = [vertex for vertex in loop.torn if not holds_integer(kinds[vertex])]
+        torn, frozen = known.slots_of(real), known.slots_of(vertex for vertex in loop.torn if vertex not in real)
         unknowns = tuple(self.table.signals[slot] for slot in torn)
         bounds = [self._bounds(signal) for signal in unknowns]
-        single = any(self.table.kind(signal) == "Float32" for signal in loop.signals)
-        instances = [self.instances[self.index[name]] for name in loop.components]
+        single = "Float32" in kinds.values()
+        components = dict.fromkeys(signal.component for signal in signals)
+        instances = [self.instances[self.index[name]] for name in components]
         able = all(one.capabilities.directional_derivatives for one in instances)
         calls = LoopCalls(
             torn=torn,
-            body=tuple(self._call(visit) for visit in loop.body),
+            body=tuple(self._call(visit, known) for visit in loop.body),
             nominal=tuple(self.table.nominal[slot] for slot in torn),
             rtol=max(LOOP_CONVERGENCE.rtol, 4 * rounding(single)),
             atol=LOOP_CONVERGENCE.atol,
@@ -371,14 +402,14 @@ class Schedules:
             frozen=frozen,
             minimum=tuple(low for low, _ in bounds),
             maximum=tuple(high for _, high in bounds),
-            pattern=self._pattern(loop, real),
-            directional=able and _visits_are_whole(loop, graph) and not single,
+            pattern=self._pattern(loop, real, known),
+            directional=able and _visits_are_whole(loop, known.graph) and not single,
             rounding=rounding(single),
         )
         return PlannedLoop(
             stage=stage,
             calls=calls,
-            signals=loop.signals,
+            signals=signals,
             torn=unknowns,
             frozen=tuple(self.table.signals[slot] for slot in frozen),
             single=single,
@@ -396,12 +427,11 @@ def _without(calls: Iterable[Call | SolveLoop], needed: AbstractSet[int]) -> Ite
             yield call._replace(outputs=outputs)
 
 
-def _visits_are_whole(loop: ScheduledLoop, graph: Graph) -> bool:
+def _visits_are_whole(loop: ScheduledLoop, graph: SignalGraph) -> bool:
     """Each visit sets all inputs of the loop that its outputs need, as a product along the visits assumes."""
-    members = set(loop.signals)
-    for visit in loop.body:
-        for output in visit.outputs:
-            needed = {s for s in graph.predecessors(output) if s in members and s.component == visit.component}
-            if not needed.issubset(visit.inputs):
-                return False
-    return True
+    needed: dict[int, set[int]] = defaultdict(set)
+    for vertex in loop.signals:
+        for other in graph.after[vertex]:
+            if graph.signals[other].component == graph.signals[vertex].component:
+                needed[other].add(vertex)
+    return all(needed[output].issubset(visit.inputs) for visit in loop.body for output in visit.outputs)

@@ -13,8 +13,8 @@ from ssptool.engine.trace import NUMERIC_TYPES
 from ssptool.fmu.description import Causality, Value, Variability, Variable
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.network.conversion import is_float
-from ssptool.network.dependencies import Stage, needs
 from ssptool.network.network import Signal
+from ssptool.network.signal_graph import Stage, needs
 
 PROBE = 1e-3
 """Change of an input, relative to the larger of its size and its nominal value."""

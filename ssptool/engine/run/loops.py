@@ -24,8 +24,8 @@ from ssptool.engine.planning.plan import Plan, PlannedLoop
 from ssptool.engine.trace import NUMBERED
 from ssptool.errors import abbreviated, counted
 from ssptool.fmu.units import with_unit
-from ssptool.network.dependencies import Stage
 from ssptool.network.network import Signal
+from ssptool.network.signal_graph import Stage
 
 METHODS: Mapping[InitName, LoopMethod] = {
     InitName.AUTO: LoopMethod.AUTO,

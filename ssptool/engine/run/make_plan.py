@@ -56,10 +56,10 @@ from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, exte
 from ssptool.errors import WrongValue, counted
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
 from ssptool.network.conversion import document_units, notes_on_units
-from ssptool.network.dependencies import Stage, needs
 from ssptool.network.explanation import notes_on_inputs
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Network, Wire
+from ssptool.network.signal_graph import Stage, needs
 from ssptool.rules.selection import NOTHING_ACCEPTED, Acceptance
 from ssptool.work_in_progress import tell
 

@@ -1,0 +1,240 @@
+"""The graph of the needs between the signals of a system at one instant, by numbers.
+
+Large systems have hundreds of thousands of vertices, so these are numbers, in the order of the names of their signals:
+the least number is the first name.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from ssptool.fmu.description import FmuDescription, Variability
+from ssptool.network.arrays import wholes
+from ssptool.network.network import FlatComponent, Network, Signal, Wire
+
+
+class Stage(StrEnum):
+    """The stage of dependencies: an FMU states those of initialization mode separately."""
+
+    INITIALIZATION = "initialization"
+    COMMUNICATION = "communication"
+    """A communication point of co-simulation: outputs with respect to inputs at that instant."""
+    CONTINUOUS = "continuous"
+    """Continuous-time mode of model exchange: the same table of the FMU, states being known."""
+
+
+class Need(StrEnum):
+    """The reason why one signal needs another: an attribute of an edge."""
+
+    WIRE = "wire"
+    DECLARED = "declared feedthrough"
+    UNDECLARED = "undeclared feedthrough"
+    """The FMU declares no dependencies of the output, so it may depend on every input."""
+
+
+RUNNING_DESTINATIONS = frozenset({"input", "output", "inout", "local"})
+"""Kinds that take values while the system runs; parameters take theirs during initialization only."""
+
+
+def needs(component: FlatComponent, output: str, stage: Stage) -> frozenset[str] | None:
+    """The signals that an output (or whole array) depends on at one instant; arrays are whole.
+
+    None if the FMU declares no dependencies: on all inputs.
+    """
+    return _declared(component.description, output, stage)
+
+
+def _declared(fmu: FmuDescription, output: str, stage: Stage) -> frozenset[str] | None:
+    variable = (fmu.whole or fmu.variables).get(output)
+    if variable is not None and variable.variability is Variability.CONSTANT:
+        return frozenset()
+    if stage is not Stage.INITIALIZATION:
+        # Variables that are fixed after initialization have no dependencies.
+        if variable is not None and variable.variability is Variability.FIXED:
+            return frozenset()
+        if output not in fmu.outputs and output in fmu.states:
+            # A state is known at a communication point.
+            return frozenset()
+        return fmu.outputs.get(output, fmu.derivatives.get(output))
+    if output not in fmu.initial_unknowns and variable is not None and variable.initial == "exact":
+        return frozenset()
+    return fmu.initial_unknowns.get(output)
+
+
+_NONE: Sequence[int] = ()
+"""Most vertices have either wires or feedthrough, so they share the other value."""
+
+
+class ComponentEnds(NamedTuple):
+    """The wired inputs of a component by variable, and its outputs."""
+
+    description: FmuDescription
+    inputs: Mapping[str, int]
+    outputs: Sequence[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WiredSignals:
+    """The vertices of a system and its wires: its graph without feedthrough, in which stages differ.
+
+    Vertices are the ports that are wired or are outputs; an array is one vertex, because FMUs take and give it whole.
+
+    Attributes
+    ----------
+    signals
+        Vertex → its signal, sorted.
+    types
+        Vertex → its type, where that is not Float64.
+    met
+        The vertices in the order of wires and components.
+    wires
+        Vertex → the vertices to which it is connected.
+    components
+        Components with the vertices of their ports.
+    """
+
+    signals: Sequence[Signal]
+    types: Mapping[int, str]
+    met: Sequence[int]
+    wires: Sequence[Sequence[int]]
+    components: Sequence[ComponentEnds]
+
+
+def active_wires(network: Network, stage: Stage) -> Sequence[Wire]:
+    """The wires that pass values on at a stage: while a system runs, those to parameters do not."""
+    if stage is Stage.INITIALIZATION:
+        return network.wires
+    resting = {port.signal for port in network.every_port() if port.kind not in RUNNING_DESTINATIONS}
+    active = tuple(wire for wire in network.wires if wire.destination not in resting) if resting else network.wires
+    return active if len(active) < len(network.wires) else network.wires
+
+
+def wired_signals(
+    network: Network, wires: Iterable[Wire], kept: Callable[[Signal], bool] | None = None
+) -> WiredSignals:
+    """The signals of a network with these wires; only those that are `kept`."""
+    whole = wholes(network)
+    number: dict[Signal, int] = {}  # in the order in which they are met
+    starts, finishes = [], []
+    for source, destination, _, _ in wires:
+        if whole:
+            source, destination = whole.get(source, source), whole.get(destination, destination)
+        starts.append(number.setdefault(source, len(number)))
+        finishes.append(number.setdefault(destination, len(number)))
+    leaving = set(starts)
+    outputs = [
+        [number.setdefault(signal, len(number)) for signal in _outputs(component, whole, number, leaving)]
+        for component in network.components.values()
+    ]
+    signals = list(number)
+    by_name = sorted(range(len(signals)), key=signals.__getitem__)
+    if kept is not None:
+        by_name = [place for place in by_name if kept(signals[place])]
+    vertex = {place: rank for rank, place in enumerate(by_name)}
+    inputs: dict[str, dict[str, int]] = {name: {} for name in network.components}
+    for place in dict.fromkeys(finishes):
+        component, variable = signals[place]
+        if component in inputs and place in vertex:
+            inputs[component][variable] = vertex[place]
+    return WiredSignals(
+        signals=[signals[place] for place in by_name],
+        types={vertex[place]: kind for place, kind in _types(network, whole, number) if place in vertex},
+        met=[vertex[place] for place in range(len(signals)) if place in vertex],
+        wires=_connected(vertex, zip(starts, finishes, strict=True)),
+        components=[
+            ComponentEnds(
+                one.description, inputs[one.name], [(signals[p].variable, vertex[p]) for p in own if p in vertex]
+            )
+            for one, own in zip(network.components.values(), outputs, strict=True)
+        ],
+    )
+
+
+def _outputs(
+    component: FlatComponent, whole: Mapping[Signal, Signal], number: Mapping[Signal, int], leaving: AbstractSet[int]
+) -> Iterable[Signal]:
+    """The outputs of a component, and its other ports from which a wire leads away."""
+    ports: Iterable[tuple[Signal, str]] = ((port.signal, port.kind) for port in component.ports)
+    if whole:
+        ports = {whole.get(signal, signal): kind for signal, kind in ports}.items()
+    return [signal for signal, kind in ports if kind == "output" or number.get(signal) in leaving]
+
+
+def _types(network: Network, whole: Mapping[Signal, Signal], number: Mapping[Signal, int]) -> Iterator[tuple[int, str]]:
+    for port in network.every_port():
+        if port.type != "Float64" and (place := number.get(whole.get(port.signal, port.signal))) is not None:
+            yield place, port.type
+
+
+def _connected(vertex: Mapping[int, int], wires: Iterable[tuple[int, int]]) -> list[Sequence[int]]:
+    """The destinations of each vertex, once each."""
+    found: dict[int, list[int]] = {}
+    for start, finish in wires:
+        if start in vertex and finish in vertex:
+            found.setdefault(vertex[start], []).append(vertex[finish])
+    return [tuple(dict.fromkeys(found[place])) if place in found else _NONE for place in range(len(vertex))]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SignalGraph:
+    """Needs between signals at one instant: an edge leads from a signal to one that needs it.
+
+    Attributes
+    ----------
+    wired
+        The vertices and the wires.
+    feedthrough
+        Vertex → the outputs of its component that depend on it.
+    after
+        Vertex → all vertices that need it.
+    undeclared
+        Outputs whose dependencies their FMU does not declare.
+    """
+
+    wired: WiredSignals
+    feedthrough: Sequence[Sequence[int]]
+    after: Sequence[Sequence[int]]
+    undeclared: AbstractSet[int]
+
+    @property
+    def signals(self) -> Sequence[Signal]:
+        return self.wired.signals
+
+    def equals(self, other: "SignalGraph") -> bool:
+        """Whether a graph with the same vertices and wires has the same edges, for the same reasons."""
+        return (
+            self.wired is other.wired and self.feedthrough == other.feedthrough and self.undeclared == other.undeclared
+        )
+
+    def need(self, source: int, destination: int) -> Need:
+        """The reason for an edge."""
+        if destination not in self.feedthrough[source]:
+            return Need.WIRE
+        return Need.UNDECLARED if destination in self.undeclared else Need.DECLARED
+
+
+def signal_graph(wired: WiredSignals, stage: Stage) -> SignalGraph:
+    """The graph of a stage."""
+    found: dict[int, list[int]] = {}
+    undeclared = set[int]()
+    known: dict[int, dict[str, frozenset[str] | None]] = {}  # components of one FMU have the same dependencies
+    for fmu, inputs, outputs in wired.components:
+        table = known.setdefault(id(fmu), {})
+        for variable, output in outputs:
+            if variable not in table:
+                table[variable] = _declared(fmu, variable, stage)
+            declared = table[variable]
+            if declared is None:
+                undeclared.add(output)
+            for name in inputs if declared is None else declared:
+                if name in inputs:
+                    found.setdefault(inputs[name], []).append(output)
+    feedthrough = [found.get(vertex, _NONE) for vertex in range(len(wired.signals))]
+    after = [_both(*pair) for pair in zip(wired.wires, feedthrough, strict=True)]
+    return SignalGraph(wired, feedthrough, after, undeclared)
+
+
+def _both(wires: Sequence[int], feedthrough: Sequence[int]) -> Sequence[int]:
+    return tuple(dict.fromkeys((*wires, *feedthrough))) if wires and feedthrough else wires or feedthrough
