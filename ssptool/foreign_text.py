@@ -39,7 +39,12 @@ def one_line(text: str) -> str:
 
 def several_lines(text: str) -> str:
     """The text with its line breaks and tabs, and all other characters that are not seen as escapes."""
-    return _UNSEEN_IN_LINES.sub(_escape, text)
+    return text if _all_seen(text) else _UNSEEN_IN_LINES.sub(_escape, text)
+
+
+def _all_seen(text: str) -> bool:
+    """Whether lines are so plain that a look for characters that are not seen is for nothing; it takes long."""
+    return text.isascii() and text.replace("\n", " ").replace("\t", " ").isprintable()
 
 
 LONGEST_LINE = 4_000

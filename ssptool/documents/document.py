@@ -5,7 +5,7 @@ Also repairs of bytes that no XML reader accepts: another encoding, undeclared n
 
 import gc
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -140,11 +140,6 @@ class Document:
         """The bytes as read, with the offsets of every node and attribute in them."""
         return self._source
 
-    @property
-    def lines(self) -> Mapping[etree._Element, int]:
-        """The lines of all elements in `source`; see `line_of`."""
-        return self._source.lines
-
     def line_of(self, element: etree._Element) -> int:
         """The line on which the start tag of an element begins, from 1; 0 if it was added since reading."""
         return self._source.line_of(element)
@@ -223,16 +218,12 @@ class Positions:
     """
 
     def __init__(self, document: Document) -> None:
-        self._document = document
         self._name = document.name
+        self._line_of = document.text.line_of
         self._addresses: dict[etree._Element, str] = {}
 
-    @cached_property
-    def _line_of(self) -> Callable[[Element, int], int]:
-        return self._document.lines.get
-
     def position(self, element: Element) -> Position:
-        parent, line = element.getparent(), self._line_of(element, 0)
+        parent, line = element.getparent(), self._line_of(element)
         if parent is None:
             return Position(self._name, line, "/")
         around = self._addresses.get(parent)

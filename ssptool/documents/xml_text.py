@@ -8,7 +8,7 @@ more: where a node of the edited tree still equals its pristine counterpart, its
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, count, repeat
@@ -38,8 +38,9 @@ _IN_QUOTES = {
 }
 
 
-def _offsets() -> "array[int]":
-    return array("q")
+def _offsets(known: Iterable[int] = ()) -> "array[int]":
+    """Many numbers in little memory."""
+    return array("q", known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,13 +211,8 @@ class SourceText:
         return {node: number for number, node in enumerate(self.nodes)}
 
     @cached_property
-    def lines(self) -> "dict[etree._Element, int]":
-        """The line on which each node starts, from 1."""
-        return dict(zip(self.nodes, self._lines, strict=False))
-
-    @cached_property
     def _lines(self) -> Sequence[int]:
-        return list(_lines_of_nodes(self.bytes)) if self._stated_lines is None else self._stated_lines
+        return _offsets(_lines_of_nodes(self.bytes)) if self._stated_lines is None else self._stated_lines
 
     def line_of(self, node: etree._Element) -> int:
         """The line on which a node starts, from 1; 0 if it is not in the source."""

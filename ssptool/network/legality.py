@@ -120,7 +120,7 @@ def ticks(owner: Owner, stated: str | None, variable: Variable | None) -> bool:
     """Whether a connector is a clock of an element that ticks by itself. `stated` is the `intervalVariability` in the
     SSD, which counts where there is no FMU.
     """
-    own = dict(variable.clock).get("intervalVariability", stated) if variable is not None else stated
+    own = dict(variable.clock).get("intervalVariability", stated) if variable is not None and variable.clock else stated
     return owner is Owner.ELEMENT and own not in (None, "triggered")
 
 

@@ -77,7 +77,7 @@ class SystemInterface:
 @remembered
 def declared(element: ssd.SystemElement, structure: Structure) -> tuple[Declared, ...]:
     """The connectors of an element."""
-    statements = pool(Statement, structure)
+    statements, names = pool(Statement, structure), pool(str, structure)
     found = []
     for connector in element.connectors:
         parts = [(type(child), *_attributes(child)) for child in connector if isinstance(child, _STATING)]
@@ -85,7 +85,8 @@ def declared(element: ssd.SystemElement, structure: Structure) -> tuple[Declared
         says = statements.get(words)
         if says is None:
             says = statements[words] = _statement(connector)
-        found.append(Declared(connector, connector.name, says))
+        name = connector.name
+        found.append(Declared(connector, names.setdefault(name, name), says))
     return tuple(found)
 
 
@@ -237,8 +238,10 @@ class Links(NamedTuple):
 def connections(system: ssd.System, structure: Structure) -> tuple[StatedConnection, ...]:
     """The connections of a system as they are written."""
     found = []
+    shared = pool(str, structure).setdefault
     for one in system.connections:
-        stated = cast(dict[str, str], dict(one.items()))  # in one call: there are thousands of connections
+        # In one call, and one text of each name: there are very many connections.
+        stated = {key: shared(value, value) for key, value in cast(list[tuple[str, str]], one.items())}
         start = ssd.ConnectorRef(stated.get("startElement", ""), stated.get("startConnector", ""))
         end = ssd.ConnectorRef(stated.get("endElement", ""), stated.get("endConnector", ""))
         indices = (one.start_indices, one.end_indices) if _INDICES & stated.keys() else (None, None)

@@ -2,11 +2,12 @@
 
 import codecs
 import re
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast, overload
 
 from ssptool.confinement import is_outside
 from ssptool.documents import ssc, ssd
@@ -41,7 +42,7 @@ class ValidationRun:
     def __init__(self, *, unguarded: bool, tools: Collection[str] = (), kept: Kept | None = None) -> None:
         self._unguarded = unguarded
         self._tools = tools
-        self._kept = kept or Kept()
+        self._kept = kept
         self._selected: dict[tuple[type, str], tuple[Rule, ...]] = {}
         self._files: dict[str, File] = {}
         self.fixes: dict[Diagnostic, Fix] = {}
@@ -89,6 +90,10 @@ class ValidationRun:
             kind = Element if element in foreign else type(element)
             return self._apply(kind, version, element, structure)
 
+        if self._kept is None:
+            for element in cast(Iterator[Element], root.iter(*tags)):
+                yield from judge(element)
+            return
         clean = self._kept.clean_components(structure, self._tools)
         component: Element | None = None
         for element in cast(Iterator[Element], root.iter(*tags)):
@@ -367,7 +372,7 @@ def examine(
 
     `enough` is asked after the rules over files and elements.
     """
-    allowance, kept = allowance or RemainingLimits(ArchiveLimits()), kept or Kept()
+    allowance = allowance or RemainingLimits(ArchiveLimits())
     archive.count_against(allowance)
     with archive.looked_up_once(), siblings_counted_once():
         tell("reading")
@@ -378,7 +383,9 @@ def examine(
         if enough is not None and enough(_found(package, run, diagnostics)):
             return _found(package, run, diagnostics)
         diagnostics |= run.wholes(package)
-    kept.finish(package)
+        package.forget()
+    if kept is not None:
+        kept.finish(package)
     inner = [_inside(archive, name, unguarded, tools, allowance) for name in package.packages]
     return _joined([_found(package, run, diagnostics), *inner])
 
@@ -483,7 +490,7 @@ def _skipped(package: Package) -> Iterator[Skipped]:
 
 
 _DOCUMENT = re.compile(
-    r"ssp-standard\.org|<(\w+:)?(SystemStructure|Parameter|Signal|SimulationResource|OspSystemStructure|fmiModel)\w*[\s>/]"
+    rb"ssp-standard\.org|<(\w+:)?(SystemStructure|Parameter|Signal|SimulationResource|OspSystemStructure|fmiModel)\w*[\s>/]"
 )
 """Found in documents of SSP, OSP and FMI, also in damaged ones: a reference may lead to any file."""
 
@@ -508,17 +515,48 @@ def _excerpts(package: Package, diagnostics: set[Diagnostic]) -> dict[Position, 
     return excerpts
 
 
-def _lines(package: Package, file: str) -> list[str]:
+def _lines(package: Package, file: str) -> Sequence[str]:
     """Lines of a document of the package, split as XML parsers do; none of files that are no documents."""
     try:
-        content = package.archive.read(file)
+        content = _content(package, file)
     except (LookupError, InvalidDocument):
         return []
-    encoding = "utf-16" if content.startswith(_UTF_16_MARKS) else "utf-8-sig"
-    text = content.decode(encoding, "replace")
-    if _DOCUMENT.search(text) is None:
+    if content.startswith(_UTF_16_MARKS):
+        content = content.decode("utf-16", "replace").encode()
+    if _DOCUMENT.search(content) is None:
         return []
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return _Lines(content.removeprefix(codecs.BOM_UTF8).replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+
+
+def _content(package: Package, file: str) -> bytes:
+    """The bytes of a file; those of an open document are at hand."""
+    if not package.archive.is_generated:
+        for one in package.files:
+            if one.name == file and one.document is not None:
+                return one.document.source
+    return package.archive.read(file)
+
+
+class _Lines(Sequence[str]):
+    """Lines of a text of UTF-8, each decoded when it is asked for: an excerpt needs few of very many."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._ends = array("q", (found.start() for found in re.finditer(b"\n", content)))
+        self._ends.append(len(content))
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        start = self._ends[index - 1] + 1 if index else 0
+        return self._content[start : self._ends[index]].decode("utf-8", "replace")
 
 
 MOST_ROUNDS = 20

@@ -4,7 +4,7 @@ A URI of a `source` attribute follows SSP 2.0 §5.4 and RFC 3986. Several rules 
 these are computed once and kept with the structure."""
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -436,8 +436,13 @@ class Package:
     structures: tuple[Structure, ...]
     packages: tuple[str, ...]
     complete: bool
-    lines: dict[str, list[str]] = field(default_factory=dict, repr=False)
+    lines: dict[str, Sequence[str]] = field(default_factory=dict, repr=False)
     """File → its lines, of which excerpts are shown."""
+
+    def forget(self) -> None:
+        """Drop what rules remembered: of a large system it takes more memory than excerpts and reports may add."""
+        for structure in self.structures:
+            structure.memory.clear()
 
     @cached_property
     def names(self) -> tuple[str, ...]:

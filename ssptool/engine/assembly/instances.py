@@ -213,6 +213,8 @@ def _apart(instances: Sequence[PlannedInstance], processes: list[int]) -> dict[s
 
 def disturbance(one: PlannedInstance, others: Iterable[PlannedInstance]) -> str | None:
     """The first reason for which a component cannot share a process with others, if there is any."""
+    if not one.used_interface.once_per_process and not one.description.python_modules:
+        return None  # most FMUs disturb nobody
     return next(filter(None, (_disturbance(one, other) for other in others)), None)
 
 

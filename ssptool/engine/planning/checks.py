@@ -185,6 +185,8 @@ def _beside(component: FlatComponent, given: Variable, network: Network) -> Iter
 
 def refuse_unchecked(network: Network, apart: Collection[str]) -> None:
     """Raise `Unsupported` for a narrowing at components, `apart`, whose values are not checked."""
+    if not apart:
+        return
     types = {port.signal: port.type for component in network.components.values() for port in component.ports}
     for wire in network.wires:
         ends = wire.source, wire.destination
@@ -228,9 +230,7 @@ def _same(given: Sequence[Assignment | None]) -> bool:
 
 
 def _wires(network: Network) -> Iterator[Unsupported]:
-    ports = {port.signal: port for port in network.ports}
-    for component in network.components.values():
-        ports.update((port.signal, port) for port in component.ports)
+    ports = _ports(network)
     for wire in network.wires:
         apart = is_of_parameters(wire, ports)
         for signal in () if apart else (wire.source, wire.destination):

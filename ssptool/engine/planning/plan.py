@@ -480,8 +480,8 @@ def _visit(plan: Plan, call: Call) -> str:
 
 def _names(plan: Plan, slots: Iterable[int]) -> Iterator[str]:
     """Names of variables, one for each array."""
-    signals = (whole(plan.signals[slot], plan.network.arrays) for slot in slots)
-    return (signal.variable for signal in dict.fromkeys(signals))
+    signals, arrays = (plan.signals[slot] for slot in slots), plan.network.arrays
+    return (signal.variable for signal in (dict.fromkeys(whole(one, arrays) for one in signals) if arrays else signals))
 
 
 def _participants(plan: Plan, group: PlannedGroup) -> Participants:

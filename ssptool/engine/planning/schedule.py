@@ -185,7 +185,7 @@ CHORD_ITERATIONS = 20
 class _Evaluation(NamedTuple):
     """The graph of a stage with these wires, its evaluation order, and what is known of its vertices.
 
-    `slots` are those of each vertex, `outputs` the vertices that components compute.
+    `slots` are those of each vertex in a component, `outputs` the vertices that components compute.
     """
 
     wires: Sequence[Wire]
@@ -196,8 +196,7 @@ class _Evaluation(NamedTuple):
 
     def inside(self, one: int | Loop) -> bool:
         """Signals of components that have slots; the system's own inputs and outputs are neither set nor computed."""
-        vertex = one.vertices[0] if isinstance(one, Loop) else one
-        return bool(self.graph.signals[vertex].component) and bool(self.slots[vertex])
+        return bool(self.slots[one if isinstance(one, int) else one.vertices[0]])
 
     def slots_of(self, vertices: Iterable[int]) -> tuple[int, ...]:
         return tuple(chain.from_iterable(map(self.slots.__getitem__, vertices)))
@@ -212,7 +211,7 @@ class Schedules:
         self.exchange = tuple(exchange)
         self.index = {one.name: number for number, one in enumerate(instances)}
         self.loops: list[PlannedLoop] = []
-        self._evaluations: list[_Evaluation] = []
+        self._whole: _Evaluation | None = None
 
     @cached_property
     def readers(self) -> Mapping[Signal, Sequence[Wire]]:
@@ -264,7 +263,7 @@ class Schedules:
         if not self.exchange:
             return None
         inside = set(self.exchange)
-        known = self._evaluation(Stage.CONTINUOUS, inside)
+        known = self._evaluation_of(inside, Stage.CONTINUOUS)
         steps = schedule(known.graph, filter(known.inside, known.order), known.outputs)
         calls = self._calls(steps, known, Stage.CONTINUOUS)
         sources, slots = self.table.sources, self.table.slots
@@ -282,27 +281,32 @@ class Schedules:
             return self.groups()
         return (PlannedGroup((ode.instances,), ode.schedule, (), (False,)),)
 
-    def _evaluation(self, stage: Stage, components: AbstractSet[str] | None = None) -> _Evaluation:
+    def _evaluation(self, stage: Stage) -> _Evaluation:
         """The graph of a stage without clocks and without outputs that do not change between events: these depend on
-        nothing; only that of some components, if these are given.
+        nothing. Stages with the same edges share it.
         """
-        last = self._evaluations[-1] if self._evaluations and components is None else None
-        wires, still = active_wires(self.table.flow, stage), self.table.still
-        if last is None or last.wires is not wires:
-            wired = wired_signals(
-                self.table.flow,
-                wires,
-                lambda signal: signal not in still and (components is None or signal.component in components),
-            )
-        else:
+        wires, still, last = active_wires(self.table.flow, stage), self.table.still, self._whole
+        if last is not None and last.wires is wires:
             wired = last.graph.wired
+        else:
+            wired = wired_signals(self.table.flow, wires, lambda signal: signal not in still)
         graph = signal_graph(wired, stage)
-        if last is not None and last.graph.equals(graph):
-            return last
-        slots = [self.table.slots_of(signal) for signal in wired.signals]
-        outputs = {vertex for vertex, signal in enumerate(wired.signals) if signal in self._outputs}
-        self._evaluations.append(_Evaluation(wires, graph, evaluation_order(graph), slots, outputs))
-        return self._evaluations[-1]
+        if last is None or not last.graph.equals(graph):
+            self._whole = last = self._evaluated(wires, graph)
+        return last
+
+    def _evaluation_of(self, components: AbstractSet[str], stage: Stage) -> _Evaluation:
+        """The graph of a stage inside of some components."""
+        wires, still = active_wires(self.table.flow, stage), self.table.still
+        wired = wired_signals(
+            self.table.flow, wires, lambda signal: signal.component in components and signal not in still
+        )
+        return self._evaluated(wires, signal_graph(wired, stage))
+
+    def _evaluated(self, wires: Sequence[Wire], graph: SignalGraph) -> _Evaluation:
+        slots = [self.table.slots_of(signal) if signal.component else () for signal in graph.signals]
+        outputs = {vertex for vertex, signal in enumerate(graph.signals) if signal in self._outputs}
+        return _Evaluation(wires, graph, evaluation_order(graph), slots, outputs)
 
     def _group_order(self) -> list[tuple[str, ...]]:
         """The strong components of the signal flow, each after those that feed it; of several, the first instances."""

@@ -231,6 +231,7 @@ def input_origins(plan: Plan) -> Iterator[str]:
     """
     driven = {source_signal(one.signal): one for one in plan.stimuli.sources}
     ways = dict(_ways(plan))
+    fed = {wire.source: wire.destination for wire in reversed(plan.network.wires)}  # of several the first
     for slot, value in plan.constants.items():
         signal = plan.signals[slot]
         if signal in driven:
@@ -238,7 +239,7 @@ def input_origins(plan: Plan) -> Iterator[str]:
             yield f"{one.signal}: {one.origin}{_row_count(one.time_signal)}; {value!r} at the start"
             yield from (f"  {line}" for line in ways.get(signal, ()))
         else:
-            yield f"{signal}: {value!r} all the time, {_reason(plan, signal)}"
+            yield f"{signal}: {value!r} all the time, {_reason(plan, signal, fed.get(signal))}"
     for line in plan.stimuli.events:
         yield f"scenario, {line}"
 
@@ -301,8 +302,7 @@ def _changes(overrides: Iterable[SignalOverride]) -> Iterator[str]:
                 yield f"from t = {one.time:g} s: reset"
 
 
-def _reason(plan: Plan, signal: Signal) -> str:
+def _reason(plan: Plan, signal: Signal, fed: Signal | None) -> str:
     if signal in plan.network.assignments:
         return "its value in the system (see ssptool explain)"
-    ends = [wire.destination for wire in plan.network.wires if wire.source == signal]
-    return f"the value that {ends[0]} starts from" if ends else "its start value"
+    return "its start value" if fed is None else f"the value that {fed} starts from"
