@@ -11,8 +11,9 @@ from ssptool.engine.assembly.applied_stimuli import why_not
 from ssptool.engine.planning.events import CLOCK
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.stimuli import slot_sources
+from ssptool.engine.run.freeze import root_starts
 from ssptool.exporting.clocks import at_events_only, ends_of_connectors, own_clock
-from ssptool.exporting.interface import ExportedVariable, root_starts, variability_of
+from ssptool.exporting.interface import ExportedVariable, variability_of
 from ssptool.exporting.part_variables import PartTarget, merged, numbered_parts, part_variable
 from ssptool.fmu.description import Causality, Variability
 from ssptool.network.arrays import whole

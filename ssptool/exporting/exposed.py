@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ssptool.engine.assembly.applied_stimuli import why_not
 from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.engine.run.freeze import start_value
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.exporting.clocks import clocks_of_components, exposed_clock, output_clocks, with_clocks
 from ssptool.exporting.connectors import own_variables
@@ -17,7 +18,6 @@ from ssptool.exporting.part_variables import (
     known_types,
     numbered_parts,
     part_variable,
-    start_value,
     whole_array,
 )
 from ssptool.fmu.description import Causality, Variability, Variable, element_names

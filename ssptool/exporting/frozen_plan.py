@@ -1,551 +1,28 @@
-"""The frozen plan: all that a run registers with its kernel, as data for a runtime without Python.
+"""The frozen plan of an exported FMU: that of its system, with the variables that importers see."""
 
-The file is resources/plan.json of the exported FMU; docs/formats.md describes it. Groups, schedules, iterations and the
-program of a macro step are those that a run makes of the same plan, number by number.
-"""
+from collections.abc import Iterator, Mapping, Sequence
 
-import math
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any
-
-import numpy as np
-
-from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.assembly.fmu_log import FmuLogging
-from ssptool.engine.event_mode.iteration import ode_takes_samples, system_takes_samples
-from ssptool.engine.failure import Unsupported
-from ssptool.engine.kernel.interface import (
-    ACCESS,
-    FLOAT,
-    NOTHING,
-    Call,
-    Instruction,
-    IterationCalls,
-    Op,
-    SolveLoop,
-)
-from ssptool.engine.kernel.ode import Pattern
-from ssptool.engine.masters.iterated_steps import ProgrammedIteration
-from ssptool.engine.masters.master import InterruptibleStepper
-from ssptool.engine.masters.program import Program
-from ssptool.engine.ode.integrator import Integrator
-from ssptool.engine.ode.jacobian import jacobian_calls
-from ssptool.engine.ode.master import OdeInCoSimulation
-from ssptool.engine.planning.events import Clocked, EventMember, EventModes
-from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
-from ssptool.engine.planning.stimuli import slot_sources, table_rows
-from ssptool.engine.run.coupling import Evaluation, couple
-from ssptool.engine.run.initialization import stated_value
-from ssptool.engine.stimuli.stimuli import boundaries
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.run.freeze import Json, clock_places, clock_times, conversion_facts, frozen_system, json_value
 from ssptool.exporting.capabilities import ExportInterface, able, driven_by_inputs
-from ssptool.exporting.interface import ExportedClock, ExportedVariable, root_starts
-from ssptool.exporting.part_variables import PartTarget, PartVariable, numbered_parts, part_variable, start_value
-from ssptool.exporting.refusals import stepping_master
-from ssptool.fmu.description import FmuClock, InterfaceType, Value, Variability, element_names
-from ssptool.network.network import Conversion, Signal
-
-VERSION = 2
-"""Version of the file."""
-
-Json = dict[str, Any]
-
-
-class RegistrationLog:
-    """Takes the registrations of a run in place of a kernel, in their order; the number of each is its place."""
-
-    def __init__(self, slots: int) -> None:
-        self.values = np.zeros(slots)
-        self.input_value = np.zeros(slots)
-        self.input_rates = np.zeros((2, slots))
-        self.groups: list[list[int]] = []
-        self.schedules: list[list[Json]] = []
-        self.iterations: list[IterationCalls] = []
-
-    def group(self, instances: Iterable[int]) -> int:
-        self.groups.append(list(instances))
-        return len(self.groups) - 1
-
-    def schedule(self, steps: Iterable[Call | SolveLoop]) -> int:
-        self.schedules.append(_steps(steps))
-        return len(self.schedules) - 1
-
-    def iteration(self, calls: IterationCalls) -> int:
-        self.iterations.append(calls)
-        return len(self.iterations) - 1
-
-    def set_accepted_steps(self, iteration: int, accepted: object) -> None:
-        """No step has been done yet."""
-
-    def exchange(self, group: int) -> None:
-        """Nothing moves yet."""
-
-    def accept(self, t: float) -> None:
-        """Nothing moves yet."""
-
-
-class NumberedLoop:
-    """A loop by its number in the plan, in place of the kernel's."""
-
-    def __init__(self, number: int) -> None:
-        self.index = number
+from ssptool.exporting.interface import ExportedClock, ExportedVariable
+from ssptool.exporting.part_variables import PartTarget, PartVariable, numbered_parts, part_variable
+from ssptool.fmu.description import Variability
+from ssptool.network.network import Signal
 
 
 def frozen(plan: Plan, variables: Sequence[ExportedVariable], interface: ExportInterface) -> Json:
-    """The content of the file, but for the token, which follows from it.
-
-    Raises
-    ------
-    Unsupported
-        Steps need more than a program of the kernel.
-    """
-    roots = root_starts(plan)
-    interval = plan.interval
-    return {
-        "version": VERSION,
-        "name": plan.name,
+    """The content of the file, but for the token, which follows from it."""
+    return frozen_system(plan, driven_by_inputs(plan)) | {
         "interface": str(interface),
-        "start": interval.start,
-        "stop": interval.stop,
-        "step": interval.step,
         "goes_back": able(plan, "canGetAndSetFMUstate"),
-        "signals": list(map(str, plan.signals)),
-        "types": list(plan.types),
-        "integers": list(plan.integers),
-        "parts": list(_parts(plan)),
-        "wires": [_wire(wire) for wire in plan.wires],
-        "driven": _driven(plan),
-        "tables": _tables(plan),
-        "constants": [_slot_value(plan, slot, value) for slot, value in roots.items()],
-        "guesses": [_slot_value(plan, slot, value) for slot, value in plan.guesses.items() if slot not in roots],
-        "cut": sorted(plan.cut),
-        "init": str(plan.init),
-        "loops": [_loop(loop) for loop in plan.loops],
-        "initialization": _steps(plan.initialization),
-        "first_point": [_outputs(plan), *(_steps(group.schedule) for group in plan.groups)],
-        **(_alone(plan, plan.ode) if plan.ode is not None and plan.ode.alone else _stepping(plan)),
-        **({} if plan.ode is None else {"ode": _ode(plan, plan.ode)}),
         "variables": _variables(plan, variables),
         "parameter_wires": list(_parameter_wires(plan)),
     }
 
 
-def part_folder(number: int) -> str:
-    """Folder of a part below resources/; components with the same FMU share one, that of the first."""
-    return f"parts/{number}"
-
-
-def firsts_of_sources(plan: Plan) -> tuple[int, ...]:
-    """By part: the number of the first one with the same FMU."""
-    firsts: dict[str, int] = {}
-    return tuple(firsts.setdefault(one.source, number) for number, one in enumerate(plan.instances))
-
-
-def _stepping(plan: Plan) -> Json:
-    """Registrations of the couplings, and the program of a macro step."""
-    log = RegistrationLog(len(plan.signals))
-    assembly = Assembly(plan, log, (), FmuLogging(plan.settings, None))  # type: ignore[arg-type]
-    loops = {number: NumberedLoop(number) for number in range(len(plan.loops))}
-    ode = None if plan.coupled_ode is None else OdeToCome(bool(plan.ode_event_sources))
-    system = couple(assembly, Evaluation(assembly, ()), loops, ode=ode)  # type: ignore[arg-type]
-    if plan.event_modes:
-        system = replace(system, events=EventsToCome(plan))  # type: ignore[arg-type]
-    master = stepping_master(plan)
-    stepper = master.start(system)
-    if not isinstance(stepper, Program | ProgrammedIteration):
-        raise Unsupported(
-            "the settings",
-            f"master {master.name} with this acceleration is not supported in an exported FMU",
-            "choose another acceleration than newton",
-        )
-    program = stepper.instructions() if isinstance(stepper, Program) else (*system.saving, *stepper.instructions)
-    drive = (Instruction(Op.DRIVE),) if _driven(plan) else ()
-    stepping = {
-        "groups": log.groups,
-        "schedules": log.schedules,
-        "iterations": [_iteration(calls) for calls in log.iterations],
-        "everyone": system.everything.group,
-        "everything": system.everything.schedule,
-        "program": [[int(one.op), one.argument, one.order] for one in (*drive, *program)],
-    }
-    if not plan.event_modes:
-        return {"stepping": stepping}
-    together = not system.stepwise and isinstance(stepper, InterruptibleStepper) and stepper.interruptible
-    apart = getattr(master, "independent_steps", False)
-    steps = {"together": together, "independent_steps": apart, "rolls_back": goes_back(plan)}
-    if plan.event_modes.with_ode:
-        steps["with_ode"] = True
-    return {
-        "stepping": stepping,
-        "at_events": _at_events(plan, plan.event_modes, samples=system_takes_samples(plan)) | steps,
-    }
-
-
-class EventsToCome:
-    """Components in event mode, in place of the running ones: whether macro steps save states to go back to."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.goes_back = goes_back(plan)
-
-
-def goes_back(plan: Plan) -> bool:
-    """True if macro steps are taken back where a component returns early; one alone has no other to wait for."""
-    return plan.event_modes.rolls_back and len(plan.instances) > 1
-
-
-def _at_events(plan: Plan, modes: EventModes, *, samples: bool) -> Json:
-    """Members of event mode, their clocks, and what is exchanged at events only."""
-    slots = {signal: slot for slot, signal in enumerate(plan.signals)}
-    numbers = {one.name: number for number, one in enumerate(plan.instances)}
-    members = _in_order(plan, modes)
-    places = _clock_places(plan, modes)
-    wires = (PlannedWire(slots[wire.source], slots[wire.destination], wire.conversion) for wire in modes.wires)
-    return {
-        "samples": samples,
-        "single": any(loop.single for loop in plan.loops),
-        "nominal": list(plan.nominal),
-        "inputs": [slot for one in plan.instances for slot in one.input_slots],
-        "starts": [
-            start for member in members for start in _starts(plan, slots, plan.instances[numbers[member.name]], member)
-        ],
-        "members": [_member(plan, slots, numbers[member.name], member) for member in members],
-        "wires": [_wire(wire) for wire in wires],
-        "clock_wires": [
-            [places[source], places[destination]]
-            for source, found in modes.clock_wires.items()
-            for destination in found
-            if source in places and destination in places
-        ],
-    }
-
-
-def _in_order(plan: Plan, modes: EventModes) -> list[EventMember]:
-    """Members in the order of the parts."""
-    return [modes.members[one.name] for one in plan.instances if one.name in modes.members]
-
-
-def _clock_places(plan: Plan, modes: EventModes) -> dict[Signal, list[int]]:
-    """Clock → the place of its member, and its own place among the clocks of that."""
-    return {
-        Signal(member.name, clock.name): [number, place]
-        for number, member in enumerate(_in_order(plan, modes))
-        for place, clock in enumerate(member.clocks)
-    }
-
-
-def _starts(plan: Plan, slots: Mapping[Signal, int], one: PlannedInstance, member: EventMember) -> Iterator[Json]:
-    variables = one.description.variables
-    for exchanged in (*member.inputs, *member.outputs):
-        name, slot = exchanged.signal.variable, slots[exchanged.signal]
-        value = one.starts.get(name, variables[name].start)
-        yield _slot_value(plan, slot, NOTHING.get(plan.types[slot], 0) if value is None else value)
-
-
-def _member(plan: Plan, slots: Mapping[Signal, int], number: int, member: EventMember) -> Json:
-    places = {clock.name: place for place, clock in enumerate(member.clocks)}
-    clocks = [_clock(clock, slots.get(Signal(member.name, clock.name))) for clock in member.clocks]
-    exchanged = (
-        _exchanged(plan, slots, plan.instances[number], variables, places)
-        for variables in (member.inputs, member.outputs)
-    )
-    return {
-        "part": number,
-        **dict(zip(("inputs", "outputs"), exchanged, strict=True)),
-        "clocks": clocks,
-        "timed": len(member.timed),
-        "triggered": len(member.triggered),
-    }
-
-
-def _exchanged(
-    plan: Plan, slots: Mapping[Signal, int], one: PlannedInstance, found: Sequence[Clocked], places: Mapping[str, int]
-) -> Json:
-    variables = [one.description.variables[exchanged.signal.variable] for exchanged in found]
-    own = [slots[exchanged.signal] for exchanged in found]
-    return {
-        "slots": own,
-        "references": [variable.reference for variable in variables],
-        "types": [plan.types[slot] for slot in own],
-        "elements": [variable.element for variable in variables],
-        "clocks": [[places[name] for name in exchanged.clocks if name in places] for exchanged in found],
-    }
-
-
-def _clock(clock: FmuClock, slot: int | None) -> Json:
-    found: Json = {"name": clock.name, "reference": clock.reference, "variability": str(clock.variability)}
-    found |= _clock_times(clock) | {f"tells_{what}": True for what in clock.told}
-    if clock.supports_fraction:
-        found["fraction"] = True
-    return found if slot is None else found | {"slot": slot}
-
-
-def _clock_times(clock: FmuClock | ExportedClock) -> Json:
-    times = {"interval": clock.interval, "shift": clock.shift}
-    return {what: [time.numerator, time.denominator] for what, time in times.items() if time is not None}
-
-
-def _alone(plan: Plan, ode: PlannedOde) -> Json:
-    """A system that is nothing but an ODE steps nothing else."""
-    schedules = [_steps(ode.schedule)]
-    stepping = {"groups": [list(ode.instances)], "schedules": schedules, "everyone": 0, "everything": 0}
-    return {"stepping": stepping, "at_events": _at_events(plan, ode.events, samples=ode_takes_samples(plan))}
-
-
-def _ode(plan: Plan, ode: PlannedOde) -> Json:
-    """The components of model exchange, and how they are integrated."""
-    integrator = plan.master.integrator if isinstance(plan.master, OdeInCoSimulation) else plan.master
-    assert isinstance(integrator, Integrator)  # since there is something to integrate
-    integrator = replace(integrator, method=integrator.method.of_kernel)  # there is no CVODE
-    return {
-        "parts": list(ode.instances),
-        "alone": ode.alone,
-        "whole": _steps(ode.schedule),
-        "slopes": _steps(ode.slopes),
-        "inputs": [] if ode.alone else list(ode.inputs),
-        **({} if ode.alone else _beside(plan, ode)),
-        "rtol": integrator.rtol,
-        "solver": integrator.method.setting,
-        "retreats": integrator.retreats,
-        **({"jacobian": _jacobian(plan, integrator)} if integrator.method.is_implicit else {}),
-    }
-
-
-def _beside(plan: Plan, ode: PlannedOde) -> Json:
-    """Exchange of an ODE with co-simulation: by wires from its components, and at its own events."""
-    slots = {signal: slot for slot, signal in enumerate(plan.signals)}
-    held = {slots[signal] for signal in ode.events.outputs}
-    outputs = held.union(*(plan.instances[index].output_slots for index in ode.instances))
-    return {
-        "wires": [_wire(wire) for wire in plan.wires if wire.source in outputs],
-        "events": _at_events(plan, ode.events, samples=ode_takes_samples(plan)),
-        "event_signals": list(plan.ode_event_slots),
-        "event_sources": list(plan.ode_event_sources),
-    }
-
-
-def _jacobian(plan: Plan, integrator: Integrator) -> Json:
-    """Ways to get df/dx, by one-step formulas, which keep none."""
-    states = sum(len(one.description.state_derivatives) for one in plan.integrated)
-    calls = jacobian_calls(plan, states, integrator)
-    places = ((i, j, float(calls.wires[i, j])) for i, j in np.argwhere(calls.wires).tolist())
-    return {
-        "directional": calls.directional,
-        "relative_step": calls.relative_step,
-        "pattern": None if calls.pattern is None or not states else _pattern(calls.pattern),
-        "parts": [
-            {name: getattr(part, name).tolist() for name in ("unknowns", "knowns", "rows", "columns")}
-            | {"pattern": _pattern(part.pattern)}
-            for part in calls.parts
-        ],
-        "inputs": calls.wires.shape[0],
-        "outputs": calls.wires.shape[1],
-        "wires": list(places),
-    }
-
-
-def _pattern(pattern: Pattern) -> list[list[int]]:
-    """By row, which columns it has."""
-    return [np.flatnonzero(row).tolist() for row in pattern]
-
-
-class OdeToCome:
-    """An ODE in place of one that has begun: whether it takes signals of others at events only."""
-
-    def __init__(self, takes_event_signals: bool) -> None:
-        self.takes_event_signals = takes_event_signals
-
-
-def _iteration(calls: IterationCalls) -> Json:
-    named = {
-        "rule": calls.rule._asdict() | {"kind": calls.rule.kind.name.lower()},
-        "measures": [{"kind": one.kind.name.lower(), "limit": one.limit} for one in calls.measures],
-    }
-    plain = {name: getattr(calls, name) for name in calls.__dataclass_fields__ if name not in named}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()} | named
-
-
-def _slot_value(plan: Plan, slot: int, value: Value) -> Json:
-    return {"slot": slot, "value": _json(value, plan.types[slot])}
-
-
-def _tables(plan: Plan) -> Json:
-    """Tables over time that drive inputs; columns share axes."""
-    axes: dict[tuple[float, ...], int] = {}
-    columns = [
-        {
-            "slot": one.slot,
-            "axis": axes.setdefault(rows.times, len(axes)),
-            "values": list(rows.values),
-            "linear": rows.linear,
-        }
-        for one in slot_sources(plan)
-        if (rows := table_rows(one.time_signal)) is not None
-    ]
-    jumps = boundaries(plan.stimuli.jumps, -math.inf, math.inf)
-    return {"axes": list(map(list, axes)), "columns": columns, "jumps": [[one.first, one.last] for one in jumps]}
-
-
-def _driven(plan: Plan) -> list[Json]:
-    """Inputs of components to which inputs of the system lead, and how they run over a macro step."""
-    return [{"slot": one.slot, "runs": one.running.name.lower()} for one in driven_by_inputs(plan)]
-
-
-def _parts(plan: Plan) -> Iterator[Json]:
-    for first, (one, guessed) in zip(firsts_of_sources(plan), plan.first_guesses(), strict=True):
-        yield _part(plan, one, guessed, part_folder(first))
-
-
-def _part(plan: Plan, one: PlannedInstance, guessed: Sequence[int], folder: str) -> Json:
-    """A part; its FMU is in this folder, and knows first guesses of these slots."""
-    asks = one.description.fmi_major == 3 and bool(one.wired) and one.capabilities.follows
-    variables = one.description.variables
-    has_mode = one.description.fmi_major > 1
-    substeps = plan.substeps(one)
-    return {
-        "name": one.name,
-        "folder": folder,
-        "identifier": one.used_interface.model_identifier,
-        "token": one.description.token,
-        "fmi": one.description.fmi_major,
-        "inputs": {
-            "slots": list(one.input_slots),
-            "references": list(one.input_references),
-            "types": list(one.input_types),
-            "elements": list(one.input_elements),
-        },
-        "outputs": {
-            "slots": list(one.output_slots),
-            "references": list(one.output_references),
-            "types": list(one.output_types),
-            "elements": list(one.output_elements),
-        },
-        **({"structure": _sets(one, one.structure)} if one.structure else {}),
-        "starts": _sets(one, one.starts),
-        "guesses": _asked(plan, one, guessed) if has_mode else [],
-        "moving": [variables[name].reference for name, _ in one.moving] if asks else [],
-        **_event_mode(plan, one),
-        **({"substeps": asdict(substeps)} if substeps.count > 1 else {}),
-        **({} if has_mode else {"beginning": _beginning(plan, one, guessed)}),
-        **(_exchange(one) if one.interface is InterfaceType.MODEL_EXCHANGE else {}),
-    }
-
-
-def _beginning(plan: Plan, one: PlannedInstance, guessed: Iterable[int]) -> Json:
-    """Beginning of a part without an initialization mode."""
-    signals = plan.signals
-    return {
-        "inputs": _asked(plan, one, one.input_slots),
-        "nominal": [one.description.variables[signals[slot].variable].nominal for slot in one.input_slots],
-        "stated": [{"slot": slot, "value": stated_value(one, signals[slot].variable)} for slot in guessed],
-    }
-
-
-def _exchange(one: PlannedInstance) -> Json:
-    """Model exchange of a part: sizes of its vectors, and references of what directional derivatives are about."""
-    slopes, variables = one.description.state_derivatives, one.description.variables
-    states = [variables[slope.derivative_of or ""] for slope in slopes]
-    return {
-        "exchange": {
-            "states": len(slopes),
-            "indicators": one.description.event_indicators,
-            "reports_steps": one.used_interface.needs_completed_step,
-            "saves_state": one.used_interface.saves_state,
-            "derivatives": [slope.reference for slope in slopes if slope.element == 0],
-            "known_states": [state.reference for state in states if state.element == 0],
-        }
-    }
-
-
-def _event_mode(plan: Plan, one: PlannedInstance) -> Json:
-    member = plan.event_modes.members.get(one.name)
-    if member is None or one.interface is InterfaceType.MODEL_EXCHANGE:
-        return {}
-    return {"event_mode": True, "returns_early": member.returns_early}
-
-
-def _sets(one: PlannedInstance, values: Mapping[str, Value]) -> list[Json]:
-    """Values to set, by type, in the order of the plan; arrays whole."""
-    found: dict[str, Json] = defaultdict(lambda: {"references": [], "values": []})
-    for name in _with_all_elements(one, values):
-        variable = one.description.variables[name]
-        chosen = found[ACCESS[one.description.fmi_major][variable.type]]
-        if variable.element == 0:
-            chosen["references"].append(variable.reference)
-        value = values.get(name)
-        chosen["values"].append(_json(start_value(one, name) if value is None else value, variable.type))
-    return [{"type": suffix, **rest} for suffix, rest in found.items()]
-
-
-def _with_all_elements(one: PlannedInstance, names: Iterable[str]) -> Iterator[str]:
-    """These variables, and the other elements of their arrays."""
-    arrays = one.description.arrays
-    stated = (one.description.variables[name].array or name for name in names)
-    for name in dict.fromkeys(stated):
-        yield from element_names(name, arrays.get(name, ()))
-
-
-def _json(value: Value, kind: str) -> Any:
-    if isinstance(value, bytes):
-        return {"hex": value.hex()}
-    return float(value) if kind in (FLOAT, "Float32") else value
-
-
-def _asked(plan: Plan, one: PlannedInstance, slots: Iterable[int]) -> list[Json]:
-    """Variables that are asked for first guesses, by type."""
-    found: dict[str, Json] = defaultdict(lambda: {"references": [], "slots": []})
-    for slot in slots:
-        variable = one.description.variables[plan.signals[slot].variable]
-        chosen = found[ACCESS[one.description.fmi_major][variable.type]]
-        chosen["slots"].append(slot)
-        if variable.element == 0:
-            chosen["references"].append(variable.reference)
-    return [{"type": suffix, **rest} for suffix, rest in found.items()]
-
-
-def _wire(wire: PlannedWire) -> Json:
-    return {"from": wire.source, "to": wire.destination, **_conversion(wire.conversion)}
-
-
-def _loop(loop: PlannedLoop) -> Json:
-    calls = loop.calls
-    return {
-        "names": list(map(str, loop.torn)),
-        "torn": list(calls.torn),
-        "frozen": list(calls.frozen),
-        "body": _steps(calls.body),
-        "nominal": list(calls.nominal),
-        "rtol": calls.rtol,
-        "atol": calls.atol,
-        "max_iterations": calls.max_iterations,
-        "minimum": list(calls.minimum),
-        "maximum": list(calls.maximum),
-        "pattern": sorted(calls.pattern) if calls.pattern is not None else _full(len(calls.torn)),
-        "directional": calls.directional,
-        "rounding": calls.rounding,
-    }
-
-
-def _full(size: int) -> list[tuple[int, int]]:
-    return [(row, column) for row in range(size) for column in range(size)]
-
-
-def _steps(steps: Iterable[Call | SolveLoop]) -> list[Json]:
-    return [
-        {"loop": step.loop}
-        if isinstance(step, SolveLoop)
-        else {"part": step.instance, "set": list(step.inputs), "get": list(step.outputs)}
-        for step in steps
-    ]
-
-
-def _outputs(plan: Plan) -> list[Json]:
-    """Calls that get all outputs."""
-    return _steps(Call(number, (), one.output_slots) for number, one in enumerate(plan.instances) if one.output_slots)
-
-
 def _variables(plan: Plan, variables: Sequence[ExportedVariable]) -> list[Json]:
-    places = _clock_places(plan, plan.event_modes)
+    places = clock_places(plan, plan.event_modes)
     return [_variable(one, places) for one in variables]
 
 
@@ -567,12 +44,12 @@ def _variable(one: ExportedVariable, places: Mapping[Signal, list[int]]) -> Json
     if one.targets:
         found["targets"] = [_target(target) for target in one.targets]
     if one.starts:
-        found["starts"] = [_json(start, one.type) for start in one.starts]
+        found["starts"] = [json_value(start, one.type) for start in one.starts]
     return found
 
 
 def _system_clock(clock: ExportedClock, places: Mapping[Signal, list[int]]) -> Json:
-    found: Json = {"variability": clock.stated["intervalVariability"], **_clock_times(clock)}
+    found: Json = {"variability": clock.stated["intervalVariability"], **clock_times(clock)}
     if clock.source is not None:
         return found | {"source": places[clock.source]}
     return found | {"triggers": [places[signal] for signal in clock.triggers]}
@@ -580,7 +57,7 @@ def _system_clock(clock: ExportedClock, places: Mapping[Signal, list[int]]) -> J
 
 def _target(one: PartTarget) -> Json:
     own = {"own": list(one.own)} if one.own else {}
-    return _part_variable(one.variable) | _conversion(one.conversion) | own
+    return _part_variable(one.variable) | conversion_facts(one.conversion) | own
 
 
 def _part_variable(one: PartVariable) -> Json:
@@ -589,7 +66,7 @@ def _part_variable(one: PartVariable) -> Json:
         found["size"] = one.size
     if one.elements:
         found["elements"] = list(one.elements)
-        found["starts"] = [_json(start, one.suffix) for start in one.starts]
+        found["starts"] = [json_value(start, one.suffix) for start in one.starts]
     return found
 
 
@@ -604,14 +81,5 @@ def _parameter_wires(plan: Plan) -> Iterator[Json]:
             "destination": str(wire.destination),
             "tunable": tunable,
             **({"slot": slots[wire.destination]} if wire.destination in slots else {}),
-            **_conversion(wire.conversion),
+            **conversion_facts(wire.conversion),
         }
-
-
-def _conversion(conversion: Conversion) -> Json:
-    found: Json = {}
-    if conversion.table:
-        found["table"] = [list(pair) for pair in conversion.table]
-    if (conversion.factor, conversion.offset) != (1.0, 0.0):
-        found |= {"factor": conversion.factor, "offset": conversion.offset}
-    return found

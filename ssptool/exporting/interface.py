@@ -8,7 +8,6 @@ from fractions import Fraction
 from itertools import chain, count
 from typing import NamedTuple
 
-from ssptool.engine.planning.plan import Plan
 from ssptool.exporting.part_variables import PartTarget
 from ssptool.fmu.description import Causality, Shape, Value, Variability
 from ssptool.network.network import Signal
@@ -115,12 +114,6 @@ def independent(variables: Sequence[ExportedVariable]) -> ExportedVariable:
         unit="s",
         description="simulation time",
     )
-
-
-def root_starts(plan: Plan) -> Mapping[int, Value]:
-    """Slot → start value of each input of the system."""
-    inputs = {slot for slot, signal in enumerate(plan.signals) if not signal.component}
-    return {slot: value for slot, value in {**plan.constants, **plan.guesses}.items() if slot in inputs}
 
 
 def variability_of(kind: str) -> Variability:

@@ -16,13 +16,14 @@ from ssptool.documents.uri import UP
 from ssptool.documents.vocabulary import EXPORTED_SYSTEM, EXPORTED_VARIANT
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.engine.run.freeze import Json, firsts_of_sources, part_folder
 from ssptool.errors import abbreviated, counted
 from ssptool.exporting.capabilities import ExportInterface
 from ssptool.exporting.connectors import with_enumerations
 from ssptool.exporting.continuous import with_continuous
 from ssptool.exporting.description import in_tools, model_description, model_identifier
 from ssptool.exporting.exposed import exported_variables
-from ssptool.exporting.frozen_plan import Json, firsts_of_sources, frozen, part_folder
+from ssptool.exporting.frozen_plan import frozen
 from ssptool.exporting.interface import ExportedVariable, independent
 from ssptool.exporting.refusals import refuse_export
 from ssptool.exporting.runtimes import PLATFORM_FOLDERS, choose_platforms, runtime_library

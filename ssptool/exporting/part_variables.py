@@ -3,8 +3,9 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from ssptool.engine.kernel.interface import ACCESS, NOTHING
+from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.engine.run.freeze import start_value
 from ssptool.fmu.description import FmuDescription, Value, element_names
 from ssptool.network.network import IDENTITY, Conversion, Signal
 
@@ -37,13 +38,6 @@ class PartTarget(NamedTuple):
 def known_types(description: FmuDescription) -> Collection[str]:
     """Types of variables that a runtime can set and get."""
     return ACCESS[description.fmi_major]
-
-
-def start_value(one: PlannedInstance, name: str) -> Value:
-    """The value before initialization of a variable or an element: given by the system, or else by the FMU."""
-    variable = one.description.variables[name]
-    given = one.starts.get(name, variable.start)
-    return NOTHING.get(variable.type, 0) if given is None else given
 
 
 NumberedParts = Mapping[str, tuple[int, PlannedInstance]]

@@ -5,14 +5,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ssptool.engine.assembly.instances import disturbance
-from ssptool.engine.event_mode.master import WithEvents
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.masters.iterated import Iterated
-from ssptool.engine.masters.jumps import StepsToInputJumps, WithShortStep
-from ssptool.engine.masters.master import Master
 from ssptool.engine.masters.program import ProgrammedMaster
-from ssptool.engine.ode.master import OdeInCoSimulation
 from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.engine.run.freeze import is_programmed, stepping_master
 from ssptool.engine.stimuli.time_signals import Constant, Overridden, Table
 from ssptool.exporting.clocks import clock_problems
 from ssptool.exporting.description import type_in
@@ -59,14 +56,6 @@ def refuse_export(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -
         raise problem
 
 
-def stepping_master(plan: Plan) -> Master:
-    """The master that does the macro steps, wherever these end."""
-    master = plan.master
-    while isinstance(master, OdeInCoSimulation | WithShortStep | WithEvents | StepsToInputJumps):
-        master = master.base
-    return master
-
-
 def _of_stimuli(plan: Plan) -> Iterator[Unsupported]:
     advice = "leave them out: the importer drives the inputs of the system"
     stimuli, subject = plan.stimuli, f"system {plan.name}"
@@ -103,6 +92,12 @@ def _of_settings(plan: Plan) -> Iterator[Unsupported]:
             subject,
             f"master {master.name} is not supported in an exported FMU",
             "choose a fixed step size, with master jacobi, gauss-seidel or iterated",
+        )
+    elif not plan.is_one_ode and not is_programmed(master):
+        yield Unsupported(
+            subject,
+            f"master {master.name} with this acceleration is not supported in an exported FMU",
+            "choose another acceleration than newton",
         )
 
 

@@ -246,6 +246,10 @@ class FmuInstance(ABC):
         """Note the status of a kernel's call; after fatal no function is called any more."""
         self._fatal = self._fatal or status == FATAL
 
+    def was_initialized(self, *, done: bool) -> None:
+        """Somebody else has called its functions: into initialization mode, and out of it again if that is `done`."""
+        self._entered, self._initialized = True, done
+
     def terminate(self) -> None:
         """Leave step mode; without effect before the end of initialization, or when repeated."""
         if self._initialized and not self._freed and not self._fatal:

@@ -184,6 +184,8 @@ def _typed(value: FactorValue, kind: type, said: str) -> Any:
 
 
 Point = Mapping[str, FactorValue]
+Selection = Callable[[Plan], Plan]
+"""Gives a plan that records some signals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +278,7 @@ class PreparedSystem:
         self.study = study
         self.wanted = wanted
         self._stack = ExitStack()
-        self._plans: dict[tuple[tuple[str, str], ...], Plan] = {}
+        self._plans: dict[tuple[tuple[tuple[str, str], ...], Selection | None], Plan] = {}
         self._sources: Sources | None = None
         with ExitStack() as stack:
             opened = archive or stack.enter_context(Archive.open(study.system, outside=study.switches.outside))
@@ -347,8 +349,8 @@ class PreparedSystem:
         near = similar_names(name, self._targets.names()) if own is None else (own,)
         raise UnknownVariable(name, near, self._targets.why_unknown(name))
 
-    def plan(self, point: Point) -> Plan:
-        """The plan of a run at a point.
+    def plan(self, point: Point, selection: Selection | None = None) -> Plan:
+        """The plan of a run at a point; with the signals that are selected, or else all that are exchanged.
 
         Most factors are parameters of FMUs, which are nothing but start values in a plan that serves all points; for
         others a plan is made.
@@ -359,9 +361,11 @@ class PreparedSystem:
         """
         direct = [setter for setter in self.setters if self.is_direct(setter)]
         others = tuple((s.name, s.text(point[s.factor])) for s in self.setters if not self.is_direct(s))
-        if others not in self._plans:
-            self._plans = {others: self._make(dict(others))}
-        plan = self._plans[others]
+        if (others, selection) not in self._plans:
+            made = self._make(dict(others))
+            kept = {key: plan for key, plan in self._plans.items() if key[0] == others}
+            self._plans = {**kept, (others, selection): made if selection is None else selection(made)}
+        plan = self._plans[others, selection]
         starts: dict[str, dict[str, Value]] = {}
         for setter in direct:
             signal = setter.target.signal

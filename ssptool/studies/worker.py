@@ -200,14 +200,16 @@ class StudyWorker:
         )
 
     def _plan(self, prepared: PreparedSystem, task: Task) -> Plan:
-        made = prepared.plan(task.point)
+        made = prepared.plan(task.point, self._selected)
         plan = replace(made, settings=fmu_log_of_run(made.settings, task.number))
-        # No pattern at all would mean every signal.
-        plan = select(plan, self.signals) if self.signals else replace(plan, columns=(), recorded=())
         if made.instead is None:
             return plan
         by_steps = replace(made.settings, implementation=ImplementationName.CS)
         return replace(plan, instead=lambda _: self._plan(prepared.with_fixed(by_steps), task))
+
+    def _selected(self, plan: Plan) -> Plan:
+        # No pattern at all would mean every signal.
+        return select(plan, self.signals) if self.signals else replace(plan, columns=(), recorded=())
 
     def _outcome(self, task: Task, plan: Plan, failure: Failure | None, trace: Trace) -> RunOutcome:
         content = self._trace(task, plan, failure, trace)

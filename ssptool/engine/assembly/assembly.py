@@ -5,8 +5,10 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import isnan
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from ssptool.engine.assembly.applied_stimuli import AppliedStimuli
 from ssptool.engine.assembly.event_members import RunningMember, StepReport
@@ -45,6 +47,22 @@ from ssptool.fmu.surroundings import Surroundings, words_for
 from ssptool.network.conversion import narrowing
 
 Explain = Callable[[Outcome, float], Failure]
+
+
+class AdoptingSystem(Protocol):
+    """Carries out runs of a plan with components that it is given for each."""
+
+    def path(self, source: str, sources: Sources) -> Path:
+        """The file or folder of an FMU."""
+        ...
+
+    def adopt(self, index: int, instance: FmuInstance, functions: Callable[[], dict[str, int]]) -> None:
+        """Component `index` of the plan, with the functions that a kernel wants."""
+        ...
+
+    def begin(self) -> Kernel:
+        """The kernel of the next run."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +209,10 @@ class Assembly:
             if words := ", ".join({**instance.changed, **found}):
                 yield f"component {instance.name}: its FMU changed {words}, {_RESTORED}"
 
-    def restore_surroundings(self) -> None:
-        """Restore what steps have changed that kernels do not look at; a remark on it."""
+    def restore_surroundings(self, when: str = "in macro steps") -> None:
+        """Restore what calls have changed that kernels do not look at; a remark on it."""
         if words := ", ".join(self.surroundings.restore()):
-            who = f"component {self.instances[0].name}: its" if len(self.instances) == 1 else "in macro steps, an"
+            who = f"component {self.instances[0].name}: its" if len(self.instances) == 1 else f"{when}, an"
             self.remark(f"{who} FMU changed {words}, {_RESTORED}")
 
     def _unasked_returns(self) -> Iterator[str]:
@@ -408,6 +426,36 @@ def assemble(
         yield _watched(assembly)
 
 
+@contextmanager
+def assemble_for(system: AdoptingSystem, plan: Plan, archive: Sources, pool: Pool | None = None) -> Iterator[Assembly]:
+    """The same for a system that carries out the plan, with the kernel that it has."""
+    with ExitStack() as stack:
+        logging = stack.enter_context(open_fmu_logging(plan.settings))
+        remarks: dict[str, None] = {}
+        supply = pool if pool is not None else stack.enter_context(Fresh())
+        instances: list[FmuInstance] = []
+        for index, planned in enumerate(plan.instances):
+            path = system.path(planned.source, archive)
+            binary = supply.binary(path, planned.description, planned.interface, planned.process)
+
+            def make(of: FmuBinary, planned: PlannedInstance = planned) -> FmuInstance:
+                return _instantiated(of, plan, planned, None, 0, logging)
+
+            binary, instance, note = _supplied(plan, index, binary, supply, make)
+            if note := "; ".join(filter(None, (note, logging.start(instance)))):
+                remarks[note] = None
+            system.adopt(index, instance, partial(_functions, planned, instance, ()))
+            instances.append(instance)
+            stack.callback(supply.give_back, binary, instance, keep=_serves_again(plan, planned, None))
+        kernel = system.begin()
+        # Pushed last to run first: saved states must be freed before their instances.
+        stack.callback(kernel.release)
+        kernel.use_threads(min(plan.settings.threads, len(plan.instances)))
+        kernel.report_time(logging.clock.address)
+        logging.clock.time = plan.interval.start
+        yield Assembly(plan, kernel, tuple(instances), logging, remarks=remarks, at_end=stack)
+
+
 def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
     """Add the ODE of model exchange beside co-simulation as one more instance of the kernel."""
     plan = assembly.plan
@@ -503,17 +551,12 @@ def _add(
     planned = plan.instances[index]
     events = plan.event_modes.members.get(planned.name)
     of_ode = plan.ode.events.members.get(planned.name) if plan.ode is not None else None
-    environment, note = kernel.environment() if coupled or _asks_for_inputs(planned) else 0, ""
-    instance = supply.take(binary, planned.name) if _serves_again(plan, planned, watch) else None
-    if instance is None:
+    environment = kernel.environment() if coupled or asks_for_inputs(planned) else 0
 
-        def make(of: FmuBinary) -> FmuInstance:
-            return _instantiated(of, plan, planned, kernel, environment, logging)
+    def make(of: FmuBinary) -> FmuInstance:
+        return _instantiated(of, plan, planned, kernel, environment, logging)
 
-        with watch.during(index, _making(planned)) if watch else contextlib.nullcontext():
-            instance = make(binary)
-            if (other := binary.same_as(instance)) is not None:
-                binary, instance, note = _apart(plan, index, binary, supply, make, (instance, other))
+    binary, instance, note = _supplied(plan, index, binary, supply, make, watch)
     own = events or of_ode
     table = _table(plan, planned, instance, environment, _event_types(planned, own))
     if watch:
@@ -526,6 +569,26 @@ def _add(
     kernel.add(idle_steps(table) if coupled else table)
     member = None if own is None else RunningMember(index, own, instance, step)
     return _Added(binary, instance, table, member, note)
+
+
+def _supplied(
+    plan: Plan,
+    index: int,
+    binary: FmuBinary,
+    supply: Pool,
+    make: Callable[[FmuBinary], FmuInstance],
+    watch: Watch | None = None,
+) -> tuple[FmuBinary, FmuInstance, str]:
+    """An instance of an earlier run that was reset, or else a new one; its binary, and a note."""
+    planned = plan.instances[index]
+    instance = supply.take(binary, planned.name) if _serves_again(plan, planned, watch) else None
+    if instance is not None:
+        return binary, instance, ""
+    with watch.during(index, _making(planned)) if watch else contextlib.nullcontext():
+        instance = make(binary)
+        if (other := binary.same_as(instance)) is not None:
+            return _apart(plan, index, binary, supply, make, (instance, other))
+    return binary, instance, ""
 
 
 def _apart(
@@ -554,16 +617,22 @@ def _making(planned: PlannedInstance) -> str:
 
 
 def _instantiated(
-    binary: FmuBinary, plan: Plan, planned: PlannedInstance, kernel: Kernel, environment: int, logging: FmuLogging
+    binary: FmuBinary,
+    plan: Plan,
+    planned: PlannedInstance,
+    kernel: Kernel | None,
+    environment: int,
+    logging: FmuLogging,
 ) -> FmuInstance:
+    """A new instance; without a kernel, one that does not ask for inputs."""
     events = plan.event_modes.members.get(planned.name)
     # Only an FMU that asks for inputs inside a step needs an environment.
-    asks = _asks_for_inputs(planned)
+    asks = kernel is not None and asks_for_inputs(planned)
     try:
         return binary.instantiate(
             planned.name,
             environment=environment if asks else 0,
-            intermediate_update=kernel.intermediate_update_address() if asks else 0,
+            intermediate_update=kernel.intermediate_update_address() if kernel is not None and asks else 0,
             required_inputs=[name for name, _ in planned.moving] if asks else (),
             logging=logging.everything,
             log=logging.log(planned.name, planned.description),
@@ -637,10 +706,11 @@ def _serves_again(plan: Plan, planned: PlannedInstance, watch: Watch | None) -> 
     """
     old = planned.description.fmi_major == 1 or planned.name in plan.event_modes.members
     logs = plan.settings.fmu_log is not None
-    return not (old or logs or _asks_for_inputs(planned) or watch or planned.structure)
+    return not (old or logs or asks_for_inputs(planned) or watch or planned.structure)
 
 
-def _asks_for_inputs(planned: PlannedInstance) -> bool:
+def asks_for_inputs(planned: PlannedInstance) -> bool:
+    """Whether it gets inputs within its steps, which it asks for."""
     simulated = planned.interface is InterfaceType.CO_SIMULATION
     return simulated and planned.description.fmi_major == 3 and bool(planned.wired) and planned.capabilities.follows
 

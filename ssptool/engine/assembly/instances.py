@@ -34,12 +34,18 @@ class Pool:
         False: each run has fresh instances, of libraries that stay loaded.
     folders
         Unpacked FMUs of earlier runs.
+
+    Attributes
+    ----------
+    systems
+        Systems in C++ that earlier runs have loaded.
     """
 
     def __init__(self, *, reuse: bool = True, folders: UnpackedFmus | None = None) -> None:
         self.reuse = reuse
         self._folders = folders
         self.reused = 0
+        self.systems: list[object] = []
         self._binaries: dict[tuple[Path, InterfaceType, int], FmuBinary] = {}
         self._processes: dict[int, FmuProcess] = {}
         self._idle: dict[tuple[int, str], list[FmuInstance]] = defaultdict(list)
@@ -98,6 +104,7 @@ class Pool:
 
     def close(self) -> None:
         """Free all instances and libraries; doing it again does no harm."""
+        self.systems.clear()
         self._idle.clear()
         while self._binaries:
             self._binaries.popitem()[1].close()

@@ -13,6 +13,7 @@ try:
         NativeIntegration,
         NativeKernel,
         NativeOdeComponent,
+        NativeSystem,
         idle_functions,
     )
 except ImportError:
@@ -41,6 +42,13 @@ def native_integration(kernel: Kernel, events: "NativeEvents", calls: OdeCalls, 
 def native_ode_component(kernel: Kernel) -> "NativeOdeComponent":
     """An ODE as one more instance of this kernel, for `InstanceTable`."""
     return NativeOdeComponent(_native(kernel))
+
+
+def native_system(plan: bytes) -> "NativeSystem":
+    """A system that carries out a frozen plan. Raises MissingKernel."""
+    if not NATIVE:
+        raise MissingKernel
+    return NativeSystem(plan)
 
 
 def native_idle_functions(fmi_major: int) -> Mapping[str, int]:

@@ -162,3 +162,25 @@ class Evaluated(NamedTuple):
     outcome: Outcome
     rescues: tuple[tuple[int, Solution], ...] = ()
     iterates: tuple[Iterate, ...] = ()
+
+
+class LoopInSystem(NamedTuple):
+    """A loop that a system has solved, or tried to, in initialization, by its number in the plan; its iterates if it
+    was not solved.
+    """
+
+    number: int
+    solution: Solution
+    iterates: tuple[Iterate, ...] = ()
+
+
+class SystemRefusal(NamedTuple):
+    """Reason why a system is not initialized: a function that a component refused, an operation of its kernel, or a
+    loop without solution.
+    """
+
+    component: str = ""
+    function: str = ""
+    status: int = 0
+    outcome: Outcome | None = None
+    loop: int | None = None

@@ -2,20 +2,21 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from time import perf_counter, sleep
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.assembly.assembly import Assembly, assemble
+from ssptool.engine.assembly.assembly import Assembly, assemble, assemble_for
 from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats, Kernel
 from ssptool.engine.masters.jumps import start_limited
-from ssptool.engine.masters.master import CLOSE, CoupledSystem, LimitedStepper, StepBatch
+from ssptool.engine.masters.master import CLOSE, CoupledSystem, LimitedStepper, StepBatch, Stepper
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.planning.plan import Feedthrough, Plan
 from ssptool.engine.run.coupling import Evaluation, couple
@@ -26,6 +27,9 @@ from ssptool.engine.run.make_plan import with_feedthrough
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries
 from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 from ssptool.errors import WrongValue
+
+if TYPE_CHECKING:
+    from ssptool.engine.run.system import LoadedSystem, SystemSteps
 
 PACED_CHUNK_SECONDS = 0.01
 """Wall time [s] between two looks at the clock, if macro steps are shorter than that."""
@@ -195,8 +199,9 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
     counts = Counts()
     shares: tuple[Cost, ...] = ()
     slowest: SlowestStep | None = None
-    with assemble(job.plan, job.sources, watch, pool) as assembly:
-        initialized = initialize(assembly)
+    loaded = None if watch is not None or job.met else _system_for(job.plan, pool)
+    with _assembled(job, watch, pool, loaded) as assembly:
+        initialized = initialize(assembly) if loaded is None else loaded.initialize(assembly)
         report = initialized.report
         if report.ok and initialized.undeclared:
             assembly.terminate(job.plan.interval.start)
@@ -206,13 +211,15 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
             assembly.abandon(report.failure)
             return Execution(report, report.failure, counts, _calls(watch), *_said(assembly))
         evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
-        system = couple(assembly, evaluation, initialized.loops)
+        steps = None if loaded is None else loaded.steps(assembly)
+        system = couple(assembly, evaluation, initialized.loops) if steps is None else steps
         before = evaluation.scheduled()
         spent = watch.seconds() if watch and watch.measured else {}
         contents = _Contents(system.kernel, job.plan)
         failure, last = _step(job, assembly, system, rows, counts, contents)
         if failure is not None:
-            row, remark = last_row(assembly, system, failure, last)
+            coupled = system if isinstance(system, CoupledSystem) else system.system
+            row, remark = last_row(assembly, coupled, failure, last)
             if row is not None:
                 rows.space(1)[0] = row
                 rows.commit(1, contents.new_entries())
@@ -221,6 +228,8 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         if watch and watch.measured:
             since = {name: seconds - spent[name] for name, seconds in watch.seconds().items()}
             shares, slowest = costs(since, counts.seconds, counts.waited), watch.slowest_step()
+        if steps is not None:
+            steps.count_rescues(evaluation.rescues)
         counts.add_loops(before, evaluation.scheduled(), evaluation.rescued())
         counts.unconverged = system.unconverged
         for remark in (*assembly.retreats(), *system.remarks()):
@@ -230,6 +239,20 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         said = _said(assembly)
     end = Ending.TERMINATED if terminated else Ending.COMPLETED
     return Execution(report, failure, counts, _calls(watch), *said, shares, slowest, end)
+
+
+def _system_for(plan: Plan, pool: Pool | None) -> "LoadedSystem | None":
+    from ssptool.engine.run.system import system_for  # runs in child processes do without
+
+    return system_for(plan, pool)
+
+
+def _assembled(
+    job: Job, watch: Watch | None, pool: Pool | None, loaded: "LoadedSystem | None"
+) -> AbstractContextManager[Assembly]:
+    if loaded is None:
+        return assemble(job.plan, job.sources, watch, pool)
+    return assemble_for(loaded, job.plan, job.sources, pool)
 
 
 def planned_and_executed(job: Job, carry_out: Callable[[Job], Execution]) -> tuple[Job, Execution]:
@@ -263,7 +286,12 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
 
 
 def _step(
-    job: Job, assembly: Assembly, system: CoupledSystem, rows: Rows, counts: Counts, contents: "_Contents"
+    job: Job,
+    assembly: Assembly,
+    system: "CoupledSystem | SystemSteps",
+    rows: Rows,
+    counts: Counts,
+    contents: "_Contents",
 ) -> tuple[Failure | None, Floats]:
     """Do all macro steps, or as many as possible; returns the last row (1 + recorded,)."""
     plan, failure = job.plan, None
@@ -272,7 +300,7 @@ def _step(
     last = _first_row(system, rows, contents)
     chunk = FIRST_CHUNK if pace is None else pace.chunk(plan.interval.step)
     steps, free = plan.interval.steps, plan.master.chooses_steps or bool(job.met)
-    stepper = start_limited(plan.master, system) if job.met else plan.master.start(system)
+    stepper = _stepper(job, system)
     finished, reached = steps == 0, system.start
     while failure is None and not finished:
         chunk_began = perf_counter()
@@ -300,13 +328,19 @@ def _step(
     return failure, last
 
 
+def _stepper(job: Job, system: "CoupledSystem | SystemSteps") -> Stepper:
+    if not isinstance(system, CoupledSystem):
+        return system
+    return start_limited(job.plan.master, system) if job.met else job.plan.master.start(system)
+
+
 def _next_met(job: Job, t: float) -> float:
     """The first time after t [s] at which a step is to end."""
     after = bisect_right(job.met, t + CLOSE * job.plan.interval.step)
     return job.met[after] if after < len(job.met) else job.plan.interval.stop
 
 
-def _observed(batch: StepBatch, rows: Floats, system: CoupledSystem) -> StepBatch:
+def _observed(batch: StepBatch, rows: Floats, system: "CoupledSystem | SystemSteps") -> StepBatch:
     """The segment until the first row for which a variable could not be got."""
     if not system.unobserved:
         return batch
@@ -351,7 +385,7 @@ class _Contents:
         return tuple(forgotten)
 
 
-def _first_row(system: CoupledSystem, rows: Rows, contents: _Contents) -> Floats:
+def _first_row(system: "CoupledSystem | SystemSteps", rows: Rows, contents: _Contents) -> Floats:
     first = rows.space(1)
     system.record(system.start, first[0])
     row: Floats = first[0].copy()

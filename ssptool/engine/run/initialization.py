@@ -217,8 +217,12 @@ def initialize(assembly: Assembly) -> InitializedSystem:
 
     What goes wrong is in the report: the first failure ends it.
     """
-    began = perf_counter()
-    run = _Initialization(assembly)
+    return carried_through(Initialization(assembly))
+
+
+def carried_through(run: "Initialization") -> InitializedSystem:
+    """The same by these passes."""
+    began, assembly = perf_counter(), run.assembly
     failure: Failure | None = None
     start = assembly.plan.interval.start
     try:
@@ -234,7 +238,7 @@ def initialize(assembly: Assembly) -> InitializedSystem:
     return InitializedSystem(run.kernel_loops, report, run.undeclared)
 
 
-class _Initialization:
+class Initialization:
     """The passes of one initialization."""
 
     def __init__(self, assembly: Assembly) -> None:
@@ -253,6 +257,17 @@ class _Initialization:
             self.at_events.append(assembly.integrated)
 
     def pass_through(self) -> None:
+        self.lead_through()
+        for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
+            self.notes += overridden_starts(planned, instance)
+        if self.plan.settings.warnings is WarningsName.ON:
+            self.unheld = unheld_starts(self.assembly)
+        self.evaluate_first_point()
+        if self.plan.settings.warnings is WarningsName.ON:
+            self.undeclared = undeclared_feedthrough(self.assembly)
+
+    def lead_through(self) -> None:
+        """Lead all components from start values through initialization mode."""
         self._enter()
         self._guess()
         self._make_consistent()
@@ -260,13 +275,6 @@ class _Initialization:
         self._set_clocks()
         for instance in self.assembly.instances:
             instance.exit_initialization()
-        for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
-            self.notes += overridden_starts(planned, instance)
-        if self.plan.settings.warnings is WarningsName.ON:
-            self.unheld = unheld_starts(self.assembly)
-        self._first_point()
-        if self.plan.settings.warnings is WarningsName.ON:
-            self.undeclared = undeclared_feedthrough(self.assembly)
 
     def _enter(self) -> None:
         interval = self.plan.interval
@@ -335,13 +343,7 @@ class _Initialization:
         except FmiError as error:
             if error.status == FATAL or (instance.process is not None and instance.process.lost):
                 raise
-            variables = planned.description.variables
-            unknown = [name for name in names if planned.starts.get(name, variables[name].start) is None]
-            if unknown:
-                self.notes.append(
-                    f"{error.function} of {planned.name} returned {status_word(error.status)} for its inputs: the "
-                    f"first guess of {abbreviated(unknown)}, without a start value, is 0"
-                )
+            self.notes += refused_guesses(planned, error.function, error.status, names)
             return {name: stated_value(planned, name) for name in names}
 
     def _make_consistent(self) -> None:
@@ -394,7 +396,7 @@ class _Initialization:
         if not report.ok:
             raise IntegrationStopped(report.failure())
 
-    def _first_point(self) -> None:
+    def evaluate_first_point(self) -> None:
         """Outputs after initialization mode, loops included, so that the first row is consistent in
         itself.
         """
@@ -410,6 +412,17 @@ class _Initialization:
             own = self.assembly.of_ode
             copy_slots(self.kernel, own.kernel, np.arange(len(self.kernel.values)), self.plan.numbered)
             self._walk(self.plan.coupled_ode.schedule, lambda number: self._solve_for_kernel(number, own), own)
+
+
+def refused_guesses(planned: PlannedInstance, function: str, status: int, names: Sequence[str]) -> Iterator[str]:
+    """Note on first guesses of these variables, for which an FMU was asked in vain."""
+    variables = planned.description.variables
+    unknown = [name for name in names if planned.starts.get(name, variables[name].start) is None]
+    if unknown:
+        yield (
+            f"{function} of {planned.name} returned {status_word(status)} for its inputs: the first guess of "
+            f"{abbreviated(unknown)}, without a start value, is 0"
+        )
 
 
 def _runs(steps: Sequence[Call | SolveLoop]) -> Iterator[tuple[Call, ...] | SolveLoop]:

@@ -149,12 +149,13 @@ class ComponentFailed(Exception):
 class RunningLoop:
     """A planned loop, registered with the `kernel` of an assembly."""
 
-    def __init__(self, assembly: Assembly, planned: PlannedLoop, number: int) -> None:
+    def __init__(self, assembly: Assembly, planned: PlannedLoop, number: int, index: int | None = None) -> None:
+        """`index`: of the kernel, where it is registered already."""
         self.planned = planned
         self.number = number
         self._assembly = assembly
         self.kernel = assembly.kernel
-        self.index = self.kernel.loop(planned.calls)
+        self.index = self.kernel.loop(planned.calls) if index is None else index
         self.rtol = planned.calls.rtol
 
     @property

@@ -36,6 +36,7 @@ void System::enter_initialization() {
   now_ = experiment_.start;
   for (const auto& part : parts_) {
     if (!part->plan().has_mode()) continue;
+    if (adopts_) part->configure();  // what is not adopted is configured where it is made
     for (const VariableSet& start : part->plan().starts) part->set(start);
   }
   ArraysBefore before;
@@ -54,10 +55,16 @@ void System::enter_initialization() {
 void System::guess() {
   SlotValues& slots = kernel_->slot_values;
   for (const auto& part : parts_) {
-    write(part->plan().stated);
-    for (const VariableSet& asked : part->plan().guesses) {
-      const std::vector<Value> found = part->get(asked);
-      for (std::size_t i = 0; i < found.size(); ++i) write(asked.slots[i], found[i]);
+    if (!part->plan().has_mode()) write(part->plan().stated);
+    try {
+      for (const VariableSet& asked : part->plan().guesses) {
+        const std::vector<Value> found = part->get(asked);
+        for (std::size_t i = 0; i < found.size(); ++i) write(asked.slots[i], found[i]);
+      }
+    } catch (const Refused& refused) {
+      if (refused.status == Status::fatal || part->plan().stated.empty()) throw;
+      write(part->plan().stated);
+      refused_guesses_.push_back(refused.refusal);
     }
   }
   for (Slot slot = 0; slot < slots.size(); ++slot)
@@ -125,8 +132,14 @@ void System::solve(Index number, Index loop, LoopMethod method, Kernel& kernel) 
     const auto known = second_guesses_.find(slot);
     second.push_back(known == second_guesses_.end() ? kernel.slot_values.values[slot] : known->second);
   }
-  const Solved found = kernel.loop_solutions.solve(loop, method, std::span<const double>(second));
+  std::vector<Iterate> iterates;
+  const Solved found = [&] {
+    const Watching watching(kernel.loops, adopts_ ? &iterates : nullptr);
+    return kernel.loop_solutions.solve(loop, method, std::span<const double>(second));
+  }();
   check(found.outcome, now_);
+  if (found.solution.converged()) iterates.clear();
+  if (adopts_) solved_.push_back({number, found.solution, std::move(iterates)});
   if (found.solution.converged()) return;
   std::string message = "the algebraic loop {" + joined(planned.names) + "} was not solved by " +
                         found.solution.solver + " in " + std::to_string(found.solution.iterations) +
@@ -134,7 +147,7 @@ void System::solve(Index number, Index loop, LoopMethod method, Kernel& kernel) 
   for (std::size_t i = 0; i < planned.names.size() && i < found.solution.x.size(); ++i)
     message += "; " + planned.names[i] + " = " + std::to_string(found.solution.x[i]) + " (residual " +
                std::to_string(found.solution.residual[i]) + ")";
-  throw Refused(Status::error, message + " at t = " + std::to_string(now_) + " s");
+  throw Refused(Status::error, message + " at t = " + std::to_string(now_) + " s", {{}, {}, 0, {}, now_, number});
 }
 
 void System::make_consistent() {
@@ -144,6 +157,15 @@ void System::make_consistent() {
   else
     settle_without_mode();
   kernel_->wires.copy_outer();
+}
+
+void System::initialize() {
+  enter_initialization();
+  settle();
+  for (const auto& part : parts_) {
+    part->exit_initialization();
+    ++initialized_parts_;
+  }
 }
 
 void System::exit_initialization() {

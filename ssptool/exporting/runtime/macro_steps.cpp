@@ -49,25 +49,43 @@ MacroSteps::MacroSteps(Kernel& kernel, std::vector<Instruction> program)
 
 Outcome MacroSteps::whole(const TimeGrid& grid, std::int64_t first, std::int64_t count) {
   rows_.resize(static_cast<std::size_t>(count) * kernel_.recorder.width());
-  return kernel_.programs.run(program_, grid.start, grid.step, first, rows_, count);
+  return whole(grid, first, rows_);
+}
+
+Outcome MacroSteps::whole(const TimeGrid& grid, std::int64_t first, std::span<double> rows) {
+  const auto count = static_cast<std::int64_t>(rows.size() / kernel_.recorder.width());
+  return kernel_.programs.run(program_, grid.start, grid.step, first, rows, count);
+}
+
+std::span<double> MacroSteps::scratch() {
+  rows_.resize(kernel_.recorder.width());
+  return rows_;
 }
 
 Outcome MacroSteps::done(Program program, double t, double h, double to) {
   const double point[] = {t, h, to, 0.0};
-  rows_.resize(kernel_.recorder.width());
-  return rescued(program, kernel_.programs.run_through(program, {}, point, rows_), t, h, to);
+  const std::span<double> row = scratch();
+  return rescued(program, kernel_.programs.run_through(program, {}, point, row), t, h, to, row);
 }
 
-Outcome MacroSteps::rescued(Program program, Outcome outcome, double t, double h, double to) {
+Outcome MacroSteps::rescued(Program program, Outcome outcome, double t, double h, double to, std::span<double> row) {
   const double point[] = {t, h, to, 0.0};
+  rescue_failed_ = false;
   while (outcome.code == Code::loop) {
-    program = program.subspan(static_cast<std::size_t>(outcome.instruction));
-    if (program.front().op != Op::evaluate) return outcome;
-    const Outcome evaluated = kernel_.rescues.evaluate(program.front().argument);
-    if (!evaluated.ok()) return evaluated;
-    program = program.subspan(1);
-    rows_.resize(kernel_.recorder.width());
-    outcome = kernel_.programs.run_through(program, {}, point, rows_);
+    const auto place = static_cast<std::size_t>(outcome.instruction);
+    if (program[place].op != Op::evaluate) return outcome;
+    Outcome evaluated = kernel_.rescues.evaluate(program[place].argument);
+    for (const Rescue& one : kernel_.rescues.latest()) {
+      ++work_.solved;
+      work_.iterations += one.solution.iterations;
+      work_.contradicted = work_.contradicted || one.solution.contradicted;
+    }
+    if (rescue_failed_ = !evaluated.ok(); rescue_failed_) {
+      evaluated.instruction = outcome.instruction;
+      return evaluated;
+    }
+    outcome = kernel_.programs.run_through(program.subspan(place + 1), {}, point, row);
+    outcome.instruction += static_cast<std::int64_t>(place) + 1;
   }
   return outcome;
 }

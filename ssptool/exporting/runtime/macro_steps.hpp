@@ -45,8 +45,20 @@ class MacroSteps {
 
   // `count` whole steps from this point on; the outcome says how many were done if one could not be.
   Outcome whole(const TimeGrid&, std::int64_t first, std::int64_t count);
+  // As many as there is room for rows.
+  Outcome whole(const TimeGrid&, std::int64_t first, std::span<double> rows);
   // After a step that has stopped at a loop: the schedule that has it, with better methods, and what comes after that.
-  Outcome rescued(Outcome outcome, double t, double h, double to) { return rescued(program_, outcome, t, h, to); }
+  Outcome rescued(Outcome outcome, double t, double h, double to) {
+    return rescued(program_, outcome, t, h, to, scratch());
+  }
+  // The same with a row. An outcome that is not good names its instruction in the whole program.
+  Outcome rescued(Outcome outcome, double t, double h, double to, std::span<double> row) {
+    return rescued(program_, outcome, t, h, to, row);
+  }
+  // Of loops that needed better methods.
+  [[nodiscard]] const RescueWork& work() const noexcept { return work_; }
+  // An evaluation has failed that better methods were to rescue.
+  [[nodiscard]] bool rescue_failed() const noexcept { return rescue_failed_; }
   // From t over h to a time which may differ from t + h by rounding.
   Outcome one(double t, double h, double to) { return done(program_, t, h, to); }
   // The same, neither accepted nor recorded.
@@ -56,12 +68,15 @@ class MacroSteps {
   using Program = std::span<const Instruction>;
 
   Outcome done(Program, double t, double h, double to);
-  Outcome rescued(Program, Outcome, double t, double h, double to);
+  Outcome rescued(Program, Outcome, double t, double h, double to, std::span<double> row);
+  std::span<double> scratch();
 
   Kernel& kernel_;
   std::vector<Instruction> program_, attempt_;
   bool iterate_;
   std::vector<double> rows_;  // which nobody reads
+  RescueWork work_;
+  bool rescue_failed_ = false;
 };
 
 }  // namespace ssptool::runtime

@@ -150,7 +150,7 @@ class Fmi2Part final : public Part {
   Fmi2Part(const Fmi2Part&) = delete;
   Fmi2Part& operator=(const Fmi2Part&) = delete;
   ~Fmi2Part() override {
-    if (component_ != nullptr) functions_.find<void(void*)>("fmi2FreeInstance")(component_);
+    if (component_ != nullptr && !adopted_) functions_.find<void(void*)>("fmi2FreeInstance")(component_);
   }
 
   void instantiate(const std::string& folder, bool logging) override {
@@ -203,7 +203,7 @@ class Fmi3Part final : public Part {
   Fmi3Part(const Fmi3Part&) = delete;
   Fmi3Part& operator=(const Fmi3Part&) = delete;
   ~Fmi3Part() override {
-    if (component_ != nullptr) functions_.find<void(void*)>("fmi3FreeInstance")(component_);
+    if (component_ != nullptr && !adopted_) functions_.find<void(void*)>("fmi3FreeInstance")(component_);
   }
 
   void instantiate(const std::string& folder, bool logging) override {
@@ -265,10 +265,14 @@ const char* word(int status) noexcept {
 Part::Part(const PlannedPart& plan, std::shared_ptr<Library> library, Log& log)
     : plan_(plan), library_(std::move(library)), functions_(functions_of(*library_, plan)), log_(log) {}
 
+Part::Part(const PlannedPart& plan, FunctionTable functions, fmi::Component component, Log& log)
+    : plan_(plan), functions_(std::move(functions)), component_(component), adopted_(true), log_(log) {}
+
 void Part::check(const char* function, int status) const {
   if (status <= fmi::warning) return;
   const auto as_stated = status >= 0 && status <= 4 ? static_cast<Status>(status) : Status::error;
-  throw Refused(as_stated, "component " + plan_.name + ": " + function + " returned " + word(status));
+  throw Refused(as_stated, "component " + plan_.name + ": " + function + " returned " + word(status),
+                {plan_.name, function, status, {}, 0.0, {}});
 }
 
 void Part::note(int status, const char* category, const char* message) const noexcept {
@@ -364,6 +368,12 @@ std::unique_ptr<Part> load_part(const PlannedPart& plan, const std::string& reso
   if (plan.fmi_major == 3) return std::make_unique<Fmi3Part>(plan, library, log);
   throw std::runtime_error("component " + plan.name + ": FMI " + std::to_string(plan.fmi_major) +
                            ".0 is not supported in exported systems");
+}
+
+std::unique_ptr<Part> adopted_part(const PlannedPart& plan, FunctionTable functions, fmi::Component component,
+                                   Log& log) {
+  if (plan.fmi_major == 2) return std::make_unique<Fmi2Part>(plan, std::move(functions), component, log);
+  return std::make_unique<Fmi3Part>(plan, std::move(functions), component, log);
 }
 
 }  // namespace ssptool::runtime

@@ -14,11 +14,24 @@
 
 namespace ssptool::runtime {
 
+// Facts behind a message, for whoever words them: a function of a part and what it returned; or an operation of the
+// kernel at a time [s]; or a loop without solution, by its number in the plan.
+struct Refusal {
+  std::string part, function;
+  int status = 0;
+  std::optional<Outcome> outcome;
+  double t = 0.0;
+  std::optional<Index> loop;
+};
+
 // A part, or the coupled system, cannot do what it was asked to do.
 class Refused : public std::runtime_error {
  public:
   Refused(Status status, const std::string& message) : std::runtime_error(message), status(status) {}
+  Refused(Status status, const std::string& message, Refusal what)
+      : std::runtime_error(message), status(status), refusal(std::move(what)) {}
   Status status;
+  Refusal refusal;
 };
 
 using Libraries = std::map<std::string, std::shared_ptr<Library>>;
@@ -32,6 +45,8 @@ struct Experiment {
 class Part {
  public:
   Part(const PlannedPart& plan, std::shared_ptr<Library> library, Log& log);
+  // Of an instance that belongs to somebody else, who frees it.
+  Part(const PlannedPart& plan, FunctionTable functions, fmi::Component component, Log& log);
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
   virtual ~Part() = default;
@@ -90,6 +105,7 @@ class Part {
   FunctionTable functions_;
   fmi::Component component_ = nullptr;
   bool logging_ = false;
+  bool adopted_ = false;
 
  private:
   struct TypeAccess {
@@ -120,5 +136,8 @@ std::unique_ptr<Part> make_fmi1_part(const PlannedPart&, const std::shared_ptr<L
 
 // Throws std::runtime_error if its library is missing or cannot be loaded. Libraries that are there are used again.
 std::unique_ptr<Part> load_part(const PlannedPart&, const std::string& resources, Libraries&, Log&);
+
+// A part of FMI 2.0 or 3.0 that somebody else has instantiated.
+std::unique_ptr<Part> adopted_part(const PlannedPart&, FunctionTable, fmi::Component, Log&);
 
 }  // namespace ssptool::runtime

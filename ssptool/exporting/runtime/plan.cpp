@@ -36,6 +36,8 @@ PlanReader::PlanReader(Json json) {
   for (const Json one : json.at("parts")) plan.parts.push_back(part(one));
   read_ode_parts(json);
   plan.wires = wires(json.at("wires"));
+  if (json.contains("shown_wires")) plan.shown_wires = wires(json.at("shown_wires"));
+  if (json.contains("recorded")) plan.recorded = slots(json.at("recorded"));
   read_tables(json.at("tables"));
   plan.driven = each(json.at("driven"), [&](Json one) { return driven(one); });
   plan.constants = slot_values(json.at("constants"));
@@ -81,14 +83,24 @@ Value Conversion::carry(Value value) const {
   return value;
 }
 
-Plan read_plan(const std::string& file) {
+Plan plan_from(const std::string& text) {
   Plan plan;
+  read_json(text, [&plan](Json json) { plan = std::move(PlanReader(json).plan); });
+  return plan;
+}
+
+std::vector<VariableSet> starts_from(const std::string& text, int fmi_major) {
+  std::vector<VariableSet> starts;
+  read_json(text, [&](Json json) { starts = each(json, [&](Json set) { return valued_set(set, fmi_major); }); });
+  return starts;
+}
+
+Plan read_plan(const std::string& file) {
   try {
-    read_json(content_of(file), [&plan](Json json) { plan = std::move(PlanReader(json).plan); });
+    return plan_from(content_of(file));
   } catch (const JsonError& error) {
     throw std::runtime_error(file + " is no plan: " + error.what() + "; export the system again");
   }
-  return plan;
 }
 
 }  // namespace ssptool::runtime

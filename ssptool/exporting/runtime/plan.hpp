@@ -57,6 +57,7 @@ struct PlannedPart {
   std::string token;
   int fmi_major = 2;
   Variables inputs, outputs;
+  Variables observed;  // got for rows only
   Substeps substeps;
   std::vector<VariableSet> structure;  // structural parameters, set in configuration mode
   std::vector<VariableSet> starts;
@@ -64,10 +65,10 @@ struct PlannedPart {
   std::vector<fmi::Reference> moving;  // inputs that an FMI 3.0 part asks for inside a step; none: it asks for nothing
   std::optional<PlannedExchange> exchange;         // of a part of model exchange
   bool event_mode = false, returns_early = false;  // of FMI 3.0: its events are handled, at the ends of steps or inside
-  // Of a part of FMI 1.0: its inputs by type, without values; what it states before it can be asked; the size of each
-  // input that counts as none, by slot.
-  std::vector<VariableSet> input_sets;
+  // What its description states, where it cannot be asked, or refuses to answer.
   std::vector<std::pair<Slot, Value>> stated;
+  // Of a part of FMI 1.0: its inputs by type, without values; the size of each input that counts as none, by slot.
+  std::vector<VariableSet> input_sets;
   std::map<Slot, double> nominal;
 
   // It has an initialization mode (FMI 2.0 and 3.0).
@@ -192,8 +193,9 @@ struct Plan {
   std::vector<std::string> signals, types;  // by slot
   std::vector<Slot> integers;
   std::vector<PlannedPart> parts;
-  std::vector<Wire> wires;
-  std::vector<DrivenInput> driven;  // inputs of parts to which inputs of the system lead
+  std::vector<Wire> wires, shown_wires;  // the latter lead to what is in rows only
+  std::vector<Slot> recorded;            // in rows, in this order
+  std::vector<DrivenInput> driven;       // inputs of parts to which inputs of the system lead
   PlannedTables tables;
   std::vector<SlotValue> constants, guesses;
   std::vector<Slot> cut;
@@ -224,5 +226,9 @@ inline constexpr int plan_version = 2;
 // none, of another version, or wrong in itself. What it returns can be used without a check: each index leads to
 // something, lists that belong together are of one length, and values are of the types of their variables.
 Plan read_plan(const std::string& file);
+// The same of a text, which no file has.
+Plan plan_from(const std::string& text);
+// Start values of a part of this version, as its plan has them.
+std::vector<VariableSet> starts_from(const std::string& text, int fmi_major);
 
 }  // namespace ssptool::runtime

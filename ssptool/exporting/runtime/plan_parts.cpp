@@ -150,7 +150,7 @@ Variables PlanReader::variables(Json json, int fmi_major) const {
   return found;
 }
 
-VariableSet PlanReader::valued_set(Json json, int fmi_major) const {
+VariableSet valued_set(Json json, int fmi_major) {
   VariableSet found{json.at("type").get<std::string>(), list<fmi::Reference>(json, "references"), {}, {}};
   found.values = values_from(json.at("values"), content_from(json.at("type")));
   const std::size_t size = found.references.size();
@@ -196,6 +196,7 @@ PlannedPart PlanReader::part(Json json) {
   if (json.contains("exchange")) part.exchange = exchange_from(json.at("exchange"));
   part.event_mode = json.value("event_mode", false);
   part.returns_early = json.value("returns_early", false);
+  if (json.contains("stated")) part.stated = slot_values(json.at("stated"));
   if (!part.has_mode()) read_beginning(json.at("beginning"), part);
   return part;
 }
@@ -214,6 +215,7 @@ void PlanReader::read_variables(Json json, PlannedPart& part) {
   };
   part.inputs = read(json.at("inputs"), takes_);
   part.outputs = read(json.at("outputs"), gives_);
+  if (json.contains("observed")) part.observed = read(json.at("observed"), gives_);
   if (!json.contains("substeps")) return;
   const Json substeps = json.at("substeps");
   part.substeps = {substeps.at("count").between(1, most_repetitions), substeps.at("follows").get<bool>(),

@@ -52,7 +52,6 @@ class PlanReader {
   void read_beginning(Json, PlannedPart&) const;
   [[nodiscard]] std::vector<Slot> slots(Json array) const;
   [[nodiscard]] Variables variables(Json, int fmi_major) const;
-  [[nodiscard]] VariableSet valued_set(Json, int fmi_major) const;
   [[nodiscard]] VariableSet asked_set(Json, int fmi_major) const;
   [[nodiscard]] Wire wire(Json) const;
   [[nodiscard]] std::vector<Wire> wires(Json array) const;
@@ -96,6 +95,7 @@ class PlanReader {
 Content content_from(Json type);
 Value value_from(Json, Content);
 std::vector<Value> values_from(Json array, Content);
+VariableSet valued_set(Json, int fmi_major);
 // Throws unless both are numbers, or both texts or bytes.
 void require_alike(Json, Content found, Content wanted);
 std::vector<std::size_t> indices(Json array, std::size_t limit);

@@ -35,6 +35,25 @@ System::System(const std::string& resources, Log& log, bool logging, Kind kind, 
   build_kernel();
 }
 
+System::System(Plan plan, Log& log)
+    : kind_(Kind::co_simulation), use_(), plan_(std::move(plan)), log_(log), parts_(plan_.parts.size()), adopts_(true) {
+  if (plan_.ode || plan_.at_events) throw std::runtime_error("parts are adopted of plain co-simulation only");
+  experiment_ = {plan_.start, plan_.stop, {}};
+}
+
+void System::adopt(Index part, FunctionTable functions, fmi::Component component) {
+  parts_.at(part) = adopted_part(plan_.parts[part], std::move(functions), component, log_);
+}
+
+void System::state_starts(Index part, std::vector<VariableSet> starts) {
+  plan_.parts.at(part).starts = std::move(starts);
+}
+
+void System::begin() {
+  start_over();
+  experiment_ = {plan_.start, plan_.stop, {}};
+}
+
 // A library that has one instance only gives it again; freed twice, it would end the process.
 void System::require_own_instance(Part& part) const {
   for (const std::unique_ptr<Part>& other : parts_)
@@ -63,7 +82,7 @@ void System::build_kernel() {
   loops_.clear();
   ode_.reset();
   inside_.reset();
-  kernel_ = std::make_unique<Kernel>(plan_.slots, plan_.integers);
+  kernel_ = std::make_shared<Kernel>(plan_.slots, plan_.integers);
   for (const auto& part : parts_) {
     const Index index = kernel_->add(member_of(*part));
     if (plan_.goes_back) kernel_->members.instance(index).expect_set_states();
@@ -76,7 +95,10 @@ void System::build_kernel() {
     kernel_->add(kernel_->members.member_of(component_->table(report)));
   }
   checkpoint_ = std::make_unique<Checkpoint>(parts_, component_.get());
-  kernel_->connect(plan_.wires);
+  std::vector<Wire> wires = plan_.wires;
+  wires.insert(wires.end(), plan_.shown_wires.begin(), plan_.shown_wires.end());
+  kernel_->connect(wires);
+  kernel_->recorder.record_slots(plan_.recorded);
   state_tables();
   write(plan_.constants);
   beginnings_.clear();
@@ -96,6 +118,7 @@ Member System::member_of(Part& part) {
   table.refreshed = !plan.exchange;
   table.inputs = plan.inputs;
   table.outputs = plan.outputs;
+  table.observed = plan.observed;
   table.environment = part.environment;
   if (plan.event_mode) {
     table.report = &reports_[kernel_->members.size()];
@@ -243,6 +266,32 @@ void System::step_to(double end) {
   leave_inputs();
 }
 
+Stretch System::run(std::int64_t first, std::span<double> rows) {
+  Stretch found;
+  const std::size_t width = kernel_->recorder.width();
+  while (!rows.empty() && found.outcome.ok()) {
+    found.outcome = steps_->whole(grid(), first + found.steps, rows);
+    std::span<const std::int64_t> counts = kernel_->iterations.counts();
+    const auto done = static_cast<std::size_t>(found.outcome.steps);
+    found.steps += found.outcome.steps;
+    found.iterations.insert(found.iterations.end(), counts.begin(), counts.begin() + found.outcome.steps);
+    if (found.outcome.ok()) break;
+    const std::int64_t point = first + found.steps, before = counts[done];
+    rows = rows.subspan(done * width);
+    if (found.outcome.code != Code::loop) break;
+    found.outcome =
+        steps_->rescued(found.outcome, grid().time_of(point), plan_.step, grid().time_of(point + 1), rows.first(width));
+    found.rescuing = steps_->rescue_failed();
+    if (!found.outcome.ok()) break;
+    counts = kernel_->iterations.counts();
+    found.iterations.push_back(std::max(before, counts.empty() ? 1 : counts.front()));
+    ++found.steps;
+    rows = rows.subspan(width);
+  }
+  now_ = grid().time_of(first + found.steps);
+  return found;
+}
+
 void System::whole_steps(std::int64_t first, std::int64_t count) {
   const Outcome outcome = steps_->whole(grid(), first, count);
   const std::int64_t done = first + outcome.steps;
@@ -267,6 +316,11 @@ void System::reset() {
     part->reset();
     part->configure();
   }
+  start_over();
+}
+
+void System::start_over() {
+  release_states();
   given_.clear();
   second_guesses_.clear();
   told_rates_.clear();
@@ -276,6 +330,9 @@ void System::reset() {
   changed_ = ended_ = false;
   retuned_.clear();
   tuned_.clear();
+  initialized_parts_ = 0;
+  solved_.clear();
+  refused_guesses_.clear();
   build_kernel();
 }
 
@@ -287,6 +344,7 @@ void System::log_from_now_on(bool on) {
 
 void System::check(const Outcome& outcome, double t) const {
   if (outcome.ok()) return;
+  if (adopts_) throw Refused(Status::error, "refused", {{}, {}, 0, outcome, t, {}});
   const bool of_ode = component_ != nullptr && outcome.instance == static_cast<int>(parts_.size());
   if (of_ode) component_->rethrow();
   if (const std::optional<double> end = end_of(outcome, t))

@@ -31,11 +31,29 @@ struct StepEnd {
   bool event = false, early = false;
 };
 
+// A loop that was solved, or tried, in initialization; with its iterates where it was not solved.
+struct SolvedLoop {
+  Index number;
+  Solution solution;
+  std::vector<Iterate> iterates;
+};
+
+// Macro steps with their rows: so many are done, with the iterations of each. Where there is an outcome that is not
+// good, it is that of the next one; `rescuing`: of a loop for which better methods were tried.
+struct Stretch {
+  std::int64_t steps = 0;
+  std::vector<std::int64_t> iterations;
+  Outcome outcome;
+  bool rescuing = false;
+};
+
 // All functions throw Refused or IntegrationStopped, or another std::exception for what must not happen.
 class System {
  public:
   // Loads and instantiates the parts, which are below `resources`.
   System(const std::string& resources, Log&, bool logging, Kind, EventUse);
+  // Of parts that somebody else instantiates, resets, terminates and frees, and which are adopted for each run.
+  System(Plan, Log&);
   System(const System&) = delete;
   System& operator=(const System&) = delete;
   ~System();
@@ -43,6 +61,27 @@ class System {
   void set_up(const Experiment& experiment) { experiment_ = experiment; }
   void enter_initialization();
   void exit_initialization();
+
+  // A run of adopted parts, from before initialization mode.
+  void adopt(Index part, FunctionTable, fmi::Component);
+  void state_starts(Index part, std::vector<VariableSet>);
+  void begin();
+  // All parts have left initialization mode.
+  void initialize();
+  // Their outputs after that, loops included.
+  void first_point();
+  // Ready for the first step.
+  void couple();
+  // Whole steps from this communication point on, as many as there is room for rows.
+  Stretch run(std::int64_t first, std::span<double> rows);
+  // What words are made of: the kernel of the present run; parts that have left initialization mode, in their order;
+  // loops in initialization; loops in steps that needed better methods; refusals to say first guesses.
+  [[nodiscard]] const std::shared_ptr<Kernel>& kernel() const noexcept { return kernel_; }
+  [[nodiscard]] std::size_t initialized_parts() const noexcept { return initialized_parts_; }
+  [[nodiscard]] const std::vector<SolvedLoop>& solved() const noexcept { return solved_; }
+  [[nodiscard]] const std::vector<Index>& loops() const noexcept { return loops_; }
+  [[nodiscard]] RescueWork rescue_work() const noexcept { return steps_ ? steps_->work() : RescueWork{}; }
+  [[nodiscard]] const std::vector<Refusal>& refused_guesses() const noexcept { return refused_guesses_; }
   // Macro steps until t + h [s], the last one shortened if need be. In event mode they end at an event, too.
   StepEnd step(double t, double h);
   // Whether a part has asked to end the simulation, in its last step.
@@ -109,6 +148,7 @@ class System {
   };
   void require_own_instance(Part&) const;
   void release_states() noexcept;
+  void start_over();
   void build_kernel();
   [[nodiscard]] Member member_of(Part&);
   // With the texts of a kernel.
@@ -152,8 +192,6 @@ class System {
   void register_loops();
   void register_loops(const Schedule&, Kernel&, std::vector<Index>& loops) const;
   static Index registered(const Schedule&, Kernel&, const std::vector<Index>& loops);
-  void first_point();
-  void couple();
   // Of co-simulation; events of an ODE alone are those of its integration.
   [[nodiscard]] bool steps_end_at_events() const noexcept {
     return events_ != nullptr && !(plan_.ode && plan_.ode->alone);
@@ -252,11 +290,11 @@ class System {
   const Kind kind_;
   const EventUse use_;
   const std::string resources_;
-  const Plan plan_;
+  Plan plan_;
   Log& log_;
   Libraries libraries_;
   std::vector<std::unique_ptr<Part>> parts_;
-  std::unique_ptr<Kernel> kernel_;
+  std::shared_ptr<Kernel> kernel_;
   std::unique_ptr<Kernel> inside_;           // of an ODE beside other parts
   std::unique_ptr<RunningOde> ode_;          // of initialized parts; it belongs to its kernel
   std::unique_ptr<OdeComponent> component_;  // the ODE beside other parts, as the kernel steps it
@@ -276,6 +314,10 @@ class System {
   std::optional<MacroSteps> steps_;
   double now_ = 0.0;
   bool changed_ = false, jumps_ = false;
+  bool adopts_ = false;  // the parts are somebody else's
+  std::size_t initialized_parts_ = 0;
+  std::vector<SolvedLoop> solved_;
+  std::vector<Refusal> refused_guesses_;
   bool ended_ = false;             // by a part, inside of the last step
   std::set<Index> noted_;          // parts whose changes of the floating-point environment were told
   GivenValues tuned_;              // those that parts in event mode, or integrated ones, are given at the next event

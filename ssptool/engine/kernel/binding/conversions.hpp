@@ -74,6 +74,8 @@ IterationCalls iteration_from(nb::handle calls);
 std::vector<Instruction> program_from(nb::handle program);
 std::vector<Wire> wires_from(nb::handle sources, nb::handle destinations, nb::handle factors, nb::handle offsets,
                              nb::handle tables);
+// Names of functions → their addresses.
+FunctionTable function_table(nb::handle functions);
 // An InstanceTable; the instance is in the memory of the kernel, for which it is.
 Member member_from(nb::handle table, Kernel&);
 

@@ -1,6 +1,8 @@
 // The kernel as a Python class: the GIL is released while components work.
 #pragma once
 
+#include <memory>
+
 #include "iterations.hpp"
 
 namespace ssptool::binding {
@@ -8,7 +10,10 @@ namespace ssptool::binding {
 class NativeKernel {
  public:
   NativeKernel(std::size_t slots, nb::handle integers)
-      : core_(slots, indices<Slot>(integers)),
+      : NativeKernel(std::make_shared<Kernel>(slots, indices<Slot>(integers))) {}
+  // Of a system, which may have another one for its next run.
+  explicit NativeKernel(std::shared_ptr<Kernel> core)
+      : core_(std::move(core)),
         outcome_type_(vocabulary().attr("Outcome")),
         code_type_(vocabulary().attr("Code")),
         ok_(vocabulary().attr("OK")),
@@ -19,7 +24,7 @@ class NativeKernel {
   NativeKernel& operator=(const NativeKernel&) = delete;
   ~NativeKernel() = default;
 
-  Kernel& core() { return core_; }
+  Kernel& core() { return *core_; }
 
   void time_tables(nb::handle tables) {
     std::vector<std::vector<double>> axes;
@@ -34,7 +39,7 @@ class NativeKernel {
     for (const nb::handle input : tables.attr("inputs"))
       inputs.push_back({static_cast<Slot>(attribute<Number>(input, "slot")),
                         static_cast<DrivenInput::Run>(attribute<int>(input, "running"))});
-    core_.time_tables(std::move(axes), std::move(columns), std::move(inputs));
+    core_->time_tables(std::move(axes), std::move(columns), std::move(inputs));
   }
 
   void override_wires(nb::handle wires) {
@@ -42,7 +47,7 @@ class NativeKernel {
     for (const nb::handle wire : wires)
       overridden.push_back({static_cast<Slot>(attribute<Number>(wire, "destination")),
                             override_from(wire.attr("at_source")), override_from(wire.attr("at_destination"))});
-    core_.wires.override_wires(overridden);
+    core_->wires.override_wires(overridden);
   }
 
   Number schedule(nb::handle steps) {
@@ -53,15 +58,15 @@ class NativeKernel {
       else
         calls.emplace_back(SolveLoop{static_cast<Index>(attribute<Number>(step, "loop"))});
     }
-    return static_cast<Number>(core_.schedules.add(calls));
+    return static_cast<Number>(core_->schedules.add(calls));
   }
 
   nb::object run(nb::handle program, double start, double h, Number first, const Rows& rows) {
     const auto instructions = program_from(program);
     const auto steps = static_cast<Number>(rows.shape(0));
-    if (rows.shape(1) != core_.recorder.width())
+    if (rows.shape(1) != core_->recorder.width())
       throw std::invalid_argument("rows has " + std::to_string(rows.shape(1)) + " columns, must have " +
-                                  std::to_string(core_.recorder.width()));
+                                  std::to_string(core_->recorder.width()));
     return unlocked([&](Kernel& core) {
       return core.programs.run(instructions, start, h, first, {rows.data(), rows.size()}, steps);
     });
@@ -69,9 +74,9 @@ class NativeKernel {
 
   nb::object run_through(nb::handle step, nb::handle jump, const Matrix& points, const Rows& rows) {
     const auto steps = program_from(step), jumps = program_from(jump);
-    if (points.shape(1) != 4 || points.shape(0) != rows.shape(0) || rows.shape(1) != core_.recorder.width())
+    if (points.shape(1) != 4 || points.shape(0) != rows.shape(0) || rows.shape(1) != core_->recorder.width())
       throw std::invalid_argument("as many points of four numbers as rows are needed, with " +
-                                  std::to_string(core_.recorder.width()) + " columns");
+                                  std::to_string(core_->recorder.width()) + " columns");
     return unlocked([&](Kernel& core) {
       return core.programs.run_through(steps, jumps, {points.data(), points.size()}, {rows.data(), rows.size()});
     });
@@ -97,7 +102,7 @@ class NativeKernel {
     Outcome outcome;
     {
       Unlocked unlocked;
-      outcome = operation(core_);
+      outcome = operation(*core_);
     }
     return to_python(outcome);
   }
@@ -112,7 +117,7 @@ class NativeKernel {
  private:
   static nb::module_ vocabulary() { return nb::module_::import_("ssptool.engine.kernel.interface"); }
 
-  Kernel core_;
+  std::shared_ptr<Kernel> core_;
   nb::object outcome_type_, code_type_, ok_, call_type_, evaluated_type_;
 };
 
@@ -124,8 +129,10 @@ void bind_dense(nb::module_&);
 void bind_events(nb::module_&);
 void bind_loop_solvers(nb::module_&);
 void bind_signs(nb::module_&);
+void bind_system(nb::module_&);
 
 LoopMethod method_from(int method);
 nb::object solution_to_python(Solution, nb::object rejected);
+nb::tuple iterates_to_python(std::vector<Iterate>);
 
 }  // namespace ssptool::binding

@@ -34,15 +34,6 @@ nb::object switched_to_python(const std::vector<std::vector<std::int64_t>>& rows
   return nb::cast(nb::ndarray<nb::numpy, std::int64_t>(numbers->data(), 2, shape, owner));
 }
 
-nb::tuple iterates_to_python(std::vector<Iterate> iterates) {
-  if (iterates.empty()) return nb::tuple();
-  const nb::object type = solutions_module().attr("Iterate");
-  nb::list found;
-  for (Iterate& one : iterates)
-    found.append(type(one.loop, one.solver, one.number, array(std::move(one.x)), array(std::move(one.residual))));
-  return nb::tuple(found);
-}
-
 // A function of Python, with products of its Jacobian, or None.
 class PythonFunction final : public LoopFunction {
  public:
@@ -91,6 +82,15 @@ nb::object solve_function(int method, nb::object g, nb::object product, const Ve
 
 }  // namespace
 
+nb::tuple iterates_to_python(std::vector<Iterate> iterates) {
+  if (iterates.empty()) return nb::tuple();
+  const nb::object type = solutions_module().attr("Iterate");
+  nb::list found;
+  for (Iterate& one : iterates)
+    found.append(type(one.loop, one.solver, one.number, array(std::move(one.x)), array(std::move(one.residual))));
+  return nb::tuple(found);
+}
+
 LoopMethod method_from(int method) {
   if (method < 0 || method > static_cast<int>(LoopMethod::homotopy)) throw std::invalid_argument("unknown method");
   return static_cast<LoopMethod>(method);
@@ -110,8 +110,8 @@ nb::object NativeKernel::solve(Number loop, int method, const Vector& second, bo
   Solved solved;
   {
     Unlocked unlocked;
-    const Watching watching(core_.loops, watched ? &iterates : nullptr);
-    solved = core_.loop_solutions.solve(index(loop), chosen, span_of(second));
+    const Watching watching(core_->loops, watched ? &iterates : nullptr);
+    solved = core_->loop_solutions.solve(index(loop), chosen, span_of(second));
   }
   const nb::object rejected = to_python(solved.solution.rejected);
   return solutions_module().attr("Solved")(to_python(solved.outcome),
@@ -124,15 +124,15 @@ nb::object NativeKernel::evaluate_surely(Number schedule, bool watched) {
   Outcome outcome;
   {
     Unlocked unlocked;
-    const Watching watching(core_.loops, watched ? &iterates : nullptr);
-    outcome = core_.rescues.evaluate(index(schedule));
+    const Watching watching(core_->loops, watched ? &iterates : nullptr);
+    outcome = core_->rescues.evaluate(index(schedule));
   }
   return evaluated_type_(to_python(outcome), latest_rescues(), iterates_to_python(std::move(iterates)));
 }
 
 nb::tuple NativeKernel::latest_rescues() const {
   nb::list rescues;
-  for (const Rescue& rescue : core_.rescues.latest())
+  for (const Rescue& rescue : core_->rescues.latest())
     rescues.append(
         nb::make_tuple(rescue.loop, solution_to_python(rescue.solution, to_python(rescue.solution.rejected))));
   return nb::tuple(rescues);

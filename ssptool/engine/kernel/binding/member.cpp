@@ -13,12 +13,6 @@ namespace {
 
 std::size_t length(nb::handle object, const char* name) { return nb::len(nb::object(object.attr(name))); }
 
-FunctionTable function_table(nb::handle functions) {
-  std::map<std::string, void*> addresses;
-  for (const nb::handle name : functions) addresses[nb::cast<std::string>(name)] = address(functions[name]);
-  return FunctionTable(std::move(addresses));
-}
-
 // The inputs, outputs or observed variables of an InstanceTable.
 Variables variables(nb::handle table, const std::string& kind, int version, bool typed) {
   Variables found;
@@ -63,6 +57,12 @@ Substeps substeps(nb::handle stated) {
 }
 
 }  // namespace
+
+FunctionTable function_table(nb::handle functions) {
+  std::map<std::string, void*> addresses;
+  for (const nb::handle name : functions) addresses[nb::cast<std::string>(name)] = address(functions[name]);
+  return FunctionTable(std::move(addresses));
+}
 
 Member member_from(nb::handle table, Kernel& kernel) {
   const auto version = attribute<int>(table, "fmi_major");

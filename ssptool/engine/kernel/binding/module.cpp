@@ -20,4 +20,5 @@ NB_MODULE(_kernel, module) {
   ssptool::binding::bind_integration(module);
   ssptool::binding::bind_ode_component(module);
   ssptool::binding::bind_signs(module);
+  ssptool::binding::bind_system(module);
 }

@@ -1,0 +1,140 @@
+// Systems that carry out frozen plans, with FMUs that Python has instantiated: the GIL is released while these work.
+#include "../../../exporting/runtime/system.hpp"
+
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "kernel.hpp"
+
+namespace ssptool::binding {
+
+using namespace nb::literals;
+
+namespace {
+
+// FMUs that are adopted write to logs of their own.
+class NoLog final : public runtime::Log {
+ public:
+  void write(runtime::Status, const char*, const std::string&) noexcept override {}
+};
+
+std::string text_of(const nb::bytes& content) { return {content.c_str(), content.size()}; }
+
+class NativeSystem {
+ public:
+  explicit NativeSystem(const nb::bytes& plan)
+      : system_(runtime::plan_from(text_of(plan)), log_),
+        solutions_(nb::module_::import_("ssptool.engine.kernel.solutions")) {}
+
+  void adopt(Number part, nb::handle functions, nb::handle component) {
+    system_.adopt(index(part), function_table(functions), address(component));
+  }
+
+  void state_starts(Number part, int fmi_major, const nb::bytes& starts) {
+    system_.state_starts(index(part), runtime::starts_from(text_of(starts), fmi_major));
+  }
+
+  NativeKernel* begin() {
+    system_.begin();
+    return new NativeKernel(system_.kernel());
+  }
+
+  // None, or what has refused.
+  nb::object does(void (runtime::System::*act)()) {
+    try {
+      const Unlocked unlocked;
+      (system_.*act)();
+    } catch (const runtime::Refused& refused) {
+      return to_python(refused.refusal);
+    }
+    return nb::none();
+  }
+
+  void couple() { system_.couple(); }
+
+  nb::object run(Number first, const Rows& rows) {
+    runtime::Stretch found;
+    {
+      const Unlocked unlocked;
+      found = system_.run(first, {rows.data(), rows.size()});
+    }
+    return nb::make_tuple(found.steps, array(std::move(found.iterations)), to_python(found.outcome), found.rescuing);
+  }
+
+  nb::tuple solved() {
+    nb::list found;
+    for (const runtime::SolvedLoop& one : system_.solved())
+      found.append(solutions_.attr("LoopInSystem")(one.number,
+                                                   solution_to_python(one.solution, to_python(one.solution.rejected)),
+                                                   iterates_to_python(one.iterates)));
+    return nb::tuple(found);
+  }
+
+  nb::tuple refused_guesses() {
+    nb::list found;
+    for (const runtime::Refusal& one : system_.refused_guesses()) found.append(to_python(one));
+    return nb::tuple(found);
+  }
+
+  // By number in the plan: those of the kernel, and -1 where that has none.
+  nb::tuple loops() {
+    nb::list found;
+    for (const Index loop : system_.loops()) found.append(loop == none ? Number{-1} : static_cast<Number>(loop));
+    return nb::tuple(found);
+  }
+
+  runtime::System& core() { return system_; }
+
+ private:
+  nb::object to_python(const Outcome& outcome) { return NativeKernel(system_.kernel()).to_python(outcome); }
+
+  nb::object to_python(const runtime::Refusal& refusal) {
+    const nb::object outcome = refusal.outcome ? to_python(*refusal.outcome) : nb::none();
+    const nb::object loop = refusal.loop ? nb::cast(*refusal.loop) : nb::none();
+    return solutions_.attr("SystemRefusal")(refusal.part, refusal.function, refusal.status, outcome, loop);
+  }
+
+  NoLog log_;
+  runtime::System system_;
+  nb::object solutions_;
+};
+
+}  // namespace
+
+void bind_system(nb::module_& module) {
+  using Self = NativeSystem;
+  nb::class_<Self>(module, "NativeSystem")
+      .def(nb::init<const nb::bytes&>(), "plan"_a)
+      .def("adopt", &Self::adopt, "part"_a, "functions"_a, "component"_a,
+           nb::sig("def adopt(self, part: int, functions: collections.abc.Mapping[str, int], component: int) -> None"))
+      .def("state_starts", &Self::state_starts, "part"_a, "fmi_major"_a, "starts"_a)
+      .def("begin", &Self::begin, nb::rv_policy::take_ownership)
+      .def(
+          "initialize", [](Self& self) { return self.does(&runtime::System::initialize); },
+          nb::sig("def initialize(self) -> ssptool.engine.kernel.solutions.SystemRefusal | None"))
+      .def(
+          "first_point", [](Self& self) { return self.does(&runtime::System::first_point); },
+          nb::sig("def first_point(self) -> ssptool.engine.kernel.solutions.SystemRefusal | None"))
+      .def("couple", &Self::couple)
+      .def("run", &Self::run, "first"_a, "rows"_a.noconvert(),
+           nb::sig("def run(self, first: int, rows: ssptool.engine.kernel.interface.Floats) -> tuple[int, "
+                   "ssptool.engine.kernel.interface.Integers, ssptool.engine.kernel.interface.Outcome, bool]"))
+      .def_prop_ro("initialized_parts", [](Self& self) { return self.core().initialized_parts(); })
+      .def_prop_ro("solved", &Self::solved,
+                   nb::sig("def solved(self) -> tuple[ssptool.engine.kernel.solutions.LoopInSystem, ...]"))
+      .def_prop_ro("loops", &Self::loops, nb::sig("def loops(self) -> tuple[int, ...]"))
+      .def_prop_ro("refused_guesses", &Self::refused_guesses,
+                   nb::sig("def refused_guesses(self) -> tuple[ssptool.engine.kernel.solutions.SystemRefusal, ...]"))
+      .def_prop_ro(
+          "rescue_work",
+          [](Self& self) {
+            const RescueWork work = self.core().rescue_work();
+            return vocabulary("RescueWork")(work.solved, work.iterations, work.contradicted);
+          },
+          nb::sig("def rescue_work(self) -> ssptool.engine.kernel.interface.RescueWork"));
+}
+
+}  // namespace ssptool::binding

@@ -1,0 +1,325 @@
+"""Systems in C++ that carry out frozen plans: which plans they take, and what they do of a run.
+
+The FMUs are those of an `Assembly`, and so is the wording of all that a system says: it answers with outcomes and
+solutions, which are put into words as those of other runs. `carried_out` is the one place that decides.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ssptool.engine.assembly.assembly import Assembly, asks_for_inputs
+from ssptool.engine.assembly.instances import Pool, Sources
+from ssptool.engine.failure import Failure, IntegrationStopped
+from ssptool.engine.kernel import native_system
+from ssptool.engine.kernel.interface import Floats, Kernel, Outcome
+from ssptool.engine.kernel.solutions import SystemRefusal
+from ssptool.engine.masters.iterated import Iterated
+from ssptool.engine.masters.iterated_groups import KernelGroup
+from ssptool.engine.masters.iterated_steps import ProgrammedIteration
+from ssptool.engine.masters.master import CoupledSystem, StepBatch
+from ssptool.engine.masters.program import Program
+from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
+from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.engine.run.coupling import Evaluation, couple
+from ssptool.engine.run.freeze import frozen_run, frozen_starts, is_programmed
+from ssptool.engine.run.initialization import Initialization, InitializedSystem, carried_through, refused_guesses
+from ssptool.engine.run.loops import WRONG_DERIVATIVES, ComponentFailed, LoopWork, RunningLoop
+from ssptool.engine.time_grid import grid_time
+from ssptool.fmu.instance import NO_FUNCTION, FmiError, FmuInstance
+from ssptool.foreign_text import strict_json
+from ssptool.network.conversion import narrowing
+
+
+def _logs_iterates(plan: Plan) -> bool:
+    return plan.settings.log_loops is not None or plan.settings.log_coupling is not None
+
+
+BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
+    "model exchange": lambda plan: plan.ode is not None,
+    "event mode": lambda plan: bool(plan.event_modes),
+    "input sources and scenarios": lambda plan: bool(plan.stimuli),
+    "parameters that components calculate": lambda plan: bool(plan.parameter_wires),
+    "FMI 1.0": lambda plan: any(one.description.fmi_major == 1 for one in plan.instances),
+    "components in processes of their own": lambda plan: any(one.process for one in plan.instances),
+    "FMUs that ask for inputs within a step": lambda plan: any(map(asks_for_inputs, plan.instances)),
+    "connections that narrow integers": lambda plan: any(
+        narrowing(plan.types[wire.source], plan.types[wire.destination]) for wire in plan.wires
+    ),
+    "logs of iterates": _logs_iterates,
+    "steps that are no program of the kernel": lambda plan: not is_programmed(plan.master),
+}
+"""Subjects that Python still carries out, since no system does → whether they are in a plan."""
+
+
+def why_by_python(plan: Plan) -> str:
+    """The first subject of a plan that no system carries out; "": it carries out all."""
+    return next((what for what, is_in in BY_PYTHON.items() if is_in(plan)), "")
+
+
+def carried_out(plan: Plan) -> bool:
+    """Whether a system carries out the whole plan, from initialization to the last row."""
+    return not why_by_python(plan)
+
+
+class LoadedSystem:
+    """A frozen plan that is loaded, for runs of all plans that differ from it in values of parameters only.
+
+    Attributes
+    ----------
+    plan
+        The plan of the present run.
+    iterations
+        Number of its groups whose steps are iterated.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        content = frozen_run(plan)
+        self.native = native_system(strict_json(content).encode())
+        self.iterations = len(content["stepping"]["iterations"])
+        self._paths: dict[str, Path] = {}
+        self._adopted: dict[int, FmuInstance] = {}
+
+    def serves(self, plan: Plan) -> bool:
+        """Whether it can carry out this plan, too; it is ready for that then."""
+        if _logs_iterates(plan) or not _agree(self.plan, plan, _MAY_DIFFER):
+            return False
+        if len(plan.instances) != len(self.plan.instances) or self.plan.recorded != plan.recorded:
+            return False
+        pairs = list(zip(self.plan.instances, plan.instances, strict=True))
+        if not all(_agree(one, other, _STARTS) and _same_signals(one, other) for one, other in pairs):
+            return False
+        for number, (one, other) in enumerate(pairs):
+            if one.starts is not other.starts:
+                starts = strict_json(frozen_starts(other)).encode()
+                self.native.state_starts(number, other.description.fmi_major, starts)
+        self.plan = plan
+        return True
+
+    def path(self, source: str, sources: Sources) -> Path:
+        """The file or folder of an FMU; the sources of all plans are the same."""
+        if source not in self._paths:
+            self._paths[source] = sources.local_path(source)
+        return self._paths[source]
+
+    def adopt(self, index: int, instance: FmuInstance, functions: Callable[[], dict[str, int]]) -> None:
+        """A component of the plan; that of the run before it has already."""
+        if self._adopted.get(index) is not instance:
+            self.native.adopt(index, {**instance.functions, **functions()}, instance.component)
+            self._adopted[index] = instance
+
+    def begin(self) -> Kernel:
+        """The kernel of the next run, whose components are adopted."""
+        return self.native.begin()
+
+    def initialize(self, assembly: Assembly) -> InitializedSystem:
+        """As `initialize` of components that Python leads."""
+        return carried_through(SystemInitialization(assembly, self))
+
+    def steps(self, assembly: Assembly) -> "SystemSteps":
+        """Ready for the first step of an initialized system."""
+        return SystemSteps(self, assembly)
+
+
+class SystemInitialization(Initialization):
+    """Passes of an initialization that a system does."""
+
+    def __init__(self, assembly: Assembly, loaded: LoadedSystem) -> None:
+        super().__init__(assembly)
+        self._native = loaded.native
+
+    def lead_through(self) -> None:
+        refusal = self._native.initialize()
+        self.assembly.restore_surroundings("in initialization")
+        for number, instance in enumerate(self.assembly.instances):
+            instance.was_initialized(done=number < self._native.initialized_parts)
+        self.notes += self._of_refused_guesses()
+        self._report(refusal)
+
+    def evaluate_first_point(self) -> None:
+        self._report(self._native.first_point())
+
+    def _of_refused_guesses(self) -> Iterator[str]:
+        planned = {one.name: (one, slots) for one, slots in self.plan.first_guesses()}
+        for refusal in self._native.refused_guesses:
+            one, slots = planned[refusal.component]
+            names = [self.plan.signals[slot].variable for slot in slots]
+            yield from refused_guesses(one, refusal.function, refusal.status, names)
+
+    def _report(self, refusal: SystemRefusal | None) -> None:
+        """Reports on loops so far; raises for what has been refused what `carried_through` takes."""
+        start, loops = self.plan.interval.start, self.plan.loops
+        for one in self._native.solved[len(self.reports) :]:
+            loop = RunningLoop(self.assembly, loops[one.number], one.number, -1)
+            self.reports.append(loop.report(one.solution, start, one.iterates))
+        if refusal is None:
+            return
+        if refusal.outcome is not None:
+            raise ComponentFailed(refusal.outcome)
+        if refusal.loop is not None:
+            raise IntegrationStopped(self.reports[-1].failure())
+        instance = next(one for one in self.assembly.instances if one.name == refusal.component)
+        instance.note(refusal.status)
+        advice = "" if instance.has(refusal.function) else NO_FUNCTION
+        raise FmiError(instance.name, refusal.function, refusal.status, instance.log.latest(), advice)
+
+
+_STARTS = frozenset({"starts"})
+_MAY_DIFFER = frozenset({"instances", "settings", "columns", "recorded", "choices", "notes", "accepted", "instead"})
+"""Fields of a plan that say nothing to a system, or are compared otherwise."""
+
+
+def _agree(one: Any, other: Any, but: frozenset[str]) -> bool:
+    """Whether two plans, or parts of plans, have the very same values in all other fields."""
+    return all(getattr(one, f.name) is getattr(other, f.name) for f in fields(one) if f.name not in but)
+
+
+def _same_signals(one: PlannedInstance, other: PlannedInstance) -> bool:
+    """Whether start values differ in no variable that is exchanged, whose first guess may be such a value."""
+    if one.starts is other.starts:
+        return True
+    exchanged = {signal.variable for signal in (*one.inputs, *one.outputs)}
+    missing = object()
+    names = one.starts.keys() | other.starts.keys()
+    return all(one.starts.get(name, missing) == other.starts.get(name, missing) for name in exchanged & names)
+
+
+def system_for(plan: Plan, pool: Pool | None) -> LoadedSystem | None:
+    """A system for a run of this plan, out of the pool if one of an earlier run serves; None: Python carries it out."""
+    kept = [] if pool is None else pool.systems
+    found = next((one for one in kept if isinstance(one, LoadedSystem) and one.serves(plan)), None)
+    if found is not None or not carried_out(plan):
+        return found
+    loaded = LoadedSystem(plan)
+    kept[:] = [loaded]
+    return loaded
+
+
+class _RegisteredKernel:
+    """The kernel of a system, for those who register what the system has registered already, in the same order."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._counts = {"group": 0, "schedule": 0, "iteration": 0}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kernel, name)
+
+    def group(self, _: object) -> int:
+        return self._next("group")
+
+    def schedule(self, _: object) -> int:
+        return self._next("schedule")
+
+    def iteration(self, _: object) -> int:
+        return self._next("iteration")
+
+    def set_accepted_steps(self, iteration: int, accepted: object) -> None:
+        """They are what they are."""
+
+    def _next(self, what: str) -> int:
+        self._counts[what] += 1
+        return self._counts[what] - 1
+
+
+class _Registering(_RegisteredKernel):
+    """Nothing moves."""
+
+    def exchange(self, _: int) -> None: ...
+
+    def accept(self, _: float) -> None: ...
+
+
+class SystemSteps:
+    """Macro steps of an initialized system; a coupled system in Python is made only where something is to be said."""
+
+    def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
+        self._native, self._assembly = loaded.native, assembly
+        self.kernel, self._iterations = assembly.kernel, loaded.iterations
+        self.unobserved: list[Failure] = []
+        self._native.couple()
+
+    @property
+    def start(self) -> float:
+        """[s]"""
+        return self._assembly.plan.interval.start
+
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        """Puts loops into words."""
+        plan = self._assembly.plan
+        loops = [
+            RunningLoop(self._assembly, plan.loops[number], number, index)
+            for number, index in enumerate(self._native.loops)
+            if index >= 0
+        ]
+        for loop in loops:
+            loop.rtol = self.kernel.allow_rounding(loop.index)
+        return Evaluation(self._assembly, loops)
+
+    @cached_property
+    def _stepped(self) -> "tuple[CoupledSystem, Program | ProgrammedIteration]":
+        """The coupled system that a run in Python has, with its stepper."""
+        plan = self._assembly.plan
+        registering: Any = _Registering(self.kernel)
+        loops: dict[int, Any] = {loop.number: loop for loop in self._evaluation.loops}
+        system = couple(replace(self._assembly, kernel=registering), self._evaluation, loops)
+        registered: Any = _RegisteredKernel(self.kernel)
+        stepper = plan.master.start(replace(system, kernel=registered))
+        assert isinstance(stepper, Program | ProgrammedIteration)  # the plan was frozen
+        return replace(system, kernel=self.kernel), stepper
+
+    @property
+    def system(self) -> CoupledSystem:
+        """The coupled system that a run in Python has, for words."""
+        return self._stepped[0]
+
+    @property
+    def _tells(self) -> bool:
+        """Whether steps were accepted of which something is to be said."""
+        accepted = map(self.kernel.accepted_steps, range(self._iterations))
+        return any(one.noisy or one.damped or one.unrepeated or one.unconverged for one in accepted)
+
+    @property
+    def unconverged(self) -> Unconverged:
+        """As of a coupled system."""
+        return self.system.unconverged if self._tells else NONE_UNCONVERGED
+
+    def remarks(self) -> Iterable[str]:
+        """As of a coupled system."""
+        return self.system.remarks() if self._tells else ()
+
+    def record(self, time: float, row: Floats) -> None:
+        """As of a coupled system."""
+        outcome = self.kernel.record(time, row)
+        if not outcome.ok:
+            self.unobserved.append(self._evaluation.explain(outcome, time))
+
+    def count_rescues(self, rescues: LoopWork) -> None:
+        """Loops in steps that needed the full chain of solvers; a remark on the run, if derivatives were wrong."""
+        work = self._native.rescue_work
+        rescues.solved, rescues.iterations = work.solved, work.iterations
+        if work.contradicted:
+            self._assembly.remark(WRONG_DERIVATIVES)
+
+    def run(self, first: int, rows: Floats) -> StepBatch:
+        """As `Stepper.run`."""
+        steps, iterations, outcome, rescuing = self._native.run(first, rows)
+        counts = tuple(iterations.tolist()) if isinstance(self._assembly.plan.master, Iterated) else ()
+        failure = None if outcome.ok else self._failure(outcome, first + steps, rescuing)
+        return StepBatch(steps, failure, counts)
+
+    def _failure(self, outcome: Outcome, point: int, rescuing: bool) -> Failure:
+        interval = self._assembly.plan.interval
+        t, end = (grid_time(interval.start, interval.step, number) for number in (point, point + 1))
+        if rescuing:
+            return self._evaluation.explain(outcome, end)
+        system, stepper = self._stepped
+        if isinstance(stepper, ProgrammedIteration):
+            group = stepper.iteration.groups[stepper.owner[outcome.instruction]]
+            if isinstance(group, KernelGroup):
+                return group.explain(outcome, t, end)
+        return system.explain_step(outcome, t, end)

@@ -1,0 +1,100 @@
+"""Runs that a system carries out are carried out in Python as well, and must be the same: rows, bit by bit, iterations,
+notes, failures and what is said of loops.
+
+With `pytest -p tests.engine.both_ways` this is so for all runs of any tests, which are all in one process then.
+"""
+
+from dataclasses import asdict, replace
+from itertools import chain
+from unittest.mock import patch
+
+import numpy as np
+
+import ssptool.engine.run.execution as execution
+import ssptool.engine.run.system as system
+import ssptool.engine.simulate as simulating
+import ssptool.studies.worker as worker
+from ssptool.engine.trace import NO_ENTRIES
+
+COMPARED = []
+"""The names of the systems that were compared so far."""
+
+_execute = execution.execute
+
+
+class _Rows:
+    """Keeps what comes, and passes it on."""
+
+    def __init__(self, width, target=None):
+        self.target, self.width, self.rows, self.entries, self._space = target, width, [], [], None
+
+    def initialized(self, report):
+        if self.target is not None:
+            self.target.initialized(report)
+
+    def space(self, count):
+        self._space = np.full((count, self.width), np.nan) if self.target is None else self.target.space(count)
+        return self._space
+
+    def commit(self, count, entries=NO_ENTRIES):
+        self.rows.append(self._space[:count].copy())
+        self.entries.append(entries.new)
+        if self.target is not None:
+            self.target.commit(count, entries)
+
+
+def in_python(job):
+    """Rows and outcome of a run in Python."""
+    rows = _Rows(1 + len(job.plan.recorded))
+    with patch.object(system, "system_for", lambda plan, pool: None):
+        return rows, _execute(job, rows)
+
+
+def both(job, rows, watch=None, pool=None):
+    """`execute`, both ways."""
+    quiet = job.plan.settings.fmu_log is None
+    if watch is not None or job.met or job.realtime or not quiet or not system.carried_out(job.plan):
+        return _execute(job, rows, watch, pool)
+    expected = in_python(job)
+    own = _Rows(1 + len(job.plan.recorded), rows)
+    found = _execute(job, own, None, pool)
+    compare((own, found), expected)
+    COMPARED.append(job.plan.name)
+    return found
+
+
+def compare(found, expected):
+    """Two ways of a run."""
+    own, other = (np.concatenate(rows.rows) if rows.rows else None for rows, _ in (found, expected))
+    assert (own is None) == (other is None)
+    if own is not None:
+        assert own.shape == other.shape
+        assert own.tobytes() == other.tobytes(), np.argwhere((own != other) & ~(np.isnan(own) & np.isnan(other)))[:5]
+    assert list(chain(*found[0].entries)) == list(chain(*expected[0].entries))
+    assert said(found[1]) == said(expected[1])
+
+
+def said(outcome):
+    """All that is told of a run, but for times that it took."""
+    report = outcome.initialization
+    counts = replace(outcome.counts, seconds=0.0, latest=0.0, waited=0.0)
+    loops = [(loop.facts(), str(loop.failure()) if not loop.ok else "") for loop in report.loops]
+    problems = [(one.component, dict(one.counts), one.kinds) for one in outcome.problems]
+    failures = [None if one is None else (str(one), one) for one in (report.failure, outcome.failure)]
+    return (
+        asdict(counts),
+        loops,
+        report.notes,
+        report.unheld,
+        failures,
+        outcome.remarks,
+        problems,
+        outcome.end,
+        (outcome.undeclared),
+    )
+
+
+def pytest_configure(config):
+    simulating.execute = both
+    worker.execute = both
+    simulating.execute_isolated = lambda job, recorder, limits: simulating._here(job, recorder, None, None)

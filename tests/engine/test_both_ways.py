@@ -1,0 +1,179 @@
+"""What systems carry out is the same as in Python; the list of what Python still carries out only becomes shorter."""
+
+import math
+
+import pytest
+
+import ssptool
+import ssptool.engine.simulate as simulating
+import ssptool.studies.worker as working
+from ssptool.engine.run.system import BY_PYTHON, why_by_python
+from ssptool.studies.checking import check_study
+from ssptool.studies.definition import RunStatus, Task
+from ssptool.studies.study_file import study_from
+from ssptool.studies.worker import StudyWorker
+from tests.engine import both_ways
+from tests.engine.dual_mass import RESOURCES
+from tests.engine.small.fmus import Var, make_fmu
+from tests.engine.small.test_endings import ASKS, DISCARDS
+from tests.engine.small.test_endings import system as ending_system
+from tests.engine.systems import write_system
+from tests.fmus import build
+from tests.fmus.build import NOT_A_NUMBER
+
+SYSTEMS = RESOURCES.parents[1]
+EXAMPLES = ["dual_mass_oscillator", "mass_spring_damper", "one_dof_oscillator", "rotational_spring_mass_damper"]
+OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
+LEFT = {
+    "model exchange",
+    "event mode",
+    "input sources and scenarios",
+    "parameters that components calculate",
+    "FMI 1.0",
+    "components in processes of their own",
+    "FMUs that ask for inputs within a step",
+    "connections that narrow integers",
+    "logs of iterates",
+    "steps that are no program of the kernel",
+}
+"""What Python still carries out: nothing is added here."""
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    """Runs in this process are done both ways; gives the number of those that were compared."""
+    monkeypatch.setattr(simulating, "execute", both_ways.both)
+    monkeypatch.setattr(working, "execute", both_ways.both)
+    before = len(both_ways.COMPARED)
+    return lambda: len(both_ways.COMPARED) - before
+
+
+def test_python_carries_out_no_more_than_it_did():
+    assert set(BY_PYTHON) <= LEFT
+
+
+@pytest.mark.parametrize(
+    ("reason", "options"),
+    [
+        ("", {}),
+        ("steps that are no program of the kernel", {"adaptive": 1e-4}),
+        ("steps that are no program of the kernel", {"step_size": 0.03}),
+        ("steps that are no program of the kernel", {"acceleration": "newton", "master": "iterated"}),
+        ("logs of iterates", {"log_loops": "loops.csv"}),
+        ("components in processes of their own", {"processes": "each"}),
+    ],
+    ids=str,
+)
+def test_plans_are_told_apart(reason, options):
+    plan = ssptool.plan(OSCILLATOR, settings=ssptool.Settings(stop_time=1.0, **options))
+    assert why_by_python(plan) == reason
+
+
+@pytest.mark.parametrize("master", ["auto", "jacobi", "gauss-seidel", "iterated"])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_systems(name, master, compared):
+    assert ssptool.simulate(SYSTEMS / name, master=master, stop_time=0.5, isolated=False).ok
+    assert compared()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"iterations": 2},
+        {"iterations": 1},
+        {"acceleration": "aitken"},
+        {"acceleration": "anderson"},
+        {"relaxation": 0.5},
+        {"convergence": {"absolute": 1e-6, "residual-relative": 1e-4}},
+        {"max_iterations": 1},
+        {"approximation": "hold"},
+        {"approximation": "mean"},
+        {"substeps": {"System1": 3}},
+        {"threads": 2},
+    ],
+    ids=str,
+)
+def test_settings_of_iterated_steps(options, compared):
+    """Some do not converge in the iterations that they have: a failure, or steps of which a note says so."""
+    ssptool.simulate(OSCILLATOR, master="iterated", stop_time=1.0, step_size=0.01, isolated=False, **options)
+    assert compared()
+
+
+def test_columns_that_are_only_observed(compared):
+    result = ssptool.simulate(OSCILLATOR, stop_time=0.1, isolated=False, record=["*"])
+    assert result.ok
+    assert compared()
+
+
+@pytest.mark.parametrize("when", [0.0, 0.05])
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_value_that_is_not_finite(version, when, tmp_path, compared):
+    folder = write_system(tmp_path / "bad", build.build() / f"fmi{version}", {"Bad": "Misbehaving"}, [])
+    start = {"Bad.what": NOT_A_NUMBER, "Bad.when": when}
+    result = ssptool.simulate(folder, start_values=start, step_size=0.01, stop_time=0.1, isolated=False)
+    assert "not finite" in str(result.failure) or "nan" in str(result.failure)
+    assert compared()
+
+
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+@pytest.mark.parametrize(("version", "step"), [(2, DISCARDS), (3, ASKS)])
+def test_an_end_that_a_component_asks_for(version, step, master, tmp_path, compared):
+    folder = ending_system(tmp_path, version, step)
+    result = ssptool.simulate(folder, master=master, stop_time=1.0, step_size=0.1, isolated=False)
+    assert result.status == "ended by a component"
+    assert compared()
+
+
+STEADY = (Var("p", "parameter", start=1.0), Var("u", "input"), Var("y", "output", needs=["u"]))
+
+
+@pytest.mark.parametrize(("status", "word"), [(2, "discard"), (3, "error"), (4, "fatal")])
+def test_a_step_that_is_refused(status, word, tmp_path, compared):
+    """From the third step on."""
+    step = f"if (t > 0.25) return {status}; return OK;"
+    fmu = make_fmu(tmp_path / "Refuses.fmu", STEADY, version=2, me=None, calc="v->y = v->u;", step=step)
+    folder = write_system(tmp_path / "refusing", fmu.parent, {"A": "Refuses", "B": "Refuses"}, [("A.y", "B.u")])
+    result = ssptool.simulate(folder, stop_time=1.0, step_size=0.1, isolated=False)
+    assert f"DoStep returned {word}" in str(result.failure)
+    assert compared()
+
+
+def test_numbers_that_json_lacks(tmp_path, compared):
+    fmu = make_fmu(tmp_path / "Big.fmu", STEADY, version=2, me=None, calc="v->y = v->p > 1e300 ? 2.0 : 3.0;")
+    folder = write_system(tmp_path / "big", fmu.parent, {"A": "Big"}, [])
+    result = ssptool.simulate(folder, start_values={"A.p": "INF"}, stop_time=0.2, step_size=0.1, isolated=False)
+    assert result.unwrap()["A.y"][-1] == 2.0
+    assert compared()
+
+
+@pytest.mark.parametrize(("gain", "offset"), [(0.5, 0.0), (1.0, 1.0), (1.0, 0.0)])
+def test_loops_with_and_without_a_solution(gain, offset, system, compared):
+    folder = system({"A": "Affine", "B": "Affine"}, [("A.y", "B.u"), ("B.y", "A.u")])
+    start = {"A.a": gain, "A.c": offset, "B.c": offset}
+    result = ssptool.simulate(folder, start_values=start, stop_time=0.2, step_size=0.1, isolated=False)
+    assert result.ok == (gain != 1.0)
+    assert compared()
+
+
+@pytest.mark.parametrize("reuse", [True, False])
+def test_runs_of_a_study(reuse, compared):
+    """One system carries them out, one after the other; each is that of its own parameters, failures included."""
+    checked = check_study(
+        study_from(
+            {
+                "system": str(OSCILLATOR),
+                "settings": {"step_size": 0.01, "stop_time": 0.5},
+                "design": {"kind": "latin-hypercube", "runs": 6, "seed": 1},
+                "factors": {"System2.k2": {"low": 5.0, "high": 15.0}, "System1.c1": {"low": 0.05, "high": 0.2}},
+                "results": {"peak": 'max("System1.x1")'},
+            }
+        )
+    )
+    tasks = [Task(checked.points.ids[k], k, checked.points.at(k)) for k in range(len(checked.points))]
+    with StudyWorker(checked.study, checked.signals, reuse=reuse) as worker:
+        found = [worker.run(task) for task in (*tasks, tasks[0])]
+    assert all(one.status is RunStatus.COMPLETED for one in found), [one.message for one in found]
+    assert found[0].results == found[-1].results
+    assert len({one.results["peak"] for one in found}) == len(tasks)
+    assert all(math.isfinite(one.results["peak"]) for one in found)
+    assert compared() == len(tasks) + 1
