@@ -220,7 +220,7 @@ def _figures_of_one_equation() -> Iterator[Claim]:
             yield run_figure(text, words, measure)
     for text, measure in zip(quoted(PAGE, "at 1e-2 s (exact: # … # m)"), (_lowest, _highest), strict=True):
         yield run_figure(text, options(sentence), partial(measure, last=1.03))
-    (arms,) = quoted(PAGE, "(the arms have # kg.m2")
+    (arms,) = quoted(PAGE, "(arms # kg.m2")
     yield run_figure(arms, ("systems/flyball_governor",), lambda found: float(found.trace["Arms.J_arms"][0]))
-    (text,) = quoted(PAGE, "stored and dissipated energy, # J at the start")
+    (text,) = quoted(PAGE, "sum of stored and dissipated energy, # J at the start")
     yield run_figure(text, ("systems/flyball_governor",), lambda found: float(governor.stored_energy(found.trace)[0]))

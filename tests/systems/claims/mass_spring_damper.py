@@ -314,12 +314,12 @@ def figures() -> Iterator[Claim]:
     for row in table(PAGE, "`ssptool run systems/mass_spring_damper …`"):
         for (text, words), name in zip(row.cells, ("mass.a", "spring_damper.stretch"), strict=True):
             yield run_figure(text, words, partial(_at, time=0.0, signal=f"first.{name}"))
-    (start, lost) = quoted(PAGE, "From # J at the start, # J are lost until t = 5 s in the damper of `first`")
+    (start, lost) = quoted(PAGE, "`first` starts with # J and loses # J until t = 5 s")
     words = ("systems/mass_spring_damper", "--implementation", "me", "--tolerance", "1e-11", "--record", "first.*")
     yield run_figure(start, words, lambda found: float(stored_energy(found.trace, "first")[0]))
     yield run_figure(lost, words, lambda found: float(lost_work(found.trace, "first")[-1]))
     (defect,) = quoted(PAGE, "decrease and lost work differ by less than # of that energy")
     yield run_figure(f"< {defect}", words, lambda found: energy_change(found.trace, "first"))
-    (rest,) = quoted(PAGE, "They come to rest at −m g sin(theta)/c = # m")
+    (rest,) = quoted(PAGE, "they come to rest at −m g sin(theta)/c = # m")
     words = ("systems/mass_spring_damper", "--stop-time", "100", "--step-size", "0.1")
     yield run_figure(rest, words, partial(_at, time=100.0, signal="first.mass.s"))

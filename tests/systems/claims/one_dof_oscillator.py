@@ -194,7 +194,7 @@ def figures() -> Iterator[Claim]:
                 yield run_figure(text, (*words, *damping), lambda found: amplitude(found.trace))
     (left,) = quoted(PAGE, "decays to # in 1 s")
     yield figure("amplitude of the closed form after 1 s, damped", left, amplitude_left)
-    limits = (*quoted(PAGE, "# s held and # s with `--exchange late`"), *quoted(PAGE, "stable below # s only"))
+    limits = (*quoted(PAGE, "# s (held) or # s (`--exchange late`"), *quoted(PAGE, "stable only below # s."))
     for text, claim in zip(limits, (one for one in CLAIMS if "largest stable step" in one.name), strict=True):
         yield figure(claim.name, text, claim.measure)
 
