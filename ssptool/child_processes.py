@@ -412,7 +412,7 @@ MOST_BYTES = 1 << 30
 """Largest message of a child [byte]."""
 
 REST_SECONDS = 10
-"""For so long the rest of a message may not come that a child has begun to send [s]."""
+"""Longest wait for the rest of a message that a child has begun to send [s]."""
 
 
 class BadMessage(Exception):

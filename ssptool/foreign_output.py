@@ -23,7 +23,7 @@ _AT_ONCE = 1 << 16
 """Bytes that are read together, and characters of a line that are shown before its end."""
 
 LATER_SECONDS = 1.0
-"""For so long the end of the pipe may come after that of the child: what a child has started may have it open [s]."""
+"""Time by which the end of the pipe may follow that of the child: what a child has started may have it open [s]."""
 
 _showing = threading.Lock()
 """Held by a thread that writes: a fork made meanwhile would find the locks of the stream taken for ever."""

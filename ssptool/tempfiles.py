@@ -29,7 +29,7 @@ MOST = 256
 """Folders that a process locks: each takes a file descriptor. More of them are temporary, but not looked after."""
 
 PATIENCE_SECONDS = 60.0
-"""As long a process waits for the lock of a file."""
+"""Time that a process waits for the lock of a file."""
 
 _POLL_SECONDS = 0.02
 

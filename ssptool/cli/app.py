@@ -151,7 +151,7 @@ class Commands(TyperGroup):
         self.commands = _Loaded()
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """For the list of commands none is loaded."""
+        """Print the list of commands without loading one of them."""
         loaded = self.commands
         self.commands = {
             name: TyperCommand(name, help=summary, rich_help_panel=panel)

@@ -319,7 +319,7 @@ class Archive:
         return facts._replace(odd=()) if facts.odd and self.edits() else facts
 
     def state_on_disk(self, name: str) -> FileState | None:
-        """By what a later change of an unpacked file shows; None for what is packed, edited, no file, or outside.
+        """Facts by which a later change of an unpacked file shows; None if it is packed, edited, no file, or outside.
 
         Raises InvalidDocument (PKG-101) for a link that leads out of the folder.
         """

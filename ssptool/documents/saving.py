@@ -45,7 +45,7 @@ def stay_inside(folder: Path, name: str) -> None:
 
 
 class FileState(NamedTuple):
-    """By what a change of a file shows: a replaced one is another inode, one that was written to has another time."""
+    """Facts by which a change of a file shows: a replaced one has another inode, a rewritten one another time."""
 
     device: int
     inode: int

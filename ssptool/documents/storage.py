@@ -191,7 +191,7 @@ class FolderEntries:
         return path
 
     def state(self, name: str) -> FileState | None:
-        """By what a later change of a file shows; None of what is no file.
+        """Facts by which a later change of a file shows; None if it is not a file.
 
         Raises InvalidDocument (PKG-101) for a link that leads out of the folder.
         """

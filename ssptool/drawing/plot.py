@@ -382,7 +382,7 @@ def page_figure(panels: Sequence[Panel]) -> Any:
 
 
 _GAP, _LEGEND, _BOTTOM = 16, 44, 60
-"""Between panels, for a legend above one, and below the last [px]."""
+"""Room between panels, for a legend above one, and below the last [px]."""
 _LEGEND_ROWS, _NARROW, _LETTER = 2, 620, 7.0
 """Rows of legend for which there is room above a panel; width of a page on paper and of a letter [px]."""
 

@@ -442,7 +442,7 @@ def _name(element: Typed | ssv.Parameter) -> str:
 
 
 def _addresses_of(connector: ssd.Connector, owner: ssd.SystemElement) -> set[tuple[Element, str, str]]:
-    """By what connections name a connector: from inside its system, and from the system around it."""
+    """Names of a connector in connections: from inside its system, and from the system around it."""
     around = owner.getparent()
     outer = None if around is None else around.getparent()
     found: set[tuple[Element, str, str]] = set()

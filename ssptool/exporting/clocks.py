@@ -69,7 +69,7 @@ def _clock(signal: Signal, causality: Causality, description: str, clock: Export
 
 
 def _root_clock_wires(plan: Plan) -> Iterator[Wire]:
-    """Between clocks of the system and others."""
+    """Wires between clocks of the system and others."""
     own = plan.network.own_clocks
     for wire in (*plan.network.wires, *plan.network.dangling):
         if wire.source in own or wire.destination in own:

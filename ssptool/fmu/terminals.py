@@ -145,7 +145,7 @@ _DEFAULT_EXTENT = Extent(-100.0, -100.0, 100.0, 100.0)
 
 
 def terminal_positions(content: bytes) -> dict[str, tuple[float, float]]:
-    """For each variable of a terminal with a place: the middle of the terminal, in fractions of the icon's box.
+    """Variable of a terminal with a place → the middle of the terminal, in fractions of the icon's box.
 
     Malformed XML and invalid numbers give no positions.
     """

@@ -31,7 +31,7 @@ Listed = Mapping[Path, tuple[types.Diagnostic, ...]]
 
 
 def key(finding: Diagnostic) -> dict[str, str]:
-    """By what a finding is known again in a later check of the same text."""
+    """Facts by which a finding is recognized in a later check of the same text."""
     return {
         "code": finding.code,
         "file": finding.position.file,

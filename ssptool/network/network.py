@@ -105,7 +105,7 @@ class LegKind(StrEnum):
     DICTIONARY = "dictionary"
     """Step from a reference to a signal dictionary to the entry of that, or back."""
     VARIABLE = "variable"
-    """Between the unit of an FMU's variable and another unit that the SSD states for its connector."""
+    """Conversion between the unit of an FMU's variable and another unit that the SSD states for its connector."""
 
 
 class Leg(NamedTuple):

@@ -144,7 +144,7 @@ class Wiring:
     def _at_variable(
         self, connector: FlatConnector, source: PhysicalUnit | None, target: PhysicalUnit | None, relative: bool
     ) -> list[Leg]:
-        """Between a variable's own unit and the one that the SSD states for it (see rule FMU-006)."""
+        """Conversion between a variable's own unit and the one that the SSD states for it (see rule FMU-006)."""
         if connector.variable is None or source is target:
             return []
         change = self._conversion(source, target, relative)

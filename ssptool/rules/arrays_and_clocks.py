@@ -224,7 +224,7 @@ ClockName = tuple[str, str]
 
 
 def _connected_clocks(found: tuple[Link, ...]) -> dict[ClockName, ClockName]:
-    """For each connected clock a representative of all clocks connected to it."""
+    """Representative of all clocks that are connected to a clock, by that clock."""
     groups: dict[ClockName, ClockName] = {}
     for link in found:
         if link.start.carried.type == link.end.carried.type == "Clock":

@@ -240,7 +240,7 @@ class Rule:
     find: Callable[..., Iterator[Finding]]
     blocks_run: bool = False
     tools: Mapping[str, str] = field(default_factory=dict)
-    """For a limit of other tools: tool → effect there. The rule is applied for these tools only."""
+    """Limits of other tools: tool → effect there. The rule is applied for these tools only."""
 
     @property
     def page(self) -> str:

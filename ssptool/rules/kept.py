@@ -70,7 +70,7 @@ class CleanComponents:
         self._used: set[tuple[bytes, FmuFile]] = set()
 
     def key(self, component: ssd.Component, structure: Structure) -> tuple[bytes, FmuFile] | None:
-        """By what a component is known again; None if its rules read more."""
+        """Facts by which a component is recognized; None if its rules read more."""
         if structure.fmu_of(component) is None:
             return None
         text: bytes = etree.tostring(component, with_tail=False)

@@ -389,7 +389,7 @@ class Acceptance:
     codes: frozenset[str] = frozenset()
 
     def notes(self, unsupported: Iterable[UnsupportedFeature] = ()) -> Iterator[str]:
-        """For each rule a sentence with the number of accepted findings, the first position and the effect.
+        """Sentences, one for each rule, with the number of accepted findings, the first position and the effect.
 
         Of rules for parameters it has the variables whose values are left out: those of `unsupported` features.
         """

@@ -25,13 +25,13 @@ from ssptool.studies.sensitivity import SENSITIVITY_DESIGNS
 from ssptool.studies.study_results import StudyResults
 
 MOST_PANELS = 8
-"""In a row, or a column."""
+"""Most panels in a row, or a column."""
 
 MOST_DOTS = 20_000
-"""In a panel of a scatter plot; of more runs, every so many are drawn."""
+"""Dots in a panel of a scatter plot; of more runs, every so many are drawn."""
 
 MOST_AXES, MOST_LINES = 16, 2_000
-"""In a parallel plot."""
+"""Axes and lines of a parallel plot, at most."""
 
 
 class ChartKind(StrEnum):

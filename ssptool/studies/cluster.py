@@ -24,7 +24,7 @@ BATCH_SECONDS = 1.0
 """Target duration of a batch [s]: long enough to hide the messages, short enough to lose little with a worker."""
 
 BATCH_RUNS = 200
-"""In a batch at most."""
+"""Most runs of a batch."""
 
 AHEAD = 3
 """Batches per thread of a worker that are on their way: so memory does not depend on the number of runs."""
@@ -33,7 +33,7 @@ CONNECT_SECONDS = 20
 """Until a scheduler that does not answer is given up."""
 
 LOOK_SECONDS = 5.0
-"""Between two looks at whether there are workers, while nothing comes back."""
+"""Time between two looks at whether there are workers, while nothing comes back."""
 
 WORKERLESS_SECONDS = 60.0
 """For so long a study waits for workers when all are lost: those of a nanny are there again after a few seconds."""

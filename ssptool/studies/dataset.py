@@ -34,7 +34,7 @@ from ssptool.studies.designs import FactorValue
 from ssptool.tempfiles import lock, open_unread
 
 FLUSH_SECONDS = 1.0
-"""For so long finished runs wait for others before they are written."""
+"""Time for which finished runs wait for others before they are written."""
 
 DEFINITION = "study.json"
 _LOCK = ".lock"
@@ -293,7 +293,7 @@ def _with_checks(table: Any, checks: Mapping[str, RunOutcome]) -> Any:
 
 
 RUNS_OF_FILE = 1_000
-"""At least so many runs have their traces in one file, when the study has ended."""
+"""Least number of runs with their traces in one file, when the study has ended."""
 _RUN_NAMES = ("run", "run of the study")
 """Names of the column before the time: the first that is no signal's name."""
 _MANIFESTS = b"ssptool.runs"

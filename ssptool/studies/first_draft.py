@@ -178,5 +178,5 @@ def _results(variables: Sequence[VariableEntry]) -> Iterator[tuple[str, str]]:
 
 
 def _toml_text(text: str) -> str:
-    """In the quotation marks that need no others to be escaped, if there are such."""
+    """A text of TOML in the quotation marks that need no escapes, if there are such."""
     return json_text(text) if "'" in text else f"'{text}'"

@@ -192,7 +192,7 @@ class Optimum:
         return self.front[0] if self.front and len(self.objectives) == 1 else None
 
     def lines(self, names: Sequence[str]) -> list[str]:
-        """In words, with these factors and results of the best run."""
+        """Lines of text, with these factors and results of the best run."""
         lines = [f"{', '.join(map(str, self.objectives))}: {self.verdict}"]
         if (best := self.best) is not None:
             width = max(map(len, names))

@@ -255,7 +255,7 @@ def _effects(design: Morris, factors: tuple[str, ...], result: str, values: Floa
 def _intervals(
     estimate: Callable[[NDArray[np.int64]], Floats], count: int, seed: int
 ) -> Iterator[tuple[SensitivityMeasure, ...]]:
-    """For each row of an estimate the values with intervals, from estimates of points that are drawn again."""
+    """Values with intervals for each row of an estimate, from estimates of points that are drawn again."""
     random = np.random.default_rng(seed)
     value = estimate(np.arange(count))
     drawn = np.array([estimate(random.integers(count, size=count)) for _ in range(RESAMPLES)])

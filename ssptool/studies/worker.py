@@ -374,7 +374,7 @@ def _outcome_from(content: bytes, study: Study, task: Task) -> RunOutcome:
 _ENTRY = "ssptool.studies.worker:worker_main"
 
 LOOK_SECONDS = 0.05
-"""Between two looks at the memory of the process."""
+"""Time between two looks at the memory of the process."""
 
 START_SECONDS = 120.0
 """Time for a process to start [s]."""
@@ -470,7 +470,7 @@ BATCH_SECONDS = 1.0
 """Target duration of a batch [s]: long enough to hide the messages."""
 
 BATCH_RUNS = 200
-"""In a batch at most."""
+"""Most runs of a batch."""
 
 AHEAD = 3
 """Batches per process that are on their way: so memory does not depend on the number of runs."""

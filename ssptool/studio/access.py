@@ -18,7 +18,7 @@ from ssptool.foreign_text import html_text
 LOOPBACK = "127.0.0.1"
 OPENING = "/open"
 CODE_SECONDS = 60.0
-"""For so long a code that nobody has used opens a page [s]."""
+"""Lifetime of an unused code [s]."""
 
 POLICY = "; ".join(
     (

@@ -14,7 +14,7 @@ from ssptool.rules.selection import Switches
 
 
 def key_of(finding: Diagnostic) -> str:
-    """By what a finding is known again in a later check of the same text."""
+    """Facts by which a finding is recognized in a later check of the same text."""
     return " ".join([finding.code, finding.position.file, finding.position.address, finding.message])
 
 

@@ -268,7 +268,7 @@ class SystemModel:
 
 
 def key_of(path: ElementPath) -> str:
-    """By what the picture names an element."""
+    """Name of an element in the picture."""
     return one_line("/".join(path))
 
 

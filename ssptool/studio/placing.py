@@ -15,7 +15,7 @@ from ssptool.network.tree import ElementPath
 from ssptool.studio.model import SystemModel, no_such_sheet
 
 APART = 40.0
-"""Between what has its place and a group of elements that gets one [mm]."""
+"""Distance between placed elements and a group that gets a place [mm]."""
 
 Edit = dict[str, Any]
 
@@ -113,7 +113,7 @@ def _drawn(model: SystemModel, sheet: ElementPath) -> dict[ElementPath, Rectangl
 
 
 def _beside(model: SystemModel, sheet: ElementPath) -> tuple[float, float]:
-    """By how much the elements of a group are moved, so that they stand beside all others of the system.
+    """Shift of the elements of a group, so that they stand beside all others of the system.
 
     Nothing once they are held there, or some of them have a place.
     """

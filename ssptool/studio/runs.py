@@ -39,7 +39,7 @@ from ssptool.tempfiles import TemporaryFolder
 from ssptool.work_in_progress import listening
 
 TOLD_SECONDS = 0.2
-"""Between two messages on the progress of a run [s]."""
+"""Time between two messages on the progress of a run [s]."""
 MOST_SIGNALS = 12
 """Signals that a plot shows if nobody chooses."""
 RUNNING, CANCELLED, FAILED = "running", "cancelled", "failed"

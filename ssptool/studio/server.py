@@ -43,7 +43,7 @@ from ssptool.studio.session import EditSession
 from ssptool.tempfiles import TemporaryFolder
 
 DISK_SECONDS = 1.0
-"""Between two looks at the files on disk [s]."""
+"""Time between two looks at the files on disk [s]."""
 _FIRST_PORT, _PORTS = 49152, 16384
 """Ports that no service is registered for."""
 TYPES = {".js": "text/javascript", ".css": "text/css"}

@@ -24,7 +24,7 @@ from ssptool.studio.session import EditSession
 from ssptool.studio.stimuli import listed
 
 LOOK_SECONDS = 0.5
-"""Between two looks at the results of a study that goes on [s]."""
+"""Time between two looks at the results of a running study [s]."""
 MOST_SHOWN = 200
 """Runs that the table of a study shows: the last ones."""
 

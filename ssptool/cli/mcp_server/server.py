@@ -153,7 +153,7 @@ def serve(folder: Path, *, allow_edits: bool, results: Path | None, sandbox: boo
 
 
 TELL_SECONDS = 0.5
-"""Between two notifications of progress."""
+"""Time between two notifications of progress."""
 
 
 def _teller(context: Any, cancelled: Event) -> Callable[[float], None]:

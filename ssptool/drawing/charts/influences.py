@@ -22,7 +22,7 @@ class Marked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Influences:
-    """For each result the names of measures, and of each factor its measures, the most influential first."""
+    """Names of measures for each result, and of each factor its measures, the most influential first."""
 
     results: tuple[tuple[Axis, tuple[str, ...], tuple[tuple[str, tuple[Marked, ...]], ...]], ...]
 

@@ -31,7 +31,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Tornado:
-    """For each result its nominal value, and a bar for each factor, the widest first."""
+    """Nominal value of each result, and a bar for each factor, the widest first."""
 
     results: tuple[tuple[Axis, float, tuple[Bar, ...]], ...]
 

@@ -51,7 +51,7 @@ End: TypeAlias = tuple[str, str]
 TEXT = 3.0
 """Default height of letters [mm]."""
 _LANE = 0.45
-"""Between lines that run beside each other, as a part of the height of letters."""
+"""Distance of parallel lines, as a part of the height of letters."""
 
 
 MOST_SHEETS = 1_000
@@ -328,7 +328,7 @@ class _Arrangement:
         return tuple(Pin(pin.kind, *ends[pin.name], (pin.name,), (pin.described,)) for pin in pins), ends
 
     def _feedthrough(self, block: StatedBlock, ends: Mapping[str, tuple[Point, Point]]) -> Iterator[Line]:
-        """Between the two columns of labels."""
+        """Distance of the two columns of labels."""
         text, (left, right) = self._text, columns_of(self._pins[block.name], self._text)
         for each in block.feedthrough:
             if each.inlet in ends and each.outlet in ends:

@@ -127,7 +127,7 @@ class Heights:
         return moved
 
     def _step(self, below: Station, above: Station) -> float:
-        """On the grid, and not less than the distance demanded."""
+        """The demanded distance, rounded up to the grid."""
         return math.ceil(self._apart(below, above) / _GRID) * _GRID
 
     def _floor(self, row: Sequence[Station]) -> list[float]:

@@ -161,7 +161,7 @@ _Neighbours: TypeAlias = Mapping[Station, Sequence[Station]]
 
 
 def _neighbours(hops: Iterable[tuple[Station, Station]]) -> tuple[_Neighbours, _Neighbours]:
-    """Those of each station in the row before it, and in the row after it."""
+    """Neighbours of each station in the row before it, and in the row after it."""
     before: dict[Station, list[Station]] = defaultdict(list)
     after: dict[Station, list[Station]] = defaultdict(list)
     for one, other in hops:

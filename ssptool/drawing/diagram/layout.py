@@ -24,7 +24,7 @@ _WORTHWHILE = 1.3
 """Lines across strips are harder to follow: letters must become this much larger."""
 
 _DENSE = 4
-"""With more edges per box the most lines would run across strips."""
+"""Largest number of edges per box: with more, most lines would run across strips."""
 _LONGEST = 2.3
 """Width over height of what is folded, at most, and height over width; with labels and margins it may be 2.5."""
 
@@ -121,7 +121,7 @@ class LayoutBox:
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """Between boxes above each other, between lines, and between a box and the first line beside it [mm]."""
+    """Distances between boxes above each other, between lines, and between a box and the first line beside it [mm]."""
 
     row: float
     lane: float
@@ -355,7 +355,7 @@ class _Drawing:
         return found
 
     def _bundles(self) -> list[list[list[Hop]]]:
-        """For each layer the lines to the next one, grouped by the pin at which they begin."""
+        """Lines of each layer to the next one, grouped by the pin at which they begin."""
         bundles: list[dict[tuple[str, str], list[Hop]]] = [defaultdict(list) for _ in self._layers.rows]
         for hop in self._hops:
             bundles[self._layer_of[hop[1]]][hop[0].source].append(hop)
@@ -445,14 +445,14 @@ def _share(one: range, other: range) -> bool:
 
 
 def _near(begins: Sequence[tuple[float, int]], height: float) -> list[int]:
-    """Those of the sorted (height, place) that are at a height."""
+    """Places among the sorted (height, place) that are at a height."""
     return [
         place for _, place in begins[bisect_left(begins, (height - 0.1, 0)) : bisect_left(begins, (height + 0.1, 0))]
     ]
 
 
 def straightened(points: Sequence[Point]) -> tuple[Point, ...]:
-    """Without repeated points and without those in the middle of a straight part."""
+    """Remove repeated points, and those in the middle of a straight part."""
     way: list[Point] = []
     for point in points:
         if way and point == way[-1]:

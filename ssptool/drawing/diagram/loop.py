@@ -144,7 +144,7 @@ class _LoopPicture:
         return Line(tuple(points), said, (_span(row),), elements, self._texts(start, end, y, one))
 
     def _texts(self, start: int, end: int, y: float, one: LoopArrow) -> tuple[Label, ...]:
-        """Beside the line of the source, where no other line is; or beside all of them."""
+        """Labels beside the line of the source, where no other line is; or beside all lines."""
         if not self._between:
             x, anchor = self._beside, TextAnchor.START
         elif start == end:

@@ -78,7 +78,7 @@ class Room:
         return next(corner for corner in sorted(places, key=cost) if self.is_free(extent_of(box, corner)))
 
     def _heights(self, box: LayoutBox, pulls: Sequence[Pull]) -> Iterator[float]:
-        """Those of straight lines, and those above and below other boxes."""
+        """Heights of straight lines, and heights above and below other boxes."""
         yield from (pull.height() for pull in pulls)
         yield from (self._areas[:, 3] + self._gaps.row).tolist()
         yield from (self._areas[:, 1] - self._gaps.row - box.height).tolist()

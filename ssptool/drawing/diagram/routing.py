@@ -298,7 +298,7 @@ def _covered(
     last: Places,
     only: NDArray[np.bool_] | None = None,
 ) -> Places:
-    """By how many rectangles [begin, end) x [first, last) each place is covered."""
+    """Number of rectangles [begin, end) x [first, last) that cover each place."""
     kept = (begin < end) & (first < last)
     if only is not None:
         kept &= only
@@ -431,7 +431,7 @@ def _branches(net: Sequence[Line]) -> Iterator[Point]:
 
 
 def _directions(point: Point, one: Point, other: Point) -> Iterator[tuple[int, int]]:
-    """Those in which a level or upright part goes from a point, if that is on it."""
+    """Directions in which a level or upright part leaves a point on it."""
     if one.x == other.x == point.x and min(one.y, other.y) <= point.y <= max(one.y, other.y):
         yield from ((0, (y > point.y) - (y < point.y)) for y in (one.y, other.y) if y != point.y)
     elif one.y == other.y == point.y and min(one.x, other.x) <= point.x <= max(one.x, other.x):
@@ -439,7 +439,7 @@ def _directions(point: Point, one: Point, other: Point) -> Iterator[tuple[int, i
 
 
 def crossings(lines: Sequence[Line]) -> Mapping[int, list[Point]]:
-    """By the number of a line: points of its level parts at which it crosses upright parts of other signals."""
+    """Number of a line → points of its level parts at which it crosses upright parts of other signals."""
     nets = nets_of((line.points[0], line.points[-1]) for line in lines)
     parts = [(n, *part) for n, line in enumerate(lines) for part in pairwise(line.points)]
     upright = sorted((a.x, min(a.y, b.y), max(a.y, b.y), nets[n]) for n, a, b in parts if a.x == b.x and a.y != b.y)

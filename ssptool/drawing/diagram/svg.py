@@ -312,7 +312,7 @@ class _Picture:
         return node
 
     def _identify(self, node: etree._Element, role: str, path: ElementPath) -> None:
-        """For the script of a page, which finds and traces what is drawn."""
+        """Data for the script of a page, which finds and traces what is drawn."""
         if self._link is not None:
             node.set(f"data-{role}", one_line("/".join(path)))
 
@@ -387,7 +387,7 @@ def _fitted(note: DrawnNote, text: float) -> tuple[float, list[str]]:
 
 
 def _wrapped(text: str, width: float, size: float) -> list[str]:
-    """By the average width of its letters, and narrower as long as a line is too wide."""
+    """Lines of a text, broken by the average width of its letters, and earlier while a line is too wide."""
     columns = max(1, int(width * max(len(text), 1) / max(text_width(text, size), 1e-9)))
     while True:
         lines = textwrap.wrap(text, columns) or [""]

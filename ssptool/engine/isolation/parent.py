@@ -38,7 +38,7 @@ from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import absolute
 
 LOOK_SECONDS = 0.01
-"""Between two looks at memory and steps, if one of them is limited."""
+"""Time between two looks at memory and steps, if one of them is limited."""
 
 
 END_SECONDS = 10.0

@@ -155,6 +155,6 @@ def saved_rows(state: SavedState) -> Iterator[EventRow]:
 
 
 def restore_contents(kernel: Kernel, state: SavedState) -> None:
-    """In their order, so that they get the numbers that they had."""
+    """Add the contents in their order, so that they get the numbers that they had."""
     for content in state["contents"].tolist():
         kernel.number(bytes.fromhex(content))

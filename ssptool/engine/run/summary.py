@@ -15,7 +15,7 @@ from ssptool.foreign_text import indented, joined_lines, json_text
 from ssptool.printed import prints
 
 SHOWN_OVERRIDES = 5
-"""As many are in a summary."""
+"""Overrides in a summary; of more, their number."""
 
 SHOWN_KINDS, SHOWN_TEXT = 3, 200
 """Kinds of messages of an FMU that a summary shows, and how many characters of each."""
