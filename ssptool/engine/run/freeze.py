@@ -410,7 +410,7 @@ def _jacobian(plan: Plan, integrator: Integrator) -> Json:
 
 
 def _pattern(pattern: Pattern) -> list[list[int]]:
-    """By row, which columns it has."""
+    """Columns of each row."""
     return [np.flatnonzero(row).tolist() for row in pattern]
 
 
