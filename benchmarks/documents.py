@@ -176,10 +176,17 @@ def start(system: Path) -> str:
     return "done"
 
 
+def plan(system: Path) -> str:
+    """Check, flatten, and plan a run."""
+    planned = ssptool.plan(system, settings=ssptool.Settings(stop_time=1.0, step_size=0.1))
+    return f"{len(planned.wires)} wires, {len(str(planned)) >> 20} MiB of text"
+
+
 STAGES: dict[str, tuple[Callable[[Path], str], float, float]] = {
     "read": (read, 3.0, 500.0),
     "flatten": (flatten, 10.0, 1024.0),
-    "check": (check, 10.0, 1024.0),
+    "check": (check, 5.0, 640.0),
+    "plan": (plan, 12.0, 900.0),
     "names": (names, 2.0, 300.0),
     "add": (add, 2.5, 300.0),
     "start": (start, 2.5, 300.0),

@@ -9,11 +9,11 @@ document. Limits of libxml2:
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple, cast
 
 from lxml import etree
@@ -442,10 +442,26 @@ def violations(root: etree._Element, schema: etree.XMLSchema) -> list[tuple[etre
 
     place = _Place()
     content = etree.tostring(root, with_tail=False)
-    with ThreadPoolExecutor(1) as thread:  # lxml's log is that of its thread for good
-        thread.submit(read).result()
+    _in_own_thread(read)  # lxml's log is that of its thread for good
     elements = list(root.iter("*")) if found else []
     return [(_named(elements[number], violation), violation) for number, violation in found]
+
+
+def _in_own_thread(work: Callable[[], None]) -> None:
+    """Do work in a thread; to load executors takes longer than to check a small document."""
+    failures: list[Exception] = []
+
+    def guarded() -> None:
+        try:
+            work()
+        except Exception as failure:
+            failures.append(failure)
+
+    thread = Thread(target=guarded)
+    thread.start()
+    thread.join()
+    for failure in failures:
+        raise failure
 
 
 def _named(element: etree._Element, violation: Violation) -> etree._Element:

@@ -67,6 +67,11 @@ class FlatConnector(NamedTuple):
     shared: bool = False
     clock: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def interval(self) -> str | None:
+        """The `intervalVariability` that the SSD states of a clock."""
+        return dict(self.clock).get("intervalVariability") if self.clock else None
+
 
 def flat_connectors(tree: Tree) -> dict[ConnectorKey, FlatConnector]:
     """All connectors of a tree; for an FMU those with the name of a variable."""

@@ -244,11 +244,10 @@ def _segments(
         end = _end(place, connectors, connection.end_element, connection.end_connector)
         if start is None or end is None:
             continue
-        ways = [(owner, dict(one.clock).get("intervalVariability"), one.variable) for owner, one in (start, end)]
-        kinds = [acting_kind(way[0], one.kind, *way[1:]) for way, (_, one) in zip(ways, (start, end), strict=True)]
+        kinds = [acting_kind(owner, one.kind, one.interval, one.variable) for owner, one in (start, end)]
         forward = leads_forward(start[0], kinds[0], end[0], kinds[1], version)
         if forward is None:
-            if all(ticks(*way) for way in ways):
+            if all(ticks(owner, one.interval, one.variable) for owner, one in (start, end)):
                 reason = "a connection of two time-based clocks"
                 tree.refuse(survey.position(connection), reason, rules=("SSD-CONN-003",))
             continue

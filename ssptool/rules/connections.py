@@ -1,7 +1,6 @@
 """Rules on connections, and on the algebraic loops that they close."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
@@ -33,6 +32,7 @@ from ssptool.rules.catalogue import (
     without,
 )
 from ssptool.rules.links import (
+    Indices,
     Link,
     LinkEnd,
     Side,
@@ -128,17 +128,16 @@ def one_driver(system: ssd.System, structure: Structure) -> Iterator[Finding]:
 
     Accepted: the first of the connections, in the order of the document, gives the value.
     """
-    drivers = defaultdict(list)
+    drivers: dict[LinkEnd | tuple[LinkEnd, Indices], Link] = {}
     for link in links(system, structure):
-        if link.flow is not None:
-            drivers[link.flow[1], _indices(link, link.flow[1])].append(link)
-    for arriving in drivers.values():
-        first = arriving[0]
-        for link in arriving[1:]:
-            if _source(link) is not _source(first):
-                line = structure.line_of(first.connection)
-                message = f"{_destination(link)} is driven by {_source(link)} and by {_source(first)} (line {line})"
-                yield Finding(link.connection, message, "delete one of the two, or merge the sources in a component")
+        if link.flow is None:
+            continue
+        destination, indices = link.flow[1], _indices(link, link.flow[1])
+        first = drivers.setdefault(destination if indices is None else (destination, indices), link)
+        if _source(link) is not _source(first):
+            line = structure.line_of(first.connection)
+            message = f"{destination} is driven by {_source(link)} and by {_source(first)} (line {line})"
+            yield Finding(link.connection, message, "delete one of the two, or merge the sources in a component")
 
 
 @CONNECTIONS.rule("SSD-CONN-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.1")
@@ -152,11 +151,12 @@ def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]
 
     Accepted: the first of the connections, in the order of the document, counts.
     """
-    first: dict[frozenset[object], ssd.Connection] = {}
-    for stated in connections(system, structure):
-        connection = stated.connection
-        ends = (stated.start, stated.start_indices), (stated.end, stated.end_indices)
-        other = first.setdefault(frozenset(ends), connection)
+    first: dict[Hashable, ssd.Connection] = {}
+    for connection, start, end, *indices in connections(system, structure):
+        ends: Hashable = (start, end) if start < end else (end, start)
+        if indices != [None, None]:
+            ends = frozenset(zip((start, end), indices, strict=True))
+        other = first.setdefault(ends, connection)
         if other is not connection:
             message = f"line {structure.line_of(other)} connects the same connectors"
             fix = repeats(connection, other)

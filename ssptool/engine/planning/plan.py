@@ -237,7 +237,7 @@ class Plan(Printed):
     signals: tuple[Signal, ...]
     types: tuple[str, ...]
     nominal: tuple[float, ...]
-    columns: tuple[Column, ...]
+    columns: Sequence[Column]
     recorded: tuple[int, ...]
     instances: tuple[PlannedInstance, ...]
     wires: tuple[PlannedWire, ...]

@@ -1,9 +1,10 @@
 """Slots of a run: its signals by name, and their start values."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
+from typing import overload
 
 from ssptool.engine.kernel.interface import ACCESS, FLOAT, NOTHING, holds_integer
 from ssptool.engine.masters.energy import Bond, PowerBond
@@ -241,6 +242,48 @@ class SlotTable:
             if others:
                 unsupported = "neither exchanged nor recorded, because signals of their types are not supported"
                 yield f"{unsupported}: {', '.join(others)}"
+
+
+class LaterColumns(Sequence[Column]):
+    """The columns of all recorded slots, made when one is asked for: a plan that is only shown needs none."""
+
+    def __init__(self, table: SlotTable) -> None:
+        self._count = len(table.recorded)
+        self._table: SlotTable | None = table
+        self._made: tuple[Column, ...] = ()
+
+    @property
+    def _columns(self) -> tuple[Column, ...]:
+        if (table := self._table) is not None:
+            self._made = tuple(table.column(table.ports[slot]) for slot in table.recorded)
+            self._table = None
+        return self._made
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Column: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Column]: ...
+    def __getitem__(self, index: int | slice) -> Column | Sequence[Column]:
+        return self._columns[index]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self._columns)
+
+    def __repr__(self) -> str:
+        return repr(self._columns)
+
+    def __eq__(self, other: object) -> bool:
+        return self._columns == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._columns)
+
+    def __reduce__(self) -> tuple[type[tuple[Column, ...]], tuple[tuple[Column, ...]]]:
+        """To another process the columns are sent as they are."""
+        return tuple, (self._columns,)
 
 
 def _without_effect(missed: Sequence[Unmatched]) -> str:

@@ -37,7 +37,7 @@ from ssptool.engine.planning.interval import Interval, choose_interval
 from ssptool.engine.planning.plan import Feedthrough, Plan, PlannedLoop, PlannedOde
 from ssptool.engine.planning.rows_inside import notes_on_rows
 from ssptool.engine.planning.schedule import Schedules
-from ssptool.engine.planning.slots import SlotTable
+from ssptool.engine.planning.slots import LaterColumns, SlotTable
 from ssptool.engine.planning.stimuli import resolve
 from ssptool.engine.recording.iteration_log import check_log_name
 from ssptool.engine.run.methods import (
@@ -255,7 +255,7 @@ def _planned(
         signals=table.signals,
         nominal=table.nominal,
         types=table.types,
-        columns=tuple(table.column(table.ports[slot]) for slot in table.recorded),
+        columns=LaterColumns(table),
         recorded=table.recorded,
         instances=tuple(schedules.instances),
         wires=table.wires(),

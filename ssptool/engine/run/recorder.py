@@ -256,7 +256,7 @@ class Recorder:
             return None
         rows = self._kept[: self.recorded]
         points = ~np.isin(rows[:, 0], list(self._between)) if self._between else None
-        return Trace(rows[:, 0], rows[:, 1:], self.plan.columns, self.contents.every, points=points)
+        return Trace(rows[:, 0], rows[:, 1:], tuple(self.plan.columns), self.contents.every, points=points)
 
     @property
     def kept_earlier(self) -> bool:

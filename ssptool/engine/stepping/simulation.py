@@ -372,7 +372,7 @@ class SteppedRun:
         if not len(rows):
             raise NotRunning(self._ended)
         table = contents(self._assembly.kernel)
-        return Trace(rows[:, 0], rows[:, 1:], self.plan.columns, table, points=self._rows.points)
+        return Trace(rows[:, 0], rows[:, 1:], tuple(self.plan.columns), table, points=self._rows.points)
 
     # -- values ----------------------------------------------------------------------------------------------
 
