@@ -211,7 +211,7 @@ GROUP_VALUES = 1 << 18
 """Values of a group of rows, at which it is written."""
 
 GROUP_ROWS = 4096
-"""Least number of rows of such a group: each column of it costs some microseconds, and a place in all footers after it."""
+"""Least rows of such a group: each column of it costs some microseconds, and a place in all footers after it."""
 
 FOOTERS = 32
 """So many times its footer, at least: a byte of it takes longer than one of the group, and it grows with the groups."""
