@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ssptool.api.check import Files, switches_of, validate
+from ssptool.api.check import Files, switches_of
 from ssptool.api.draw import loop_remarks
 from ssptool.arguments import path as file_path
 from ssptool.arguments import texts
@@ -28,6 +28,7 @@ from ssptool.network.tree import dotted
 from ssptool.public_calls import public
 from ssptool.results.report import ReportPage, report_page, run_report_content, sheet_identity
 from ssptool.results.report.content import ReportPicture
+from ssptool.rules.runner import check
 from ssptool.studies.calibration import read_fit
 from ssptool.studies.charts import every_chart
 from ssptool.studies.report import study_report_content
@@ -153,9 +154,10 @@ def diagrams_and_findings(
     """Diagrams of a system for a report, with marks at findings, loops and the failed component; and
     the findings, none of other variants than the one that is shown.
     """
-    with Archive.open(system, outside=switches_of(system, allow_outside).outside) as archive:
+    switches = switches_of(system, allow_outside)
+    with Archive.open(system, outside=switches.outside) as archive:
         structure = archive.structure(variant)
-        diagnostics = validate(system, variant=structure.name, allow_outside=allow_outside).diagnostics
+        diagnostics = check(archive, structure.name, switches=switches).diagnostics
         stated = with_groups(stated_sheets(archive, structure))
         told = [*findings(diagnostics), *_loops(archive, variant), *_failed(stated.values(), manifest)]
         remarks = marked(list(stated.values()), told)

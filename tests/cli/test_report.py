@@ -111,6 +111,15 @@ def test_pages_and_plots_of_a_study_leave_those_of_a_run_of_its_name_alone(sspto
         assert (tmp_path / f"springs{ending}").read_bytes() == before
 
 
+def test_a_report_of_an_exported_fmu_has_the_diagram_of_the_fmu(ssptool, tmp_path):
+    """Such an FMU has the system in it, which `validate` checks."""
+    library.export(SYSTEMS / "dual_mass_oscillator", tmp_path / "whole.fmu")
+    assert ssptool("run", "whole.fmu", "--stop-time", "0.1", "-o", "w.csv")[0] == 0
+    status, _, err = ssptool("report", "w.csv")
+    assert (status, err) == (0, "")
+    assert "whole" in (tmp_path / "w.report.html").read_text(encoding="utf-8")
+
+
 def test_a_report_of_neither_run_nor_study_is_told(ssptool):
     status, _, err = ssptool("report", SYSTEMS / "dual_mass_oscillator")
     assert status == 2
