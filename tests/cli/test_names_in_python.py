@@ -58,7 +58,7 @@ OF_THE_SHELL = {
     "unsafe_fixes": "`ssptool.fix(unsafe=True)`",
     "diff": "`ssptool.fix(save=False).diff`",
     "live": "`ssptool.follow`",
-    "unit": "of `plot` and `report`: `units`, a mapping",
+    "unit": "`units`, a mapping",
     "display_units": '`units="display"`',
     "output": "of `validate`: where the report is printed",
     "export": "of `plan`: `ssptool.exportable`",
@@ -74,6 +74,7 @@ NOT_OF_THE_SHELL = {
     "options": "its fields",
     "progress": "always shown",
     "go_on": "Ctrl-C",
+    "units": "--unit, --display-units",
     "keep": "for what a program does with the trace",
 }
 
