@@ -222,7 +222,8 @@ def read_study(path: Path | str) -> Study:
 
 def _system_advice(path: Path) -> str:
     """Command that writes a study of a system, which was given in place of the study."""
-    return f"; `ssptool study new {path}` writes a study of this system (--data FILE: to calibrate it)"
+    options = "--design optimize: to find a best point; --data FILE: to calibrate it"
+    return f"; `ssptool study new {path}` writes a study of this system ({options})"
 
 
 def _folder_advice(path: Path) -> str:
