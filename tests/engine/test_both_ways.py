@@ -155,6 +155,31 @@ def test_loops_with_and_without_a_solution(gain, offset, system, compared):
     assert compared()
 
 
+BENDS = (
+    *(Var("s", "state"), Var("ds", "der", of="s"), Var("a", "parameter"), Var("u", "input")),
+    Var("y", "output", needs=["u", "s"]),
+)
+
+
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+@pytest.mark.parametrize("gain", [-3.0, 1.0])
+def test_a_loop_whose_gain_jumps(gain, master, tmp_path, compared):
+    """y = a u + 1 from t = 0.15 s on, where a was 0.5 before, and u = y: the chord does not do any more. With a = 1, no
+    value is a solution.
+    """
+    calc = "v->ds = 1.0; v->y = (v->s > 0.15 ? v->a : 0.5) * v->u + 1.0;"
+    fmu = make_fmu(tmp_path / "Bends.fmu", BENDS, version=2, me=None, calc=calc)
+    make_fmu(tmp_path / "Passes.fmu", STEADY, version=2, me=None, calc="v->y = v->u;")
+    wires = [("A.y", "B.u"), ("B.y", "A.u")]
+    folder = write_system(tmp_path / "bending", fmu.parent, {"A": "Bends", "B": "Passes"}, wires)
+    options = {"master": master, "stop_time": 0.5, "step_size": 0.1, "start_values": {"A.a": gain}}
+    result = ssptool.simulate(folder, isolated=False, **options)
+    assert result.ok == (gain != 1.0)
+    assert not result.ok or result["A.y"][-1] == pytest.approx(0.25)
+    assert not result.ok or result.statistics.loops_rescued == 1
+    assert compared()
+
+
 @pytest.mark.parametrize("reuse", [True, False])
 def test_runs_of_a_study(reuse, compared):
     """One system carries them out, one after the other; each is that of its own parameters, failures included."""
