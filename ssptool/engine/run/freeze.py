@@ -160,7 +160,7 @@ def _observed(one: PlannedInstance) -> Json:
 
 def _stated(plan: Plan, one: PlannedInstance, slots: Iterable[int]) -> list[Json]:
     """Values of these variables before their FMU can be asked."""
-    return [{"slot": slot, "value": stated_value(one, plan.signals[slot].variable)} for slot in slots]
+    return [_slot_value(plan, slot, stated_value(one, plan.signals[slot].variable)) for slot in slots]
 
 
 def root_starts(plan: Plan) -> Mapping[int, Value]:
