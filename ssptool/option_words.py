@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 MasterWord: TypeAlias = Literal["auto", "jacobi", "gauss-seidel", "iterated"]
 AccelerationWord: TypeAlias = Literal["none", "constant", "aitken", "anderson", "iqn-ils", "newton"]
-ApproximationWord: TypeAlias = Literal["auto", "hold", "extrapolate", "interpolate", "mean"]
+ApproximationWord: TypeAlias = Literal["auto", "hold", "extrapolate", "interpolate", "mean", "mid-step"]
 InitWord: TypeAlias = Literal["auto", "newton", "aitken", "anderson", "fixed-point", "homotopy"]
 ExchangeWord: TypeAlias = Literal["consistent", "late"]
 ImplementationWord: TypeAlias = Literal["auto", "me", "cs"]

@@ -116,6 +116,7 @@ class ApproximationName(StrEnum):
     EXTRAPOLATE = "extrapolate"
     INTERPOLATE = "interpolate"
     MEAN = "mean"
+    MID_STEP = "mid-step"
 
 
 class InitName(StrEnum):

@@ -207,7 +207,7 @@ class Settings:
         default=ApproximationName.AUTO,
         metadata=about(
             Kind.WORD,
-            "Approximate inputs over a macro step: auto, hold, extrapolate, interpolate or mean.",
+            "Approximate inputs over a macro step: auto, hold, mid-step, extrapolate, interpolate or mean.",
             "METHOD",
             COUPLING,
             ApproximationName,

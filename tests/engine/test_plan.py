@@ -11,7 +11,7 @@ from ssptool.engine.masters.convergence import Relative
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate
+from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, MidStep
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.errors import WrongValue
 from ssptool.exceptions import ContradictingSettings
@@ -130,11 +130,13 @@ def test_an_fmu_outside_of_all_cycles_does_not_keep_others_from_being_iterated()
     [
         (Settings(master="jacobi"), Jacobi(Extrapolate())),
         (Settings(master="jacobi", approximation="hold"), Jacobi(Hold())),
+        (Settings(master="jacobi", approximation="mid-step"), Jacobi(MidStep())),
         (Settings(master="jacobi", input_order=2), Jacobi(Extrapolate(2))),
         (Settings(approximation="extrapolate"), Jacobi(Extrapolate())),
         (Settings(master="gauss-seidel"), GaussSeidel(Interpolate())),
         (Settings(master="gauss-seidel", approximation="hold"), GaussSeidel(Hold())),
         (Settings(master="iterated", approximation="hold"), Iterated(Hold())),
+        (Settings(master="iterated", approximation="mid-step"), Iterated(MidStep(ends=True))),
         (Settings(input_order=2), Iterated(Interpolate(2), retreats=True)),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import isnan
+from math import isfinite, isnan
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -726,6 +726,12 @@ def _connect(kernel: Kernel, plan: Plan, wires: Sequence[PlannedWire]) -> None:
             number: {signed_bits(source): signed_bits(target) for source, target in wire.conversion.table}
             for number, wire in enumerate(wires)
             if wire.conversion.table
+        },
+        [number for number, wire in enumerate(wires) if wire.discrete],
+        {
+            number: (wire.minimum, wire.maximum)
+            for number, wire in enumerate(wires)
+            if isfinite(wire.minimum) or isfinite(wire.maximum)
         },
     )
     for wire in wires:

@@ -152,12 +152,20 @@ class MeasureLimit(NamedTuple):
     limit: float
 
 
+class HeldInputs(IntEnum):
+    """Value over a step of inputs that can only be constant, where their values at its end are known."""
+
+    END = 0  # the value at the end
+    MEAN = 1  # the mean of both ends
+    MID_STEP = 2  # the mean where the value runs smoothly, else that at the end; see `Kernel.mid_step`
+
+
 @dataclass(frozen=True, slots=True)
 class IterationCalls:
     """A step that is repeated until the `unknowns` (input slots) agree at its end with the outputs that feed them.
 
     `group` are the instances. Inputs of those in `following` are interpolated with `order` (0: held at their value at
-    the end of the step), inputs of those in `held` are held, where it `averages` at the mean of both ends. The first
+    the end of the step), inputs of those in `held` are constant, as `held_inputs` says. The first
     guess is the polynomial of `prediction` order
     through the accepted points; of order 0, the values that inputs have at the start. An iterate agrees where all
     `measures` are met; else the first ones pass on what was found until there were `plain_iterations`, as long as that
@@ -182,7 +190,7 @@ class IterationCalls:
     plain_iterations: int
     max_iterations: int
     retreats: bool
-    averages: bool = False
+    held_inputs: HeldInputs = HeldInputs.END
     count: int = 0
 
 
@@ -358,12 +366,16 @@ class Op(IntEnum):
     DRIVE = 9  # argument: unused. Inputs that time tables lead to run over the step as these do; see `drive`
     SAVE = 10  # argument: group. Keep the FMU states
     FORGET = 11  # argument: unused. The present values are those of long ago: nothing before bends a polynomial now
+    MID_STEP = 12  # argument: group. Inputs constant over the step, at their value in its middle; see `mid_step`
 
 
 class Instruction(NamedTuple):
     op: Op
     argument: int = 0
-    order: int = 0  # EXTRAPOLATE, INTERPOLATE: highest polynomial order, 1 or 2; INTERPOLATE with 0: mean of both ends
+    order: int = 0
+    """EXTRAPOLATE, INTERPOLATE: highest polynomial order, 1 or 2; INTERPOLATE with 0: mean of both ends; MID_STEP: 1 if
+    the present values are those at the end of the step, else 0.
+    """
 
 
 class DrivenInputMode(IntEnum):

@@ -39,6 +39,7 @@ from ssptool.engine.kernel.calls import (
     DrivenInput,
     DrivenInputMode,
     Floats,
+    HeldInputs,
     InstanceTable,
     Instruction,
     Integers,
@@ -87,6 +88,7 @@ __all__ = [
     "DrivenInputMode",
     "Evaluated",
     "Floats",
+    "HeldInputs",
     "InstanceTable",
     "Instruction",
     "Integers",
@@ -124,6 +126,7 @@ Tables = Mapping[int, Mapping[int, int]]
 LONG_AGO = -1e300
 """A time [s] so early that what was then does not bend a polynomial now."""
 NO_TABLES: Tables = MappingProxyType({})
+NO_RANGES: Mapping[int, tuple[float, float]] = MappingProxyType({})
 
 
 class Kernel(Protocol):
@@ -191,6 +194,8 @@ class Kernel(Protocol):
         factors: Sequence[float],
         offsets: Sequence[float],
         tables: Tables = NO_TABLES,
+        discrete: Sequence[int] = (),
+        ranges: Mapping[int, tuple[float, float]] = NO_RANGES,
     ) -> None:
         """State all wires: values[destination] = factor · values[source] + offset; with factor 1 and offset 0 it is the
         value itself, also the sign of a zero. No wire leads from a slot to which another one leads.
@@ -198,6 +203,10 @@ class Kernel(Protocol):
         Integers are copied, or replaced by what the wire's table (by the wire's place in the lists) has for them;
         if the destination holds a double, the equation follows. A wire from a double to an integer, or with a factor
         or an offset from integer to integer, is a ValueError, and so is a table for doubles.
+
+        Inputs keep their value over each step if their wire is `discrete` (by its place in the lists) or comes from
+        an integer. `ranges` (by the wire's place as well) are those of inputs: no extrapolation to mid-step leaves
+        them.
 
         Called after all instances were added and before groups, loops and schedules are registered. At most one
         wire leads into a slot.
@@ -287,6 +296,16 @@ class Kernel(Protocol):
 
         The present values are taken to be those at t + h, where t is the last accepted point, from which
         the step starts. input_value and rates as in `extrapolate`. Of order 0: constant, the mean of both ends.
+        """
+
+    def mid_step(self, group: int, order: int, h: float) -> None:
+        """Constant over the step of size h [s], at the value in the middle of the step where the input runs smoothly,
+        else at its present value.
+
+        Of order 0 the value goes on from the last two accepted points; of order 1 it is the mean of both ends, the
+        present values being those at the end of the step. An input runs smoothly if its changes per time between the
+        last accepted points, at least two of them and at most three, have one sign, and each is at most twice its
+        neighbours. Points before a jump do not count.
         """
 
     def advance(self, group: int, t: float, h: float) -> Outcome:

@@ -23,6 +23,7 @@ from ssptool.engine.iterated.repetition import GROWTH_OF_UNPLANNED, Repetition, 
 from ssptool.engine.kernel.interface import (
     Code,
     Floats,
+    HeldInputs,
     IterationCalls,
     IterationMemory,
     IterationReport,
@@ -47,7 +48,7 @@ from ssptool.engine.masters.convergence import (
     settled_of,
 )
 from ssptool.engine.masters.master import CoupledSystem
-from ssptool.engine.masters.program import Interpolate, Mean
+from ssptool.engine.masters.program import Interpolate, Mean, MidStep
 from ssptool.engine.masters.protocols import (
     AskDerivatives,
     InputApproximation,
@@ -112,6 +113,12 @@ class IterationMethod:
         return self.measure.count if isinstance(self.measure, FixedCount) else 0
 
 
+def _held_inputs(inputs: InputApproximation) -> HeldInputs:
+    if isinstance(inputs, MidStep):
+        return HeldInputs.MID_STEP
+    return HeldInputs.MEAN if isinstance(inputs, Mean) else HeldInputs.END
+
+
 def kernel_calls(method: IterationMethod, group: InstanceGroup) -> IterationCalls | None:
     """The iterated step of this group as a kernel does it; None if a kernel has no such acceleration."""
     rule = kernel_rule(method.acceleration)
@@ -131,7 +138,7 @@ def kernel_calls(method: IterationMethod, group: InstanceGroup) -> IterationCall
         plain_iterations=method.plain_iterations,
         max_iterations=method.max_iterations,
         retreats=method.retreats,
-        averages=isinstance(method.inputs.where_held, Mean),
+        held_inputs=_held_inputs(method.inputs.where_held),
         count=method.count,
     )
 

@@ -27,8 +27,8 @@ def part_of(state: SavedState, name: str) -> SavedState:
 
 
 class InputApproximation(Protocol):
-    """Approximation of inputs over a macro step (hold, extrapolate, interpolate), as an instruction of a program or
-    applied at once.
+    """Approximation of inputs over a macro step (hold, mid-step, extrapolate, interpolate), as an instruction of a
+    program or applied at once.
 
     Attributes
     ----------

@@ -1,5 +1,6 @@
 """The plan of a run: instances, wires, groups, loops and ODE by number; its calls in order, as lines of text."""
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -110,9 +111,16 @@ class PlannedInstance:
 
 
 class PlannedWire(NamedTuple):
+    """A wire between slots; `discrete`: its source changes at events only; `minimum` and `maximum` of its destination,
+    which no extrapolation leaves.
+    """
+
     source: int
     destination: int
     conversion: Conversion
+    discrete: bool = False
+    minimum: float = -math.inf
+    maximum: float = math.inf
 
 
 class PlannedGroup(NamedTuple):

@@ -124,21 +124,28 @@ class SlotTable:
 
     def _jumps(self, destination: Signal) -> bool:
         """True if an input, or what feeds it, changes at events only."""
-        source = self.sources[destination].source
+        return self.kind(destination) != FLOAT or self._is_discrete(self.sources[destination].source)
+
+    def _is_discrete(self, source: Signal) -> bool:
+        """True if the source of a wire is an output that changes at events only."""
         component = self.network.components.get(source.component)
-        return self.kind(destination) != FLOAT or (
-            component is not None and component.description.variables[source.variable].is_held
-        )
+        return component is not None and component.description.variables[source.variable].is_held
 
     def feeds(self, instance: PlannedInstance) -> bool:
         """True if a wire leads to the instance."""
         return any(signal in self.sources for signal in instance.inputs)
 
     def wires(self) -> tuple[PlannedWire, ...]:
-        return tuple(
-            PlannedWire(self.slots[wire.source], self.slots[wire.destination], wire.conversion)
-            for wire in self.flow.wires
-        )
+        return tuple(map(self._wire, self.flow.wires))
+
+    def _wire(self, wire: Wire) -> PlannedWire:
+        source, destination = self.slots[wire.source], self.slots[wire.destination]
+        found = PlannedWire(source, destination, wire.conversion, self._is_discrete(wire.source))
+        component = self.network.components.get(wire.destination.component)
+        if component is None or self.kind(wire.destination) != FLOAT:
+            return found
+        variable = component.description.variables[wire.destination.variable]
+        return found._replace(minimum=variable.minimum, maximum=variable.maximum)
 
     def constants(self) -> dict[int, Value]:
         """Inputs of the system itself, which nothing drives: their start values, or else what they lead to

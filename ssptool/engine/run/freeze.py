@@ -425,6 +425,7 @@ def _iteration(calls: IterationCalls) -> Json:
     named = {
         "rule": calls.rule._asdict() | {"kind": calls.rule.kind.name.lower()},
         "measures": [{"kind": one.kind.name.lower(), "limit": one.limit} for one in calls.measures],
+        "held_inputs": calls.held_inputs.name.lower(),
     }
     plain = {name: getattr(calls, name) for name in calls.__dataclass_fields__ if name not in named}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()} | named
@@ -564,7 +565,10 @@ def _asked(plan: Plan, one: PlannedInstance, slots: Iterable[int]) -> list[Json]
 
 
 def _wire(wire: PlannedWire) -> Json:
-    return {"from": wire.source, "to": wire.destination, **conversion_facts(wire.conversion)}
+    stated = {"discrete": True} if wire.discrete else {}
+    ends = {"minimum": wire.minimum, "maximum": wire.maximum}
+    limits = {name: limit for name, limit in ends.items() if math.isfinite(limit)}
+    return {"from": wire.source, "to": wire.destination, **conversion_facts(wire.conversion), **stated, **limits}
 
 
 def _loop(loop: PlannedLoop) -> Json:

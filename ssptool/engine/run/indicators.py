@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import FLOAT, DrivenInputMode
 from ssptool.engine.masters.energy import PowerBond, bonds_of_units
-from ssptool.engine.masters.program import Extrapolate, Hold
+from ssptool.engine.masters.program import Extrapolate, Hold, MidStep
 from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.method_names import GAUSS_SEIDEL, ITERATED, WarningsName
 from ssptool.engine.planning.plan import Plan
@@ -233,7 +233,8 @@ def _courses(plan: Plan) -> Mapping[str, _Course]:
             if isinstance(inputs, Hold):
                 found[one.name] = _Course.END if master.name == ITERATED else _Course.START
             else:
-                found[one.name] = _Course.LINE if isinstance(inputs, Extrapolate) else _Course.MEAN
+                on_line = isinstance(inputs, Extrapolate) or inputs == MidStep()
+                found[one.name] = _Course.LINE if on_line else _Course.MEAN
     return found
 
 

@@ -9,7 +9,7 @@ from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.master import CouplingMaster, Master, StepSizeControl
-from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, ProgrammedMaster
+from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, MidStep, ProgrammedMaster
 from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.masters.registry import (
     FOLLOWS,
@@ -564,11 +564,13 @@ def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputA
     order, best = settings.input_order or 1, master_entry(name).approximation
     if settings.approximation is ApproximationName.HOLD:
         return Hold(), ASKED
+    if settings.approximation is ApproximationName.MID_STEP:
+        return MidStep(ends=best is ApproximationName.INTERPOLATE), ASKED
     if settings.approximation is not ApproximationName.AUTO:
         for component, can in situation.capabilities.items():
             if not can.follows and settings.approximation is not ApproximationName.MEAN:
                 only_these = "approximation auto, which holds only these inputs"
-                instead = only_these if situation.following() else "approximation hold"
+                instead = only_these if situation.following() else "approximation mid-step"
                 raise UnsupportedByFmu(component, FOLLOWS, f"approximation {settings.approximation}", instead)
         return _APPROXIMATIONS[settings.approximation](order), ASKED
     if settings.exchange is ExchangeName.LATE:

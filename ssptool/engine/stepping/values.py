@@ -358,7 +358,7 @@ def _check(failure: Failure | None) -> None:
         raise RunError(failure)
 
 
-REMEMBERED = 3
+REMEMBERED = 4
 """Points that inputs may be extrapolated from: as many as a kernel remembers."""
 
 
@@ -368,7 +368,7 @@ class SimulationRows:
     Attributes
     ----------
     history : (k, 1 + slots)
-        Time and values at the accepted points from which inputs are extrapolated, k ≤ 3.
+        Time and values at the accepted points from which inputs are extrapolated, k ≤ 4.
     last : (1 + slots,)
         The last row, which need not be one of them.
     count

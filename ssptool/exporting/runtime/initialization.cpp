@@ -34,15 +34,19 @@ std::string joined(const std::vector<std::string>& names) {
 
 void System::enter_initialization() {
   now_ = experiment_.start;
-  for (const auto& part : parts_) {
-    if (!part->plan().has_mode()) continue;
-    if (adopts_) part->configure();  // what is not adopted is configured where it is made
-    for (const VariableSet& start : part->plan().starts) part->set(start);
+  for (Index index = 0; index < parts_.size(); ++index) {
+    Part& part = *parts_[index];
+    if (!part.plan().has_mode()) continue;
+    if (adopts_) part.configure();  // what is not adopted is configured where it is made
+    for (const VariableSet& start : part.plan().starts) part.set(start);
+    kernel_->members.leave_mode(index);
   }
   ArraysBefore before;
   for (const auto& [reference, values] : given_) set_in_parts(plan_.variables[reference], values, &before);
-  for (const auto& part : parts_)
-    if (part->plan().has_mode()) part->enter_initialization(experiment_);
+  for (Index index = 0; index < parts_.size(); ++index) {
+    if (parts_[index]->plan().has_mode()) parts_[index]->enter_initialization(experiment_);
+    kernel_->members.leave_mode(index);
+  }
   make_events();
   phase_ = Phase::initialization;
   propagate();
@@ -54,18 +58,20 @@ void System::enter_initialization() {
 // What the parts say of their inputs and of what loops are cut at; over it what the system says.
 void System::guess() {
   SlotValues& slots = kernel_->slot_values;
-  for (const auto& part : parts_) {
-    if (!part->plan().has_mode()) write(part->plan().stated);
+  for (Index index = 0; index < parts_.size(); ++index) {
+    Part& part = *parts_[index];
+    if (!part.plan().has_mode()) write(part.plan().stated);
     try {
-      for (const VariableSet& asked : part->plan().guesses) {
-        const std::vector<Value> found = part->get(asked);
+      for (const VariableSet& asked : part.plan().guesses) {
+        const std::vector<Value> found = part.get(asked);
         for (std::size_t i = 0; i < found.size(); ++i) write(asked.slots[i], found[i]);
       }
     } catch (const Refused& refused) {
-      if (refused.status == Status::fatal || part->plan().stated.empty()) throw;
-      write(part->plan().stated);
+      if (refused.status == Status::fatal || part.plan().stated.empty()) throw;
+      write(part.plan().stated);
       refused_guesses_.push_back(refused.refusal);
     }
+    kernel_->members.leave_mode(index);
   }
   for (Slot slot = 0; slot < slots.size(); ++slot)
     if (!slots.holds_integer[slot] && !std::isfinite(slots.values[slot])) slots.values[slot] = 0.0;
@@ -162,17 +168,20 @@ void System::make_consistent() {
 void System::initialize() {
   enter_initialization();
   settle();
-  for (const auto& part : parts_) {
-    part->exit_initialization();
-    ++initialized_parts_;
-  }
+  for (; initialized_parts_ < parts_.size(); ++initialized_parts_) exit_initialization(initialized_parts_);
+}
+
+// What a part changes of the floating-point environment is restored after its calls, and counted by the kernel.
+void System::exit_initialization(Index part) {
+  parts_[part]->exit_initialization();
+  kernel_->members.leave_mode(part);
 }
 
 void System::exit_initialization() {
   settle();
   pass_on_at_start();
   set_clocks();
-  for (const auto& part : parts_) part->exit_initialization();
+  for (Index part = 0; part < parts_.size(); ++part) exit_initialization(part);
   first_point();
   couple();
   jumps_ = false;

@@ -235,6 +235,9 @@ Wire PlanReader::wire(Json json) const {
   Wire found{json.at("from").below(plan.slots), json.at("to").below(plan.slots), conversion.factor, -0.0, {}};
   // To add −0.0 changes nothing; to add 0.0 changes the sign of a zero.
   if (conversion.offset != 0.0) found.offset = conversion.offset;
+  found.discrete = json.contains("discrete");
+  if (json.contains("minimum")) found.least = json.at("minimum").get<double>();
+  if (json.contains("maximum")) found.most = json.at("maximum").get<double>();
   found.table.insert(conversion.table.begin(), conversion.table.end());
   const Content from = contents_[found.source], to = contents_[found.destination];
   require_alike(json.at("to"), to, from);

@@ -91,12 +91,12 @@ IterationCalls PlanReader::iteration(Json json) const {
   calls.plain_iterations = json.at("plain_iterations").between(1, most_repetitions);
   calls.max_iterations = json.at("max_iterations").between(1, most_repetitions);
   calls.retreats = json.at("retreats").get<bool>();
-  calls.averages = json.at("averages").get<bool>();
+  calls.held_inputs = static_cast<HeldInputs>(json.at("held_inputs").one_of({"end", "mean", "mid_step"}));
   return calls;
 }
 
 Instruction PlanReader::instruction(Json json) const {
-  const auto op = static_cast<Op>(json.sized(3)[0].below(static_cast<std::size_t>(Op::forget) + 1));
+  const auto op = static_cast<Op>(json.sized(3)[0].below(static_cast<std::size_t>(Op::mid_step) + 1));
   const int order = static_cast<int>(json[2].between(0, 2));
   switch (op) {
     case Op::accept:

@@ -11,7 +11,6 @@ namespace ssptool::runtime {
 namespace {
 
 // [s], before every time: a point there bends no polynomial.
-constexpr double long_ago = -1e300;
 
 }  // namespace
 

@@ -280,6 +280,7 @@ class System {
   [[nodiscard]] SavedEvents saved_events() const;
   void restore_events(const SavedEvents&);
 
+  void exit_initialization(Index part);
   void show_end(const std::string& part, double t);
   void note_changes(Index part);
   [[nodiscard]] std::optional<double> end_of(const Outcome&, double t) const;

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pytest import approx
 
+from ssptool.engine.kernel.interface import LONG_AGO
 from tests.engine.kernel.mock_fmu import DO_STEP, SET, SET_RATES, Mock, Mocks
 
 # Fixtures of one example serve all others of the same test: each builds its own kernel and component.
@@ -221,6 +223,94 @@ def test_of_order_0_an_input_is_the_mean_of_both_ends(make_kernel, mocks):
     kernel.values[0] = 8.0
     kernel.interpolate(group, 0, 0.1)
     assert (kernel.input_value[0], *kernel.input_rates[:, 0]) == (5.5, 0.0, 0.0)
+
+
+def accepted(kernel, points):
+    for t, value in points:
+        kernel.values[1] = value
+        kernel.exchange(0)
+        kernel.accept(t)
+
+
+RAMP = [(0.0, 1.0), (0.5, 2.0), (0.75, 2.5), (1.75, 4.5)]
+"""1 + 2 t, in unequal steps."""
+
+
+def test_at_mid_step_a_smooth_input_continues_to_the_middle(make_kernel, mocks):
+    kernel, _, group = integrator(make_kernel, mocks)
+    for end in (3, 4):
+        accepted(kernel, RAMP[:end])
+        kernel.mid_step(group, 0, 0.3)
+        assert kernel.input_value[0] == approx(1 + 2 * (RAMP[end - 1][0] + 0.15), rel=1e-15)
+        assert kernel.input_rates[:, 0].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.0, 1.0],
+        [0.0, 0.0, 0.0, 1.0],
+        [0.0, 0.1, 0.2, 1.0],
+        [0.0, 1.0, 0.5, 1.5],
+        [1.0, 2.0, 1.5, 1.4],
+        [0, 4, 5, 5.2],
+    ],
+    ids=["start", "jump", "jump of a ramp", "oscillation", "extremum", "fast decay"],
+)
+def test_at_mid_step_other_inputs_are_held(make_kernel, mocks, values):
+    kernel, _, group = integrator(make_kernel, mocks)
+    accepted(kernel, enumerate(map(float, values)))
+    kernel.mid_step(group, 0, 1.0)
+    assert kernel.input_value[0] == values[-1]
+
+
+def test_points_before_a_jump_do_not_count_at_mid_step(make_kernel, mocks):
+    kernel, _, group = integrator(make_kernel, mocks)
+    accepted(kernel, [*RAMP, (LONG_AGO, 4.5), (1.75, 4.5), (2.0, 5.0)])
+    kernel.mid_step(group, 0, 0.25)
+    assert kernel.input_value[0] == 5.0
+    accepted(kernel, [(2.25, 5.5)])
+    kernel.mid_step(group, 0, 0.25)
+    assert kernel.input_value[0] == 5.75
+
+
+def test_at_mid_step_no_input_leaves_its_range(make_kernel, mocks):
+    for ends, expected in (((-math.inf, 4.6), 4.6), ((0.0, 4.0), 4.5), ((5.0, 9.0), 5.5)):
+        kernel = make_kernel(3)
+        kernel.add(mocks.table(kernel, Mock(), inputs=[0], outputs=[2]))
+        kernel.connect([1], [0], [1.0], [0.0], ranges={0: ends})
+        group = kernel.group([0])
+        accepted(kernel, RAMP)
+        kernel.mid_step(group, 0, 1.0)
+        assert kernel.input_value[0] == expected
+
+
+def test_an_input_with_a_discrete_source_keeps_its_value(make_kernel, mocks):
+    kernel = make_kernel(3)
+    kernel.add(mocks.table(kernel, Mock(), inputs=[0], outputs=[2]))
+    kernel.connect([1], [0], [1.0], [0.0], discrete=[0])
+    group = kernel.group([0])
+    accepted(kernel, RAMP)
+    for move in (lambda: kernel.mid_step(group, 0, 1.0), lambda: kernel.extrapolate(group, 1)):
+        move()
+        assert (kernel.input_value[0], *kernel.input_rates[:, 0]) == (4.5, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "end", "expected"),
+    [
+        ([1.0, 2.0, 3.0, 4.0], 6.0, 5.0),
+        ([1.0, 2.0, 3.0, 2.5], 2.0, 2.25),  # an extremum
+        ([0.0, 1.0, 0.0, 1.0], 0.0, 0.0),  # it rings
+        ([1.0, 2.0], 3.0, 3.0),  # nobody knows yet
+    ],
+)
+def test_mid_step_of_a_known_end_is_the_mean_unless_the_input_rings(make_kernel, mocks, values, end, expected):
+    kernel, _, group = integrator(make_kernel, mocks)
+    accepted(kernel, enumerate(values))
+    kernel.values[0] = end
+    kernel.mid_step(group, 1, 1.0)
+    assert kernel.input_value[0] == expected
 
 
 def test_the_views_are_the_kernels_memory_and_keep_it_alive(make_kernel):

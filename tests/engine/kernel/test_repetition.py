@@ -9,6 +9,7 @@ from ssptool.engine.kernel.interface import (
     AcceptedSteps,
     Call,
     Code,
+    HeldInputs,
     Instruction,
     IterateRule,
     IterationCalls,
@@ -37,7 +38,7 @@ class System:
     """
 
     def __init__(self, make_kernel, mocks, *matrices, x=None, **changed):
-        """With `averages`, inputs are constant over a step."""
+        """With the mean of both ends, inputs are constant over a step."""
         sizes = [len(matrix) for matrix in matrices]
         self.size = sum(sizes)
         self.kernel = make_kernel(2 * self.size)
@@ -75,8 +76,8 @@ class System:
             unknowns = list(range(first, first + len(matrix)))
             calls = IterationCalls(
                 group=group,
-                following=nobody if changed.get("averages") else group,
-                held=group if changed.get("averages") else nobody,
+                following=nobody if "held_inputs" in changed else group,
+                held=group if "held_inputs" in changed else nobody,
                 schedule=kernel.schedule([]),
                 unknowns=unknowns,
                 nominal=[1.0 + k for k in range(len(unknowns))],
@@ -152,7 +153,7 @@ def test_accelerated_iterations_give_the_trapezoidal_rule(make_kernel, mocks, ru
 @pytest.mark.parametrize("matrix", [SOFT, STIFF, ALONE], ids=["soft", "stiff", "alone"])
 def test_the_mean_of_both_ends_gives_the_trapezoidal_rule(make_kernel, mocks, matrix):
     """An integrator cannot tell it from an input that runs from one end to the other."""
-    system = System(make_kernel, mocks, matrix, averages=True, max_iterations=200)
+    system = System(make_kernel, mocks, matrix, held_inputs=HeldInputs.MEAN, max_iterations=200)
     outcome, rows = system.run(20)
     assert outcome.ok
     assert rows == pytest.approx(trapezoidal(matrix, 20, np.ones(len(matrix))), abs=1e-7)

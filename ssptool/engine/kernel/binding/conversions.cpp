@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
 
 namespace ssptool::binding {
 
@@ -39,7 +40,7 @@ std::vector<Instruction> program_from(nb::handle program) {
   std::vector<Instruction> instructions;
   for (const nb::handle instruction : program) {
     const auto op = attribute<int>(instruction, "op");
-    if (op < 0 || op > static_cast<int>(Op::forget)) throw std::invalid_argument("unknown instruction");
+    if (op < 0 || op > static_cast<int>(Op::mid_step)) throw std::invalid_argument("unknown instruction");
     instructions.push_back({static_cast<Op>(op), static_cast<Index>(attribute<Number>(instruction, "argument")),
                             attribute<int>(instruction, "order")});
   }
@@ -91,6 +92,12 @@ static std::vector<MeasureLimit> measures_from(nb::handle measures) {
   return found;
 }
 
+static HeldInputs held_inputs_from(nb::handle number) {
+  const int found = nb::cast<int>(number);
+  if (found < 0 || found > static_cast<int>(HeldInputs::mid_step)) throw std::invalid_argument("unknown held inputs");
+  return static_cast<HeldInputs>(found);
+}
+
 IterationCalls iteration_from(nb::handle calls) {
   const auto place = [&](const char* name) { return index(attribute<Number>(calls, name)); };
   return {.group = place("group"),
@@ -106,7 +113,7 @@ IterationCalls iteration_from(nb::handle calls) {
           .plain_iterations = attribute<Number>(calls, "plain_iterations"),
           .max_iterations = attribute<Number>(calls, "max_iterations"),
           .retreats = attribute<bool>(calls, "retreats"),
-          .averages = attribute<bool>(calls, "averages"),
+          .held_inputs = held_inputs_from(calls.attr("held_inputs")),
           .count = attribute<Number>(calls, "count")};
 }
 
@@ -120,7 +127,7 @@ std::vector<SlotPolynomial> polynomials_from(nb::handle polynomials) {
 }
 
 std::vector<Wire> wires_from(nb::handle sources, nb::handle destinations, nb::handle factors, nb::handle offsets,
-                             nb::handle tables) {
+                             nb::handle tables, nb::handle discrete, nb::handle ranges) {
   const auto from = indices<Slot>(sources), to = indices<Slot>(destinations);
   const auto factor = numbers<double>(factors), offset = numbers<double>(offsets);
   if (to.size() != from.size() || factor.size() != from.size() || offset.size() != from.size())
@@ -131,6 +138,11 @@ std::vector<Wire> wires_from(nb::handle sources, nb::handle destinations, nb::ha
     auto& table = wires.at(nb::cast<std::size_t>(wire)).table;
     const nb::object entries = tables[wire];
     for (const nb::handle source : entries) table[nb::cast<Number>(source)] = nb::cast<Number>(entries[source]);
+  }
+  for (const nb::handle wire : discrete) wires.at(nb::cast<std::size_t>(wire)).discrete = true;
+  for (const nb::handle wire : ranges) {
+    Wire& limited = wires.at(nb::cast<std::size_t>(wire));
+    std::tie(limited.least, limited.most) = nb::cast<std::pair<double, double>>(nb::object(ranges[wire]));
   }
   return wires;
 }

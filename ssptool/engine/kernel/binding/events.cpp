@@ -87,7 +87,7 @@ PlannedEvents events_from(nb::handle calls) {
   for (const nb::handle member : nb::object(calls.attr("members"))) found.members.push_back(member_from(member));
   const nb::object wires = calls.attr("wires");
   found.wires = wires_from(wires.attr("sources"), wires.attr("destinations"), wires.attr("factors"),
-                           wires.attr("offsets"), wires.attr("tables"));
+                           wires.attr("offsets"), wires.attr("tables"), nb::tuple(), nb::dict());
   for (const nb::handle wire : nb::object(calls.attr("clock_wires")))
     found.clock_wires[place_from(wire[0])].push_back(place_from(wire[1]));
   found.inputs = indices<Slot>(calls.attr("inputs"));

@@ -97,11 +97,17 @@ void bind_kernel(nb::module_& module) {
       .def(
           "connect",
           [](Self& self, nb::handle sources, nb::handle destinations, nb::handle factors, nb::handle offsets,
-             nb::handle tables) { self.core().connect(wires_from(sources, destinations, factors, offsets, tables)); },
-          "sources"_a, "destinations"_a, "factors"_a, "offsets"_a, "tables"_a = nb::dict(),
+             nb::handle tables, nb::handle discrete, nb::handle ranges) {
+            self.core().connect(wires_from(sources, destinations, factors, offsets, tables, discrete, ranges));
+          },
+          "sources"_a, "destinations"_a, "factors"_a, "offsets"_a, "tables"_a = nb::dict(), "discrete"_a = nb::tuple(),
+          "ranges"_a = nb::dict(),
           nb::sig("def connect(self, sources: ssptool.engine.kernel.interface.Slots, destinations: "
                   "ssptool.engine.kernel.interface.Slots, factors: collections.abc.Sequence[float], offsets: "
-                  "collections.abc.Sequence[float], tables: ssptool.engine.kernel.interface.Tables = ...) -> None"))
+                  "collections.abc.Sequence[float], tables: ssptool.engine.kernel.interface.Tables = ..., discrete: "
+                  "collections.abc.Sequence[int] = ..., ranges: collections.abc.Mapping[int, tuple[float, float]] = "
+                  "...) -> "
+                  "None"))
       .def(
           "demand",
           [](Self& self, Number slot, bool nonnegative, int digits) {
@@ -250,6 +256,7 @@ void bind_kernel(nb::module_& module) {
       .def("hold", operation(&Kernel::inputs, &Inputs::hold), "group"_a)
       .def("extrapolate", operation(&Kernel::inputs, &Inputs::extrapolate), "group"_a, "order"_a)
       .def("interpolate", operation(&Kernel::inputs, &Inputs::interpolate), "group"_a, "order"_a, "h"_a)
+      .def("mid_step", operation(&Kernel::inputs, &Inputs::mid_step), "group"_a, "order"_a, "h"_a)
       .def("advance", operation(&Kernel::stepper, &Stepper::advance), "group"_a, "t"_a, "h"_a,
            nb::sig("def advance(self, group: int, t: float, h: float) -> ssptool.engine.kernel.interface.Outcome"))
       .def("evaluate", operation(&Kernel::schedules, &Schedules::evaluate), "schedule"_a,

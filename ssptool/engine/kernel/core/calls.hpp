@@ -75,6 +75,9 @@ struct MeasureLimit {
   double limit;
 };
 
+// Values over a step of inputs that can only be constant.
+enum class HeldInputs { end, mean, mid_step };
+
 struct IterationCalls {
   Index group, following, held, schedule;
   std::vector<Slot> unknowns;
@@ -83,7 +86,8 @@ struct IterationCalls {
   std::vector<MeasureLimit> measures;
   IterateRule rule;
   std::int64_t plain_iterations, max_iterations;
-  bool retreats, averages;
+  bool retreats;
+  HeldInputs held_inputs = HeldInputs::end;
   std::int64_t count = 0;
 };
 
@@ -150,7 +154,8 @@ enum class Op {
   iterate,
   drive,
   save,
-  forget
+  forget,
+  mid_step
 };
 
 struct Instruction {

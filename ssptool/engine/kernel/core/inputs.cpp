@@ -38,6 +38,16 @@ void History::discard_point() {
   std::copy(point(0).values.begin(), point(0).values.end(), slot_values_.values.begin());
 }
 
+// Points before a jump are of long ago.
+Trends::Trends(const History& history) noexcept {
+  for (int k = 0; k < history.size() && history[static_cast<unsigned>(k)].t > long_ago / 2.0; ++k) {
+    const History::Point& point = history[static_cast<unsigned>(k)];
+    values_[k] = point.values.data();
+    if (k > 0) durations_[k - 1] = history[static_cast<unsigned>(k - 1)].t - point.t;
+    count_ = k;
+  }
+}
+
 void Inputs::hold_slots(const InputSlots& inputs) noexcept {
   for (const Slot slot : inputs.floats) slot_values_.move(slot, slot_values_.values[slot], 0.0, 0.0);
   stay(inputs, slot_values_.values);
@@ -111,6 +121,22 @@ void Inputs::interpolate_slots(const InputSlots& inputs, int order, double h) no
     const double d01 = (y0 - before.values[slot]) / (now.t - before.t);
     const double curvature = (slope - d01) / (h + (now.t - before.t));
     slot_values_.move(slot, y0, slope - curvature * h, 2.0 * curvature);
+  }
+}
+
+void Inputs::mid_step(Index group, int order, double h) {
+  if (order != 0) check_order(order);
+  mid_step_slots(groups_.at(group).inputs, order, h);
+}
+
+void Inputs::mid_step_slots(const InputSlots& inputs, int order, double h) noexcept {
+  hold_slots(inputs);
+  const Trends trends(history_);
+  for (const Slot slot : inputs.floats) {
+    if (order == 0)
+      slot_values_.input_value[slot] = trends.ahead(slot_values_, slot, 0.5 * h);
+    else if (!trends.rings(slot))
+      slot_values_.input_value[slot] = 0.5 * (trends.now(slot) + slot_values_.values[slot]);
   }
 }
 

@@ -1,7 +1,9 @@
 // Accepted communication points, and inputs that run over steps as these or as present values say.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "members.hpp"
@@ -30,7 +32,7 @@ class History {
   void discard_point();
 
  private:
-  static constexpr int points = max_order + 1;
+  static constexpr int points = 4;     // three changes tell whether a value runs smoothly
   static constexpr unsigned room = 4;  // for them; a power of two, to find them without a division
 
   Point& point(unsigned k) noexcept { return ring_[(latest_ + k) % room]; }
@@ -42,6 +44,53 @@ class History {
   int count_ = 0;
 };
 
+// Changes of values over the last accepted points, for one step, and what follows from them for inputs that are held.
+class Trends {
+ public:
+  explicit Trends(const History&) noexcept;
+
+  // Change per time in the last step where the value runs smoothly, else 0: where the last three changes have one sign,
+  // and each is at most twice its neighbours. So nothing is extrapolated over jumps, and oscillations of few steps,
+  // which may be those of an unstable coupling, are not amplified.
+  [[nodiscard]] double of(Slot slot) const noexcept {
+    if (count_ < 2) return 0.0;
+    const double latest = change(slot, 0), before = change(slot, 1);
+    if (!alike(latest, before) || (count_ > 2 && !alike(before, change(slot, 2)))) return 0.0;
+    return latest;
+  }
+  // The value has changed its direction in each step, or it is not long enough since the last jump to tell.
+  [[nodiscard]] bool rings(Slot slot) const noexcept {
+    if (count_ < 2) return true;
+    const double before = change(slot, 1);
+    return change(slot, 0) * before < 0.0 && (count_ == 2 || before * change(slot, 2) < 0.0);
+  }
+  [[nodiscard]] double now(Slot slot) const noexcept { return values_[0][slot]; }
+  // The value some seconds after the last point where it runs smoothly, else the present one. It does not leave the
+  // range of the input.
+  [[nodiscard]] double ahead(const SlotValues& slots, Slot slot, double seconds) const noexcept {
+    const double slope = of(slot);
+    if (slope == 0.0) return slots.values[slot];
+    const double found = now(slot) + seconds * slope;
+    return slope > 0.0 ? std::min(found, std::max(slots.most[slot], now(slot)))
+                       : std::max(found, std::min(slots.least[slot], now(slot)));
+  }
+
+ private:
+  static constexpr int most = 3;
+
+  static bool alike(double one, double other) noexcept {
+    const double a = std::abs(one), b = std::abs(other);
+    return (one > 0.0) == (other > 0.0) && a <= 2.0 * b && b <= 2.0 * a && a > 0.0;
+  }
+  [[nodiscard]] double change(Slot slot, int k) const noexcept {
+    return (values_[k][slot] - values_[k + 1][slot]) / durations_[k];
+  }
+
+  int count_ = 0;  // of changes since the last jump
+  const double* values_[most + 1]{};
+  double durations_[most]{};
+};
+
 class Inputs {
  public:
   Inputs(SlotValues& slot_values, const Wires& wires, Groups& groups, const History& history)
@@ -51,11 +100,14 @@ class Inputs {
   void hold(Index group) { hold_slots(groups_.at(group).inputs); }
   void extrapolate(Index group, int order);
   void interpolate(Index group, int order, double h);
+  void mid_step(Index group, int order, double h);
 
   // The same for these slots; arguments were checked by the caller.
   void hold_slots(const InputSlots&) noexcept;
   void extrapolate_slots(const InputSlots&, int order) noexcept;
   void interpolate_slots(const InputSlots&, int order, double h) noexcept;
+  // Of order 0: from the past; of order 1: the present values are those at the end of the step.
+  void mid_step_slots(const InputSlots&, int order, double h) noexcept;
 
  private:
   void stay(const InputSlots&, const std::vector<double>& values) noexcept;

@@ -109,9 +109,13 @@ Index Groups::add(const std::vector<Index>& instances) {
 void Groups::find_inputs(Member& member) const {
   const Variables& inputs = member.inputs;
   InputSlots found;
-  for (std::size_t i = 0; i < inputs.slots.size(); ++i)
-    if (!driven_.drives(inputs.slots[i]))
-      (inputs.types[i] == Type::float64 ? found.floats : found.typed).push_back(static_cast<Small>(inputs.slots[i]));
+  for (std::size_t i = 0; i < inputs.slots.size(); ++i) {
+    const Slot slot = inputs.slots[i];
+    if (driven_.drives(slot)) continue;
+    const bool moves = inputs.types[i] == Type::float64 && !members_.still(slot);
+    (moves ? found.floats : found.typed).push_back(static_cast<Small>(slot));
+    member.still |= inputs.types[i] == Type::float64 && members_.still(slot);
+  }
   member.driven = found.floats.size() + found.typed.size() < inputs.slots.size();
   member.input_slots = std::move(found);
 }

@@ -14,7 +14,7 @@
 
 namespace ssptool {
 
-// Inputs of instances, by type, that time tables do not drive.
+// Inputs of instances that time tables do not drive: of type Float64, and those that are constant over each step.
 struct InputSlots {
   std::vector<Small> floats, typed;
 };
@@ -35,6 +35,7 @@ struct Member {
   bool apart = false;  // stepped by the thread that asks
   InputSlots input_slots{};
   bool driven = false;  // some of its inputs are
+  bool still = false;   // some of its inputs of type Float64 are
   Substeps substeps{};
 };
 
@@ -64,6 +65,8 @@ class Members {
   [[nodiscard]] Instance& instance(Index index) const noexcept { return *instances_[index]; }
   [[nodiscard]] const std::vector<Instance*>& instances() const noexcept { return instances_; }
 
+  // Inputs that their sources keep constant over each step.
+  [[nodiscard]] bool still(Slot slot) const { return slot_values_.still[slot]; }
   // By slot: of some instance.
   [[nodiscard]] const std::vector<bool>& owned() const noexcept { return owned_; }
   // Of instances in event mode.

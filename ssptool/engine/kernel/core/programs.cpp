@@ -10,9 +10,6 @@ namespace ssptool {
 
 namespace {
 
-// [s], before every time: see interface.py.
-constexpr double long_ago = -1e300;
-
 // Of a macro step: so much before its end an instance is not there yet.
 constexpr double close = 1e-9;
 
@@ -55,7 +52,8 @@ std::vector<Programs::Task> Programs::tasks(std::span<const Instruction> program
   for (const Instruction& instruction : program) {
     const auto [op, argument, order] = instruction;
     Task task{op, order, argument, nullptr, &instruction - program.data()};
-    if (op == Op::extrapolate || (op == Op::interpolate && order != 0)) check_order(order);
+    const bool may_be_constant = op == Op::interpolate || op == Op::mid_step;
+    if (op == Op::extrapolate || (may_be_constant && order != 0)) check_order(order);
     if (op == Op::record)
       ++records;
     else if (op == Op::evaluate)
@@ -76,6 +74,7 @@ inline bool Programs::execute(const Task& task, double t, double reached, double
     case Op::hold: inputs_.hold_slots(task.group->inputs); break;
     case Op::extrapolate: inputs_.extrapolate_slots(task.group->inputs, task.order); break;
     case Op::interpolate: inputs_.interpolate_slots(task.group->inputs, task.order, h); break;
+    case Op::mid_step: inputs_.mid_step_slots(task.group->inputs, task.order, h); break;
     case Op::advance:
       return task.fast ? stepper_.step_all_fast(*task.group, t, h) : stepper_.step_all(*task.group, t, h);
     case Op::evaluate: return schedules_.visit_all(task.argument);

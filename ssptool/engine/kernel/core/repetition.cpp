@@ -82,17 +82,23 @@ void Attempts::exchange(const IterationCalls& calls) noexcept { wires_.copy(grou
 
 bool Attempts::attempt(const IterationCalls& calls, std::span<const double> x, const MacroStep& step) noexcept {
   for (std::size_t i = 0; i < x.size(); ++i) slot_values_.values[calls.unknowns[i]] = x[i];
-  if (calls.averages)
-    inputs_.interpolate_slots(groups_[calls.held].inputs, 0, step.h);
-  else
-    inputs_.hold_slots(groups_[calls.held].inputs);
+  hold(calls, groups_[calls.held].inputs, step.h);
+  const InputSlots& following = groups_[calls.following].inputs;
   if (calls.order != 0)
-    inputs_.interpolate_slots(groups_[calls.following].inputs, calls.order, step.h);
+    inputs_.interpolate_slots(following, calls.order, step.h);
   else
-    inputs_.hold_slots(groups_[calls.following].inputs);
+    hold(calls, following, step.h);
   if (!checked(stepper_.step_all(groups_[calls.group], step.t, step.h)) || !evaluate(calls.schedule)) return false;
   exchange(calls);
   return true;
+}
+
+void Attempts::hold(const IterationCalls& calls, const InputSlots& inputs, double h) noexcept {
+  switch (calls.held_inputs) {
+    case HeldInputs::end: inputs_.hold_slots(inputs); break;
+    case HeldInputs::mean: inputs_.interpolate_slots(inputs, 0, h); break;
+    case HeldInputs::mid_step: inputs_.mid_step_slots(inputs, 1, h); break;
+  }
 }
 
 bool Attempts::evaluate(Index schedule) noexcept {

@@ -46,6 +46,7 @@ class Attempts {
 
  private:
   bool checked(bool ok) noexcept;
+  void hold(const IterationCalls&, const InputSlots&, double h) noexcept;
   bool evaluate(Index schedule) noexcept;
 
   SlotValues& slot_values_;

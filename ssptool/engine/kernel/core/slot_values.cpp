@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "special_numbers.hpp"
+
 namespace ssptool {
 
 namespace {
@@ -71,7 +73,13 @@ std::int64_t SlotOverride::of_integer(std::int64_t number) const noexcept {
 }
 
 SlotValues::SlotValues(std::size_t slots, const std::vector<Slot>& integers)
-    : values(slots), input_value(slots), input_rates(max_order * slots), holds_integer(slots) {
+    : values(slots),
+      input_value(slots),
+      input_rates(max_order * slots),
+      holds_integer(slots),
+      least(slots, -infinity),
+      most(slots, infinity),
+      still(slots) {
   for (const Slot slot : integers) {
     check(slot);
     holds_integer[slot] = true;

@@ -15,8 +15,11 @@
 
 namespace ssptool {
 
-// Of the polynomials that inputs follow; the history holds one point more.
+// Of the polynomials that inputs follow.
 inline constexpr int max_order = 2;
+
+// [s], before every time: see interface.py.
+inline constexpr double long_ago = -1e300;
 
 // Arguments that cannot be right.
 void check_index(std::size_t index, std::size_t count, const char* what);
@@ -91,6 +94,8 @@ struct SlotValues {
   std::vector<double> values, input_value;
   std::vector<double> input_rates;  // first derivatives, then second ones
   std::vector<bool> holds_integer;
+  std::vector<double> least, most;           // ranges of inputs, which extrapolation does not leave
+  std::vector<bool> still;                   // inputs whose sources are discrete: constant over each step
   std::unordered_map<Slot, Demand> demands;  // of integers that get narrower on their way
   StringTable contents;
 

@@ -220,7 +220,7 @@ void Stepper::prepare_fast(const Group& group, bool on_lines) noexcept {
     Step& own = steps_[index];
     own.on_lines = on_lines;
     own.told = true;  // rates, it may be, in the first step
-    if (members_[index].driven) own.plain_step = nullptr;
+    if (members_[index].driven || members_[index].still) own.plain_step = nullptr;
   }
 }
 

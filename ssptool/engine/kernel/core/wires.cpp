@@ -48,6 +48,9 @@ void Wires::connect(const std::vector<Wire>& wires) {
     wires_.push_back(wire);
     wires_.back().from_integer = slot_values_.holds_integer[wire.source];
     wires_.back().to_integer = slot_values_.holds_integer[wire.destination];
+    slot_values_.least[wire.destination] = wire.least;
+    slot_values_.most[wire.destination] = wire.most;
+    slot_values_.still[wire.destination] = wire.discrete || wires_.back().from_integer;
     if (!owned_[wire.destination]) outer_.push_back(wire.destination);
   }
   outer_set_ = set(outer_);

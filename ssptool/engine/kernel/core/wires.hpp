@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "slot_values.hpp"
+#include "special_numbers.hpp"
 
 namespace ssptool {
 
@@ -16,6 +17,8 @@ struct Wire {
   double factor, offset;
   std::unordered_map<std::int64_t, std::int64_t> table;  // of integers
   bool from_integer = false, to_integer = false;
+  bool discrete = false;                       // its source is, so that the destination keeps its value over each step
+  double least = -infinity, most = infinity;   // range of the destination
   SlotOverride at_source{}, at_destination{};  // of integers; of doubles they are in factor and offset
 };
 
