@@ -116,7 +116,6 @@ def test_each_command_proposes_the_same_form_for_an_unknown_option(ssptool, name
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (["run", SYSTEM, "--unit", "System1.x1=mm"], "plot, report"),
         (["run", SYSTEM, "--plot"], "--plot FILE"),
         (["plot", "r.csv", "--variables", "a"], "--signals"),
         (["connect", SYSTEM, "A", "B", "Cee"], "Cee; two elements"),

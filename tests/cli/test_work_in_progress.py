@@ -3,6 +3,7 @@
 import os
 import re
 import select
+import shutil
 import subprocess
 import sys
 import threading
@@ -120,8 +121,10 @@ def told(work) -> list[str]:
         (library.graph, ["checking rules", "connecting components", "ordering signals"]),
     ],
 )
-def test_the_words_say_what_is_being_done(work, words):
-    said = iter(told(lambda: work(SYSTEM)))
+def test_the_words_say_what_is_being_done(work, words, tmp_path):
+    """Of a system that no earlier call has opened."""
+    system = shutil.copytree(SYSTEM, tmp_path / "system")
+    said = iter(told(lambda: work(system)))
     assert all(word in said for word in words), "in this order"
 
 

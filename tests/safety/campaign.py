@@ -255,7 +255,7 @@ def make_seeds(seeds: Path) -> None:
 
     seeds.mkdir()
     shutil.copytree(DUAL_MASS, seeds / "system", ignore=shutil.ignore_patterns("fmi1", "fmi3", "no_flange"))
-    for ending in ("csv", "parquet", "mat", "h5"):
+    for ending in ("csv", "parquet", "mat", "h5", "mf4"):
         ssptool.simulate(seeds / "system", stop_time=0.05, step_size=0.01, output=seeds / f"r.{ending}")
     with ssptool.Simulation(seeds / "system", stop_time=0.05, step_size=0.01) as simulation:
         simulation.step()
