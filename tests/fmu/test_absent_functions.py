@@ -112,7 +112,7 @@ def test_a_function_that_every_run_needs_is_named_before_it(tmp_path, fmus):
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("start", [True, False])
 def test_inputs_that_an_fmu_does_not_return_begin_as_stated(tmp_path, version, start):
-    """The values come from their sources: y = 3 x with x' = 2 · 4 − x from 1. Until u is set the FMU returns nothing."""
+    """The values come from their sources: y = 3 x with x' = 8 − x from 1. Until u is set the FMU returns nothing."""
     fmu = make_fmu(
         tmp_path / "A.fmu",
         (*VARIABLES[:-1], Var("y", "output", needs=["x", "u"])),
