@@ -228,14 +228,7 @@ def simulate(
     >>> result = ssptool.simulate("systems/dual_mass_oscillator", stop_time=1, start_values={"System1.m1": 2.0})
     >>> result["System1.x1"][-1]
     """
-    recording = Recording(
-        None if output is None else path("output", output),
-        flag("keep", keep),
-        texts("record", record, "a pattern such as '*.x1'"),
-        count("every", every),
-        None if output_step is None else seconds("output_step", output_step),
-        "display" if units == "display" else dict(mapping("units", units, UNITS)),
-    )
+    recording = _recording(output, keep, record, every, output_step, units)
     limits = replace(
         limits_of(timeout, step_timeout, memory_limit, flag("sandbox", sandbox)),
         go_on=_callable("go_on", go_on, "a function without arguments"),
@@ -273,6 +266,25 @@ def simulate(
         )
         checks.keep(result.accuracy)
         return result
+
+
+def _recording(
+    output: Path | str | None,
+    keep: bool,
+    record: str | list[str] | tuple[str, ...],
+    every: int,
+    output_step: float | str | None,
+    units: Mapping[str, str] | Literal["display"],
+) -> Recording:
+    """Raises WrongArgument."""
+    return Recording(
+        None if output is None else path("output", output),
+        flag("keep", keep),
+        texts("record", record, "a pattern such as '*.x1'"),
+        count("every", every),
+        None if output_step is None else seconds("output_step", output_step),
+        "display" if units == "display" else dict(mapping("units", units, UNITS)),
+    )
 
 
 class _OpenedPlan(NamedTuple):

@@ -397,7 +397,7 @@ def route(draft: Draft, a: Name, b: Name, points: Sequence[tuple[float, float]])
 
 
 def _connections(draft: Draft, a: Name, b: Name) -> "list[tuple[_SystemPlace, ssd.Connection]]":
-    """Those between two things, in either direction. Raises as `disconnect`."""
+    """Connections between two things, in either direction. Raises as `disconnect`."""
     first, second = _target(draft, a), _target(draft, b)
     found = [
         (system, connection)

@@ -290,7 +290,7 @@ class _Reading:
         yield from self._definitions()
 
     def items_inside(self) -> Iterator[MeaningItem]:
-        """Those of a structure inside another; its experiment does not count, its parameters are among all."""
+        """Items of a structure inside another one; its experiment does not count, its parameters are among all."""
         name = dotted(self._path)
         yield MeaningItem(Section.STRUCTURE, name, {"SSP version": self._root.version}, self._root.position)
         yield from self._elements()

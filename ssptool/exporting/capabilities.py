@@ -86,7 +86,7 @@ _NAMES_IN_FMI3 = {
 
 
 def capabilities_in(plan: Plan, fmi: int) -> tuple[ExportCapability, ...]:
-    """Those that this version of FMI has, with the names of its flags."""
+    """Capabilities that this version of FMI has, with the names of its flags."""
     names = _NAMES_IN_FMI3 if fmi == 3 else {}
     known = (one for one in export_capabilities(plan) if one.since <= fmi <= one.until)
     return tuple(one._replace(flag=names.get(one.flag, one.flag)) for one in known)

@@ -22,8 +22,8 @@ from ssptool.network.network import Port, Signal, Wire
 
 
 def own_variables(plan: Plan, fmi: int) -> Iterator[ExportedVariable]:
-    """Those of the connectors of the system that no table drives. FMI 3.0 has arrays, FMI 2.0 their elements; an array
-    of which some elements are connected otherwise than others may be shown by its elements too.
+    """Variables of the connectors of the system that no table drives. FMI 3.0 has arrays, FMI 2.0 their elements; an
+    array of which some elements are connected otherwise than others may be shown by its elements too.
     """
     connectors = _Connectors(plan)
     arrays = plan.network.arrays if fmi == 3 else {}

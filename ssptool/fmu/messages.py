@@ -111,7 +111,7 @@ class Callbacks(NamedTuple):
 
 @cache
 def callbacks() -> Callbacks:
-    """Those of the native module. Raises MissingKernel."""
+    """Callbacks of the native module. Raises MissingKernel."""
     try:
         from ssptool.fmu import _messages
     except ImportError:
@@ -289,7 +289,7 @@ class MessageLog:
 
 
 def problem_categories(description: FmuDescription) -> tuple[str, ...]:
-    """Those of the standard categories about problems that the FMU declares; and none, if it is made of Python.
+    """Standard categories of problems that the FMU declares; none if it is made of Python.
 
     pythonfmu and pythonfmu3 log exceptions without a category, whatever they declare.
     """

@@ -284,7 +284,7 @@ class NoResidual(Exception):
 
 
 Residuals = Callable[[RunOutcome], Floats]
-"""Those of a run that has completed. Raises NoResidual."""
+"""Residuals of a run that has completed. Raises NoResidual."""
 
 
 def fit_trace(trials: "Trials", measured: Trace, *, scales: Mapping[str, float], confidence: float = CONFIDENCE) -> Fit:

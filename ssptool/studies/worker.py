@@ -648,7 +648,7 @@ def _resident(pid: int) -> int:
 
 
 def processors() -> int:
-    """Those that this process may use."""
+    """Number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1

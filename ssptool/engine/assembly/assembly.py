@@ -428,7 +428,7 @@ def assemble(
 
 @contextmanager
 def assemble_for(system: AdoptingSystem, plan: Plan, archive: Sources, pool: Pool | None = None) -> Iterator[Assembly]:
-    """The same for a system that carries out the plan, with the kernel that it has."""
+    """Load and instantiate the FMUs of a plan for a system that carries it out, with the kernel of that system."""
     with ExitStack() as stack:
         logging = stack.enter_context(open_fmu_logging(plan.settings))
         remarks: dict[str, None] = {}
@@ -680,8 +680,8 @@ def _table(
 
 
 def _functions(planned: PlannedInstance, instance: FmuInstance, event_types: tuple[str, ...]) -> dict[str, int]:
-    """Those that a kernel and an integrator want. What model exchange does not have is never called; should it be, it
-    refuses.
+    """Functions that a kernel and an integrator want. What model exchange does not have is never called; should it
+    be, it refuses.
     """
     observed = (one.type for one in planned.observed_variables)
     types = (*planned.input_types, *planned.output_types, *observed, *event_types)

@@ -79,7 +79,7 @@ def declared_bonds(
 def bonds_of_terminals(
     network: Network, terminals: Mapping[str, Mapping[str, Terminal]], units: Units = NO_UNITS
 ) -> tuple[PowerBond, ...]:
-    """Those that two connected terminals make: each has an output of the one component and an input that the other's
+    """Power bonds of connected terminals: each of two has an output of the one component and an input that the other's
     output leads to, and the products are powers.
 
     `terminals` are those of each component, by name.
@@ -106,8 +106,8 @@ def bonds_of_terminals(
 
 
 def bonds_of_units(network: Network, units: Units = NO_UNITS) -> tuple[PowerBond, ...]:
-    """Those of which nothing else between their two components could be a part: outputs that these exchange, and whose
-    product has the unit of a power with no other one.
+    """Power bonds of which nothing else between their two components could be a part: outputs that these exchange, and
+    whose product has the unit of a power with no other one.
     """
     between: dict[tuple[str, str], list[Wire]] = defaultdict(list)
     for wire in network.wires:
@@ -241,7 +241,7 @@ def _unit(bond: str, component: FlatComponent, signal: Signal, defined: Units) -
 def bonds_of(
     network: Network, settings: Settings, found: Sequence[PowerBond], integrated: Container[str], units: Units
 ) -> tuple[PowerBond, ...]:
-    """Those that are declared, else those that were `found`, as far as they can be watched.
+    """Power bonds that are declared, else those that were `found`, as far as they can be watched.
 
     Raises
     ------

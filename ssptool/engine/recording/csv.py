@@ -371,7 +371,7 @@ def _is_number(text: str) -> bool:
 
 
 def _integers(texts: Sequence[str]) -> Iterator[int]:
-    """Those before the first that is not an integer."""
+    """Numbers before the first text that is not an integer."""
     for text in texts:
         try:
             yield int(text)

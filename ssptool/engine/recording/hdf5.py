@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.documents.foreign_files import require_file
-from ssptool.engine.recording.writer import Patience, UnreadableTrace, put, refuse_repeats
+from ssptool.engine.recording.writer import Patience, UnreadableTrace, append, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
     FACTS,
@@ -220,11 +220,7 @@ class _Changes:
         parts = self._parts()
         journal = b"".join(_PART.pack(place, len(content)) + content for place, content in parts.items())
         self._file.seek(self._before)
-        try:
-            put(self._file, self._behind + journal + _JOURNAL.pack(len(journal), crc32(journal), _JOURNAL_END))
-        except OSError:
-            self._file.truncate(self._before)
-            raise
+        append(self._file, self._behind + journal + _JOURNAL.pack(len(journal), crc32(journal), _JOURNAL_END))
         for place, content in parts.items():
             self._file.seek(place)
             put(self._file, content)

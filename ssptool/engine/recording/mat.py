@@ -23,7 +23,7 @@ from scipy.io import loadmat, savemat, whosmat
 from scipy.io.matlab import MatReadError, matfile_version
 
 from ssptool.documents.foreign_files import require_file
-from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
+from ssptool.engine.recording.writer import UnreadableTrace, append, change, put, refuse_repeats
 from ssptool.engine.trace import (
     NUMBERED,
     NUMERIC_TYPES,
@@ -67,12 +67,9 @@ class MatWriter:
         cells = rows[:, self._chosen]
         doubles = as_doubles(cells, self._types)
         self._look_for_rounding(cells, doubles)
-        self._append(np.ascontiguousarray(doubles, dtype="<f8").tobytes())
+        append(self._file, np.ascontiguousarray(doubles, dtype="<f8").tobytes())
         self._rows += len(rows)
-        end = self._file.tell()
-        self._file.seek(self._header + _COLUMN_COUNT)
-        put(self._file, struct.pack("<i", self._rows))
-        self._file.seek(end)
+        change(self._file, self._header + _COLUMN_COUNT, struct.pack("<i", self._rows))
 
     def when_written(self, action: Callable[[], None]) -> None:
         action()
@@ -101,18 +98,8 @@ class MatWriter:
                 self._rounded.add(place)
 
     def close(self, manifest: str) -> None:
-        self._append(_matrix(_MANIFEST, np.array([_latin(manifest)])))
+        append(self._file, _matrix(_MANIFEST, np.array([_latin(manifest)])))
         self._file.close()
-
-    def _append(self, content: bytes) -> None:
-        """Append all of it or nothing: bytes behind the last matrix would be read as one more."""
-        end = self._file.tell()
-        try:
-            put(self._file, content)
-        except OSError:
-            self._file.truncate(end)
-            self._file.seek(end)
-            raise
 
 
 def _matrices(columns: Sequence[Column]) -> bytes:

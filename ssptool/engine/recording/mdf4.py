@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.documents.foreign_files import require_file
-from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
+from ssptool.engine.recording.writer import UnreadableTrace, append, change, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
     NUMBERED,
@@ -85,15 +85,15 @@ class Mdf4Writer:
     def write(self, rows: Floats) -> None:
         lengths = self._lengths.copy()
         content = np.ascontiguousarray(rows, "<f8").tobytes() if self._plain else self._records(rows, lengths)
-        self._append(content)
+        append(self._file, content)
         self._lengths = lengths
         self._rows += len(rows)
         end = self._file.tell()
-        self._patch(self._data + 8, end - self._data)
+        change(self._file, self._data + 8, _LINK.pack(end - self._data))
         for place, at in enumerate(self._counts):
-            self._patch(at, self._rows)
+            change(self._file, at, _LINK.pack(self._rows))
             if place:  # of a column of texts or bytes: the bytes in place of the size of records
-                self._patch(at + 16, int(lengths[place - 1]))
+                change(self._file, at + 16, _LINK.pack(int(lengths[place - 1])))
 
     def when_written(self, action: Callable[[], None]) -> None:
         action()
@@ -103,8 +103,8 @@ class Mdf4Writer:
 
     def close(self, manifest: str) -> None:
         place = -(-self._file.tell() // 8) * 8
-        self._append(bytes(place - self._file.tell()) + _comment("HDcomment", "", manifest))
-        self._patch(self._comment, place)
+        append(self._file, bytes(place - self._file.tell()) + _comment("HDcomment", "", manifest))
+        change(self._file, self._comment, _LINK.pack(place))
         self._file.close()
 
     def _records(self, rows: Floats, lengths: NDArray[np.uint64]) -> bytes:
@@ -130,23 +130,6 @@ class Mdf4Writer:
             return records.tobytes()
         own = (records[row : row + 1].tobytes() for row in range(len(rows)))
         return b"".join(part for row in zip(own, *followers, strict=True) for part in row)
-
-    def _append(self, content: bytes) -> None:
-        """Append all of it or nothing."""
-        end = self._file.tell()
-        try:
-            put(self._file, content)
-        except OSError:
-            self._file.truncate(end)
-            self._file.seek(end)
-            raise
-
-    def _patch(self, place: int, number: int) -> None:
-        """Change a number of the file, which does not grow."""
-        end = self._file.tell()
-        self._file.seek(place)
-        put(self._file, _LINK.pack(number))
-        self._file.seek(end)
 
 
 def _record_type(columns: Sequence[Column]) -> np.dtype[Any]:

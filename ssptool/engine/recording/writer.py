@@ -113,6 +113,25 @@ def put(file: FileIO, content: bytes | bytearray) -> None:
         rest = rest[file.write(rest) :]
 
 
+def append(file: FileIO, content: bytes | bytearray) -> None:
+    """Write all of it at the end of the file, or nothing: a part of it would be read as something else."""
+    end = file.tell()
+    try:
+        put(file, content)
+    except OSError:
+        file.truncate(end)
+        file.seek(end)
+        raise
+
+
+def change(file: FileIO, place: int, content: bytes) -> None:
+    """Write over what stands at a place; the end of the file stays the place to write on."""
+    end = file.tell()
+    file.seek(place)
+    put(file, content)
+    file.seek(end)
+
+
 GROUP_SECONDS = 0.1
 """After so long [s] a group is written however small it is; or after a small part of the time since the start, or so
 long that writing it takes a small part of that time.

@@ -221,7 +221,7 @@ def initialize(assembly: Assembly) -> InitializedSystem:
 
 
 def carried_through(run: "Initialization") -> InitializedSystem:
-    """The same by these passes."""
+    """Initialize by the passes of this object, as `initialize` does."""
     began, assembly = perf_counter(), run.assembly
     failure: Failure | None = None
     start = assembly.plan.interval.start

@@ -285,15 +285,15 @@ class SystemSteps:
 
     @property
     def unconverged(self) -> Unconverged:
-        """As of a coupled system."""
+        """Steps of a fixed number of iterations that had not converged."""
         return self.system.unconverged if self._tells else NONE_UNCONVERGED
 
     def remarks(self) -> Iterable[str]:
-        """As of a coupled system."""
+        """Remarks on accepted steps."""
         return self.system.remarks() if self._tells else ()
 
     def record(self, time: float, row: Floats) -> None:
-        """As of a coupled system."""
+        """Write the row of present values; what cannot be observed is remembered."""
         outcome = self.kernel.record(time, row)
         if not outcome.ok:
             self.unobserved.append(self._evaluation.explain(outcome, time))
