@@ -59,7 +59,8 @@ _OPTIONS = (
 _LONG = "-" * 2  # of options of a linker, which are none of ours
 _HERE = Path(__file__).parent
 _INSTALLED = Path(str(files("ssptool.exporting").joinpath("platforms")))
-_SOURCES = (_HERE.parent / "engine" / "kernel" / "core", _HERE / "runtime")
+_ENGINE = _HERE.parent / "engine"
+_SOURCES = (_ENGINE / "kernel" / "core", _ENGINE / "system", _HERE / "runtime")
 _EXPORTED = _HERE / "runtime" / "exported.map"
 _OF_PLATFORM = {
     # Functions that throw nothing need no table for the unwinder, and types that are not thrown no description.

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "system.hpp"
+#include "../../engine/system/system.hpp"
 
 #ifdef _WIN32
 #define SSPTOOL_EXPORT extern "C" __declspec(dllexport)

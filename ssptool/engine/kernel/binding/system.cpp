@@ -1,5 +1,5 @@
 // Systems that carry out frozen plans, with FMUs that Python has instantiated: the GIL is released while these work.
-#include "../../../exporting/runtime/system.hpp"
+#include "../../system/system.hpp"
 
 #include <nanobind/stl/vector.h>
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "../../engine/kernel/core/ode_component.hpp"
-#include "../../engine/kernel/core/ode_jacobian.hpp"
+#include "../kernel/core/ode_component.hpp"
+#include "../kernel/core/ode_jacobian.hpp"
 #include "continuous.hpp"
 #include "part.hpp"
 

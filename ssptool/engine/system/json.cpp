@@ -12,7 +12,7 @@
 #define JSON_NO_IO
 #include <nlohmann/json.hpp>
 
-#include "../../engine/kernel/core/digits.hpp"
+#include "../kernel/core/digits.hpp"
 
 namespace ssptool::runtime {
 

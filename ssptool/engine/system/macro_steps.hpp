@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "../../engine/kernel/core/kernel.hpp"
+#include "../kernel/core/kernel.hpp"
 
 namespace ssptool::runtime {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "../../engine/kernel/core/digits.hpp"
+#include "../kernel/core/digits.hpp"
 #include "system.hpp"
 
 namespace ssptool::runtime {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "../../engine/kernel/core/digits.hpp"
+#include "../kernel/core/digits.hpp"
 #include "system.hpp"
 
 namespace ssptool::runtime {

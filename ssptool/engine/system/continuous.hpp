@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "../../engine/kernel/core/ode_system.hpp"
+#include "../kernel/core/ode_system.hpp"
 
 namespace ssptool::runtime {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "../../engine/kernel/core/digits.hpp"
+#include "../kernel/core/digits.hpp"
 
 namespace ssptool::runtime {
 

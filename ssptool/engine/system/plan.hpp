@@ -10,10 +10,10 @@
 #include <variant>
 #include <vector>
 
-#include "../../engine/kernel/core/events.hpp"
-#include "../../engine/kernel/core/kernel.hpp"
-#include "../../engine/kernel/core/ode_jacobian.hpp"
-#include "../../engine/kernel/core/ode_solvers.hpp"
+#include "../kernel/core/events.hpp"
+#include "../kernel/core/kernel.hpp"
+#include "../kernel/core/ode_jacobian.hpp"
+#include "../kernel/core/ode_solvers.hpp"
 
 namespace ssptool::runtime {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "../../engine/kernel/core/dense.hpp"
+#include "../kernel/core/dense.hpp"
 
 namespace ssptool::runtime {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "../../engine/kernel/core/integration.hpp"
-#include "../../engine/kernel/core/zeno.hpp"
+#include "../kernel/core/integration.hpp"
+#include "../kernel/core/zeno.hpp"
 #include "continuous.hpp"
 #include "ode.hpp"
 #include "part.hpp"
