@@ -46,7 +46,7 @@ class _Rows:
 def in_python(job):
     """Rows and outcome of a run in Python."""
     rows = _Rows(1 + len(job.plan.recorded))
-    with patch.object(system, "system_for", lambda plan, pool: None):
+    with patch.object(execution, "system_for", lambda plan, pool: None):
         return rows, _execute(job, rows)
 
 

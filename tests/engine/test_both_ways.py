@@ -5,6 +5,7 @@ import math
 import pytest
 
 import ssptool
+import ssptool.engine.run.execution as execution
 import ssptool.engine.simulate as simulating
 import ssptool.studies.worker as working
 from ssptool.engine.run.system import BY_PYTHON, why_by_python
@@ -74,6 +75,17 @@ def test_plans_are_told_apart(reason, options):
 def test_example_systems(name, master, compared):
     assert ssptool.simulate(SYSTEMS / name, master=master, stop_time=0.5, isolated=False).ok
     assert compared()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_measured_runs_make_the_same_calls(name, monkeypatch):
+    def calls():
+        result = ssptool.simulate(SYSTEMS / name, stop_time=0.1, isolated=False, statistics=True)
+        return [(one.component, one.function, one.calls) for one in result.statistics.calls]
+
+    found = calls()
+    monkeypatch.setattr(execution, "system_for", lambda plan, pool: None)
+    assert found == calls() and found
 
 
 @pytest.mark.parametrize(

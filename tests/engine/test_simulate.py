@@ -173,7 +173,7 @@ def test_a_chord_that_is_out_of_date_is_renewed_and_the_run_goes_on(monkeypatch)
         self.kernel.set_chord(self.index, -np.eye(len(self.planned.torn)))
 
     monkeypatch.setattr(RunningLoop, "for_kernel", without_chord)
-    monkeypatch.setattr("ssptool.engine.run.system.system_for", lambda plan, pool: None)
+    monkeypatch.setattr("ssptool.engine.run.execution.system_for", lambda plan, pool: None)
     result = run(plan, Folder())
     assert result.statistics.loops_rescued == 1
     assert result.unwrap().y == approx(reference.unwrap().y, abs=1e-10)

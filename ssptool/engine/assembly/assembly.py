@@ -56,8 +56,10 @@ class AdoptingSystem(Protocol):
         """The file or folder of an FMU."""
         ...
 
-    def adopt(self, index: int, instance: FmuInstance, functions: Callable[[], dict[str, int]]) -> None:
-        """Component `index` of the plan, with the functions that a kernel wants."""
+    def adopt(
+        self, index: int, instance: FmuInstance, functions: Callable[[], dict[str, int]], watch: Watch | None
+    ) -> None:
+        """Component `index` of the plan, with the functions that a kernel wants; a watch notes its calls."""
         ...
 
     def begin(self) -> Kernel:
@@ -427,8 +429,10 @@ def assemble(
 
 
 @contextmanager
-def assemble_for(system: AdoptingSystem, plan: Plan, archive: Sources, pool: Pool | None = None) -> Iterator[Assembly]:
-    """Load and instantiate the FMUs of a plan for a system that carries it out, with the kernel of that system."""
+def assemble_for(
+    system: AdoptingSystem, plan: Plan, archive: Sources, watch: Watch | None = None, pool: Pool | None = None
+) -> Iterator[Assembly]:
+    """As `assemble`, for a system that carries the plan out, with the kernel of that system."""
     with ExitStack() as stack:
         logging = stack.enter_context(open_fmu_logging(plan.settings))
         remarks: dict[str, None] = {}
@@ -441,12 +445,14 @@ def assemble_for(system: AdoptingSystem, plan: Plan, archive: Sources, pool: Poo
             def make(of: FmuBinary, planned: PlannedInstance = planned) -> FmuInstance:
                 return _instantiated(of, plan, planned, None, 0, logging)
 
-            binary, instance, note = _supplied(plan, index, binary, supply, make)
+            binary, instance, note = _supplied(plan, index, binary, supply, make, watch)
+            if watch:
+                instance.intercept(watch.around(index))
             if note := "; ".join(filter(None, (note, logging.start(instance)))):
                 remarks[note] = None
-            system.adopt(index, instance, partial(_functions, planned, instance, ()))
+            system.adopt(index, instance, partial(_functions, planned, instance, ()), watch)
             instances.append(instance)
-            stack.callback(supply.give_back, binary, instance, keep=_serves_again(plan, planned, None))
+            stack.callback(supply.give_back, binary, instance, keep=_serves_again(plan, planned, watch))
         kernel = system.begin()
         # Pushed last to run first: saved states must be freed before their instances.
         stack.callback(kernel.release)

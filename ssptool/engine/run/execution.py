@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +24,10 @@ from ssptool.engine.run.initialization import InitializationReport, initialize
 from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.loops import LoopWork
 from ssptool.engine.run.make_plan import with_feedthrough
+from ssptool.engine.run.system import LoadedSystem, SystemSteps, system_for
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries
 from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 from ssptool.errors import WrongValue
-
-if TYPE_CHECKING:
-    from ssptool.engine.run.system import LoadedSystem, SystemSteps
 
 PACED_CHUNK_SECONDS = 0.01
 """Wall time [s] between two looks at the clock, if macro steps are shorter than that."""
@@ -199,7 +197,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
     counts = Counts()
     shares: tuple[Cost, ...] = ()
     slowest: SlowestStep | None = None
-    loaded = None if watch is not None or job.met else _system_for(job.plan, pool)
+    loaded = None if job.met else system_for(job.plan, pool)
     with _assembled(job, watch, pool, loaded) as assembly:
         initialized = initialize(assembly) if loaded is None else loaded.initialize(assembly)
         report = initialized.report
@@ -241,18 +239,12 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
     return Execution(report, failure, counts, _calls(watch), *said, shares, slowest, end)
 
 
-def _system_for(plan: Plan, pool: Pool | None) -> "LoadedSystem | None":
-    from ssptool.engine.run.system import system_for  # runs in child processes do without
-
-    return system_for(plan, pool)
-
-
 def _assembled(
-    job: Job, watch: Watch | None, pool: Pool | None, loaded: "LoadedSystem | None"
+    job: Job, watch: Watch | None, pool: Pool | None, loaded: LoadedSystem | None
 ) -> AbstractContextManager[Assembly]:
     if loaded is None:
         return assemble(job.plan, job.sources, watch, pool)
-    return assemble_for(loaded, job.plan, job.sources, pool)
+    return assemble_for(loaded, job.plan, job.sources, watch, pool)
 
 
 def planned_and_executed(job: Job, carry_out: Callable[[Job], Execution]) -> tuple[Job, Execution]:
@@ -288,7 +280,7 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
 def _step(
     job: Job,
     assembly: Assembly,
-    system: "CoupledSystem | SystemSteps",
+    system: CoupledSystem | SystemSteps,
     rows: Rows,
     counts: Counts,
     contents: "_Contents",
@@ -328,7 +320,7 @@ def _step(
     return failure, last
 
 
-def _stepper(job: Job, system: "CoupledSystem | SystemSteps") -> Stepper:
+def _stepper(job: Job, system: CoupledSystem | SystemSteps) -> Stepper:
     if not isinstance(system, CoupledSystem):
         return system
     return start_limited(job.plan.master, system) if job.met else job.plan.master.start(system)
@@ -340,7 +332,7 @@ def _next_met(job: Job, t: float) -> float:
     return job.met[after] if after < len(job.met) else job.plan.interval.stop
 
 
-def _observed(batch: StepBatch, rows: Floats, system: "CoupledSystem | SystemSteps") -> StepBatch:
+def _observed(batch: StepBatch, rows: Floats, system: CoupledSystem | SystemSteps) -> StepBatch:
     """The segment until the first row for which a variable could not be got."""
     if not system.unobserved:
         return batch
@@ -385,7 +377,7 @@ class _Contents:
         return tuple(forgotten)
 
 
-def _first_row(system: "CoupledSystem | SystemSteps", rows: Rows, contents: _Contents) -> Floats:
+def _first_row(system: CoupledSystem | SystemSteps, rows: Rows, contents: _Contents) -> Floats:
     first = rows.space(1)
     system.record(system.start, first[0])
     row: Floats = first[0].copy()

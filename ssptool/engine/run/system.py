@@ -28,6 +28,7 @@ from ssptool.engine.run.freeze import frozen_run, frozen_starts, is_programmed
 from ssptool.engine.run.initialization import Initialization, InitializedSystem, carried_through, refused_guesses
 from ssptool.engine.run.loops import WRONG_DERIVATIVES, ComponentFailed, LoopWork, RunningLoop
 from ssptool.engine.time_grid import grid_time
+from ssptool.engine.watch import Watch
 from ssptool.fmu.instance import NO_FUNCTION, FmiError, FmuInstance
 from ssptool.foreign_text import strict_json
 from ssptool.network.conversion import narrowing
@@ -105,11 +106,17 @@ class LoadedSystem:
             self._paths[source] = sources.local_path(source)
         return self._paths[source]
 
-    def adopt(self, index: int, instance: FmuInstance, functions: Callable[[], dict[str, int]]) -> None:
+    def adopt(
+        self, index: int, instance: FmuInstance, functions: Callable[[], dict[str, int]], watch: Watch | None
+    ) -> None:
         """A component of the plan; that of the run before it has already."""
-        if self._adopted.get(index) is not instance:
-            self.native.adopt(index, {**instance.functions, **functions()}, instance.component)
-            self._adopted[index] = instance
+        if self._adopted.get(index) is instance:
+            return
+        taken, component = {**instance.functions, **functions()}, instance.component
+        if watch:
+            taken, component = watch.stand_ins(index, taken, component)
+        self.native.adopt(index, taken, component)
+        self._adopted[index] = instance
 
     def begin(self) -> Kernel:
         """The kernel of the next run, whose components are adopted."""

@@ -173,13 +173,20 @@ class Watch:
         """The same table with stand-ins for the FMU's functions. Unchanged if one of them has no stand-in."""
         if any(name not in STAND_INS for name in table.functions):
             return table
+        functions, component = self.stand_ins(instance, table.functions, table.component)
+        return replace(table, functions=functions, component=component)
+
+    def stand_ins(self, instance: int, functions: Mapping[str, int], component: int) -> tuple[dict[str, int], int]:
+        """Stand-ins for the functions that have one, and the component that they take; if none was built, the same."""
+        if not NATIVE:
+            return dict(functions), component
+        noted = {name: address for name, address in functions.items() if name in STAND_INS}
         record = self._records[instance : instance + 1]
-        record["component"] = table.component
-        record["functions"] = self._at_indices(table.functions).ctypes.data
+        record["component"] = component
+        record["functions"] = self._at_indices(noted).ctypes.data
         record["counts"] = self._notes[instance : instance + 1].ctypes.data
         which = 2 if self.measured else 1
-        functions = {name: STAND_INS[name][which] for name in table.functions}
-        return replace(table, functions=functions, component=record.ctypes.data)
+        return {name: STAND_INS[name][which] for name in noted}, record.ctypes.data
 
     def _at_indices(self, functions: Mapping[str, int]) -> NDArray[np.uint64]:
         """Array of their addresses for the stand-ins; one for all instances of an FMU."""
