@@ -53,7 +53,7 @@ def in_python(job):
 def both(job, rows, watch=None, pool=None):
     """`execute`, both ways."""
     quiet = job.plan.settings.fmu_log is None
-    if watch is not None or job.met or job.realtime or not quiet or not system.carried_out(job.plan):
+    if watch is not None or job.realtime or not quiet or not system.carried_out(job.plan):
         return _execute(job, rows, watch, pool)
     expected = in_python(job)
     own = _Rows(1 + len(job.plan.recorded), rows)

@@ -184,3 +184,16 @@ class SystemRefusal(NamedTuple):
     status: int = 0
     outcome: Outcome | None = None
     loop: int | None = None
+
+
+class SystemBatch(NamedTuple):
+    """Macro steps of a system with their rows, and the iterations of each. An outcome that is not good is that of the
+    next one, between two times [s]; `rescuing`: of a loop for which better methods were tried.
+    """
+
+    steps: int
+    iterations: Integers
+    outcome: Outcome
+    begin: float
+    end: float
+    rescuing: bool

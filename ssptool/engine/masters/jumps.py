@@ -350,7 +350,7 @@ class _Equal:
         if isinstance(iterations, Failure):
             return StepBatch(0, iterations)
         self.system.finish_at(point, row)
-        return StepBatch(1, None, (iterations,))
+        return StepBatch(1, None, () if isinstance(self.stepper, Program) else (iterations,))
 
 
 class _Varying:

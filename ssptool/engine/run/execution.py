@@ -197,7 +197,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
     counts = Counts()
     shares: tuple[Cost, ...] = ()
     slowest: SlowestStep | None = None
-    loaded = None if job.met else system_for(job.plan, pool)
+    loaded = system_for(job.plan, pool)
     with _assembled(job, watch, pool, loaded) as assembly:
         initialized = initialize(assembly) if loaded is None else loaded.initialize(assembly)
         report = initialized.report

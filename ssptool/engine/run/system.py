@@ -4,6 +4,7 @@ The FMUs are those of an `Assembly`, and so is the wording of all that a system 
 solutions, which are put into words as those of other runs. `carried_out` is the one place that decides.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cached_property
@@ -15,7 +16,7 @@ from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Failure, IntegrationStopped
 from ssptool.engine.kernel import native_system
 from ssptool.engine.kernel.interface import Floats, Kernel, Outcome
-from ssptool.engine.kernel.solutions import SystemRefusal
+from ssptool.engine.kernel.solutions import SystemBatch, SystemRefusal
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iterated_groups import KernelGroup
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
@@ -24,10 +25,9 @@ from ssptool.engine.masters.program import Program
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.run.coupling import Evaluation, couple
-from ssptool.engine.run.freeze import frozen_run, frozen_starts, is_programmed
+from ssptool.engine.run.freeze import frozen_run, frozen_starts, is_programmed, stepping_master
 from ssptool.engine.run.initialization import Initialization, InitializedSystem, carried_through, refused_guesses
 from ssptool.engine.run.loops import WRONG_DERIVATIVES, ComponentFailed, LoopWork, RunningLoop
-from ssptool.engine.time_grid import grid_time
 from ssptool.engine.watch import Watch
 from ssptool.fmu.instance import NO_FUNCTION, FmiError, FmuInstance
 from ssptool.foreign_text import strict_json
@@ -50,7 +50,7 @@ BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
         narrowing(plan.types[wire.source], plan.types[wire.destination]) for wire in plan.wires
     ),
     "logs of iterates": _logs_iterates,
-    "steps that are no program of the kernel": lambda plan: not is_programmed(plan.master),
+    "steps that are no program of the kernel": lambda plan: not is_programmed(stepping_master(plan)),
 }
 """Subjects that Python still carries out, since no system does → whether they are in a plan."""
 
@@ -241,12 +241,19 @@ class _Registering(_RegisteredKernel):
 
 
 class SystemSteps:
-    """Macro steps of an initialized system; a coupled system in Python is made only where something is to be said."""
+    """Macro steps of an initialized system; a coupled system in Python is made only where something is to be said.
+
+    Attributes
+    ----------
+    limit : [s]
+        No step goes beyond.
+    """
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
         self._native, self._assembly = loaded.native, assembly
         self.kernel, self._iterations = assembly.kernel, loaded.iterations
         self.unobserved: list[Failure] = []
+        self.limit = math.inf
         self._native.couple()
 
     @property
@@ -275,7 +282,7 @@ class SystemSteps:
         loops: dict[int, Any] = {loop.number: loop for loop in self._evaluation.loops}
         system = couple(replace(self._assembly, kernel=registering), self._evaluation, loops)
         registered: Any = _RegisteredKernel(self.kernel)
-        stepper = plan.master.start(replace(system, kernel=registered))
+        stepper = stepping_master(plan).start(replace(system, kernel=registered))
         assert isinstance(stepper, Program | ProgrammedIteration)  # the plan was frozen
         return replace(system, kernel=self.kernel), stepper
 
@@ -312,17 +319,20 @@ class SystemSteps:
         if work.contradicted:
             self._assembly.remark(WRONG_DERIVATIVES)
 
+    def restart(self) -> None:
+        """Sizes of steps are those of the plan."""
+
     def run(self, first: int, rows: Floats) -> StepBatch:
         """As `Stepper.run`."""
-        steps, iterations, outcome, rescuing = self._native.run(first, rows)
-        counts = tuple(iterations.tolist()) if isinstance(self._assembly.plan.master, Iterated) else ()
-        failure = None if outcome.ok else self._failure(outcome, first + steps, rescuing)
-        return StepBatch(steps, failure, counts)
+        done = self._native.run(self.limit, rows)
+        iterated = isinstance(stepping_master(self._assembly.plan), Iterated)
+        counts = tuple(done.iterations.tolist()) if iterated else ()
+        failure = None if done.outcome.ok else self._failure(done)
+        return StepBatch(done.steps, failure, counts, finished=self._native.finished)
 
-    def _failure(self, outcome: Outcome, point: int, rescuing: bool) -> Failure:
-        interval = self._assembly.plan.interval
-        t, end = (grid_time(interval.start, interval.step, number) for number in (point, point + 1))
-        if rescuing:
+    def _failure(self, done: SystemBatch) -> Failure:
+        outcome, t, end = done.outcome, done.begin, done.end
+        if done.rescuing:
             return self._evaluation.explain(outcome, end)
         system, stepper = self._stepped
         if isinstance(stepper, ProgrammedIteration):

@@ -29,6 +29,12 @@ std::int64_t TimeGrid::whole_until(double limit) const noexcept {
   return on_grid(limit) == limit || std::abs(time_of(last) - limit) > moment() ? last : last - 1;
 }
 
+double TimeGrid::cut(double end, double limit) const noexcept {
+  if (std::isinf(limit)) return end;
+  limit = on_grid(limit);
+  return limit < end - moment() ? limit : end;
+}
+
 // A whole step has the very size of all others, not the difference of two rounded times.
 std::pair<double, double> TimeGrid::next_step(double t, double limit, const CommunicationStep* own) const noexcept {
   const std::int64_t number = passed(t);
@@ -60,6 +66,11 @@ Outcome MacroSteps::whole(const TimeGrid& grid, std::int64_t first, std::span<do
 std::span<double> MacroSteps::scratch() {
   rows_.resize(kernel_.recorder.width());
   return rows_;
+}
+
+Outcome MacroSteps::one(double t, double h, double to, std::span<double> row) {
+  const double point[] = {t, h, to, 0.0};
+  return kernel_.programs.run_through(program_, {}, point, row);
 }
 
 Outcome MacroSteps::done(Program program, double t, double h, double to) {

@@ -29,6 +29,8 @@ struct TimeGrid {
   [[nodiscard]] double on_grid(double t) const noexcept;
   // The last point that whole steps may lead to: a time that rounding has put beside one gets a step of its own.
   [[nodiscard]] std::int64_t whole_until(double limit) const noexcept;
+  // The end of steps that lead to `end` or to an earlier limit, for which a point at it, but for rounding, stands.
+  [[nodiscard]] double cut(double end, double limit) const noexcept;
   // The size and the end of the step from t to the next point, or to an earlier limit. `own`: a step that an importer
   // has stated has the size that it says.
   [[nodiscard]] std::pair<double, double> next_step(double t, double limit,
@@ -61,6 +63,8 @@ class MacroSteps {
   [[nodiscard]] bool rescue_failed() const noexcept { return rescue_failed_; }
   // From t over h to a time which may differ from t + h by rounding.
   Outcome one(double t, double h, double to) { return done(program_, t, h, to); }
+  // The same with a row; after a loop that was not solved, the rest is to be rescued.
+  Outcome one(double t, double h, double to, std::span<double> row);
   // The same, neither accepted nor recorded.
   Outcome attempt(double t, double h, double to) { return done(attempt_, t, h, to); }
 

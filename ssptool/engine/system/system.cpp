@@ -265,32 +265,6 @@ void System::step_to(double end) {
   leave_inputs();
 }
 
-Stretch System::run(std::int64_t first, std::span<double> rows) {
-  Stretch found;
-  const std::size_t width = kernel_->recorder.width();
-  while (!rows.empty() && found.outcome.ok()) {
-    found.outcome = steps_->whole(grid(), first + found.steps, rows);
-    std::span<const std::int64_t> counts = kernel_->iterations.counts();
-    const auto done = static_cast<std::size_t>(found.outcome.steps);
-    found.steps += found.outcome.steps;
-    found.iterations.insert(found.iterations.end(), counts.begin(), counts.begin() + found.outcome.steps);
-    if (found.outcome.ok()) break;
-    const std::int64_t point = first + found.steps, before = counts[done];
-    rows = rows.subspan(done * width);
-    if (found.outcome.code != Code::loop) break;
-    found.outcome =
-        steps_->rescued(found.outcome, grid().time_of(point), plan_.step, grid().time_of(point + 1), rows.first(width));
-    found.rescuing = steps_->rescue_failed();
-    if (!found.outcome.ok()) break;
-    counts = kernel_->iterations.counts();
-    found.iterations.push_back(std::max(before, counts.empty() ? 1 : counts.front()));
-    ++found.steps;
-    rows = rows.subspan(width);
-  }
-  now_ = grid().time_of(first + found.steps);
-  return found;
-}
-
 void System::whole_steps(std::int64_t first, std::int64_t count) {
   const Outcome outcome = steps_->whole(grid(), first, count);
   const std::int64_t done = first + outcome.steps;

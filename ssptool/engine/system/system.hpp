@@ -39,11 +39,12 @@ struct SolvedLoop {
 };
 
 // Macro steps with their rows: so many are done, with the iterations of each. Where there is an outcome that is not
-// good, it is that of the next one; `rescuing`: of a loop for which better methods were tried.
+// good, it is that of the next one, between two times [s]; `rescuing`: of a loop for which better methods were tried.
 struct Stretch {
   std::int64_t steps = 0;
   std::vector<std::int64_t> iterations;
   Outcome outcome;
+  double from = 0.0, to = 0.0;
   bool rescuing = false;
 };
 
@@ -72,8 +73,10 @@ class System {
   void first_point();
   // Ready for the first step.
   void couple();
-  // Whole steps from this communication point on, as many as there is room for rows.
-  Stretch run(std::int64_t first, std::span<double> rows);
+  // Steps from where it is, as many as there is room for rows, none beyond the stop time or this one [s].
+  Stretch run(double limit, std::span<double> rows);
+  // The stop time is reached, but for rounding.
+  [[nodiscard]] bool finished() const noexcept { return now_ >= plan_.stop - grid().moment(); }
   // What words are made of: the kernel of the present run; parts that have left initialization mode, in their order;
   // loops in initialization; loops in steps that needed better methods; refusals to say first guesses.
   [[nodiscard]] const std::shared_ptr<Kernel>& kernel() const noexcept { return kernel_; }
@@ -243,6 +246,9 @@ class System {
     return component_ != nullptr && component_->takes_event_signals() ? 1 : at_once;
   }
   void whole_steps(std::int64_t first, std::int64_t count);
+  void whole_rows(Stretch&, std::int64_t first, std::span<double> rows);
+  void one_row(Stretch&, double limit, std::span<double> row);
+  void rescue(Stretch&, double h, std::span<double> row);
 
   // Parts in event mode: their first event after initialization, and macro steps that end at events.
   void make_events();

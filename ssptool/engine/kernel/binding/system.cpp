@@ -55,13 +55,14 @@ class NativeSystem {
 
   void couple() { system_.couple(); }
 
-  nb::object run(Number first, const Rows& rows) {
+  nb::object run(double limit, const Rows& rows) {
     runtime::Stretch found;
     {
       const Unlocked unlocked;
-      found = system_.run(first, {rows.data(), rows.size()});
+      found = system_.run(limit, {rows.data(), rows.size()});
     }
-    return nb::make_tuple(found.steps, array(std::move(found.iterations)), to_python(found.outcome), found.rescuing);
+    return solutions_.attr("SystemBatch")(found.steps, array(std::move(found.iterations)), to_python(found.outcome),
+                                          found.from, found.to, found.rescuing);
   }
 
   nb::tuple solved() {
@@ -119,9 +120,10 @@ void bind_system(nb::module_& module) {
           "first_point", [](Self& self) { return self.does(&runtime::System::first_point); },
           nb::sig("def first_point(self) -> ssptool.engine.kernel.solutions.SystemRefusal | None"))
       .def("couple", &Self::couple)
-      .def("run", &Self::run, "first"_a, "rows"_a.noconvert(),
-           nb::sig("def run(self, first: int, rows: ssptool.engine.kernel.interface.Floats) -> tuple[int, "
-                   "ssptool.engine.kernel.interface.Integers, ssptool.engine.kernel.interface.Outcome, bool]"))
+      .def("run", &Self::run, "limit"_a, "rows"_a.noconvert(),
+           nb::sig("def run(self, limit: float, rows: ssptool.engine.kernel.interface.Floats) -> "
+                   "ssptool.engine.kernel.solutions.SystemBatch"))
+      .def_prop_ro("finished", [](Self& self) { return self.core().finished(); })
       .def_prop_ro("initialized_parts", [](Self& self) { return self.core().initialized_parts(); })
       .def_prop_ro("solved", &Self::solved,
                    nb::sig("def solved(self) -> tuple[ssptool.engine.kernel.solutions.LoopInSystem, ...]"))
