@@ -60,7 +60,7 @@ def test_components_that_feed_each_other_are_iterated_with_interpolated_inputs(s
     ("flags", "inputs", "reason"),
     [
         ({"saves_state": False}, Extrapolate(), "System2 cannot save its state"),
-        ({"saves_state": False, "input_derivatives": False}, Extrapolate(), "System2 cannot save its state"),
+        ({"saves_state": False, "input_derivatives": False}, Extrapolate(1, MidStep()), "System2 cannot save its state"),
     ],
 )
 def test_what_an_fmu_lacks_decides_the_master_and_is_the_reason(flags, inputs, reason):
@@ -71,12 +71,12 @@ def test_what_an_fmu_lacks_decides_the_master_and_is_the_reason(flags, inputs, r
         assert "System2: canInterpolateInputs is not set" in choice(plan, "approximation")[1]
 
 
-def test_inputs_are_held_if_no_fmu_can_do_better():
+def test_inputs_are_held_at_mid_step_if_no_fmu_can_do_better():
     net = oscillator()
     for name in net.components:
         net = with_interface(net, name, input_derivatives=False, saves_state=False)
     plan = make_plan(net, Settings())
-    assert plan.master == Jacobi(Hold())
+    assert plan.master == Jacobi(MidStep())
 
 
 @pytest.mark.parametrize("holding", [["System2"], ["System1", "System2"]])
@@ -113,7 +113,8 @@ def test_the_alternative_to_what_an_fmu_lacks_is_one_that_works():
         make_plan(net, Settings(master="iterated"))
     with pytest.raises(UnsupportedByFmu, match="; use approximation auto, which holds only these inputs"):
         make_plan(net, Settings(master="jacobi", approximation="extrapolate"))
-    assert make_plan(net, Settings(master="jacobi", approximation="auto")).master == Jacobi(Extrapolate())
+    plan = make_plan(net, Settings(master="jacobi", approximation="auto"))
+    assert plan.master == Jacobi(Extrapolate(1, MidStep()))
 
 
 def test_an_fmu_outside_of_all_cycles_does_not_keep_others_from_being_iterated():

@@ -216,9 +216,10 @@ class MidStep:
 
 @dataclass(frozen=True, slots=True)
 class Extrapolate:
-    """The polynomial through the last accepted points, continued."""
+    """The polynomial through the last accepted points, continued; `held`: where inputs can only be constant."""
 
     order: int = 1
+    held: Hold | MidStep = field(default_factory=Hold)
 
     @property
     def name(self) -> str:
@@ -229,8 +230,8 @@ class Extrapolate:
         return self
 
     @property
-    def where_held(self) -> Hold:
-        return Hold()
+    def where_held(self) -> Hold | MidStep:
+        return self.held
 
     @property
     def order_of_accuracy(self) -> int:
@@ -241,38 +242,6 @@ class Extrapolate:
 
     def apply(self, kernel: Kernel, group: int, h: float) -> None:
         kernel.extrapolate(group, self.order)
-
-
-@dataclass(frozen=True, slots=True)
-class Interpolate:
-    """The polynomial through the last accepted points and the values at the end of the step; with `averages`, the mean
-    of both ends where inputs can only be constant.
-    """
-
-    order: int = 1
-    averages: bool = False
-
-    @property
-    def name(self) -> str:
-        return f"interpolate (order {self.order})"
-
-    @property
-    def from_the_past(self) -> Extrapolate:
-        return Extrapolate(self.order)
-
-    @property
-    def where_held(self) -> "Hold | Mean":
-        return Mean() if self.averages else Hold()
-
-    @property
-    def order_of_accuracy(self) -> int:
-        return self.order + 1
-
-    def instruction(self, group: int) -> Instruction:
-        return Instruction(Op.INTERPOLATE, group, self.order)
-
-    def apply(self, kernel: Kernel, group: int, h: float) -> None:
-        kernel.interpolate(group, self.order, h)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,3 +282,35 @@ class Mean:
 
     def apply(self, kernel: Kernel, group: int, h: float) -> None:
         kernel.interpolate(group, 0, h)
+
+
+@dataclass(frozen=True, slots=True)
+class Interpolate:
+    """The polynomial through the last accepted points and the values at the end of the step; `held`: where inputs can
+    only be constant.
+    """
+
+    order: int = 1
+    held: Hold | Mean | MidStep = field(default_factory=Hold)
+
+    @property
+    def name(self) -> str:
+        return f"interpolate (order {self.order})"
+
+    @property
+    def from_the_past(self) -> Extrapolate:
+        return Extrapolate(self.order, self.held.from_the_past)
+
+    @property
+    def where_held(self) -> Hold | Mean | MidStep:
+        return self.held
+
+    @property
+    def order_of_accuracy(self) -> int:
+        return self.order + 1
+
+    def instruction(self, group: int) -> Instruction:
+        return Instruction(Op.INTERPOLATE, group, self.order)
+
+    def apply(self, kernel: Kernel, group: int, h: float) -> None:
+        kernel.interpolate(group, self.order, h)

@@ -9,7 +9,7 @@ from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.master import CouplingMaster, Master, StepSizeControl
-from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, MidStep, ProgrammedMaster
+from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, Mean, MidStep, ProgrammedMaster
 from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.masters.registry import (
     FOLLOWS,
@@ -552,34 +552,42 @@ def _check_inputs(settings: Settings) -> None:
         )
 
 
-_APPROXIMATIONS: Mapping[ApproximationName, Callable[[int], InputApproximation]] = {
-    ApproximationName.HOLD: lambda order: Hold(),
-    ApproximationName.EXTRAPOLATE: Extrapolate,
+_APPROXIMATIONS: Mapping[ApproximationName, Callable[[int, Hold | Mean | MidStep], InputApproximation]] = {
+    ApproximationName.HOLD: lambda order, held: held,
+    ApproximationName.EXTRAPOLATE: lambda order, held: Extrapolate(order, Hold() if isinstance(held, Mean) else held),
     ApproximationName.INTERPOLATE: Interpolate,
-    ApproximationName.MEAN: lambda order: Interpolate(order, averages=True),
+    ApproximationName.MEAN: lambda order, held: Interpolate(order, Mean()),
 }
 
 
 def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputApproximation, str]:
-    order, best = settings.input_order or 1, master_entry(name).approximation
-    if settings.approximation is ApproximationName.HOLD:
-        return Hold(), ASKED
+    entry, order = master_entry(name), settings.input_order or 1
+    best = entry.approximation
+    mid_step = MidStep(ends=best is ApproximationName.INTERPOLATE)
     if settings.approximation is ApproximationName.MID_STEP:
-        return MidStep(ends=best is ApproximationName.INTERPOLATE), ASKED
+        return mid_step, ASKED
     if settings.approximation is not ApproximationName.AUTO:
-        for component, can in situation.capabilities.items():
-            if not can.follows and settings.approximation is not ApproximationName.MEAN:
-                only_these = "approximation auto, which holds only these inputs"
-                instead = only_these if situation.following() else "approximation mid-step"
-                raise UnsupportedByFmu(component, FOLLOWS, f"approximation {settings.approximation}", instead)
-        return _APPROXIMATIONS[settings.approximation](order), ASKED
+        _must_follow(settings.approximation, situation)
+        return _APPROXIMATIONS[settings.approximation](order, Hold()), ASKED
     if settings.exchange is ExchangeName.LATE:
         return Hold(), "required by late outputs"
-    held = situation.obstacles()
-    if not situation.following():
-        return Hold(), f"no FMU supports more ({held})" if held else "no input of an FMU changes in a step"
     if best is ApproximationName.HOLD:
         return Hold(), f"default of master {name}"
-    return _APPROXIMATIONS[best](
-        order
-    ), f"held where the FMU supports no more ({held})" if held else "all FMUs follow inputs"
+    obstacles = situation.obstacles()
+    # Iterated steps damp with the value at their end, and adaptive ones are chosen by the error of held inputs.
+    held = Hold() if entry.repeats_steps or settings.adaptive is not None or not obstacles else mid_step
+    if not situation.following():
+        return held, f"no FMU supports more ({obstacles})" if obstacles else "no input of an FMU changes in a step"
+    reason = f"held where the FMU supports no more ({obstacles})" if obstacles else "all FMUs follow inputs"
+    return _APPROXIMATIONS[best](order, held), reason
+
+
+def _must_follow(approximation: ApproximationName, situation: Situation) -> None:
+    """Raises UnsupportedByFmu for an FMU that cannot do what was asked for."""
+    if approximation in (ApproximationName.HOLD, ApproximationName.MEAN):
+        return
+    for component, can in situation.capabilities.items():
+        if not can.follows:
+            only_these = "approximation auto, which holds only these inputs"
+            instead = only_these if situation.following() else "approximation mid-step"
+            raise UnsupportedByFmu(component, FOLLOWS, f"approximation {approximation}", instead)

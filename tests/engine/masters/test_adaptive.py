@@ -160,7 +160,7 @@ def test_an_fmu_that_can_only_hold_inputs_follows_them_in_substeps():
     """Held: order 1. With 20 substeps its inputs are a staircase around the line: the error falls by far."""
     net = without(without(oscillator(), "System1", input_derivatives=False), "System2", input_derivatives=False)
     settings = {"stop_time": 2.0, "step_size": 0.01, "master": "jacobi"}
-    held = error(simulate(net, **settings))
+    held = error(simulate(net, approximation="hold", **settings))
     followed = error(simulate(net, substeps={"System1": 20, "System2": 20}, **settings))
     moving = error(simulate(oscillator(), **settings))
     assert held > 20 * followed

@@ -116,7 +116,8 @@ def test_mid_step_is_stable_where_held_inputs_are(tmp_path, h):
     ("settings", "word"),
     [
         ({"approximation": "mid-step"}, "mid-step (extrapolated)"),
-        ({}, "hold"),
+        ({}, "mid-step (extrapolated)"),
+        ({"approximation": "hold"}, "hold"),
         ({"approximation": "mid-step", "master": "gauss-seidel"}, "mid-step (mean of both ends)"),
     ],
 )
