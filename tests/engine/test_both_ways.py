@@ -9,6 +9,7 @@ import ssptool.engine.run.execution as execution
 import ssptool.engine.simulate as simulating
 import ssptool.studies.worker as working
 from ssptool.engine.run.system import BY_PYTHON, why_by_python
+from ssptool.fmu.processes import AVAILABLE
 from ssptool.studies.checking import check_study
 from ssptool.studies.definition import RunStatus, Task
 from ssptool.studies.study_file import study_from
@@ -20,7 +21,7 @@ from tests.engine.small.test_endings import ASKS, DISCARDS
 from tests.engine.small.test_endings import system as ending_system
 from tests.engine.systems import write_system
 from tests.fmus import build
-from tests.fmus.build import NOT_A_NUMBER
+from tests.fmus.build import EXIT_WITH_3, KILL_ITSELF, NOT_A_NUMBER
 
 SYSTEMS = RESOURCES.parents[1]
 EXAMPLES = ["dual_mass_oscillator", "mass_spring_damper", "one_dof_oscillator", "rotational_spring_mass_damper"]
@@ -31,7 +32,6 @@ LEFT = {
     "input sources and scenarios",
     "parameters that components calculate",
     "FMI 1.0",
-    "components in processes of their own",
     "FMUs that ask for inputs within a step",
     "connections that narrow integers",
     "logs of iterates",
@@ -61,7 +61,6 @@ def test_python_carries_out_no_more_than_it_did():
         ("", {"step_size": 0.03}),
         ("steps that are no program of the kernel", {"acceleration": "newton", "master": "iterated"}),
         ("logs of iterates", {"log_loops": "loops.csv"}),
-        ("components in processes of their own", {"processes": "each"}),
     ],
     ids=str,
 )
@@ -108,6 +107,32 @@ def test_measured_runs_make_the_same_calls(name, monkeypatch):
 def test_settings_of_iterated_steps(options, compared):
     """Some do not converge in the iterations that they have: a failure, or steps of which a note says so."""
     ssptool.simulate(OSCILLATOR, master="iterated", stop_time=1.0, step_size=0.01, isolated=False, **options)
+    assert compared()
+
+
+OWN_PROCESSES = pytest.mark.skipif(not AVAILABLE, reason="FMUs have processes of their own on Linux only")
+
+
+@OWN_PROCESSES
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+def test_components_in_processes_of_their_own(master, compared):
+    assert ssptool.simulate(OSCILLATOR, master=master, stop_time=0.5, processes="each", isolated=False).ok
+    assert compared()
+
+
+@OWN_PROCESSES
+@pytest.mark.parametrize(
+    ("what", "words"), [(KILL_ITSELF, "was ended by SIGKILL"), (EXIT_WITH_3, "exited with status 3")]
+)
+@pytest.mark.parametrize("when", [-1.0, 0.05])
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_process_that_ends(version, when, what, words, tmp_path, compared):
+    """In initialization, or in a step."""
+    folder = write_system(tmp_path / "ends", build.build() / f"fmi{version}", {"Bad": "Misbehaving"}, [])
+    start = {"Bad.what": what, "Bad.when": when}
+    options = {"start_values": start, "step_size": 0.01, "stop_time": 0.1, "processes": "each"}
+    result = ssptool.simulate(folder, isolated=False, **options)
+    assert f"the process of component Bad {words}" in str(result.failure)
     assert compared()
 
 
@@ -192,14 +217,18 @@ def test_a_loop_whose_gain_jumps(gain, master, tmp_path, compared):
     assert compared()
 
 
-@pytest.mark.parametrize("reuse", [True, False])
-def test_runs_of_a_study(reuse, compared):
+@pytest.mark.parametrize(
+    ("reuse", "settings"),
+    [(True, {}), (False, {}), pytest.param(True, {"processes": "each"}, marks=OWN_PROCESSES)],
+    ids=str,
+)
+def test_runs_of_a_study(reuse, settings, compared):
     """One system carries them out, one after the other; each is that of its own parameters, failures included."""
     checked = check_study(
         study_from(
             {
                 "system": str(OSCILLATOR),
-                "settings": {"step_size": 0.01, "stop_time": 0.5},
+                "settings": {"step_size": 0.01, "stop_time": 0.5, **settings},
                 "design": {"kind": "latin-hypercube", "runs": 6, "seed": 1},
                 "factors": {"System2.k2": {"low": 5.0, "high": 15.0}, "System1.c1": {"low": 0.05, "high": 0.2}},
                 "results": {"peak": 'max("System1.x1")'},

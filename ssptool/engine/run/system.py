@@ -44,7 +44,6 @@ BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
     "input sources and scenarios": lambda plan: bool(plan.stimuli),
     "parameters that components calculate": lambda plan: bool(plan.parameter_wires),
     "FMI 1.0": lambda plan: any(one.description.fmi_major == 1 for one in plan.instances),
-    "components in processes of their own": lambda plan: any(one.process for one in plan.instances),
     "FMUs that ask for inputs within a step": lambda plan: any(map(asks_for_inputs, plan.instances)),
     "connections that narrow integers": lambda plan: any(
         narrowing(plan.types[wire.source], plan.types[wire.destination]) for wire in plan.wires
