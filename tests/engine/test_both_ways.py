@@ -31,7 +31,6 @@ LEFT = {
     "event mode",
     "input sources and scenarios",
     "parameters that components calculate",
-    "FMI 1.0",
     "FMUs that ask for inputs within a step",
     "connections that narrow integers",
     "logs of iterates",

@@ -175,8 +175,13 @@ class LoopInSystem(NamedTuple):
 
 
 class SystemRefusal(NamedTuple):
-    """Reason why a system is not initialized: a function that a component refused, an operation of its kernel, or a
-    loop without solution.
+    """Reason why a system is not initialized: a function that a component refused, an operation of its kernel, a
+    loop without solution, or inputs of FMUs of FMI 1.0 that still change.
+
+    Attributes
+    ----------
+    inputs
+        Full names of inputs of FMUs of FMI 1.0 that have changed since these were initialized.
     """
 
     component: str = ""
@@ -184,6 +189,7 @@ class SystemRefusal(NamedTuple):
     status: int = 0
     outcome: Outcome | None = None
     loop: int | None = None
+    inputs: tuple[str, ...] = ()
 
 
 class SystemBatch(NamedTuple):

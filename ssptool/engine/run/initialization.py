@@ -6,6 +6,8 @@ initial state may depend on inputs that are known later or change: then the FMU 
 system is evaluated again, until each FMU was initialized with the inputs that it has."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from time import perf_counter
 from typing import NamedTuple
 
@@ -16,7 +18,7 @@ from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import Call, SolveLoop, copy_slots, read_slot, write_slot
 from ssptool.engine.method_names import InitName, WarningsName
-from ssptool.engine.planning.plan import Feedthrough, PlannedInstance
+from ssptool.engine.planning.plan import Feedthrough, Plan, PlannedInstance
 from ssptool.engine.planning.schedule import LOOP_CONVERGENCE
 from ssptool.engine.run.contradictions import UnheldStart, overridden_starts, undeclared_feedthrough, unheld_starts
 from ssptool.engine.run.loops import ComponentFailed, LoopReport, RunningLoop
@@ -56,7 +58,7 @@ class Fmi1Initialization:
 
     @property
     def most_rounds(self) -> int:
-        return ROUNDS + len(self._groups)
+        return most_rounds(self._plan)
 
     def before(self, step: Call | SolveLoop) -> None:
         """Initialize what a step of the schedule calls for the first time. Raises `FmiError`."""
@@ -94,34 +96,17 @@ class Fmi1Initialization:
 
     def refused(self, error: FmiError) -> Failure:
         """An FMU that refused to be begun; what to do if it only refuses to be reset."""
-        start = self._plan.interval.start
-        failure = self._assembly.refused(error, start)
-        if error.function != "fmiResetSlave":
+        failure = self._assembly.refused(error, self._plan.interval.start)
+        if error.function != RESET:
             return failure
         index = [one.name for one in self._plan.instances].index(error.instance)
         now = self._cells(self._plan.instances[index])
         changed = {name: value for name, value in now.items() if value != self._with[index][name]}
-        settings = " ".join(f"--set {error.instance}.{name}={value!r}" for name, value in changed.items())
-        return Failure(
-            Ending.FMI,
-            f"{failure.message}; its inputs changed after its initialization, so it must be initialized again: "
-            "FMI 1.0 has no initialization mode",
-            f"give it these inputs as start values: {settings}",
-            start,
-            error.instance,
-            error.function,
-            failure.messages,
-        )
+        return refused_reset(failure, changed)
 
     def unsettled(self, inputs: list[str]) -> Failure:
         """The rounds are over, and these inputs still change."""
-        return Failure(
-            Ending.LOOP,
-            f"after {self.most_rounds} rounds, initial inputs of FMUs of FMI 1.0 still change: {', '.join(inputs)}; a "
-            "loop through initial states cannot be solved without an initialization mode",
-            "give start values for these inputs, or export the FMUs as FMI 2.0",
-            self._plan.interval.start,
-        )
+        return unsettled_inputs(self._plan, inputs)
 
     def _begin(self, index: int) -> None:
         if index not in self._groups or index in self._with:
@@ -165,6 +150,36 @@ class Fmi1Initialization:
             return one != other
         scale = max(abs(one), planned.description.variables[name].nominal)
         return not abs(one - other) <= LOOP_CONVERGENCE.rtol * scale
+
+
+RESET = "fmiResetSlave"
+
+
+def refused_reset(failure: Failure, changed: Mapping[str, Value]) -> Failure:
+    """Failure of a reset by an FMU of FMI 1.0, of which these inputs have changed since it was initialized."""
+    settings = " ".join(f"--set {failure.component}.{name}={value!r}" for name, value in changed.items())
+    return replace(
+        failure,
+        message=f"{failure.message}; its inputs changed after its initialization, so it must be initialized again: "
+        "FMI 1.0 has no initialization mode",
+        advice=f"give it these inputs as start values: {settings}",
+    )
+
+
+def most_rounds(plan: Plan) -> int:
+    """Largest number of evaluations of the system until all inputs of FMUs of FMI 1.0 have settled."""
+    return ROUNDS + sum(one.description.fmi_major == 1 for one in plan.instances)
+
+
+def unsettled_inputs(plan: Plan, inputs: Sequence[str]) -> Failure:
+    """Failure of an initialization in which these inputs of FMUs of FMI 1.0 still change."""
+    return Failure(
+        Ending.LOOP,
+        f"after {most_rounds(plan)} rounds, initial inputs of FMUs of FMI 1.0 still change: {', '.join(inputs)}; a "
+        "loop through initial states cannot be solved without an initialization mode",
+        "give start values for these inputs, or export the FMUs as FMI 2.0",
+        plan.interval.start,
+    )
 
 
 MAX_ITERATIONS = 100
@@ -251,10 +266,13 @@ class Initialization:
         self.undeclared: tuple[Feedthrough, ...] = ()
         self.unheld: tuple[UnheldStart, ...] = ()
         self.second_guesses: dict[int, float] = {}
-        self.beginnings = Fmi1Initialization(assembly)
         self.at_events = [] if assembly.events is None else [assembly.events]
         if assembly.integrated is not None:
             self.at_events.append(assembly.integrated)
+
+    @cached_property
+    def beginnings(self) -> Fmi1Initialization:
+        return Fmi1Initialization(self.assembly)
 
     def pass_through(self) -> None:
         self.lead_through()

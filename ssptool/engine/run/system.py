@@ -5,7 +5,7 @@ solutions, which are put into words as those of other runs. `carried_out` is the
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from ssptool.engine.assembly.assembly import Assembly, asks_for_inputs
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Failure, IntegrationStopped
 from ssptool.engine.kernel import native_system
-from ssptool.engine.kernel.interface import Floats, Kernel, Outcome
+from ssptool.engine.kernel.interface import Floats, Kernel, read_slot
 from ssptool.engine.kernel.solutions import SystemBatch, SystemRefusal
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iterated_groups import KernelGroup
@@ -26,9 +26,18 @@ from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.freeze import frozen_run, frozen_starts, is_programmed, stepping_master
-from ssptool.engine.run.initialization import Initialization, InitializedSystem, carried_through, refused_guesses
+from ssptool.engine.run.initialization import (
+    RESET,
+    Initialization,
+    InitializedSystem,
+    carried_through,
+    refused_guesses,
+    refused_reset,
+    unsettled_inputs,
+)
 from ssptool.engine.run.loops import WRONG_DERIVATIVES, ComponentFailed, LoopWork, RunningLoop
 from ssptool.engine.watch import Watch
+from ssptool.fmu.description import Value
 from ssptool.fmu.instance import NO_FUNCTION, FmiError, FmuInstance
 from ssptool.foreign_text import strict_json
 from ssptool.network.conversion import narrowing
@@ -43,7 +52,6 @@ BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
     "event mode": lambda plan: bool(plan.event_modes),
     "input sources and scenarios": lambda plan: bool(plan.stimuli),
     "parameters that components calculate": lambda plan: bool(plan.parameter_wires),
-    "FMI 1.0": lambda plan: any(one.description.fmi_major == 1 for one in plan.instances),
     "FMUs that ask for inputs within a step": lambda plan: any(map(asks_for_inputs, plan.instances)),
     "connections that narrow integers": lambda plan: any(
         narrowing(plan.types[wire.source], plan.types[wire.destination]) for wire in plan.wires
@@ -141,7 +149,7 @@ class SystemInitialization(Initialization):
         refusal = self._native.initialize()
         self.assembly.restore_surroundings("in initialization")
         for number, instance in enumerate(self.assembly.instances):
-            instance.was_initialized(done=number < self._native.initialized_parts)
+            instance.was_initialized(done=self._native.initialized(number))
         self.notes += self._of_refused_guesses()
         self._report(refusal)
 
@@ -167,10 +175,26 @@ class SystemInitialization(Initialization):
             raise ComponentFailed(refusal.outcome)
         if refusal.loop is not None:
             raise IntegrationStopped(self.reports[-1].failure())
+        if refusal.inputs and not refusal.component:
+            raise IntegrationStopped(unsettled_inputs(self.plan, refusal.inputs))
+        error = self._refused(refusal)
+        if refusal.function == RESET:
+            failure = self.assembly.refused(error, start)
+            raise IntegrationStopped(refused_reset(failure, self._values(refusal.inputs)))
+        raise error
+
+    def _values(self, names: Collection[str]) -> dict[str, Value]:
+        """Present values of signals of one component, by the names of its variables."""
+        signals, types = self.plan.signals, self.plan.types
+        slots = [slot for slot, signal in enumerate(signals) if str(signal) in names]
+        return {signals[slot].variable: read_slot(self.kernel, slot, types[slot]) for slot in slots}
+
+    def _refused(self, refusal: SystemRefusal) -> FmiError:
+        """Refusal of a function by a component."""
         instance = next(one for one in self.assembly.instances if one.name == refusal.component)
         instance.note(refusal.status)
         advice = "" if instance.has(refusal.function) else NO_FUNCTION
-        raise FmiError(instance.name, refusal.function, refusal.status, instance.log.latest(), advice)
+        return FmiError(instance.name, refusal.function, refusal.status, instance.log.latest(), advice)
 
 
 _STARTS = frozenset({"starts"})

@@ -168,7 +168,7 @@ void System::make_consistent() {
 void System::initialize() {
   enter_initialization();
   settle();
-  for (; initialized_parts_ < parts_.size(); ++initialized_parts_) exit_initialization(initialized_parts_);
+  for (Index part = 0; part < parts_.size(); ++part) exit_initialization(part);
 }
 
 // What a part changes of the floating-point environment is restored after its calls, and counted by the kernel.

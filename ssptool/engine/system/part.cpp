@@ -164,12 +164,16 @@ class Fmi2Part final : public Part {
   }
   void enter_initialization(const Experiment& experiment) override {
     using Setup = int(void*, int, double, double, int, double);
+    initialized_ = false;
     check("fmi2SetupExperiment", functions_.find<Setup>("fmi2SetupExperiment")(
                                      component_, experiment.tolerance ? 1 : 0, experiment.tolerance.value_or(0.0),
                                      experiment.start, experiment.stop ? 1 : 0, experiment.stop.value_or(0.0)));
     call("fmi2EnterInitializationMode");
   }
-  void exit_initialization() override { call("fmi2ExitInitializationMode"); }
+  void exit_initialization() override {
+    call("fmi2ExitInitializationMode");
+    initialized_ = true;
+  }
   std::optional<double> end_of_discarded(double t) override {
     constexpr int last_successful_time = 2, terminated = 3;  // of fmi2StatusKind
     int ends = 0;
@@ -228,12 +232,16 @@ class Fmi3Part final : public Part {
   }
   void enter_initialization(const Experiment& experiment) override {
     using Enter = int(void*, bool, double, double, bool, double);
+    initialized_ = false;
     check("fmi3EnterInitializationMode",
           functions_.find<Enter>("fmi3EnterInitializationMode")(
               component_, experiment.tolerance.has_value(), experiment.tolerance.value_or(0.0), experiment.start,
               experiment.stop.has_value(), experiment.stop.value_or(0.0)));
   }
-  void exit_initialization() override { call("fmi3ExitInitializationMode"); }
+  void exit_initialization() override {
+    call("fmi3ExitInitializationMode");
+    initialized_ = true;
+  }
   void terminate() override { call("fmi3Terminate"); }
   void reset() override { call("fmi3Reset"); }
   void log_from_now_on(bool on) override {
@@ -372,6 +380,7 @@ std::unique_ptr<Part> load_part(const PlannedPart& plan, const std::string& reso
 
 std::unique_ptr<Part> adopted_part(const PlannedPart& plan, FunctionTable functions, fmi::Component component,
                                    Log& log) {
+  if (plan.fmi_major == 1) return adopted_fmi1_part(plan, std::move(functions), component, log);
   if (plan.fmi_major == 2) return std::make_unique<Fmi2Part>(plan, std::move(functions), component, log);
   return std::make_unique<Fmi3Part>(plan, std::move(functions), component, log);
 }

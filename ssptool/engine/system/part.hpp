@@ -15,13 +15,15 @@
 namespace ssptool::runtime {
 
 // Facts behind a message, for whoever words them: a function of a part and what it returned; or an operation of the
-// kernel at a time [s]; or a loop without solution, by its number in the plan.
+// kernel at a time [s]; or a loop without solution, by its number in the plan. `inputs` are those of parts of FMI 1.0
+// that have changed since these were initialized.
 struct Refusal {
   std::string part, function;
   int status = 0;
   std::optional<Outcome> outcome;
   double t = 0.0;
   std::optional<Index> loop;
+  std::vector<std::string> inputs{};
 };
 
 // A part, or the coupled system, cannot do what it was asked to do.
@@ -85,6 +87,8 @@ class Part {
   [[nodiscard]] const PlannedPart& plan() const noexcept { return plan_; }
   [[nodiscard]] const FunctionTable& functions() const noexcept { return functions_; }
   [[nodiscard]] fmi::Component component() const noexcept { return component_; }
+  // Whether it has been led to the start time of the present run.
+  [[nodiscard]] bool initialized() const noexcept { return initialized_; }
 
   // Of an instance that is in truth that of another part, which frees it.
   void disown() noexcept { component_ = nullptr; }
@@ -106,6 +110,7 @@ class Part {
   fmi::Component component_ = nullptr;
   bool logging_ = false;
   bool adopted_ = false;
+  bool initialized_ = false;
 
  private:
   struct TypeAccess {
@@ -133,11 +138,12 @@ std::string prefix_of(int fmi_major);
 const char* word(int status) noexcept;
 
 std::unique_ptr<Part> make_fmi1_part(const PlannedPart&, const std::shared_ptr<Library>&, Log&);
+std::unique_ptr<Part> adopted_fmi1_part(const PlannedPart&, FunctionTable, fmi::Component, Log&);
 
 // Throws std::runtime_error if its library is missing or cannot be loaded. Libraries that are there are used again.
 std::unique_ptr<Part> load_part(const PlannedPart&, const std::string& resources, Libraries&, Log&);
 
-// A part of FMI 2.0 or 3.0 that somebody else has instantiated.
+// A part that somebody else has instantiated.
 std::unique_ptr<Part> adopted_part(const PlannedPart&, FunctionTable, fmi::Component, Log&);
 
 }  // namespace ssptool::runtime

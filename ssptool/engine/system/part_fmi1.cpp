@@ -68,7 +68,7 @@ class Fmi1Part final : public Part {
   Fmi1Part(const Fmi1Part&) = delete;
   Fmi1Part& operator=(const Fmi1Part&) = delete;
   ~Fmi1Part() override {
-    if (component_ == nullptr) return;
+    if (component_ == nullptr || adopted_) return;
     functions_.find<void(void*)>("fmiFreeSlaveInstance")(component_);
     recipients().remove(component_);
   }
@@ -108,14 +108,17 @@ class Fmi1Part final : public Part {
   static constexpr char no = 0, yes = 1;
 
   void call(const char* function) { check(function, functions_.find<int(void*)>(function)(component_)); }
-
-  bool initialized_ = false;
 };
 
 }  // namespace
 
 std::unique_ptr<Part> make_fmi1_part(const PlannedPart& plan, const std::shared_ptr<Library>& library, Log& log) {
   return std::make_unique<Fmi1Part>(plan, library, log);
+}
+
+std::unique_ptr<Part> adopted_fmi1_part(const PlannedPart& plan, FunctionTable functions, fmi::Component component,
+                                        Log& log) {
+  return std::make_unique<Fmi1Part>(plan, std::move(functions), component, log);
 }
 
 }  // namespace ssptool::runtime

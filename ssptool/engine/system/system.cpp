@@ -303,7 +303,6 @@ void System::start_over() {
   changed_ = ended_ = false;
   retuned_.clear();
   tuned_.clear();
-  initialized_parts_ = 0;
   solved_.clear();
   refused_guesses_.clear();
   build_kernel();

@@ -77,10 +77,10 @@ class System {
   Stretch run(double limit, std::span<double> rows);
   // The stop time is reached, but for rounding.
   [[nodiscard]] bool finished() const noexcept { return now_ >= plan_.stop - grid().moment(); }
-  // What words are made of: the kernel of the present run; parts that have left initialization mode, in their order;
-  // loops in initialization; loops in steps that needed better methods; refusals to say first guesses.
+  // What words are made of: the kernel of the present run; whether a part has been initialized; loops in
+  // initialization; loops in steps that needed better methods; refusals to say first guesses.
   [[nodiscard]] const std::shared_ptr<Kernel>& kernel() const noexcept { return kernel_; }
-  [[nodiscard]] std::size_t initialized_parts() const noexcept { return initialized_parts_; }
+  [[nodiscard]] bool initialized(Index part) const { return parts_.at(part)->initialized(); }
   [[nodiscard]] const std::vector<SolvedLoop>& solved() const noexcept { return solved_; }
   [[nodiscard]] const std::vector<Index>& loops() const noexcept { return loops_; }
   [[nodiscard]] RescueWork rescue_work() const noexcept { return steps_ ? steps_->work() : RescueWork{}; }
@@ -186,6 +186,7 @@ class System {
   std::vector<std::string> renew();
   void initialize(Index part, const std::map<Slot, Value>& inputs);
   [[nodiscard]] std::map<Slot, Value> inputs_of(Index part) const;
+  [[nodiscard]] std::map<Slot, Value> inputs_within(Index part, const std::map<Slot, Value>& set);
   static std::vector<Step> prepared(const Schedule&, Kernel&);
   // Calls, and loops solved by a method; in initialization mode.
   void walk(const std::vector<Step>&, LoopMethod);
@@ -322,7 +323,6 @@ class System {
   double now_ = 0.0;
   bool changed_ = false, jumps_ = false;
   bool adopts_ = false;  // the parts are somebody else's
-  std::size_t initialized_parts_ = 0;
   std::vector<SolvedLoop> solved_;
   std::vector<Refusal> refused_guesses_;
   bool ended_ = false;             // by a part, inside of the last step

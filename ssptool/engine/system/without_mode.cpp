@@ -36,12 +36,15 @@ void System::settle_without_mode() {
   for (std::size_t round = 0; round < rounds + beginnings_.size(); ++round) {
     changed = renew();
     if (changed.empty()) return;
+    solved_.clear();
     walk(initialization_, method);
   }
   std::string names;
   for (const std::string& name : changed) names += (names.empty() ? "" : ", ") + name;
-  throw Refused(Status::error, "after " + std::to_string(rounds + beginnings_.size()) +
-                                   " rounds, initial inputs of FMUs of FMI 1.0 still change: " + names);
+  throw Refused(Status::error,
+                "after " + std::to_string(rounds + beginnings_.size()) +
+                    " rounds, initial inputs of FMUs of FMI 1.0 still change: " + names,
+                {{}, {}, 0, {}, now_, {}, std::move(changed)});
 }
 
 void System::begin_along_the_schedule(LoopMethod method) {
@@ -68,13 +71,26 @@ void System::begin(Index number) {
   std::map<Slot, Value> inputs = inputs_of(number);
   std::erase_if(inputs, [&](const auto& one) { return !fed.contains(one.first); });
   initialize(number, inputs);
-  for (const VariableSet& asked : plan_.parts[number].input_sets) {
-    const std::vector<Value> values = parts_[number]->get(asked);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      own.with[asked.slots[i]] = values[i];
-      write(asked.slots[i], values[i]);
+  own.with = inputs_within(number, inputs);
+  for (const auto& [slot, value] : own.with) write(slot, value);
+}
+
+// As the part has them or, if it does not say that, as they were set or are stated.
+std::map<Slot, Value> System::inputs_within(Index number, const std::map<Slot, Value>& set) {
+  const PlannedPart& plan = plan_.parts[number];
+  std::map<Slot, Value> found;
+  try {
+    for (const VariableSet& asked : plan.input_sets) {
+      const std::vector<Value> values = parts_[number]->get(asked);
+      for (std::size_t i = 0; i < values.size(); ++i) found[asked.slots[i]] = values[i];
     }
+    return found;
+  } catch (const Refused& refused) {
+    if (refused.status == Status::fatal) throw;
   }
+  const std::map<Slot, Value> stated(plan.stated.begin(), plan.stated.end());
+  for (const Slot slot : plan.inputs.slots) found[slot] = set.contains(slot) ? set.at(slot) : stated.at(slot);
+  return found;
 }
 
 // Start values, those that were given to the system included.
@@ -94,6 +110,7 @@ void System::initialize(Index number, const std::map<Slot, Value>& inputs) {
     if (!chosen.references.empty()) parts_[number]->set(chosen);
   }
   parts_[number]->enter_initialization(experiment_);
+  kernel_->members.leave_mode(number);
   beginnings_[number].begun = true;
   beginnings_[number].outdated = false;
 }
@@ -113,9 +130,14 @@ std::vector<std::string> System::renew() {
     try {
       parts_[number]->reset();
     } catch (const Refused& refused) {
-      throw Refused(refused.status, std::string(refused.what()) +
-                                        "; its inputs changed after its initialization, so it must be initialized "
-                                        "again: FMI 1.0 has no initialization mode");
+      Refusal facts = refused.refusal;
+      for (const auto& [slot, value] : now)
+        if (value != own.with.at(slot)) facts.inputs.push_back(plan_.signals[slot]);
+      throw Refused(refused.status,
+                    std::string(refused.what()) +
+                        "; its inputs changed after its initialization, so it must be initialized again: FMI 1.0 has "
+                        "no initialization mode",
+                    std::move(facts));
     }
     set_starts(number);
     initialize(number, now);

@@ -95,7 +95,8 @@ class NativeSystem {
   nb::object to_python(const runtime::Refusal& refusal) {
     const nb::object outcome = refusal.outcome ? to_python(*refusal.outcome) : nb::none();
     const nb::object loop = refusal.loop ? nb::cast(*refusal.loop) : nb::none();
-    return solutions_.attr("SystemRefusal")(refusal.part, refusal.function, refusal.status, outcome, loop);
+    return solutions_.attr("SystemRefusal")(refusal.part, refusal.function, refusal.status, outcome, loop,
+                                            nb::tuple(nb::cast(refusal.inputs)));
   }
 
   NoLog log_;
@@ -124,7 +125,8 @@ void bind_system(nb::module_& module) {
            nb::sig("def run(self, limit: float, rows: ssptool.engine.kernel.interface.Floats) -> "
                    "ssptool.engine.kernel.solutions.SystemBatch"))
       .def_prop_ro("finished", [](Self& self) { return self.core().finished(); })
-      .def_prop_ro("initialized_parts", [](Self& self) { return self.core().initialized_parts(); })
+      .def(
+          "initialized", [](Self& self, Number part) { return self.core().initialized(index(part)); }, "part"_a)
       .def_prop_ro("solved", &Self::solved,
                    nb::sig("def solved(self) -> tuple[ssptool.engine.kernel.solutions.LoopInSystem, ...]"))
       .def_prop_ro("loops", &Self::loops, nb::sig("def loops(self) -> tuple[int, ...]"))
