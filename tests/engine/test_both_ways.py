@@ -191,6 +191,18 @@ def test_loops_with_and_without_a_solution(gain, offset, system, compared):
     assert compared()
 
 
+@pytest.mark.parametrize(
+    ("fmu", "gain", "said"), [("Steady", 0.5, ""), ("Steady", 4.0, "52 rounds"), ("Unresettable", 0.5, "--set A.u=0.5")]
+)
+def test_initial_states_without_a_mode_that_need_each_other(fmu, gain, said, engine_models, tmp_path, compared):
+    wires = [("A.y", "B.u"), ("B.y", "A.u")]
+    folder = write_system(tmp_path / "old", engine_models.parent / "fmi1", {"A": fmu, "B": fmu}, wires)
+    start = {"A.a": gain, "A.c": 1.0, "B.a": 0.5}
+    result = ssptool.simulate(folder, start_values=start, stop_time=0.5, step_size=0.1, isolated=False)
+    assert said in str(result.failure) if said else result.ok
+    assert compared()
+
+
 BENDS = (
     *(Var("s", "state"), Var("ds", "der", of="s"), Var("a", "parameter"), Var("u", "input")),
     Var("y", "output", needs=["u", "s"]),
