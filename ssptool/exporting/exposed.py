@@ -7,19 +7,12 @@ from typing import NamedTuple
 
 from ssptool.engine.assembly.applied_stimuli import why_not
 from ssptool.engine.planning.plan import Plan, PlannedInstance
-from ssptool.engine.run.freeze import start_value
+from ssptool.engine.run.frozen_variables import NumberedParts, numbered_parts, part_variable, start_value
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.exporting.clocks import clocks_of_components, exposed_clock, output_clocks, with_clocks
 from ssptool.exporting.connectors import own_variables
 from ssptool.exporting.interface import ExportedVariable, variability_of
-from ssptool.exporting.part_variables import (
-    NumberedParts,
-    PartTarget,
-    known_types,
-    numbered_parts,
-    part_variable,
-    whole_array,
-)
+from ssptool.exporting.part_variables import PartTarget, known_types, whole_array
 from ssptool.fmu.description import Causality, Variability, Variable, element_names
 from ssptool.network.arrays import elements, whole
 from ssptool.network.network import Signal

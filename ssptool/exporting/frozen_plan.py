@@ -1,13 +1,19 @@
 """The frozen plan of an exported FMU: that of its system, with the variables that importers see."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.run.freeze import Json, clock_places, clock_times, conversion_facts, frozen_system, json_value
+from ssptool.engine.run.freeze import clock_places, clock_times, frozen_system
+from ssptool.engine.run.frozen_variables import (
+    Json,
+    conversion_facts,
+    frozen_parameter_wires,
+    frozen_variable,
+    json_value,
+)
 from ssptool.exporting.capabilities import ExportInterface, able, driven_by_inputs
 from ssptool.exporting.interface import ExportedClock, ExportedVariable
-from ssptool.exporting.part_variables import PartTarget, PartVariable, numbered_parts, part_variable
-from ssptool.fmu.description import Variability
+from ssptool.exporting.part_variables import PartTarget
 from ssptool.network.network import Signal
 
 
@@ -17,7 +23,7 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], interface: ExportI
         "interface": str(interface),
         "goes_back": able(plan, "canGetAndSetFMUstate"),
         "variables": _variables(plan, variables),
-        "parameter_wires": list(_parameter_wires(plan)),
+        "parameter_wires": list(frozen_parameter_wires(plan)),
     }
 
 
@@ -57,29 +63,4 @@ def _system_clock(clock: ExportedClock, places: Mapping[Signal, list[int]]) -> J
 
 def _target(one: PartTarget) -> Json:
     own = {"own": list(one.own)} if one.own else {}
-    return _part_variable(one.variable) | conversion_facts(one.conversion) | own
-
-
-def _part_variable(one: PartVariable) -> Json:
-    found: Json = {"part": one.part, "reference": one.reference, "type": one.suffix}
-    if one.size != 1 or one.elements:
-        found["size"] = one.size
-    if one.elements:
-        found["elements"] = list(one.elements)
-        found["starts"] = [json_value(start, one.suffix) for start in one.starts]
-    return found
-
-
-def _parameter_wires(plan: Plan) -> Iterator[Json]:
-    parts = numbered_parts(plan)
-    slots = {signal: slot for slot, signal in enumerate(plan.signals)}
-    for wire in plan.parameter_wires:
-        tunable = plan.network.variable(wire.source).variability is Variability.TUNABLE
-        yield {
-            "from": _part_variable(part_variable(parts, wire.source)),
-            "to": _part_variable(part_variable(parts, wire.destination)),
-            "destination": str(wire.destination),
-            "tunable": tunable,
-            **({"slot": slots[wire.destination]} if wire.destination in slots else {}),
-            **conversion_facts(wire.conversion),
-        }
+    return frozen_variable(one.variable) | conversion_facts(one.conversion) | own

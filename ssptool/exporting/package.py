@@ -16,7 +16,8 @@ from ssptool.documents.uri import UP
 from ssptool.documents.vocabulary import EXPORTED_SYSTEM, EXPORTED_VARIANT
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.planning.plan import Plan, PlannedInstance
-from ssptool.engine.run.freeze import Json, firsts_of_sources, part_folder
+from ssptool.engine.run.freeze import firsts_of_sources, part_folder
+from ssptool.engine.run.frozen_variables import Json
 from ssptool.errors import abbreviated, counted
 from ssptool.exporting.capabilities import ExportInterface
 from ssptool.exporting.connectors import with_enumerations

@@ -1,28 +1,12 @@
-"""Variables of the parts of an exported system, as its runtime sets and gets them: arrays as a whole."""
+"""Variables of parts that variables of an exported system set or show."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from ssptool.engine.kernel.interface import ACCESS
-from ssptool.engine.planning.plan import Plan, PlannedInstance
-from ssptool.engine.run.freeze import start_value
-from ssptool.fmu.description import FmuDescription, Value, element_names
-from ssptool.network.network import IDENTITY, Conversion, Signal
-
-
-class PartVariable(NamedTuple):
-    """A variable of a part, or some `elements` of an array, counted from 0 (none: all of them).
-
-    `suffix` is that of FMI's functions for its type, `size` the number of all elements. `starts` are those of the whole
-    array, where some elements are meant: FMI sets arrays as a whole.
-    """
-
-    part: int
-    reference: int
-    suffix: str
-    size: int = 1
-    elements: tuple[int, ...] = ()
-    starts: tuple[Value, ...] = ()
+from ssptool.engine.run.frozen_variables import PartVariable
+from ssptool.fmu.description import FmuDescription
+from ssptool.network.network import IDENTITY, Conversion
 
 
 class PartTarget(NamedTuple):
@@ -38,26 +22,6 @@ class PartTarget(NamedTuple):
 def known_types(description: FmuDescription) -> Collection[str]:
     """Types of variables that a runtime can set and get."""
     return ACCESS[description.fmi_major]
-
-
-NumberedParts = Mapping[str, tuple[int, PlannedInstance]]
-"""Parts with their numbers, by name."""
-
-
-def numbered_parts(plan: Plan) -> NumberedParts:
-    return {one.name: (number, one) for number, one in enumerate(plan.instances)}
-
-
-def part_variable(parts: NumberedParts, signal: Signal) -> PartVariable:
-    """A scalar variable of a component, or an element of an array."""
-    number, one = parts[signal.component]
-    variable = one.description.variables[signal.variable]
-    suffix = ACCESS[one.description.fmi_major][variable.type]
-    if variable.array is None:
-        return PartVariable(number, variable.reference, suffix)
-    names = element_names(variable.array, one.description.arrays[variable.array])
-    starts = tuple(start_value(one, name) for name in names)
-    return PartVariable(number, variable.reference, suffix, len(names), (variable.element,), starts)
 
 
 def merged(targets: Iterable[PartTarget], size: int) -> tuple[PartTarget, ...]:

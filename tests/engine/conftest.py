@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+import ssptool.engine.simulate as simulating
+import ssptool.studies.worker as working
 from tests.cmake_build import build
+from tests.engine import both_ways
 from tests.engine.dual_mass import RESOURCES
 from tests.engine.systems import write_system
 
@@ -16,6 +19,15 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if "engine" in item.path.parts:
                 item.add_marker(pytest.mark.skip(reason="the FMUs are not built: make setup"))
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    """Runs in this process are done both ways; gives the number of those that were compared."""
+    monkeypatch.setattr(simulating, "execute", both_ways.both)
+    monkeypatch.setattr(working, "execute", both_ways.both)
+    before = len(both_ways.COMPARED)
+    return lambda: len(both_ways.COMPARED) - before
 
 
 @pytest.fixture(scope="session")

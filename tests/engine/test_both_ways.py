@@ -6,16 +6,14 @@ import pytest
 
 import ssptool
 import ssptool.engine.run.execution as execution
-import ssptool.engine.simulate as simulating
-import ssptool.studies.worker as working
 from ssptool.engine.run.system import BY_PYTHON, why_by_python
 from ssptool.fmu.processes import AVAILABLE
 from ssptool.studies.checking import check_study
 from ssptool.studies.definition import RunStatus, Task
 from ssptool.studies.study_file import study_from
 from ssptool.studies.worker import StudyWorker
-from tests.engine import both_ways
 from tests.engine.dual_mass import RESOURCES
+from tests.engine.event_mode.systems import write_system as write_system_at_events
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.small.test_endings import ASKS, DISCARDS
 from tests.engine.small.test_endings import system as ending_system
@@ -30,22 +28,11 @@ LEFT = {
     "model exchange",
     "event mode",
     "input sources and scenarios",
-    "parameters that components calculate",
     "FMUs that ask for inputs within a step",
-    "connections that narrow integers",
     "logs of iterates",
     "steps that are no program of the kernel",
 }
 """What Python still carries out: nothing is added here."""
-
-
-@pytest.fixture
-def compared(monkeypatch):
-    """Runs in this process are done both ways; gives the number of those that were compared."""
-    monkeypatch.setattr(simulating, "execute", both_ways.both)
-    monkeypatch.setattr(working, "execute", both_ways.both)
-    before = len(both_ways.COMPARED)
-    return lambda: len(both_ways.COMPARED) - before
 
 
 def test_python_carries_out_no_more_than_it_did():
@@ -200,6 +187,19 @@ def test_initial_states_without_a_mode_that_need_each_other(fmu, gain, said, eng
     start = {"A.a": gain, "A.c": 1.0, "B.a": 0.5}
     result = ssptool.simulate(folder, start_values=start, stop_time=0.5, step_size=0.1, isolated=False)
     assert said in str(result.failure) if said else result.ok
+    assert compared()
+
+
+@pytest.mark.parametrize("endless", [False, True])
+def test_parameters_that_components_calculate(endless, engine_models, tmp_path, compared):
+    """Each passes on a quotient of its parameters, q = a/b, which halves again and again around a loop."""
+    wires = [("A.q", "B.a"), ("B.q", "C.a"), ("C.q", "A.a")][: 3 if endless else 2]
+    kinds = ("input", "output", "parameter", "calculatedParameter")
+    fmus = dict.fromkeys("CBA", "fmi3/Ratio")
+    folder = write_system_at_events(tmp_path / "ratios", engine_models.parent, fmus, wires, kinds=kinds)
+    start = {"A.b": 2.0, "B.b": 2.0}
+    result = ssptool.simulate(folder, start_values=start, stop_time=0.5, step_size=0.1, isolated=False)
+    assert "A.a, C.a, B.a" in str(result.failure) if endless else result["C.y"][-1] == 0.25
     assert compared()
 
 

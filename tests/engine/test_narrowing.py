@@ -55,17 +55,19 @@ UNFIT = [
 
 
 @pytest.mark.parametrize(("source", "destination", "value", "expected"), FITTING)
-def test_a_number_that_fits_passes(passed, source, destination, value, expected):
+def test_a_number_that_fits_passes(passed, compared, source, destination, value, expected):
     trace = result_of(passed(source, destination, value)).unwrap()
     assert trace[f"B.{destination}_is"].tolist() == [expected] * 3
+    assert compared()
 
 
 @pytest.mark.parametrize(("source", "destination", "value", "span"), UNFIT)
-def test_a_number_that_does_not_fit_ends_the_run_by_name(passed, source, destination, value, span):
+def test_a_number_that_does_not_fit_ends_the_run_by_name(passed, compared, source, destination, value, span):
     failure = result_of(passed(source, destination, value)).failure
     assert failure is not None and failure.time == 0.0
     for fact in (f"A.{source}_is → B.{destination}_u", repr(value), destination, span):
         assert fact in failure.message
+    assert compared()
 
 
 def test_without_acceptance_the_run_is_refused_and_int32_to_float64_is_legal(passed):

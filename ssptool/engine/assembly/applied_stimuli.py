@@ -92,7 +92,9 @@ class _Propagation(NamedTuple):
                     times[wire.destination] += 1
                     waiting[wire.destination.component] = every[wire.destination.component] = None
                     if times[wire.destination] > MAX_PASSES:
-                        raise IntegrationStopped(_endless(times, time))
+                        # All parameters of a loop change about equally often.
+                        often = (str(signal) for signal, count in times.items() if 2 * count > MAX_PASSES)
+                        raise IntegrationStopped(endless_parameters(often, time))
         return every
 
     def _propagates(self, wire: Wire) -> bool:
@@ -106,13 +108,12 @@ class _Propagation(NamedTuple):
         return True
 
 
-def _endless(times: Mapping[Signal, int], time: float) -> Failure:
-    what = "parameters that are calculated from each other do not settle"
-    # All parameters of a loop change about equally often.
-    return unsettled(what, (signal for signal, count in times.items() if 2 * count > MAX_PASSES), MAX_PASSES, time)
+def endless_parameters(names: Iterable[str], time: float) -> Failure:
+    """Failure of parameters, by their full names, that change again and again."""
+    return unsettled("parameters that are calculated from each other do not settle", names, MAX_PASSES, time)
 
 
-def unsettled(what: str, signals: Iterable[Signal], passes: int, time: float) -> Failure:
+def unsettled(what: str, signals: Iterable[Signal | str], passes: int, time: float) -> Failure:
     """Failure of signals that still change after this number of passes."""
     return Failure(
         Ending.EVENTS,

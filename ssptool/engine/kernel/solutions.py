@@ -174,14 +174,20 @@ class LoopInSystem(NamedTuple):
     iterates: tuple[Iterate, ...] = ()
 
 
+class Unsettled(IntEnum):
+    """Variables that still change when initialization has been repeated often enough."""
+
+    NOTHING, INPUTS_WITHOUT_MODE, PARAMETERS, DISCRETE_SIGNALS = range(4)
+
+
 class SystemRefusal(NamedTuple):
     """Reason why a system is not initialized: a function that a component refused, an operation of its kernel, a
-    loop without solution, or inputs of FMUs of FMI 1.0 that still change.
+    loop without solution, or variables that do not settle.
 
     Attributes
     ----------
-    inputs
-        Full names of inputs of FMUs of FMI 1.0 that have changed since these were initialized.
+    names
+        Full names of these; of an FMU that cannot be reset, of its inputs that have changed.
     """
 
     component: str = ""
@@ -189,7 +195,8 @@ class SystemRefusal(NamedTuple):
     status: int = 0
     outcome: Outcome | None = None
     loop: int | None = None
-    inputs: tuple[str, ...] = ()
+    unsettled: Unsettled = Unsettled.NOTHING
+    names: tuple[str, ...] = ()
 
 
 class SystemBatch(NamedTuple):

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from ssptool.engine.event_mode.iteration import ode_takes_samples, system_takes_
 from ssptool.engine.event_mode.master import WithEvents
 from ssptool.engine.kernel.interface import (
     ACCESS,
-    FLOAT,
     NOTHING,
     Call,
     DrivenInput,
@@ -27,6 +26,7 @@ from ssptool.engine.kernel.interface import (
     IterationCalls,
     Op,
     SolveLoop,
+    holds_integer,
 )
 from ssptool.engine.kernel.ode import Pattern
 from ssptool.engine.masters.acceleration import kernel_rule
@@ -42,15 +42,21 @@ from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
 from ssptool.engine.planning.stimuli import slot_sources, table_rows
 from ssptool.engine.run.coupling import Evaluation, couple
+from ssptool.engine.run.frozen_variables import (
+    Json,
+    conversion_facts,
+    frozen_parameter_wires,
+    json_value,
+    start_value,
+)
 from ssptool.engine.run.initialization import stated_value
 from ssptool.engine.stimuli.stimuli import boundaries
 from ssptool.fmu.description import FmuClock, InterfaceType, Value, element_names
-from ssptool.network.network import Conversion, Signal
+from ssptool.network.conversion import narrowing
+from ssptool.network.network import Signal
 
 VERSION = 2
 """Version of the file."""
-
-Json = dict[str, Any]
 
 
 class RegistrationLog:
@@ -138,9 +144,19 @@ def frozen_run(plan: Plan) -> Json:
         "shown_wires": [_wire(wire) for wire in plan.shown_wires],
         "recorded": list(plan.recorded),
         "variables": [],
-        "parameter_wires": [],
+        "parameter_wires": list(frozen_parameter_wires(plan)),
+        "demands": list(_demands(plan)),
     }
     return content | more
+
+
+def _demands(plan: Plan) -> Iterator[Json]:
+    """Limits of integers that fit the narrower types that connections lead to."""
+    for wire in (*plan.wires, *plan.shown_wires):
+        kind = plan.types[wire.source]
+        checked = narrowing(kind, plan.types[wire.destination])
+        if checked is not None and holds_integer(kind):
+            yield {"slot": wire.source, "nonnegative": checked.nonnegative, "digits": checked.digits}
 
 
 def frozen_starts(one: PlannedInstance) -> list[Json]:
@@ -182,13 +198,6 @@ def is_programmed(master: Master) -> bool:
     if isinstance(master, Iterated):
         return kernel_rule(master.acceleration) is not None
     return isinstance(master, ProgrammedMaster)
-
-
-def start_value(one: PlannedInstance, name: str) -> Value:
-    """The value before initialization of a variable or an element: given by the system, or else by the FMU."""
-    variable = one.description.variables[name]
-    given = one.starts.get(name, variable.start)
-    return NOTHING.get(variable.type, 0) if given is None else given
 
 
 def part_folder(number: int) -> str:
@@ -546,12 +555,6 @@ def _with_all_elements(one: PlannedInstance, names: Iterable[str]) -> Iterator[s
         yield from element_names(name, arrays.get(name, ()))
 
 
-def json_value(value: Value, kind: str) -> Any:
-    if isinstance(value, bytes):
-        return {"hex": value.hex()}
-    return float(value) if kind in (FLOAT, "Float32") else value
-
-
 def _asked(plan: Plan, one: PlannedInstance, slots: Iterable[int]) -> list[Json]:
     """Variables that are asked for first guesses, by type."""
     found: dict[str, Json] = defaultdict(lambda: {"references": [], "slots": []})
@@ -606,12 +609,3 @@ def _steps(steps: Iterable[Call | SolveLoop]) -> list[Json]:
 def _outputs(plan: Plan) -> list[Json]:
     """Calls that get all outputs."""
     return _steps(Call(number, (), one.output_slots) for number, one in enumerate(plan.instances) if one.output_slots)
-
-
-def conversion_facts(conversion: Conversion) -> Json:
-    found: Json = {}
-    if conversion.table:
-        found["table"] = [list(pair) for pair in conversion.table]
-    if (conversion.factor, conversion.offset) != (1.0, 0.0):
-        found |= {"factor": conversion.factor, "offset": conversion.offset}
-    return found

@@ -11,12 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ssptool.engine.assembly.applied_stimuli import endless_parameters
 from ssptool.engine.assembly.assembly import Assembly, asks_for_inputs
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Failure, IntegrationStopped
 from ssptool.engine.kernel import native_system
 from ssptool.engine.kernel.interface import Floats, Kernel, read_slot
-from ssptool.engine.kernel.solutions import SystemBatch, SystemRefusal
+from ssptool.engine.kernel.solutions import SystemBatch, SystemRefusal, Unsettled
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iterated_groups import KernelGroup
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
@@ -40,7 +41,6 @@ from ssptool.engine.watch import Watch
 from ssptool.fmu.description import Value
 from ssptool.fmu.instance import NO_FUNCTION, FmiError, FmuInstance
 from ssptool.foreign_text import strict_json
-from ssptool.network.conversion import narrowing
 
 
 def _logs_iterates(plan: Plan) -> bool:
@@ -51,11 +51,7 @@ BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
     "model exchange": lambda plan: plan.ode is not None,
     "event mode": lambda plan: bool(plan.event_modes),
     "input sources and scenarios": lambda plan: bool(plan.stimuli),
-    "parameters that components calculate": lambda plan: bool(plan.parameter_wires),
     "FMUs that ask for inputs within a step": lambda plan: any(map(asks_for_inputs, plan.instances)),
-    "connections that narrow integers": lambda plan: any(
-        narrowing(plan.types[wire.source], plan.types[wire.destination]) for wire in plan.wires
-    ),
     "logs of iterates": _logs_iterates,
     "steps that are no program of the kernel": lambda plan: not is_programmed(stepping_master(plan)),
 }
@@ -175,13 +171,18 @@ class SystemInitialization(Initialization):
             raise ComponentFailed(refusal.outcome)
         if refusal.loop is not None:
             raise IntegrationStopped(self.reports[-1].failure())
-        if refusal.inputs and not refusal.component:
-            raise IntegrationStopped(unsettled_inputs(self.plan, refusal.inputs))
+        if refusal.unsettled is not Unsettled.NOTHING:
+            raise IntegrationStopped(self._unsettled_in(refusal))
         error = self._refused(refusal)
         if refusal.function == RESET:
             failure = self.assembly.refused(error, start)
-            raise IntegrationStopped(refused_reset(failure, self._values(refusal.inputs)))
+            raise IntegrationStopped(refused_reset(failure, self._values(refusal.names)))
         raise error
+
+    def _unsettled_in(self, refusal: SystemRefusal) -> Failure:
+        if refusal.unsettled is Unsettled.INPUTS_WITHOUT_MODE:
+            return unsettled_inputs(self.plan, refusal.names)
+        return endless_parameters(refusal.names, self.plan.interval.start)
 
     def _values(self, names: Collection[str]) -> dict[str, Value]:
         """Present values of signals of one component, by the names of its variables."""

@@ -24,12 +24,6 @@ const char* word(SolutionStatus status) noexcept {
   return "a component returned nan or inf, or rejected the values it was given";
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  return all;
-}
-
 }  // namespace
 
 void System::enter_initialization() {
@@ -157,7 +151,7 @@ void System::solve(Index number, Index loop, LoopMethod method, Kernel& kernel) 
 }
 
 void System::make_consistent() {
-  propagate();
+  if (!adopts_) propagate();  // else nothing has been set since
   if (beginnings_.empty())
     walk(initialization_, plan_.init);
   else

@@ -28,6 +28,7 @@ void System::propagate() {
   const bool at_start = phase_ == Phase::initialization;
   std::vector<std::optional<Value>> given(plan_.parameter_wires.size());
   std::vector<int> times(plan_.parameter_wires.size());
+  std::vector<Index> changed;
   std::deque<Index> waiting;
   for (Index part = 0; part < parts_.size(); ++part) waiting.push_back(part);
   while (!waiting.empty()) {
@@ -37,23 +38,28 @@ void System::propagate() {
       const ParameterWire& wire = plan_.parameter_wires[i];
       if (wire.from.part != part || (!at_start && !wire.tunable)) continue;
       Value value = fitting(wire.to.suffix, wire.conversion.carry(get_of_part(wire.from).front()));
+      kernel_->members.leave_mode(part);
       if (at_start ? given[i] == value : get_of_part(wire.to).front() == value) continue;
       if (wire.slot) write(*wire.slot, value);
       set_in_part(wire.to, {value}, nullptr);
+      kernel_->members.leave_mode(wire.to.part);
       given[i] = std::move(value);
       if (std::ranges::find(waiting, wire.to.part) == waiting.end()) waiting.push_back(wire.to.part);
-      if (++times[i] > max_passes) throw Refused(Status::error, endless(times));
+      if (++times[i] == 1) changed.push_back(i);
+      if (times[i] > max_passes) throw endless(changed, times);
     }
   }
 }
 
-// All parameters of a loop change about equally often.
-std::string System::endless(const std::vector<int>& times) const {
-  std::string names;
-  for (std::size_t i = 0; i < times.size(); ++i)
-    if (2 * times[i] > max_passes) names += (names.empty() ? "" : ", ") + plan_.parameter_wires[i].destination;
-  return "parameters that are calculated from each other do not settle, after " + std::to_string(max_passes) +
-         " passes: " + names;
+// All parameters of a loop change about equally often; in the order of their first changes.
+Refused System::endless(const std::vector<Index>& changed, const std::vector<int>& times) const {
+  std::vector<std::string> names;
+  for (const Index i : changed)
+    if (2 * times[i] > max_passes) names.push_back(plan_.parameter_wires[i].destination);
+  return {Status::error,
+          "parameters that are calculated from each other do not settle, after " + std::to_string(max_passes) +
+              " passes: " + joined(names),
+          {{}, {}, 0, {}, now_, {}, Unsettled::parameters, names}};
 }
 
 }  // namespace ssptool::runtime

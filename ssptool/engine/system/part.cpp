@@ -108,6 +108,12 @@ FunctionTable functions_of(const Library& library, const PlannedPart& plan) {
 
 }  // namespace
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
 std::string prefix_of(int fmi_major) { return fmi_major < 2 ? "fmi" : "fmi" + std::to_string(fmi_major); }
 
 namespace {

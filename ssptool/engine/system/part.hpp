@@ -14,16 +14,19 @@
 
 namespace ssptool::runtime {
 
+// What still changes when initialization has been repeated often enough.
+enum class Unsettled { nothing, inputs_without_mode, parameters, discrete_signals };
+
 // Facts behind a message, for whoever words them: a function of a part and what it returned; or an operation of the
-// kernel at a time [s]; or a loop without solution, by its number in the plan. `inputs` are those of parts of FMI 1.0
-// that have changed since these were initialized.
+// kernel at a time [s]; or a loop without solution, by its number in the plan; or variables that do not settle.
 struct Refusal {
   std::string part, function;
   int status = 0;
   std::optional<Outcome> outcome;
   double t = 0.0;
   std::optional<Index> loop;
-  std::vector<std::string> inputs{};
+  Unsettled unsettled = Unsettled::nothing;
+  std::vector<std::string> names{};  // of these; of a part that cannot be reset, its inputs that have changed
 };
 
 // A part, or the coupled system, cannot do what it was asked to do.
@@ -133,6 +136,9 @@ class Part {
 
 // What the names of its functions begin with.
 std::string prefix_of(int fmi_major);
+
+// Names with commas between them.
+std::string joined(const std::vector<std::string>& names);
 
 // The word of FMI for a status.
 const char* word(int status) noexcept;

@@ -38,6 +38,7 @@ PlanReader::PlanReader(Json json) {
   plan.wires = wires(json.at("wires"));
   if (json.contains("shown_wires")) plan.shown_wires = wires(json.at("shown_wires"));
   if (json.contains("recorded")) plan.recorded = slots(json.at("recorded"));
+  if (json.contains("demands")) plan.demands = each(json.at("demands"), [&](Json one) { return demand(one); });
   read_tables(json.at("tables"));
   plan.driven = each(json.at("driven"), [&](Json one) { return driven(one); });
   plan.constants = slot_values(json.at("constants"));

@@ -193,9 +193,10 @@ struct Plan {
   std::vector<std::string> signals, types;  // by slot
   std::vector<Slot> integers;
   std::vector<PlannedPart> parts;
-  std::vector<Wire> wires, shown_wires;  // the latter lead to what is in rows only
-  std::vector<Slot> recorded;            // in rows, in this order
-  std::vector<DrivenInput> driven;       // inputs of parts to which inputs of the system lead
+  std::vector<Wire> wires, shown_wires;          // the latter lead to what is in rows only
+  std::vector<Slot> recorded;                    // in rows, in this order
+  std::vector<std::pair<Slot, Demand>> demands;  // of integers that connections make narrower
+  std::vector<DrivenInput> driven;               // inputs of parts to which inputs of the system lead
   PlannedTables tables;
   std::vector<SlotValue> constants, guesses;
   std::vector<Slot> cut;

@@ -84,6 +84,7 @@ class PlanReader {
   void read_slots_or_targets(Json, SystemVariable&) const;
   [[nodiscard]] SystemClock system_clock(Json) const;
   [[nodiscard]] ParameterWire parameter_wire(Json) const;
+  [[nodiscard]] std::pair<Slot, Demand> demand(Json) const;
 
   std::vector<Content> contents_;     // by slot
   std::vector<Index> takes_, gives_;  // by slot: the part whose input or output it is, or `none`

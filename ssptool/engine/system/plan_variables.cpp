@@ -97,4 +97,9 @@ ParameterWire PlanReader::parameter_wire(Json json) const {
   return wire;
 }
 
+std::pair<Slot, Demand> PlanReader::demand(Json json) const {
+  const auto digits = static_cast<int>(json.at("digits").between(1, 64));
+  return {json.at("slot").below(plan.slots), {json.at("nonnegative").get<bool>(), digits}};
+}
+
 }  // namespace ssptool::runtime

@@ -98,6 +98,7 @@ void System::build_kernel() {
   wires.insert(wires.end(), plan_.shown_wires.begin(), plan_.shown_wires.end());
   kernel_->connect(wires);
   kernel_->recorder.record_slots(plan_.recorded);
+  for (const auto& [slot, demand] : plan_.demands) kernel_->slot_values.demand(slot, demand);
   state_tables();
   write(plan_.constants);
   beginnings_.clear();

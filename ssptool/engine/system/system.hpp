@@ -175,7 +175,7 @@ class System {
   void forget_contents();
 
   void propagate();
-  [[nodiscard]] std::string endless(const std::vector<int>& times) const;
+  [[nodiscard]] Refused endless(const std::vector<Index>& changed, const std::vector<int>& times) const;
   void guess();
   void make_consistent();
   // Of parts of FMI 1.0.

@@ -39,12 +39,9 @@ void System::settle_without_mode() {
     solved_.clear();
     walk(initialization_, method);
   }
-  std::string names;
-  for (const std::string& name : changed) names += (names.empty() ? "" : ", ") + name;
-  throw Refused(Status::error,
-                "after " + std::to_string(rounds + beginnings_.size()) +
-                    " rounds, initial inputs of FMUs of FMI 1.0 still change: " + names,
-                {{}, {}, 0, {}, now_, {}, std::move(changed)});
+  const std::string message = "after " + std::to_string(rounds + beginnings_.size()) +
+                              " rounds, initial inputs of FMUs of FMI 1.0 still change: " + joined(changed);
+  throw Refused(Status::error, message, {{}, {}, 0, {}, now_, {}, Unsettled::inputs_without_mode, std::move(changed)});
 }
 
 void System::begin_along_the_schedule(LoopMethod method) {
@@ -132,7 +129,7 @@ std::vector<std::string> System::renew() {
     } catch (const Refused& refused) {
       Refusal facts = refused.refusal;
       for (const auto& [slot, value] : now)
-        if (value != own.with.at(slot)) facts.inputs.push_back(plan_.signals[slot]);
+        if (value != own.with.at(slot)) facts.names.push_back(plan_.signals[slot]);
       throw Refused(refused.status,
                     std::string(refused.what()) +
                         "; its inputs changed after its initialization, so it must be initialized again: FMI 1.0 has "

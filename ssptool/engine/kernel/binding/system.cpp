@@ -96,7 +96,8 @@ class NativeSystem {
     const nb::object outcome = refusal.outcome ? to_python(*refusal.outcome) : nb::none();
     const nb::object loop = refusal.loop ? nb::cast(*refusal.loop) : nb::none();
     return solutions_.attr("SystemRefusal")(refusal.part, refusal.function, refusal.status, outcome, loop,
-                                            nb::tuple(nb::cast(refusal.inputs)));
+                                            solutions_.attr("Unsettled")(static_cast<int>(refusal.unsettled)),
+                                            nb::tuple(nb::cast(refusal.names)));
   }
 
   NoLog log_;
