@@ -56,11 +56,14 @@ def test_components_that_feed_each_other_are_iterated_with_interpolated_inputs(s
     assert "System1, System2 are mutually coupled" in choice(plan, "master")[1]
 
 
+HOLDS = {"saves_state": False, "input_derivatives": False}
+
+
 @pytest.mark.parametrize(
     ("flags", "inputs", "reason"),
     [
         ({"saves_state": False}, Extrapolate(), "System2 cannot save its state"),
-        ({"saves_state": False, "input_derivatives": False}, Extrapolate(1, MidStep()), "System2 cannot save its state"),
+        (HOLDS, Extrapolate(1, MidStep()), "System2 cannot save its state"),
     ],
 )
 def test_what_an_fmu_lacks_decides_the_master_and_is_the_reason(flags, inputs, reason):
@@ -74,7 +77,7 @@ def test_what_an_fmu_lacks_decides_the_master_and_is_the_reason(flags, inputs, r
 def test_inputs_are_held_at_mid_step_if_no_fmu_can_do_better():
     net = oscillator()
     for name in net.components:
-        net = with_interface(net, name, input_derivatives=False, saves_state=False)
+        net = with_interface(net, name, **HOLDS)
     plan = make_plan(net, Settings())
     assert plan.master == Jacobi(MidStep())
 
@@ -108,7 +111,7 @@ def test_without_cycle_followers_are_stepped_in_their_order():
 
 def test_the_alternative_to_what_an_fmu_lacks_is_one_that_works():
     """System2 can neither be iterated nor follow inputs: only those of System1 can be extrapolated."""
-    net = with_interface(oscillator(), "System2", saves_state=False, input_derivatives=False)
+    net = with_interface(oscillator(), "System2", **HOLDS)
     with pytest.raises(UnsupportedByFmu, match="; use master jacobi with approximation auto, extrapolated where FMUs"):
         make_plan(net, Settings(master="iterated"))
     with pytest.raises(UnsupportedByFmu, match="; use approximation auto, which holds only these inputs"):
