@@ -89,7 +89,7 @@ def test_fmus_that_save_states_are_iterated_although_they_cannot_follow_inputs(h
         net = with_interface(net, name, input_derivatives=False)
     plan = make_plan(net, Settings())
     assert isinstance(plan.master, Iterated)
-    assert isinstance(plan.master.inputs, Hold if len(holding) == 2 else Interpolate)
+    assert isinstance(plan.master.inputs, MidStep if len(holding) == 2 else Interpolate)
     assert "System2: canInterpolateInputs is not set" in choice(plan, "approximation")[1]
 
 

@@ -158,6 +158,20 @@ class HeldInputs(IntEnum):
     END = 0  # the value at the end
     MEAN = 1  # the mean of both ends
     MID_STEP = 2  # the mean where the value runs smoothly, else that at the end; see `Kernel.mid_step`
+    TRIED = 3  # as MID_STEP where trial steps say that the components integrate their inputs, else as END
+
+
+class Trial(IntEnum):
+    """What trial steps say of components whose inputs can only be constant over a step.
+
+    Inputs are changed, and one step is compared with two of half the size: both have the same effect inside of a
+    component that integrates its input over the step, and half of the way not all of it is there. Components that make
+    one step of a formula of their own (Euler, leapfrog, Newmark), or follow their input at once, differ.
+    """
+
+    NONE = 0  # there were none
+    INTEGRATES = 1
+    STEPS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +237,8 @@ class AcceptedSteps:
         size, of which unknown, and the start of that step [s]; whether one changed more at last than at first.
     steps, unplanned
         All steps, and those that were done with stronger damping, by Newton's method or without repetition.
+    trial
+        What trial steps say of inputs that can only be constant.
     """
 
     floor: float = 0.0
@@ -243,6 +259,7 @@ class AcceptedSteps:
     grows: bool = False
     steps: int = 0
     unplanned: int = 0
+    trial: int = Trial.NONE
 
     @property
     def too_many_unplanned(self) -> bool:

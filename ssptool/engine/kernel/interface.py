@@ -63,6 +63,7 @@ from ssptool.engine.kernel.calls import (
     Substeps,
     TableColumn,
     TimeTables,
+    Trial,
     functions_for,
     prefix,
 )
@@ -118,6 +119,7 @@ __all__ = [
     "TableColumn",
     "Tables",
     "TimeTables",
+    "Trial",
     "functions_for",
     "prefix",
 ]
@@ -422,6 +424,12 @@ class Kernel(Protocol):
 
     def set_iteration_memory(self, iteration: int, memory: IterationMemory) -> None:
         """Go on with a state that another iteration of the same unknowns had."""
+
+    def trial(self, iteration: int, t: float, h: float) -> Trial:
+        """What trial steps of size h from t [s], where states are saved, say of its components that only hold inputs.
+
+        NONE: an FMU did not return to its saved state.
+        """
 
     def accepted_steps(self, iteration: int) -> AcceptedSteps:
         """Steps that were accepted so far although their iterates did not agree."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ssptool.engine.kernel.interface import AcceptedSteps, Floats, MeasureKind, MeasureLimit
+from ssptool.engine.kernel.interface import AcceptedSteps, Floats, MeasureKind, MeasureLimit, Trial
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, SavedState, Unconverged, UnplannedSteps
 from ssptool.engine.settings import ASKED, Settings
 from ssptool.errors import WrongValue, counted
@@ -180,6 +180,12 @@ def _measures(settings: Settings) -> Iterator[Measure]:
         yield MEASURES[MeasureName(name)](limit)
 
 
+_HELD: Mapping[int, str] = {
+    Trial.INTEGRATES: "the mean of both ends of a step: in trial steps their FMUs integrate them",
+    Trial.STEPS: "the value at the end of a step: trial steps do not show that their FMUs integrate them",
+}
+
+
 @dataclass(slots=True)
 class UnconvergedSteps:
     """Steps of a group that were done although their iteration did not converge.
@@ -209,6 +215,8 @@ class UnconvergedSteps:
 
     def remarks(self, names: tuple[str, ...]) -> Iterator[str]:
         who, steps = ", ".join(names), self.accepted()
+        if steps.trial != Trial.NONE:
+            yield f"inputs of {who} that can only be held have {_HELD[steps.trial]}"
         if steps.noisy:
             yield (
                 f"{_steps(steps.noisy)} of {who} stagnated at the noise of the FMUs and were accepted: "
@@ -245,11 +253,21 @@ def _steps(count: int) -> str:
 
 def saved_counts(steps: AcceptedSteps) -> SavedState:
     """The part of the counts that next steps depend on."""
-    return {"settled": np.array([steps.floor, steps.failed, steps.failed_damped, steps.steps, steps.unplanned])}
+    return {
+        "settled": np.array([steps.floor, steps.failed, steps.failed_damped, steps.steps, steps.unplanned, steps.trial])
+    }
 
 
 def restored_counts(steps: AcceptedSteps, state: SavedState) -> AcceptedSteps:
     """The same counts with the part that was saved."""
     floor, *counts = state["settled"].tolist()
-    failed, failed_damped, done, unplanned = map(int, counts)
-    return replace(steps, floor=floor, failed=failed, failed_damped=failed_damped, steps=done, unplanned=unplanned)
+    failed, failed_damped, done, unplanned, trial = map(int, counts)
+    return replace(
+        steps,
+        floor=floor,
+        failed=failed,
+        failed_damped=failed_damped,
+        steps=done,
+        unplanned=unplanned,
+        trial=Trial(trial),
+    )

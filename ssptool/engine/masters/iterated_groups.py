@@ -29,6 +29,7 @@ from ssptool.engine.kernel.interface import (
     IterationReport,
     Outcome,
     RuleKind,
+    Trial,
 )
 from ssptool.engine.masters.acceleration import (
     Acceleration,
@@ -48,7 +49,7 @@ from ssptool.engine.masters.convergence import (
     settled_of,
 )
 from ssptool.engine.masters.master import CoupledSystem
-from ssptool.engine.masters.program import Interpolate, Mean, MidStep
+from ssptool.engine.masters.program import Hold, Interpolate, Mean, MidStep
 from ssptool.engine.masters.protocols import (
     AskDerivatives,
     InputApproximation,
@@ -115,8 +116,14 @@ class IterationMethod:
 
 def _held_inputs(inputs: InputApproximation) -> HeldInputs:
     if isinstance(inputs, MidStep):
-        return HeldInputs.MID_STEP
+        return HeldInputs.TRIED if inputs.tried else HeldInputs.MID_STEP
     return HeldInputs.MEAN if isinstance(inputs, Mean) else HeldInputs.END
+
+
+def _tried(inputs: InputApproximation, trial: int) -> InputApproximation:
+    """The approximation of inputs after trial steps."""
+    held = MidStep(ends=True) if trial == Trial.INTEGRATES else Hold()
+    return replace(inputs, held=held) if isinstance(inputs, Interpolate) else held
 
 
 def kernel_calls(method: IterationMethod, group: InstanceGroup) -> IterationCalls | None:
@@ -251,6 +258,8 @@ class RepeatedGroup:
         self.failures = IterationFailures(method, system, group, self.settled)
         self.trouble: Failure | None = None
         self.ask_derivatives: AskDerivatives | None = None
+        self.inputs = method.inputs
+        self.tries = self._trying()
         self.accelerator = method.acceleration.start(GroupInterface(self._probe, self._pattern, self._derivatives))
         self.repetition = self._begun()
 
@@ -294,8 +303,21 @@ class RepeatedGroup:
             return found
         return self.failures.of_step(t, repetition.iterations, repetition.report, found)
 
+    def _trying(self) -> int | None:
+        """The iteration of a kernel that finds out how inputs are held; None: that is known."""
+        held = self.method.inputs.where_held
+        calls = kernel_calls(self.method, self.group) if isinstance(held, MidStep) and held.tried else None
+        return None if calls is None else self.kernel.iteration(calls)
+
     def save(self) -> Failure | None:
-        return self._checked(self.kernel.save)
+        failure = self._checked(self.kernel.save)
+        if failure is not None or self.tries is None:
+            return failure
+        accepted = self.repetition.accepted
+        if accepted.trial == Trial.NONE:
+            accepted.trial = self.kernel.trial(self.tries, self.t, self.h)
+        self.inputs, self.tries = _tried(self.method.inputs, accepted.trial), None
+        return self.restore() if accepted.trial == Trial.NONE else None
 
     def restore(self) -> Failure | None:
         return self._checked(self.kernel.restore)
@@ -314,7 +336,7 @@ class RepeatedGroup:
 
     def attempt(self, x: Floats) -> Failure | None:
         self.values[self.unknowns] = x
-        self.trouble = advance(self.system, self.group, self.method.inputs, (self.t, self.h, self.end))
+        self.trouble = advance(self.system, self.group, self.inputs, (self.t, self.h, self.end))
         if self.trouble is None:
             self.exchange()
         return self.trouble

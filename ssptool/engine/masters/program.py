@@ -177,7 +177,8 @@ class MidStep:
     Adams and Bashforth for the coupling, with half the range of stable steps on the negative real axis. So an input
     whose last changes differ in sign, or by more than twice, is held as by `Hold`: at such steps nothing can be known
     of the next one, and jumps or oscillations must not be amplified. At a smooth extremum that costs no order, because
-    the value hardly changes there. With `ends`, the value at the end of the step damps what rings.
+    the value hardly changes there. With `ends`, the value at the end of the step damps what rings. Iterated steps that
+    are `tried` take the mean only if trial steps at the start say that the components integrate their inputs.
 
     References
     ----------
@@ -186,9 +187,12 @@ class MidStep:
     """
 
     ends: bool = False
+    tried: bool = False
 
     @property
     def name(self) -> str:
+        if self.tried:
+            return "mid-step (mean of both ends) where trial steps allow it, else the value at the end"
         return "mid-step (mean of both ends)" if self.ends else "mid-step (extrapolated)"
 
     @property

@@ -16,6 +16,7 @@ from ssptool.engine.masters.registry import (
     SAVES,
     VARIES_STEP,
     Capabilities,
+    MasterEntry,
     Situation,
     check_settings_of_master,
     master_entry,
@@ -25,6 +26,7 @@ from ssptool.engine.method_names import (
     GAUSS_SEIDEL,
     ITERATED,
     JACOBI,
+    AccelerationName,
     ApproximationName,
     ExchangeName,
     ImplementationName,
@@ -574,12 +576,23 @@ def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputA
     if best is ApproximationName.HOLD:
         return Hold(), f"default of master {name}"
     obstacles = situation.obstacles()
-    # Iterated steps damp with the value at their end, and adaptive ones are chosen by the error of held inputs.
-    held = Hold() if entry.repeats_steps or settings.adaptive is not None or not obstacles else mid_step
+    held = _held(mid_step, entry, situation, settings) if obstacles else Hold()
     if not situation.following():
         return held, f"no FMU supports more ({obstacles})" if obstacles else "no input of an FMU changes in a step"
     reason = f"held where the FMU supports no more ({obstacles})" if obstacles else "all FMUs follow inputs"
     return _APPROXIMATIONS[best](order, held), reason
+
+
+def _held(mid_step: MidStep, entry: MasterEntry, situation: Situation, settings: Settings) -> Hold | MidStep:
+    """The default for inputs that can only be constant over a step."""
+    if settings.adaptive is not None:  # such steps are chosen by the error that held inputs have
+        return Hold()
+    if not entry.repeats_steps:
+        return mid_step
+    cyclic = [can for name, can in situation.capabilities.items() if can.obstacles and name in situation.cyclic]
+    able = all(can.saves_state and can.varies_step for can in cyclic)
+    newton = settings.acceleration is AccelerationName.NEWTON
+    return replace(mid_step, tried=True) if able and not newton else Hold()
 
 
 def _must_follow(approximation: ApproximationName, situation: Situation) -> None:

@@ -319,7 +319,7 @@ class SystemSteps:
     def _tells(self) -> bool:
         """Whether steps were accepted of which something is to be said."""
         accepted = map(self.kernel.accepted_steps, range(self._iterations))
-        return any(one.noisy or one.damped or one.unrepeated or one.unconverged for one in accepted)
+        return any(one.trial or one.noisy or one.damped or one.unrepeated or one.unconverged for one in accepted)
 
     @property
     def unconverged(self) -> Unconverged:

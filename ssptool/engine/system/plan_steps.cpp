@@ -91,7 +91,7 @@ IterationCalls PlanReader::iteration(Json json) const {
   calls.plain_iterations = json.at("plain_iterations").between(1, most_repetitions);
   calls.max_iterations = json.at("max_iterations").between(1, most_repetitions);
   calls.retreats = json.at("retreats").get<bool>();
-  calls.held_inputs = static_cast<HeldInputs>(json.at("held_inputs").one_of({"end", "mean", "mid_step"}));
+  calls.held_inputs = static_cast<HeldInputs>(json.at("held_inputs").one_of({"end", "mean", "mid_step", "tried"}));
   return calls;
 }
 

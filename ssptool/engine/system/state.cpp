@@ -117,6 +117,7 @@ void visit(Visitor& each, SavedIteration& iteration) {
   each(accepted.grows);
   each(accepted.steps);
   each(accepted.unplanned);
+  each(accepted.trial);
 }
 
 // The name of the function that refused is of no use any more.

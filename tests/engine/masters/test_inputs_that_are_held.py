@@ -10,8 +10,10 @@ from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
+from ssptool.engine.stepping.simulation import SteppedRun
 from tests.accuracy.parts import Part, write_part
-from tests.engine.dual_mass import Folder, network
+from tests.engine.dual_mass import Folder, network, oscillator
+from tests.engine.masters.test_adaptive import without
 from tests.engine.systems import write_system
 from tests.exporting.fmus import SYSTEMS, assert_same_bits, exported, in_fmpy
 
@@ -54,6 +56,63 @@ def test_by_default_they_are_iterated_and_no_energy_comes_from_the_coupling(fmus
     plan, trace = simulate(fmus, spring, stop_time=50.0, step_size=0.01)
     assert isinstance(plan.master, Iterated)
     assert np.all(np.diff(energy(trace)) < 1e-6 * energy(trace)[0])
+
+
+def held_inputs(result):
+    return next(note for note in result.notes if "can only be held" in note)
+
+
+def run_default(folder, **settings):
+    net = network({"Mass": "Mass.fmu", "Spring": "Spring.fmu"}, WIRES, {"Spring.d": D}, folder=folder)
+    return run(make_plan(net, Settings(stop_time=4.0, **settings)), Folder(folder))
+
+
+def test_inputs_of_fmus_that_integrate_them_have_the_mean_of_both_ends_by_default(fmus):
+    errors = []
+    for h in (0.02, 0.01, 0.005):
+        result = run_default(fmus, step_size=h)
+        trace = result.unwrap()
+        errors.append(np.max(np.abs(trace["Mass.p"] - damped(trace.t))))
+        assert "the mean of both ends" in held_inputs(result)
+    assert np.diff(np.log2(errors)) == approx([-2, -2], abs=0.05)
+
+
+FAST = SPRING.able(states={"y": (-K * X0, "5e3 * (-k * x - d * w - y)")}, outputs={"f": "y"})
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"Mass": MASS.able(euler=0.01), "Spring": SPRING},
+        {"Mass": MASS, "Spring": FAST},
+    ],
+    ids=["one step of its own", "it follows within a step"],
+)
+def test_others_have_the_value_at_the_end_of_the_step(tmp_path, parts):
+    for name, part in parts.items():
+        write_part(tmp_path / f"{name}.fmu", part)
+    result = run_default(tmp_path, step_size=0.01)
+    assert "the value at the end" in held_inputs(result)
+
+
+def test_logs_change_nothing_of_inputs_that_are_tried(fmus, tmp_path):
+    plain = run_default(fmus, step_size=0.01)
+    logged = run_default(fmus, step_size=0.01, log_coupling=tmp_path / "log.csv")
+    assert held_inputs(plain) == held_inputs(logged)
+    assert logged.unwrap().y == approx(plain.unwrap().y, abs=1e-12)
+
+
+def test_a_saved_simulation_goes_on_with_what_trial_steps_have_said(tmp_path):
+    net = without(without(oscillator(), "System1", input_derivatives=False), "System2", input_derivatives=False)
+    plan = make_plan(net, Settings(stop_time=1.0, step_size=0.01))
+    whole = run(plan, Folder())
+    with SteppedRun(plan, Folder()) as first:
+        first.run_until(0.5)
+        first.save(tmp_path / "state")
+    with SteppedRun(plan, Folder(), saved=tmp_path / "state") as second:
+        second.run_until(1.0)
+        assert second["System1.x1"] == whole.unwrap()["System1.x1"][-1]
+        assert set(second.notes) >= {held_inputs(whole)}
 
 
 def test_newmarks_method_in_a_mass_is_stable_by_default():

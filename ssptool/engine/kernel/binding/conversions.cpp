@@ -94,7 +94,7 @@ static std::vector<MeasureLimit> measures_from(nb::handle measures) {
 
 static HeldInputs held_inputs_from(nb::handle number) {
   const int found = nb::cast<int>(number);
-  if (found < 0 || found > static_cast<int>(HeldInputs::mid_step)) throw std::invalid_argument("unknown held inputs");
+  if (found < 0 || found > static_cast<int>(HeldInputs::tried)) throw std::invalid_argument("unknown held inputs");
   return static_cast<HeldInputs>(found);
 }
 

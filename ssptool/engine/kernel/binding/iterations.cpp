@@ -31,10 +31,15 @@ nb::object to_python(IterationReport report) {
 }
 
 nb::object to_python(const AcceptedSteps& steps) {
-  return vocabulary("AcceptedSteps")(steps.floor, steps.noisy, steps.level, steps.signal, steps.time, steps.damped,
-                                     steps.damped_from, steps.unrepeated, steps.unrepeated_from, steps.failed,
-                                     steps.failed_damped, steps.unconverged, steps.residual, steps.open_signal,
-                                     steps.open_time, steps.grows, steps.steps, steps.unplanned);
+  return vocabulary("AcceptedSteps")(
+      steps.floor, steps.noisy, steps.level, steps.signal, steps.time, steps.damped, steps.damped_from,
+      steps.unrepeated, steps.unrepeated_from, steps.failed, steps.failed_damped, steps.unconverged, steps.residual,
+      steps.open_signal, steps.open_time, steps.grows, steps.steps, steps.unplanned, static_cast<Number>(steps.trial));
+}
+
+static Trial trial_from(Number number) {
+  if (number < 0 || number > static_cast<Number>(Trial::steps)) throw std::invalid_argument("unknown trial");
+  return static_cast<Trial>(number);
 }
 
 AcceptedSteps accepted_from(nb::handle steps) {
@@ -57,7 +62,8 @@ AcceptedSteps accepted_from(nb::handle steps) {
           .open_time = number("open_time"),
           .grows = attribute<bool>(steps, "grows"),
           .steps = count("steps"),
-          .unplanned = count("unplanned")};
+          .unplanned = count("unplanned"),
+          .trial = trial_from(count("trial"))};
 }
 
 nb::object to_python(IterationMemory memory, std::size_t unknowns) {

@@ -190,6 +190,13 @@ void bind_kernel(nb::module_& module) {
           nb::sig("def set_accepted_steps(self, iteration: int, accepted: "
                   "ssptool.engine.kernel.interface.AcceptedSteps) -> None"))
       .def(
+          "trial",
+          [](Self& self, Number iteration, double t, double h) {
+            return vocabulary("Trial")(static_cast<Number>(self.core().iterations.trial(index(iteration), t, h)));
+          },
+          "iteration"_a, "t"_a, "h"_a,
+          nb::sig("def trial(self, iteration: int, t: float, h: float) -> ssptool.engine.kernel.interface.Trial"))
+      .def(
           "iterations",
           [](Self& self) {
             const auto counts = self.core().iterations.counts();  // the next run changes them

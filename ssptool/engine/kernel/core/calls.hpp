@@ -76,7 +76,10 @@ struct MeasureLimit {
 };
 
 // Values over a step of inputs that can only be constant.
-enum class HeldInputs { end, mean, mid_step };
+enum class HeldInputs { end, mean, mid_step, tried };
+
+// What trial steps say of components whose inputs can only be constant: see Attempts::integrates.
+enum class Trial : std::int64_t { none, integrates, steps };
 
 struct IterationCalls {
   Index group, following, held, schedule;
@@ -108,6 +111,7 @@ struct AcceptedSteps {
   double open_time = 0.0;
   bool grows = false;
   std::int64_t steps = 0, unplanned = 0;
+  Trial trial = Trial::none;
 
   void note_noise(double t, double largest, std::size_t unknown) noexcept;
   void note_damped(double t) noexcept;

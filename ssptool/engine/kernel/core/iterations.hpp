@@ -24,6 +24,7 @@ class Iterations {
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
 
   Outcome iterate(Index iteration, double t, double h);
+  Trial trial(Index iteration, double t, double h);
   // As part of a program.
   bool converge(Index iteration, const MacroStep&) noexcept;
   [[nodiscard]] std::size_t unknowns(Index iteration) { return at(iteration).unknowns(); }

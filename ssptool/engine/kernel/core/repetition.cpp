@@ -95,7 +95,8 @@ bool Attempts::attempt(const IterationCalls& calls, std::span<const double> x, c
 
 void Attempts::hold(const IterationCalls& calls, const InputSlots& inputs, double h) noexcept {
   switch (calls.held_inputs) {
-    case HeldInputs::end: inputs_.hold_slots(inputs); break;
+    case HeldInputs::end:
+    case HeldInputs::tried: inputs_.hold_slots(inputs); break;
     case HeldInputs::mean: inputs_.interpolate_slots(inputs, 0, h); break;
     case HeldInputs::mid_step: inputs_.mid_step_slots(inputs, 1, h); break;
   }
@@ -113,6 +114,7 @@ void Attempts::find(const IterationCalls& calls, std::span<double> found) const 
 
 Repetition::Repetition(IterationCalls calls, Attempts& attempts)
     : calls_(std::move(calls)),
+      tries_(calls_.held_inputs == HeldInputs::tried),
       attempts_(attempts),
       switch_(calls_.plain_iterations),
       agreement_(calls_.measures, calls_.count, calls_.nominal),
@@ -131,7 +133,7 @@ Repetition::Done Repetition::step(const MacroStep& step) noexcept {
   left_domain_ = escaped_ = false;
   ++accepted.steps;
   agreement_.begin(accepted.floor);
-  if (!attempts_.save(calls_)) return failed();
+  if (!attempts_.save(calls_) || !try_held_inputs()) return failed();
   attempts_.predict(calls_, calls_.prediction, step.h, x_);
   attempts_.exchange(calls_);
   attempts_.find(calls_, found_);
@@ -148,6 +150,24 @@ Repetition::Done Repetition::step(const MacroStep& step) noexcept {
     went_well = again(x_);
   }
   return carried_away();
+}
+
+Trial Repetition::trial(const MacroStep& step) noexcept {
+  present_ = step;
+  try_held_inputs();
+  return accepted.trial;
+}
+
+// Whether the step can go on.
+bool Repetition::try_held_inputs() noexcept {
+  if (!tries_) return true;
+  if (accepted.trial == Trial::none) {
+    const std::optional<bool> found = attempts_.integrates(calls_, present_);
+    if (!found) return false;
+    accepted.trial = *found ? Trial::integrates : Trial::steps;
+  }
+  calls_.held_inputs = accepted.trial == Trial::integrates ? HeldInputs::mid_step : HeldInputs::end;
+  return true;
 }
 
 bool Repetition::again(std::span<const double> x) noexcept {

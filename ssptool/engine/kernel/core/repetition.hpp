@@ -40,13 +40,27 @@ class Attempts {
   void exchange(const IterationCalls&) noexcept;
   void find(const IterationCalls&, std::span<double> found) const noexcept;
 
+  // Whether components whose inputs can only be constant over a step integrate them inside of it, so that the mean of
+  // both ends is of order 2; from the saved states, to which they return. None: they do not return.
+  std::optional<bool> integrates(const IterationCalls&, const MacroStep&) noexcept;
+
   // The last trouble is not one of the values at an iterate, so that no other iterate helps.
   [[nodiscard]] bool is_final() const noexcept { return final_; }
   [[nodiscard]] Outcome& outcome() noexcept { return access_.outcome; }
 
  private:
+  // Unknowns after the first part of a step, and at its end.
+  struct Course {
+    std::vector<double> first, last;
+  };
+
   bool checked(bool ok) noexcept;
   void hold(const IterationCalls&, const InputSlots&, double h) noexcept;
+  std::optional<Course> response(const IterationCalls&, const MacroStep&, int parts,
+                                 std::span<const double> start) noexcept;
+  // Inputs changed by this part of their size.
+  std::optional<Course> course(const IterationCalls&, const MacroStep&, int parts, std::span<const double> start,
+                               double change) noexcept;
   bool evaluate(Index schedule) noexcept;
 
   SlotValues& slot_values_;
@@ -71,6 +85,8 @@ class Repetition {
 
   // The number of iterations; none if the step failed, as the outcome says.
   std::optional<std::int64_t> step(const MacroStep&) noexcept;
+  // What trial steps at the start of a step say, of which states are saved; none where they did not come to an end.
+  Trial trial(const MacroStep&) noexcept;
 
   [[nodiscard]] std::size_t unknowns() const noexcept { return x_.size(); }
   [[nodiscard]] IterationReport report() const;
@@ -82,6 +98,7 @@ class Repetition {
  private:
   using Done = std::optional<std::int64_t>;
 
+  bool try_held_inputs() noexcept;
   bool begin() noexcept;
   bool again(std::span<const double> x) noexcept;
   void propose(Acceleration&, bool plain) noexcept;
@@ -101,6 +118,7 @@ class Repetition {
   Done failed() noexcept;
 
   IterationCalls calls_;
+  const bool tries_;  // the first step finds out how inputs are held
   Attempts& attempts_;
   PlainIterationSwitch switch_;
   Agreement agreement_, damped_agreement_;
