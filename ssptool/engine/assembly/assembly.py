@@ -450,7 +450,8 @@ def assemble_for(
                 instance.intercept(watch.around(index))
             if note := "; ".join(filter(None, (note, logging.start(instance)))):
                 remarks[note] = None
-            system.adopt(index, instance, partial(_functions, planned, instance, ()), watch)
+            types = _event_types(planned, _member_of(plan, planned))
+            system.adopt(index, instance, partial(_functions, planned, instance, types), watch)
             instances.append(instance)
             stack.callback(supply.give_back, binary, instance, keep=_serves_again(plan, planned, watch))
         kernel = system.begin()
@@ -556,14 +557,13 @@ def _add(
 ) -> _Added:
     planned = plan.instances[index]
     events = plan.event_modes.members.get(planned.name)
-    of_ode = plan.ode.events.members.get(planned.name) if plan.ode is not None else None
     environment = kernel.environment() if coupled or asks_for_inputs(planned) else 0
 
     def make(of: FmuBinary) -> FmuInstance:
         return _instantiated(of, plan, planned, kernel, environment, logging)
 
     binary, instance, note = _supplied(plan, index, binary, supply, make, watch)
-    own = events or of_ode
+    own = _member_of(plan, planned)
     table = _table(plan, planned, instance, environment, _event_types(planned, own))
     if watch:
         instance.intercept(watch.around(index))
@@ -649,6 +649,12 @@ def _instantiated(
     except FmiError as error:
         facts = error.instance, error.function, error.status, error.messages
         raise FmiError(*facts, more_about(plan.settings, error.messages)) from None
+
+
+def _member_of(plan: Plan, planned: PlannedInstance) -> EventMember | None:
+    """An instance as a member of events, of the system or of its ODE."""
+    of_ode = plan.ode.events.members.get(planned.name) if plan.ode is not None else None
+    return plan.event_modes.members.get(planned.name) or of_ode
 
 
 def _event_types(planned: PlannedInstance, member: EventMember | None) -> tuple[str, ...]:

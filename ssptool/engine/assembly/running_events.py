@@ -29,7 +29,7 @@ from ssptool.engine.planning.stimuli import slot_override
 from ssptool.engine.stimuli.stimuli import Stimuli
 from ssptool.engine.stimuli.time_signals import SignalOverride, active
 from ssptool.fmu.description import FmuClock
-from ssptool.fmu.instance import FmiError
+from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.network.network import Signal, Wire
 
 if TYPE_CHECKING:
@@ -284,11 +284,7 @@ class RunningEvents:
 
     def explanation(self, error: Stopped | Refused) -> IntegrationStopped | FmiError:
         """Explanation by the kernel."""
-        if isinstance(error, Stopped):
-            return IntegrationStopped(failure_of(error))
-        instance = next(one.instance for one in self.members.values() if one.name == error.component)
-        instance.note(error.status)
-        return FmiError(error.component, error.function, error.status, instance.log.latest())
+        return explanation(error, (member.instance for member in self.members.values()))
 
     # -- what the kernel is told ---------------------------------------------------------------------------------
 
@@ -359,6 +355,15 @@ class RunningEvents:
                 if wire.conversion.table
             },
         )
+
+
+def explanation(error: Stopped | Refused, instances: Iterable[FmuInstance]) -> IntegrationStopped | FmiError:
+    """Explanation by the kernel, which has called one of these instances."""
+    if isinstance(error, Stopped):
+        return IntegrationStopped(failure_of(error))
+    instance = next(one for one in instances if one.name == error.component)
+    instance.note(error.status)
+    return FmiError(error.component, error.function, error.status, instance.log.latest())
 
 
 def failure_of(stopped: Stopped) -> Failure:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.kernel.calls import Floats, Slots
-from ssptool.engine.kernel.event_calls import Stopped
+from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import Outcome
 
 References = NDArray[np.uint32]
@@ -383,3 +383,44 @@ class KernelPosition(NamedTuple):
     events: int
     first_step: float
     retreated: bool
+
+
+Explain = Callable[[Outcome, float], Stopped]
+"""Reason of an end, from an outcome of a kernel at a time [s]."""
+
+
+class IntegrationEvent(IntEnum):
+    """Events of an integration that remarks on a run are made of."""
+
+    RETREAT = 0
+    WRONG_DERIVATIVES = 1
+    WRONG_DERIVATIVES_IN_LOOP = 2
+
+
+class OdeRows(NamedTuple):
+    """Rows of a system that is nothing but an ODE.
+
+    Attributes
+    ----------
+    rows
+        Number of rows filled.
+    points
+        True for each of them that is one of a communication point.
+    finished, waiting
+        The stop time is reached; rows that were made had no room.
+    events, evaluations
+        Numbers of events, and of evaluations of f, since the last rows.
+    failure
+        Reason of an end, after all rows.
+    t : [s]
+        Time that the integration has reached.
+    """
+
+    rows: int
+    points: Sequence[bool]
+    finished: bool
+    waiting: bool
+    events: int
+    evaluations: int
+    failure: Stopped | Refused | None
+    t: float

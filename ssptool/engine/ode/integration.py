@@ -18,7 +18,7 @@ from ssptool.engine.kernel.ode import CauseText, ContinuousCalls, Effort, Kernel
 from ssptool.engine.ode.integration_state import IntegrationState
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.jacobian import jacobian_calls
-from ssptool.engine.ode.solvers import choose_solver, remark_on_retreat
+from ssptool.engine.ode.solvers import choose_solver, on_retreat
 from ssptool.engine.ode.system import OdeSystem, saves_state
 from ssptool.engine.planning.interval import Interval, coarseness
 from ssptool.engine.planning.plan import Plan
@@ -76,7 +76,7 @@ class Integration:
         return self._core.time
 
     def begin(self) -> None:
-        remark_on_coarseness(self.system, self._interval)
+        remark_on_coarseness(self.system.remark, self._interval)
         with self._events.explained():
             self._core.begin()
 
@@ -150,10 +150,10 @@ class Integration:
         )
 
 
-def remark_on_coarseness(system: OdeSystem, interval: Interval) -> None:
+def remark_on_coarseness(remark: Callable[[str], None], interval: Interval) -> None:
     """Remark on a communication step that is too coarse for the times of the run to be told apart."""
     if note := coarseness(interval.step, interval.start, interval.stop):
-        system.remark(note)
+        remark(note)
 
 
 def _causes(causes: Iterable[CauseText]) -> tuple[Cause, ...]:
@@ -208,11 +208,11 @@ class _Owner:
         self._system.remark(WRONG_DERIVATIVES)
 
     def retreated(self, t: float, reason: str) -> None:
-        remark_on_retreat(self._system, self._kind, t, reason)
+        self._system.remark(on_retreat(self._kind, t, reason))
 
 
 def _calls(system: OdeSystem, plan: Plan, integrator: Integrator) -> OdeCalls:
-    solver = choose_solver(integrator.method, system)
+    solver = choose_solver(integrator.method, system.remark)
     jacobian = jacobian_calls(plan, system.size, integrator) if integrator.method.is_implicit else None
     return OdeCalls(
         models=[

@@ -15,7 +15,7 @@ from ssptool.engine.iterated.jacobians import colours
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.kernel.ode import JacobianCalls, References
 from ssptool.engine.masters.registry import ADJOINT
-from ssptool.engine.ode.integrator import Integrator
+from ssptool.engine.ode.integrator import Integrator, Method
 from ssptool.engine.ode.system import structure
 from ssptool.engine.planning.plan import Plan
 from ssptool.network.signal_graph import Stage
@@ -30,6 +30,11 @@ KEPT_FOR = 20
 """Number of integrator starts that may use one Jacobian."""
 
 
+def kept_for(method: Method) -> int:
+    """Number of integrator starts that may use one Jacobian; the accuracy of one-step formulas depends on it."""
+    return KEPT_FOR if method.is_of_cvode else 0
+
+
 def jacobian_calls(plan: Plan, size: int, integrator: Integrator) -> JacobianCalls:
     """Ways to get df/dx of a system with so many states, coloured where components declare what depends on what."""
     whole = structure(plan)
@@ -39,8 +44,7 @@ def jacobian_calls(plan: Plan, size: int, integrator: Integrator) -> JacobianCal
     return JacobianCalls(
         directional=directional,
         relative_step=LOOP_STEP if any(loop.stage is Stage.CONTINUOUS for loop in plan.loops) else EXACT_STEP,
-        # The accuracy of one-step formulas depends on it.
-        kept_for=KEPT_FOR if integrator.method.is_of_cvode else 0,
+        kept_for=kept_for(integrator.method),
         pattern=whole.pattern() if scalar else None,
         parts=whole.parts if directional else (),
         wires=whole.wires if directional else np.empty((0, 0)),

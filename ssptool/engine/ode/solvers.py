@@ -1,10 +1,10 @@
 """Solvers of an ODE: CVODE, those of the kernel, and which of these replaces another one."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ssptool.engine.kernel.ode import Addresses, SolverKind
 from ssptool.engine.ode.integrator import RETREATED, Method
-from ssptool.engine.ode.system import OdeSystem
 
 
 class ChosenSolver(NamedTuple):
@@ -14,7 +14,7 @@ class ChosenSolver(NamedTuple):
     cvode: Addresses | None = None
 
 
-def choose_solver(method: Method, system: OdeSystem) -> ChosenSolver:
+def choose_solver(method: Method, remark: Callable[[str], None]) -> ChosenSolver:
     """The solver of this method, or of one for the same problems where there is no CVODE, which is remarked on."""
     if not method.is_of_cvode:
         return ChosenSolver(SolverKind[method.name])
@@ -22,7 +22,7 @@ def choose_solver(method: Method, system: OdeSystem) -> ChosenSolver:
         return ChosenSolver(SolverKind[method.name], _cvode())
     except (ImportError, OSError) as error:
         other = method.of_kernel
-        system.remark(
+        remark(
             f"FMPy brings no CVODE for this platform ({error}): the integrator {other.title} replaces {method.title}"
         )
         return ChosenSolver(SolverKind[other.name])
@@ -32,9 +32,9 @@ RETREAT = Method.DORMAND_PRINCE
 """Replaces another method that cannot go on, where the user has chosen none."""
 
 
-def remark_on_retreat(system: OdeSystem, kind: SolverKind, t: float, reason: str) -> None:
+def on_retreat(kind: SolverKind, t: float, reason: str) -> str:
     """Remark that another solver has gone on from t [s], for this reason."""
-    system.remark(
+    return (
         f"{Method[kind.name].title} cannot go on from t = {t:g} s ({reason}): {RETREAT.title} replaces it from there "
         f"({RETREATED})"
     )

@@ -94,6 +94,20 @@ class Evaluation:
         )
 
 
+def evaluation_in(assembly: Assembly, loops: Sequence[int]) -> Evaluation:
+    """Evaluation in a system that has made the loops ready; `loops` are their numbers in its kernel, by number in the
+    plan: -1 for those that the kernel does not have.
+    """
+    found = [
+        RunningLoop(assembly, assembly.plan.loops[number], number, index)
+        for number, index in enumerate(loops)
+        if index >= 0
+    ]
+    for loop in found:
+        loop.rtol = assembly.kernel.allow_rounding(loop.index)
+    return Evaluation(assembly, found)
+
+
 def couple(
     assembly: Assembly,
     evaluation: Evaluation,
@@ -131,7 +145,7 @@ def couple(
         stop=plan.interval.stop,
         nominal=np.array(plan.nominal),
         nominal_stated=_nominal_stated(plan),
-        reals=_reals(plan),
+        reals=real_slots(plan),
         discrete=_discrete(plan),
         name_of=lambda slot: str(plan.signals[slot]),
         interface_pattern=partial(_interface_pattern, plan),
@@ -184,7 +198,7 @@ def _nominal_stated(plan: Plan) -> NDArray[np.bool_]:
     return np.array([name in variables and variables[name].nominal_stated for variables, name in described], dtype=bool)
 
 
-def _reals(plan: Plan) -> NDArray[np.intp] | None:
+def real_slots(plan: Plan) -> NDArray[np.intp] | None:
     """Slots of real numbers that matter to the run; None: all do."""
     others = (*plan.integers, *plan.shown)
     return np.setdiff1d(np.arange(len(plan.signals)), others) if others else None

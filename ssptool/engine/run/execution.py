@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from time import perf_counter, sleep
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ from ssptool.engine.run.system import LoadedSystem, SystemSteps, system_for
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries
 from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 from ssptool.errors import WrongValue
+
+if TYPE_CHECKING:
+    from ssptool.engine.run.ode_steps import OdeSteps
 
 PACED_CHUNK_SECONDS = 0.01
 """Wall time [s] between two looks at the clock, if macro steps are shorter than that."""
@@ -280,7 +283,7 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
 def _step(
     job: Job,
     assembly: Assembly,
-    system: CoupledSystem | SystemSteps,
+    system: "CoupledSystem | SystemSteps | OdeSteps",
     rows: Rows,
     counts: Counts,
     contents: "_Contents",
@@ -320,7 +323,7 @@ def _step(
     return failure, last
 
 
-def _stepper(job: Job, system: CoupledSystem | SystemSteps) -> Stepper:
+def _stepper(job: Job, system: "CoupledSystem | SystemSteps | OdeSteps") -> Stepper:
     if not isinstance(system, CoupledSystem):
         return system
     return start_limited(job.plan.master, system) if job.met else job.plan.master.start(system)
@@ -332,7 +335,7 @@ def _next_met(job: Job, t: float) -> float:
     return job.met[after] if after < len(job.met) else job.plan.interval.stop
 
 
-def _observed(batch: StepBatch, rows: Floats, system: CoupledSystem | SystemSteps) -> StepBatch:
+def _observed(batch: StepBatch, rows: Floats, system: "CoupledSystem | SystemSteps | OdeSteps") -> StepBatch:
     """The segment until the first row for which a variable could not be got."""
     if not system.unobserved:
         return batch
@@ -377,7 +380,7 @@ class _Contents:
         return tuple(forgotten)
 
 
-def _first_row(system: CoupledSystem | SystemSteps, rows: Rows, contents: _Contents) -> Floats:
+def _first_row(system: "CoupledSystem | SystemSteps | OdeSteps", rows: Rows, contents: _Contents) -> Floats:
     first = rows.space(1)
     system.record(system.start, first[0])
     row: Floats = first[0].copy()

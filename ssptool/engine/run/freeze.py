@@ -36,7 +36,7 @@ from ssptool.engine.masters.jumps import StepsToInputJumps, WithShortStep
 from ssptool.engine.masters.master import InterruptibleStepper, Master
 from ssptool.engine.masters.program import Program, ProgrammedMaster
 from ssptool.engine.ode.integrator import Integrator
-from ssptool.engine.ode.jacobian import jacobian_calls
+from ssptool.engine.ode.jacobian import jacobian_calls, kept_for
 from ssptool.engine.ode.master import OdeInCoSimulation
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
@@ -102,8 +102,17 @@ class NumberedLoop:
 def frozen_system(plan: Plan, driven: Sequence[DrivenInput] = ()) -> Json:
     """The content for initialization and steps; `driven` are inputs of components that inputs of an exported FMU drive.
 
-    The stepping master must be programmed.
+    The stepping master must be programmed. An ODE is integrated by a solver of the kernel, as there is no CVODE.
     """
+    content = _frozen(plan, driven)
+    if plan.ode is not None:
+        integrator = integrator_of(plan)
+        content["ode"] = _ode(plan, plan.ode, replace(integrator, method=integrator.method.of_kernel))
+    return content
+
+
+def _frozen(plan: Plan, driven: Sequence[DrivenInput] = ()) -> Json:
+    """All but the ODE."""
     roots = root_starts(plan)
     interval = plan.interval
     return {
@@ -127,13 +136,14 @@ def frozen_system(plan: Plan, driven: Sequence[DrivenInput] = ()) -> Json:
         "initialization": _steps(plan.initialization),
         "first_point": [_outputs(plan), *(_steps(group.schedule) for group in plan.groups)],
         **(_alone(plan, plan.ode) if plan.ode is not None and plan.ode.alone else _stepping(plan, bool(driven))),
-        **({} if plan.ode is None else {"ode": _ode(plan, plan.ode)}),
     }
 
 
 def frozen_run(plan: Plan) -> Json:
-    """The plan of a run of plain co-simulation, with what it records."""
-    content = frozen_system(plan)
+    """The plan of a run, with what it records; the solver of an ODE may be one of CVODE."""
+    content = _frozen(plan)
+    if plan.ode is not None:
+        content["ode"] = _ode(plan, plan.ode, integrator_of(plan))
     for part, (one, guessed) in zip(content["parts"], plan.first_guesses(), strict=True):
         part["observed"] = _observed(one)
         part["stated"] = _stated(plan, one, guessed)
@@ -146,6 +156,7 @@ def frozen_run(plan: Plan) -> Json:
         "variables": [],
         "parameter_wires": list(frozen_parameter_wires(plan)),
         "demands": list(_demands(plan)),
+        "run": {"steps": plan.interval.steps} | _integration(plan),
     }
     return content | more
 
@@ -157,6 +168,16 @@ def _demands(plan: Plan) -> Iterator[Json]:
         checked = narrowing(kind, plan.types[wire.destination])
         if checked is not None and holds_integer(kind):
             yield {"slot": wire.source, "nonnegative": checked.nonnegative, "digits": checked.digits}
+
+
+def _integration(plan: Plan) -> Json:
+    """Facts about the ODE of a run that exported systems do without."""
+    if plan.ode is None:
+        return {}
+    return {
+        "slopes": [[slope.name for slope in one.description.state_derivatives] for one in plan.integrated],
+        "kept_for": kept_for(integrator_of(plan).method),
+    }
 
 
 def frozen_starts(one: PlannedInstance) -> list[Json]:
@@ -191,6 +212,13 @@ def stepping_master(plan: Plan) -> Master:
     while isinstance(master, OdeInCoSimulation | WithShortStep | WithEvents | StepsToInputJumps):
         master = master.base
     return master
+
+
+def integrator_of(plan: Plan) -> Integrator:
+    """The integrator of the ODE of a plan."""
+    integrator = plan.master.integrator if isinstance(plan.master, OdeInCoSimulation) else plan.master
+    assert isinstance(integrator, Integrator)  # since there is something to integrate
+    return integrator
 
 
 def is_programmed(master: Master) -> bool:
@@ -366,11 +394,8 @@ def _alone(plan: Plan, ode: PlannedOde) -> Json:
     return {"stepping": stepping, "at_events": _at_events(plan, ode.events, samples=ode_takes_samples(plan))}
 
 
-def _ode(plan: Plan, ode: PlannedOde) -> Json:
-    """The components of model exchange, and how they are integrated."""
-    integrator = plan.master.integrator if isinstance(plan.master, OdeInCoSimulation) else plan.master
-    assert isinstance(integrator, Integrator)  # since there is something to integrate
-    integrator = replace(integrator, method=integrator.method.of_kernel)  # there is no CVODE
+def _ode(plan: Plan, ode: PlannedOde, integrator: Integrator) -> Json:
+    """The components of model exchange, and how they are integrated; a solver of the kernel stands in for CVODE."""
     return {
         "parts": list(ode.instances),
         "alone": ode.alone,
@@ -379,7 +404,7 @@ def _ode(plan: Plan, ode: PlannedOde) -> Json:
         "inputs": [] if ode.alone else list(ode.inputs),
         **({} if ode.alone else _beside(plan, ode)),
         "rtol": integrator.rtol,
-        "solver": integrator.method.setting,
+        "solver": integrator.method.of_kernel.setting,
         "retreats": integrator.retreats,
         **({"jacobian": _jacobian(plan, integrator)} if integrator.method.is_implicit else {}),
     }
@@ -399,7 +424,7 @@ def _beside(plan: Plan, ode: PlannedOde) -> Json:
 
 
 def _jacobian(plan: Plan, integrator: Integrator) -> Json:
-    """Ways to get df/dx, by one-step formulas, which keep none."""
+    """Ways to get df/dx."""
     states = sum(len(one.description.state_derivatives) for one in plan.integrated)
     calls = jacobian_calls(plan, states, integrator)
     places = ((i, j, float(calls.wires[i, j])) for i, j in np.argwhere(calls.wires).tolist())

@@ -379,7 +379,7 @@ class Initialization:
             self._make_consistent()
         raise IntegrationStopped(self._unsettled("discrete signals", changed))
 
-    def _unsettled(self, what: str, signals: Iterable[Signal]) -> Failure:
+    def _unsettled(self, what: str, signals: Iterable[Signal | str]) -> Failure:
         what = f"{what} do not settle in initialization mode"
         return unsettled(what, signals, MAX_ITERATIONS, self.plan.interval.start)
 

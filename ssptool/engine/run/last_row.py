@@ -14,7 +14,7 @@ def last_row(assembly: Assembly, system: CoupledSystem, failure: Failure, last: 
     """The row (1 + recorded,) after the `last` one of a run that ended, and a remark on it; None: there is none."""
     if failure.ending is Ending.NONFINITE:
         return _with_nonfinite(assembly, system, failure, float(last[0]))
-    if failure.ending is Ending.TERMINATED and system.integration is None:
+    if failure.ending is Ending.TERMINATED and not assembly.plan.is_one_ode:
         return _of_end(assembly, system, failure, last)
     return None, ""
 

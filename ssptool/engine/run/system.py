@@ -9,13 +9,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssptool.engine.assembly.applied_stimuli import endless_parameters
 from ssptool.engine.assembly.assembly import Assembly, asks_for_inputs
 from ssptool.engine.assembly.instances import Pool, Sources
+from ssptool.engine.assembly.running_events import explanation
 from ssptool.engine.failure import Failure, IntegrationStopped
 from ssptool.engine.kernel import native_system
+from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import Floats, Kernel, read_slot
 from ssptool.engine.kernel.solutions import SystemBatch, SystemRefusal, Unsettled
 from ssptool.engine.masters.iterated import Iterated
@@ -25,7 +27,7 @@ from ssptool.engine.masters.master import CoupledSystem, StepBatch
 from ssptool.engine.masters.program import Program
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.planning.plan import Plan, PlannedInstance
-from ssptool.engine.run.coupling import Evaluation, couple
+from ssptool.engine.run.coupling import Evaluation, couple, evaluation_in
 from ssptool.engine.run.freeze import frozen_run, frozen_starts, is_programmed, stepping_master
 from ssptool.engine.run.initialization import (
     RESET,
@@ -42,18 +44,23 @@ from ssptool.fmu.description import Value
 from ssptool.fmu.instance import NO_FUNCTION, FmiError, FmuInstance
 from ssptool.foreign_text import strict_json
 
+if TYPE_CHECKING:
+    from ssptool.engine.run.ode_steps import OdeSteps
+
 
 def _logs_iterates(plan: Plan) -> bool:
     return plan.settings.log_loops is not None or plan.settings.log_coupling is not None
 
 
 BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
-    "model exchange": lambda plan: plan.ode is not None,
+    "model exchange beside co-simulation": lambda plan: plan.coupled_ode is not None,
     "event mode": lambda plan: bool(plan.event_modes),
     "input sources and scenarios": lambda plan: bool(plan.stimuli),
     "FMUs that ask for inputs within a step": lambda plan: any(map(asks_for_inputs, plan.instances)),
     "logs of iterates": _logs_iterates,
-    "steps that are no program of the kernel": lambda plan: not is_programmed(stepping_master(plan)),
+    "steps that are no program of the kernel": lambda plan: (
+        not (plan.is_one_ode or is_programmed(stepping_master(plan)))
+    ),
 }
 """Subjects that Python still carries out, since no system does → whether they are in a plan."""
 
@@ -83,7 +90,7 @@ class LoadedSystem:
         self.plan = plan
         content = frozen_run(plan)
         self.native = native_system(strict_json(content).encode())
-        self.iterations = len(content["stepping"]["iterations"])
+        self.iterations = len(content["stepping"].get("iterations", ()))
         self._paths: dict[str, Path] = {}
         self._adopted: dict[int, FmuInstance] = {}
 
@@ -129,8 +136,12 @@ class LoadedSystem:
         """As `initialize` of components that Python leads."""
         return carried_through(SystemInitialization(assembly, self))
 
-    def steps(self, assembly: Assembly) -> "SystemSteps":
+    def steps(self, assembly: Assembly) -> "SystemSteps | OdeSteps":
         """Ready for the first step of an initialized system."""
+        if self.plan.is_one_ode:
+            from ssptool.engine.run.ode_steps import OdeSteps  # only systems of model exchange load it
+
+            return OdeSteps(self.native, assembly)
         return SystemSteps(self, assembly)
 
 
@@ -142,12 +153,21 @@ class SystemInitialization(Initialization):
         self._native = loaded.native
 
     def lead_through(self) -> None:
-        refusal = self._native.initialize()
+        refusal, stopped = self._initialized()
         self.assembly.restore_surroundings("in initialization")
         for number, instance in enumerate(self.assembly.instances):
             instance.was_initialized(done=self._native.initialized(number))
         self.notes += self._of_refused_guesses()
         self._report(refusal)
+        if stopped is not None:
+            raise explanation(stopped, self.assembly.instances)
+
+    def _initialized(self) -> tuple[SystemRefusal | None, Stopped | Refused | None]:
+        """What has ended the initialization before its time."""
+        try:
+            return self._native.initialize(), None
+        except (Stopped, Refused) as stopped:
+            return None, stopped
 
     def evaluate_first_point(self) -> None:
         self._report(self._native.first_point())
@@ -182,6 +202,8 @@ class SystemInitialization(Initialization):
     def _unsettled_in(self, refusal: SystemRefusal) -> Failure:
         if refusal.unsettled is Unsettled.INPUTS_WITHOUT_MODE:
             return unsettled_inputs(self.plan, refusal.names)
+        if refusal.unsettled is Unsettled.DISCRETE_SIGNALS:
+            return self._unsettled("discrete signals", refusal.names)
         return endless_parameters(refusal.names, self.plan.interval.start)
 
     def _values(self, names: Collection[str]) -> dict[str, Value]:
@@ -288,15 +310,7 @@ class SystemSteps:
     @cached_property
     def _evaluation(self) -> Evaluation:
         """Puts loops into words."""
-        plan = self._assembly.plan
-        loops = [
-            RunningLoop(self._assembly, plan.loops[number], number, index)
-            for number, index in enumerate(self._native.loops)
-            if index >= 0
-        ]
-        for loop in loops:
-            loop.rtol = self.kernel.allow_rounding(loop.index)
-        return Evaluation(self._assembly, loops)
+        return evaluation_in(self._assembly, self._native.loops)
 
     @cached_property
     def _stepped(self) -> "tuple[CoupledSystem, Program | ProgrammedIteration]":

@@ -35,15 +35,16 @@ std::unique_ptr<EventMembers> System::members_of(const PlannedEventSteps& steps,
   return std::make_unique<EventMembers>(kernel.slot_values, kernel.members, std::move(events), functions);
 }
 
-// What stops events, as a refusal.
+// What stops events, as a refusal; of adopted parts it passes as it is.
 void System::explained(const std::function<void()>& act) const {
   try {
     act();
   } catch (const IntegrationStopped& stopped) {
-    if (stopped.ending == Ending::terminated && phase_ == Phase::stepping) throw;
+    if (adopts_ || (stopped.ending == Ending::terminated && phase_ == Phase::stepping)) throw;
     throw Refused(stopped.recoverable ? Status::discard : Status::error,
                   stopped.what() + (" at t = " + seconds(stopped.t)) + "; " + stopped.advice);
   } catch (const CallRefused& refused) {
+    if (adopts_) throw;
     const bool stated = refused.status >= 0 && refused.status <= static_cast<int>(Status::fatal);
     throw Refused(stated ? static_cast<Status>(refused.status) : Status::error,
                   "component " + refused.component + ": " + refused.function + " returned " + word(refused.status) +
@@ -53,15 +54,22 @@ void System::explained(const std::function<void()>& act) const {
 
 // In initialization mode, signals without a clock that are exchanged at events pass until they settle.
 void System::pass_on_at_start() {
+  std::vector<std::string> changed;
   for (int i = 0; i < max_event_iterations; ++i) {
-    bool changed = false;
-    for (EventMembers* const events : {events_.get(), events_of_ode_.get()})
-      if (events != nullptr) explained([&] { changed |= !events->propagate_at_start(now_).empty(); });
-    if (!changed) return;
+    changed.clear();
+    for (EventMembers* const events : {events_.get(), events_of_ode_.get()}) {
+      if (events == nullptr) continue;
+      explained([&] {
+        for (const Slot slot : events->propagate_at_start(now_)) changed.push_back(plan_.signals[slot]);
+      });
+    }
+    if (changed.empty()) return;
     make_consistent();
   }
-  throw Refused(Status::error, "discrete signals do not settle in initialization mode, after " +
-                                   std::to_string(max_event_iterations) + " iterations");
+  throw Refused(Status::error,
+                "discrete signals do not settle in initialization mode, after " + std::to_string(max_event_iterations) +
+                    " iterations",
+                {{}, {}, 0, {}, now_, {}, Unsettled::discrete_signals, std::move(changed)});
 }
 
 void System::set_clocks() {

@@ -162,6 +162,8 @@ void System::make_consistent() {
 void System::initialize() {
   enter_initialization();
   settle();
+  pass_on_at_start();
+  set_clocks();
   for (Index part = 0; part < parts_.size(); ++part) exit_initialization(part);
 }
 
@@ -230,7 +232,7 @@ void System::couple() {
     kernel_->inputs.exchange(plan_.everyone);
     kernel_->history.accept(now_);
   }
-  if (plan_.ode) make_ode();
+  if (plan_.ode && !adopts_) make_ode();
 }
 
 }  // namespace ssptool::runtime

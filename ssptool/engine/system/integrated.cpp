@@ -45,18 +45,12 @@ void System::begin_inside() {
   std::ranges::copy(values_of(outside, *inside_), inside_->slot_values.values.begin());
 }
 
-void System::make_ode() {
-  Kernel& kernel = kernel_of_ode();
+OdeSystem::Schedules System::schedules_of_ode() {
   const std::vector<Index>& loops = component_ != nullptr ? loops_of_ode_ : loops_;
-  const OdeSystem::Schedules schedules{registered(plan_.ode->whole, kernel, loops),
-                                       registered(plan_.ode->slopes, kernel, loops)};
-  ode_ =
-      std::make_unique<RunningOde>(kernel, parts_, plan_, schedules, component_ != nullptr ? *events_of_ode_ : *events_,
-                                   [this](const Outcome& outcome, double t) { return stopped(outcome, t); });
-  if (kind_ == Kind::model_exchange) {
-    ode_->be_continuous();
-    return;
-  }
+  return {registered(plan_.ode->whole, kernel_of_ode(), loops), registered(plan_.ode->slopes, kernel_of_ode(), loops)};
+}
+
+IntegrationSettings System::integration_settings() const {
   IntegrationSettings settings;
   settings.rtol = experiment_.tolerance.value_or(plan_.ode->rtol);
   settings.start = experiment_.start;
@@ -64,7 +58,23 @@ void System::make_ode() {
   settings.macro_step = plan_.step;
   settings.takes_samples = plan_.events_of_ode().samples;
   settings.retreats = plan_.ode->retreats;
-  ode_->be_integrated(*plan_.ode, settings);
+  return settings;
+}
+
+void System::make_ode() {
+  ode_ = std::make_unique<RunningOde>(kernel_of_ode(), models_of(parts_, *plan_.ode), plan_, schedules_of_ode(),
+                                      members_of_ode(),
+                                      [this](const Outcome& outcome, double t) { return stopped(outcome, t); });
+  check_sizes(parts_, *plan_.ode, ode_->system);
+  if (kind_ == Kind::model_exchange) {
+    ode_->be_continuous();
+    return;
+  }
+  const IntegrationSettings settings = integration_settings();
+  OdeSystem& system = ode_->system;
+  ode_->be_integrated(plan_.ode->jacobian,
+                      make_solver(plan_.ode->solver, system, {system.size(), system.indicator_count()}, settings.rtol),
+                      settings);
   ode_->integration->on_retreat = [this](double t, const std::string& reason) {
     log_.write(Status::warning, "logStatusWarning",
                "Rodas5P (Rosenbrock) cannot go on from t = " + seconds(t) + " (" + reason +

@@ -7,27 +7,21 @@
 
 namespace ssptool::runtime {
 
-namespace {
-
-std::vector<ContinuousModel> models_of(const std::vector<std::unique_ptr<Part>>& parts, const PlannedOde& plan) {
+std::vector<ContinuousModel> models_of(const std::vector<std::unique_ptr<Part>>& parts, const PlannedOde& plan,
+                                       const SlopeNames& slopes) {
   std::vector<ContinuousModel> found;
   for (const Index number : plan.parts) {
     const Part& part = *parts.at(number);
     const PlannedExchange& exchange = part.plan().exchange.value();
-    found.emplace_back(ContinuousModel::Facts{part.plan().name,
-                                              part.plan().fmi_major,
-                                              exchange.states,
-                                              exchange.indicators,
-                                              exchange.reports_steps,
-                                              {},
-                                              plan.jacobian && plan.jacobian->directional,
-                                              exchange.saves_state},
+    found.emplace_back(ContinuousModel::Facts{part.plan().name, part.plan().fmi_major, exchange.states,
+                                              exchange.indicators, exchange.reports_steps,
+                                              slopes.empty() ? std::vector<std::string>() : slopes.at(found.size()),
+                                              plan.jacobian && plan.jacobian->directional, exchange.saves_state},
                        part.functions(), part.component());
   }
   return found;
 }
 
-// What the model description says of the sizes must be so, because importers rely on it.
 void check_sizes(const std::vector<std::unique_ptr<Part>>& parts, const PlannedOde& plan, const OdeSystem& system) {
   for (std::size_t i = 0; i < plan.parts.size(); ++i) {
     const PlannedPart& part = parts.at(plan.parts[i])->plan();
@@ -40,14 +34,12 @@ void check_sizes(const std::vector<std::unique_ptr<Part>>& parts, const PlannedO
   }
 }
 
-}  // namespace
-
-RunningOde::RunningOde(Kernel& kernel, const std::vector<std::unique_ptr<Part>>& parts, const Plan& plan,
-                       OdeSystem::Schedules schedules, EventMembers& members, OdeSystem::Explain explain)
-    : system(kernel, models_of(parts, *plan.ode), plan.ode->parts, schedules, plan.ode->inputs, std::move(explain)),
-      events(system, members, plan.events_of_ode().nominal) {
-  check_sizes(parts, *plan.ode, system);
-}
+RunningOde::RunningOde(Kernel& kernel, std::vector<ContinuousModel> models, const Plan& plan,
+                       OdeSystem::Schedules schedules, EventMembers& members, OdeSystem::Explain explain,
+                       OdeSystem::Rescue rescue)
+    : system(kernel, std::move(models), plan.ode->parts, schedules, plan.ode->inputs, std::move(explain),
+             std::move(rescue)),
+      events(system, members, plan.events_of_ode().nominal) {}
 
 void RunningOde::be_continuous() {
   continuous = std::make_unique<ContinuousSystem>(system, [this](double t) {
@@ -57,9 +49,9 @@ void RunningOde::be_continuous() {
   });
 }
 
-void RunningOde::be_integrated(const PlannedOde& plan, const IntegrationSettings& settings) {
-  if (plan.jacobian) system.jacobian_of = &jacobian.emplace(system, *plan.jacobian);
-  auto solver = make_solver(plan.solver, system, {system.size(), system.indicator_count()}, settings.rtol);
+void RunningOde::be_integrated(std::optional<PlannedOdeJacobian> way, std::unique_ptr<OdeSolver> solver,
+                               const IntegrationSettings& settings) {
+  if (way) system.jacobian_of = &jacobian.emplace(system, std::move(*way));
   integration = std::make_unique<Integration>(system, events, std::move(solver), settings);
 }
 

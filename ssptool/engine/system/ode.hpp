@@ -13,12 +13,22 @@
 
 namespace ssptool::runtime {
 
+// Names of state derivatives, by part; none where they are not known.
+using SlopeNames = std::vector<std::vector<std::string>>;
+
+// The parts of model exchange.
+[[nodiscard]] std::vector<ContinuousModel> models_of(const std::vector<std::unique_ptr<Part>>&, const PlannedOde&,
+                                                     const SlopeNames& = {});
+
+// What the model description says of the sizes must be so, because importers rely on it.
+void check_sizes(const std::vector<std::unique_ptr<Part>>&, const PlannedOde&, const OdeSystem&);
+
 // All functions throw IntegrationStopped, or CallRefused.
 class RunningOde {
  public:
   // `schedules` and `members` are those of the kernel. The parts are initialized, and in event mode.
-  RunningOde(Kernel&, const std::vector<std::unique_ptr<Part>>&, const Plan&, OdeSystem::Schedules schedules,
-             EventMembers& members, OdeSystem::Explain);
+  RunningOde(Kernel&, std::vector<ContinuousModel>, const Plan&, OdeSystem::Schedules schedules, EventMembers& members,
+             OdeSystem::Explain, OdeSystem::Rescue = {});
 
   OdeSystem system;
   std::optional<OdeJacobian> jacobian;  // where it is integrated inside by a solver that asks for it
@@ -28,7 +38,7 @@ class RunningOde {
   std::unique_ptr<Integration> integration;
 
   void be_continuous();
-  void be_integrated(const PlannedOde&, const IntegrationSettings&);
+  void be_integrated(std::optional<PlannedOdeJacobian>, std::unique_ptr<OdeSolver>, const IntegrationSettings&);
 
   [[nodiscard]] std::vector<double> vector(Vector, double t);
 };

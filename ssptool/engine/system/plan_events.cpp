@@ -139,7 +139,8 @@ void PlanReader::read_ode(Json json) {
   ode.rtol = positive_from(json.at("rtol"));
   ode.solver = static_cast<SolverKind>(json.at("solver").one_of({"dormand-prince", "rosenbrock"}));
   ode.retreats = json.value("retreats", false);
-  if (ode.solver == SolverKind::rosenbrock) ode.jacobian = jacobian(json.at("jacobian"));
+  // Runs may take another solver, which asks for it, too.
+  if (ode.solver == SolverKind::rosenbrock || json.contains("jacobian")) ode.jacobian = jacobian(json.at("jacobian"));
 }
 
 PlannedOdeJacobian PlanReader::jacobian(Json json) const {

@@ -36,7 +36,8 @@ System::System(const std::string& resources, Log& log, bool logging, Kind kind, 
 
 System::System(Plan plan, Log& log)
     : kind_(Kind::co_simulation), use_(), plan_(std::move(plan)), log_(log), parts_(plan_.parts.size()), adopts_(true) {
-  if (plan_.ode || plan_.at_events) throw std::runtime_error("parts are adopted of plain co-simulation only");
+  if (plan_.ode ? !plan_.ode->alone : plan_.at_events.has_value())
+    throw std::runtime_error("parts are adopted of plain co-simulation, or of one ODE");
   experiment_ = {plan_.start, plan_.stop, {}};
 }
 

@@ -11,6 +11,7 @@
 #include "derivatives.hpp"
 #include "macro_steps.hpp"
 #include "ode.hpp"
+#include "ode_of_run.hpp"
 #include "state.hpp"
 
 namespace ssptool::runtime {
@@ -85,6 +86,9 @@ class System {
   [[nodiscard]] const std::vector<Index>& loops() const noexcept { return loops_; }
   [[nodiscard]] RescueWork rescue_work() const noexcept { return steps_ ? steps_->work() : RescueWork{}; }
   [[nodiscard]] const std::vector<Refusal>& refused_guesses() const noexcept { return refused_guesses_; }
+  // After `couple`: the ODE of the parts of model exchange, as this run integrates it.
+  RunningOde& integrate(OdeOfRun&);
+  [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
   // Macro steps until t + h [s], the last one shortened if need be. In event mode they end at an event, too.
   StepEnd step(double t, double h);
   // Whether a part has asked to end the simulation, in its last step.
@@ -131,6 +135,11 @@ class System {
   [[nodiscard]] std::string serialized(const SystemState&);
   [[nodiscard]] std::unique_ptr<SystemState> deserialized(const std::string& bytes);
 
+  // Of communication points.
+  [[nodiscard]] TimeGrid grid() const noexcept {
+    if (!times_.are(experiment_.start, plan_.step)) times_ = {experiment_.start, plan_.step};
+    return {experiment_.start, plan_.step, times_};
+  }
   [[nodiscard]] double time() const noexcept { return now_; }
   // But for rounding.
   [[nodiscard]] bool is_at(double t) const noexcept;
@@ -205,6 +214,9 @@ class System {
     return component_ != nullptr && events_ != nullptr && plan_.at_events->with_ode;
   }
   [[nodiscard]] bool ode_apart() const noexcept { return component_ != nullptr && !with_ode(); }
+  [[nodiscard]] OdeSystem::Schedules schedules_of_ode();
+  [[nodiscard]] EventMembers& members_of_ode() noexcept { return component_ != nullptr ? *events_of_ode_ : *events_; }
+  [[nodiscard]] IntegrationSettings integration_settings() const;
   void make_ode();
   void begin_ode();
   [[nodiscard]] Kernel& kernel_of_ode() noexcept { return inside_ != nullptr ? *inside_ : *kernel_; }
@@ -238,10 +250,6 @@ class System {
   void integrate(double end);
   [[nodiscard]] bool is_driven() const noexcept;
 
-  [[nodiscard]] TimeGrid grid() const noexcept {
-    if (!times_.are(experiment_.start, plan_.step)) times_ = {experiment_.start, plan_.step};
-    return {experiment_.start, plan_.step, times_};
-  }
   // One by one where an ODE beside other parts reacts to each.
   [[nodiscard]] std::int64_t most_at_once() const noexcept {
     return component_ != nullptr && component_->takes_event_signals() ? 1 : at_once;

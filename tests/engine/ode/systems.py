@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from ssptool import Settings
+from ssptool.engine.assembly import assembly
+from ssptool.engine.run import freeze
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
@@ -145,19 +147,28 @@ def complete_steps(monkeypatch, answer):
         self.reports_steps = True
 
     monkeypatch.setattr(ContinuousModel, "__init__", reporting)
+    exchange = freeze._exchange
+
+    def told(one):
+        found = exchange(one)
+        found["exchange"]["reports_steps"] = True
+        return found
+
+    monkeypatch.setattr(freeze, "_exchange", told)
 
 
 def replace_function(monkeypatch, function, replacement, component=None):
     """Components, or the one of this name, have in place of a function, without the prefix of its version, what
     `replacement` makes of its name and the address of the original.
     """
-    begin, kept = ContinuousModel.__init__, []
+    functions_of, kept = assembly._functions, []
 
-    def spoilt(self, instance, description, functions, address):
-        name = f"fmi{description.fmi_major}{function}"
+    def spoilt(planned, instance, types):
+        functions = functions_of(planned, instance, types)
+        name = f"fmi{planned.description.fmi_major}{function}"
         if component in (None, instance.name):
             kept.append(replacement(instance.name, functions[name]))
             functions = {**functions, name: ctypes.cast(kept[-1], ctypes.c_void_p).value}
-        begin(self, instance, description, functions, address)
+        return functions
 
-    monkeypatch.setattr(ContinuousModel, "__init__", spoilt)
+    monkeypatch.setattr(assembly, "_functions", spoilt)

@@ -7,6 +7,7 @@ import pytest
 
 from ssptool.engine.method_names import IntegratorName
 from ssptool.engine.ode import integration
+from ssptool.engine.run import freeze
 from ssptool.engine.time_grid import grid_times
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, NO_FLANGE, oscillator, simulate
 from tests.engine.ode.systems import oscillation
@@ -78,13 +79,15 @@ def test_signals_of_a_row_belong_to_one_instant():
 
 def test_differences_do_as_well_as_directional_derivatives(monkeypatch):
     """With a heavy flange, whose loop is solved to 1e-12 only, increments must be far above that."""
-    ways = integration.jacobian_calls
+    ways, asked = freeze.jacobian_calls, []
 
     def without(plan, size, integrator):
         assert integrator.directional
+        asked.append(size)
         return ways(plan, size, replace(integrator, directional=False))
 
-    monkeypatch.setattr(integration, "jacobian_calls", without)
+    for module in (freeze, integration):  # of runs, and of simulations step by step
+        monkeypatch.setattr(module, "jacobian_calls", without)
     for flange in (0.0, 100.0):
         trace = run(flange=flange)
         assert np.max(np.abs(trace["System1.x1"] - oscillation(trace.t, flange)[0])) <= 1e-7

@@ -7,7 +7,9 @@
 #include <string>
 #include <utility>
 
+#include "events.hpp"
 #include "kernel.hpp"
+#include "system_ode.hpp"
 
 namespace ssptool::binding {
 
@@ -26,7 +28,9 @@ std::string text_of(const nb::bytes& content) { return {content.c_str(), content
 class NativeSystem {
  public:
   explicit NativeSystem(const nb::bytes& plan)
-      : system_(runtime::plan_from(text_of(plan)), log_),
+      : run_(runtime::run_plan_from(text_of(plan))),
+        system_(std::move(run_.plan), log_),
+        ode_(system_, run_),
         solutions_(nb::module_::import_("ssptool.engine.kernel.solutions")) {}
 
   void adopt(Number part, nb::handle functions, nb::handle component) {
@@ -38,15 +42,15 @@ class NativeSystem {
   }
 
   NativeKernel* begin() {
+    ode_.rest();
     system_.begin();
     return new NativeKernel(system_.kernel());
   }
 
-  // None, or what has refused.
+  // None, or what has refused. Raises what stops events.
   nb::object does(void (runtime::System::*act)()) {
     try {
-      const Unlocked unlocked;
-      (system_.*act)();
+      translated_unlocked([&] { (system_.*act)(); });
     } catch (const runtime::Refused& refused) {
       return to_python(refused.refusal);
     }
@@ -88,6 +92,7 @@ class NativeSystem {
   }
 
   runtime::System& core() { return system_; }
+  SystemOde& ode() { return ode_; }
 
  private:
   nb::object to_python(const Outcome& outcome) { return NativeKernel(system_.kernel()).to_python(outcome); }
@@ -101,7 +106,9 @@ class NativeSystem {
   }
 
   NoLog log_;
+  runtime::RunPlan run_;
   runtime::System system_;
+  SystemOde ode_;
   nb::object solutions_;
 };
 
@@ -127,6 +134,24 @@ void bind_system(nb::module_& module) {
                    "ssptool.engine.kernel.solutions.SystemBatch"))
       .def_prop_ro("finished", [](Self& self) { return self.core().finished(); })
       .def(
+          "integrate",
+          [](Self& self, int solver, nb::object cvode, nb::object explain) {
+            self.ode().integrate(solver, std::move(cvode), std::move(explain));
+          },
+          "solver"_a, "cvode"_a.none(), "explain"_a,
+          nb::sig("def integrate(self, solver: int, cvode: ssptool.engine.kernel.ode.Addresses | None, explain: "
+                  "ssptool.engine.kernel.ode.Explain) -> None"))
+      .def("let_go", [](Self& self) { self.ode().let_go(); })
+      .def("begin_alone", [](Self& self) { self.ode().begin_alone(); })
+      .def(
+          "run_alone", [](Self& self, double limit, const Rows& rows) { return self.ode().run_alone(limit, rows); },
+          "limit"_a, "rows"_a.noconvert(),
+          nb::sig("def run_alone(self, limit: float, rows: ssptool.engine.kernel.interface.Floats) -> "
+                  "ssptool.engine.kernel.ode.OdeRows"))
+      .def(
+          "take_remarks", [](Self& self) { return self.ode().take_remarks(); },
+          nb::sig("def take_remarks(self) -> list[tuple[int, float, str]]"))
+      .def(
           "initialized", [](Self& self, Number part) { return self.core().initialized(index(part)); }, "part"_a)
       .def_prop_ro("solved", &Self::solved,
                    nb::sig("def solved(self) -> tuple[ssptool.engine.kernel.solutions.LoopInSystem, ...]"))
@@ -136,7 +161,9 @@ void bind_system(nb::module_& module) {
       .def_prop_ro(
           "rescue_work",
           [](Self& self) {
-            const RescueWork work = self.core().rescue_work();
+            RescueWork work = self.core().rescue_work();
+            work.solved += self.ode().rescues().solved;
+            work.iterations += self.ode().rescues().iterations;
             return vocabulary("RescueWork")(work.solved, work.iterations, work.contradicted);
           },
           nb::sig("def rescue_work(self) -> ssptool.engine.kernel.interface.RescueWork"));

@@ -1,0 +1,75 @@
+#include "system_ode.hpp"
+
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "events.hpp"
+#include "ode_solvers.hpp"
+
+namespace ssptool::binding {
+
+SystemOde::SystemOde(runtime::System& system, const runtime::RunPlan& run) : system_(system), run_(run) {}
+
+void SystemOde::rest() noexcept {
+  alone_.reset();
+  running_ = nullptr;
+}
+
+void SystemOde::integrate(int solver, nb::object cvode, nb::object explain) {
+  explain_ = std::move(explain);
+  ode_ = {};
+  ode_.slopes = run_.slopes;
+  ode_.kept_for = run_.kept_for;
+  ode_.make_solver = [&](OdeProblem& problem, OdeSize size, double rtol) {
+    return solver_from(solver, problem, size, rtol, cvode);
+  };
+  ode_.explain = [this](const Outcome& outcome, double t) {
+    const nb::gil_scoped_acquire locked;
+    return stopped_from(explain_(NativeKernel(system_.kernel()).to_python(outcome), t));
+  };
+  translated([&] { running_ = &system_.integrate(ode_); });
+  ode_.make_solver = {};
+}
+
+void SystemOde::begin_alone() {
+  const runtime::Plan& plan = system_.plan();
+  alone_ = std::make_unique<runtime::OdeAlone>(*running_, ode_, plan.everyone,
+                                               runtime::CommunicationPoints{system_.grid(), plan.stop, run_.steps});
+  translated_unlocked([&] { alone_->begin(); });
+}
+
+nb::object SystemOde::run_alone(double limit, const Rows& rows) {
+  runtime::OdeBatch found;
+  {
+    const Unlocked unlocked;
+    found = alone_->run(limit, {rows.data(), rows.size()});
+  }
+  nb::list points;
+  for (const bool point : found.points) points.append(point);
+  return nb::module_::import_("ssptool.engine.kernel.ode")
+      .attr("OdeRows")(found.rows, points, found.finished, found.waiting, found.events, found.evaluations,
+                       reason_to_python(found.failure), found.t);
+}
+
+nb::list SystemOde::take_remarks() {
+  nb::list found;
+  for (const runtime::IntegrationRemark& one : std::exchange(ode_.remarks, {}))
+    found.append(nb::make_tuple(static_cast<int>(one.what), one.t, one.reason));
+  return found;
+}
+
+nb::object reason_to_python(const std::exception_ptr& failure) {
+  if (failure == nullptr) return nb::none();
+  try {
+    translated([&] { std::rethrow_exception(failure); });
+  } catch (const nb::python_error& error) {
+    if (error.matches(event_vocabulary().attr("Stopped")) || error.matches(event_vocabulary().attr("Refused")))
+      return nb::borrow(error.value());
+    throw;
+  }
+  return nb::none();
+}
+
+}  // namespace ssptool::binding

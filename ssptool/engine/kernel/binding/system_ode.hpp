@@ -1,0 +1,47 @@
+// The ODE of a system that carries out a frozen plan, as a run integrates it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "../../system/ode_alone.hpp"
+#include "../../system/run_plan.hpp"
+#include "../../system/system.hpp"
+#include "kernel.hpp"
+
+namespace ssptool::binding {
+
+class SystemOde {
+ public:
+  // `run` must stay.
+  SystemOde(runtime::System& system, const runtime::RunPlan& run);
+
+  // Before the system begins another run.
+  void rest() noexcept;
+  // By a solver with this number, to which `cvode` gives functions of CVODE by their names; `explain` says what an
+  // outcome of a kernel at a time [s] means.
+  void integrate(int solver, nb::object cvode, nb::object explain);
+  // Explanations lead to whoever uses the system, in a circle that Python does not see.
+  void let_go() { explain_.reset(); }
+
+  // Of a system that is nothing but an ODE: the first instant, and rows.
+  void begin_alone();
+  nb::object run_alone(double limit, const Rows& rows);
+
+  // Since the last call: (what, t, reason) of each.
+  nb::list take_remarks();
+  [[nodiscard]] const RescueWork& rescues() const noexcept { return ode_.rescues; }
+
+ private:
+  runtime::System& system_;
+  const runtime::RunPlan& run_;
+  runtime::OdeOfRun ode_;
+  nb::object explain_;
+  runtime::RunningOde* running_ = nullptr;
+  std::unique_ptr<runtime::OdeAlone> alone_;
+};
+
+// An IntegrationStopped as Stopped, a CallRefused as Refused; None for none.
+nb::object reason_to_python(const std::exception_ptr& failure);
+
+}  // namespace ssptool::binding

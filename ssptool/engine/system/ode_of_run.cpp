@@ -1,0 +1,69 @@
+#include "ode_of_run.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "system.hpp"
+
+namespace ssptool::runtime {
+
+namespace {
+
+// Only the parts know the sizes of array states: with those, it is not known what depends on what.
+std::optional<PlannedOdeJacobian> jacobian_of_run(const Plan& plan, std::size_t size, int kept_for) {
+  std::optional<PlannedOdeJacobian> found = plan.ode->jacobian;
+  if (!found) return found;
+  found->kept_for = kept_for;
+  std::size_t scalars = 0;
+  for (const Index part : plan.ode->parts) scalars += plan.parts[part].exchange->states;
+  if (scalars != size) {
+    found->directional = false;
+    found->pattern.reset();
+    found->parts.clear();
+    found->wires = DenseMatrix(0, 0);
+  }
+  return found;
+}
+
+// Finishes an evaluation that a loop has ended; the reason if that cannot be done.
+std::optional<IntegrationStopped> rescued(Kernel& kernel, OdeOfRun& run, Index schedule, double t) {
+  const Outcome outcome = kernel.rescues.evaluate(schedule);
+  for (const Rescue& one : kernel.rescues.latest()) {
+    ++run.rescues.solved;
+    run.rescues.iterations += one.solution.iterations;
+    if (one.solution.contradicted) run.remarks.push_back({IntegrationRemark::What::wrong_derivatives_in_loop});
+  }
+  if (outcome.ok()) return {};
+  return run.explain(outcome, t);
+}
+
+}  // namespace
+
+std::vector<double> row_of(Kernel& kernel, Index everyone, double t, const OdeSystem::Explain& explain) {
+  kernel.inputs.exchange(everyone);
+  kernel.history.accept(t);
+  std::vector<double> row(kernel.recorder.width());
+  if (const Outcome outcome = kernel.recorder.record(t, row); !outcome.ok())
+    throw IntegrationStopped(explain(outcome, t));
+  return row;
+}
+
+RunningOde& System::integrate(OdeOfRun& run) {
+  Kernel& kernel = kernel_of_ode();
+  ode_ = std::make_unique<RunningOde>(
+      kernel, models_of(parts_, *plan_.ode, run.slopes), plan_, schedules_of_ode(), members_of_ode(), run.explain,
+      [&kernel, &run](Index schedule, double t) { return rescued(kernel, run, schedule, t); });
+  const IntegrationSettings settings = integration_settings();
+  OdeSystem& system = ode_->system;
+  ode_->be_integrated(jacobian_of_run(plan_, system.size(), run.kept_for),
+                      run.make_solver(system, {system.size(), system.indicator_count()}, settings.rtol), settings);
+  ode_->integration->on_retreat = [&run](double t, const std::string& reason) {
+    run.remarks.push_back({IntegrationRemark::What::retreat, t, reason});
+  };
+  if (ode_->jacobian)
+    ode_->jacobian->on_contradiction = [&run] { run.remarks.push_back({IntegrationRemark::What::wrong_derivatives}); };
+  return *ode_;
+}
+
+}  // namespace ssptool::runtime

@@ -1,0 +1,22 @@
+// The frozen plan of a run: that of the system, and what exported systems do without.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "ode.hpp"
+#include "plan.hpp"
+
+namespace ssptool::runtime {
+
+struct RunPlan {
+  Plan plan;
+  std::int64_t steps = 0;  // macro steps, the last of which may be shorter
+  SlopeNames slopes{};
+  int kept_for = 0;  // starts of an integrator that may use one Jacobian
+};
+
+// Throws as `plan_from`.
+RunPlan run_plan_from(const std::string& text);
+
+}  // namespace ssptool::runtime

@@ -1,0 +1,99 @@
+"""Runs of model exchange that systems carry out are the same as in Python; tests with closed forms are beside."""
+
+import ctypes
+import math
+
+import numpy as np
+import pytest
+
+import ssptool
+from ssptool.engine.method_names import IntegratorName
+from ssptool.engine.run.system import why_by_python
+from ssptool.studies.checking import check_study
+from ssptool.studies.definition import RunStatus, Task
+from ssptool.studies.study_file import study_from
+from ssptool.studies.worker import StudyWorker
+from tests.engine.dual_mass import FMI3, MIXED, RESOURCES, oscillator, simulate
+from tests.engine.ode.systems import both_sides, complete_steps, integrate, refuse_after, replace_function
+
+SYSTEM = RESOURCES.parent
+INTEGRATORS = pytest.mark.parametrize("integrator", list(IntegratorName))
+
+
+def test_a_system_carries_out_plans_of_model_exchange():
+    plan = ssptool.plan(SYSTEM, settings=ssptool.Settings(stop_time=1.0, implementation="me"))
+    assert plan.is_one_ode and why_by_python(plan) == ""
+
+
+@INTEGRATORS
+@pytest.mark.parametrize("flange", (0.0, 2.0))
+def test_the_oscillator(integrator, flange, compared):
+    result = simulate(oscillator(MIXED, System2__m_c=flange), implementation="me", integrator=integrator, stop_time=2.0)
+    assert result.ok and result.statistics.evaluations > 0
+    assert compared()
+
+
+@pytest.mark.parametrize("stop", (0.25, 0.3, 0.0))
+def test_a_stop_beside_the_grid(stop, compared):
+    result = simulate(oscillator(FMI3), implementation="me", stop_time=stop, step_size=0.1)
+    assert result.ok and result.trace.t[-1] == stop
+    assert compared()
+
+
+@INTEGRATORS
+def test_rows_on_both_sides_of_events(models, integrator, compared):
+    result = integrate(models, {"Ball": "BouncingBall"}, stop_time=2.25, integrator=integrator)
+    assert len(both_sides(result.unwrap())) > 3 and result.statistics.events > 3
+    assert compared()
+
+
+def test_more_rows_than_there_is_room_for(models, compared):
+    """Steps larger than the run leave one row of a point among many of events."""
+    result = integrate(models, {"Ball": "BouncingBall"}, stop_time=2.25, step_size=2.25)
+    assert result.ok and compared()
+
+
+@pytest.mark.parametrize("status", (2, 3))
+def test_a_refusal_during_the_integration(models, status, monkeypatch, compared):
+    refuse_after(monkeypatch, status, 0.5)
+    result = integrate(models, {"Ball": "BouncingBall"}, values={"Ball.h": 100.0})
+    assert not result.ok and "SetTime returned" in str(result.failure)
+    assert compared()
+
+
+def test_the_end_of_a_simulation_after_a_step(models3, monkeypatch, compared):
+    complete_steps(monkeypatch, lambda name: (False, True))
+    result = integrate(models3, {"Ball": "BouncingBall"})
+    assert result.status == "ended by a component"
+    assert compared()
+
+
+def test_directional_derivatives_that_are_refused(monkeypatch, compared):
+    signature = ctypes.CFUNCTYPE(ctypes.c_int)
+    replace_function(monkeypatch, "GetDirectionalDerivative", lambda _name, _original: signature(lambda: 3))
+    simulate(oscillator(FMI3), implementation="me", stop_time=0.5)
+    assert compared()
+
+
+@pytest.mark.parametrize("reuse", (True, False))
+def test_runs_of_a_study(reuse, compared):
+    """One system integrates them, one after the other; each is that of its own parameters."""
+    checked = check_study(
+        study_from(
+            {
+                "system": str(SYSTEM),
+                "settings": {"step_size": 0.01, "stop_time": 0.5, "implementation": "me"},
+                "design": {"kind": "latin-hypercube", "runs": 4, "seed": 1},
+                "factors": {"System2.k2": {"low": 5.0, "high": 15.0}},
+                "results": {"peak": 'max("System1.x1")'},
+            }
+        )
+    )
+    tasks = [Task(checked.points.ids[k], k, checked.points.at(k)) for k in range(len(checked.points))]
+    with StudyWorker(checked.study, checked.signals, reuse=reuse) as worker:
+        found = [worker.run(task) for task in (*tasks, tasks[0])]
+    assert all(one.status is RunStatus.COMPLETED for one in found), [one.message for one in found]
+    assert found[0].results == found[-1].results
+    assert len({one.results["peak"] for one in found}) == len(tasks)
+    assert np.all([math.isfinite(one.results["peak"]) for one in found])
+    assert compared() == len(tasks) + 1
