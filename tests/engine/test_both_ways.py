@@ -25,7 +25,7 @@ SYSTEMS = RESOURCES.parents[1]
 EXAMPLES = ["dual_mass_oscillator", "mass_spring_damper", "one_dof_oscillator", "rotational_spring_mass_damper"]
 OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
 LEFT = {
-    "model exchange beside co-simulation",
+    "model exchange beside event mode",
     "event mode",
     "input sources and scenarios",
     "FMUs that ask for inputs within a step",

@@ -14,7 +14,6 @@ from ssptool.engine.assembly.applied_stimuli import AppliedStimuli
 from ssptool.engine.assembly.event_members import RunningMember, StepReport
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
 from ssptool.engine.assembly.instances import Fresh, Pool, Sources, lost_process
-from ssptool.engine.assembly.ode_instance import OdeInstance, idle_steps
 from ssptool.engine.assembly.running_events import RunningEvents
 from ssptool.engine.failure import Ending, Failure, wish_to_end
 from ssptool.engine.kernel import create
@@ -47,6 +46,16 @@ from ssptool.fmu.surroundings import Surroundings, words_for
 from ssptool.network.conversion import narrowing
 
 Explain = Callable[[Outcome, float], Failure]
+
+
+class InstanceOfOde(Protocol):
+    """An ODE as an instance of a kernel; with a report, its steps may end at events."""
+
+    report: StepReport | None
+
+    def explain(self) -> Failure:
+        """Failure of its last call; raises errors that are not of a component."""
+        ...
 
 
 class AdoptingSystem(Protocol):
@@ -167,7 +176,7 @@ class Assembly:
     checkpoint: Checkpoint | None = None
     second_checkpoint: Checkpoint | None = None
     applied_stimuli: "AppliedStimuli | None" = None
-    ode: OdeInstance | None = None
+    ode: InstanceOfOde | None = None
     ode_kernel: Kernel | None = None
     events: "RunningEvents | None" = None
     integrated: "RunningEvents | None" = None
@@ -465,6 +474,8 @@ def assemble_for(
 
 def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
     """Add the ODE of model exchange beside co-simulation as one more instance of the kernel."""
+    from ssptool.engine.assembly.ode_instance import OdeInstance  # few systems have both
+
     plan = assembly.plan
     report = StepReport() if plan.event_modes.with_ode else None
     instance = OdeInstance(assembly.kernel, report)
@@ -516,7 +527,13 @@ def _saved_tables(assembly: Assembly) -> list[InstanceTable]:
     """States of components of model exchange beside co-simulation are saved by the ODE."""
     ode = assembly.plan.coupled_ode
     inside = () if ode is None else ode.instances
-    return [idle_steps(table) if index in inside else table for index, table in enumerate(assembly.tables)]
+    return [_idle(table) if index in inside else table for index, table in enumerate(assembly.tables)]
+
+
+def _idle(table: InstanceTable) -> InstanceTable:
+    from ssptool.engine.assembly.ode_instance import idle_steps
+
+    return idle_steps(table)
 
 
 def _apply_stimuli(assembly: Assembly) -> "AppliedStimuli":
@@ -572,7 +589,7 @@ def _add(
     step = StepReport(returns_early=events.returns_early) if events is not None and not coupled else None
     if step is not None:
         table = replace(table, report=step.numbers)
-    kernel.add(idle_steps(table) if coupled else table)
+    kernel.add(_idle(table) if coupled else table)
     member = None if own is None else RunningMember(index, own, instance, step)
     return _Added(binary, instance, table, member, note)
 

@@ -1,11 +1,14 @@
 """The kernel: `_kernel`, in C++. Without it systems are checked, explained and edited, not run."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ssptool.engine.kernel.event_calls import EventCalls
 from ssptool.engine.kernel.interface import Kernel, Slots
-from ssptool.engine.kernel.ode import OdeCalls, OdeOwner
 from ssptool.errors import MissingKernel
+
+if TYPE_CHECKING:
+    from ssptool.engine.kernel.ode import OdeCalls, OdeOwner
 
 try:
     from ssptool.engine.kernel._kernel import (
@@ -34,7 +37,9 @@ def native_events(kernel: Kernel, calls: EventCalls) -> "NativeEvents":
     return NativeEvents(_native(kernel), calls)
 
 
-def native_integration(kernel: Kernel, events: "NativeEvents", calls: OdeCalls, owner: OdeOwner) -> "NativeIntegration":
+def native_integration(
+    kernel: Kernel, events: "NativeEvents", calls: "OdeCalls", owner: "OdeOwner"
+) -> "NativeIntegration":
     """Integration of components of model exchange that are instances of this kernel."""
     return NativeIntegration(_native(kernel), events, calls, owner)
 

@@ -482,6 +482,9 @@ class Kernel(Protocol):
     def refresh_chord(self, loop: int) -> None:
         """Take the chord from the Jacobian at the last solution of `solve`, if it has an inverse."""
 
+    def loop_tolerance(self, loop: int) -> float:
+        """Relative tolerance of a loop in schedules."""
+
     def allow_rounding(self, loop: int) -> float:
         """Loosen rtol of a loop to what rounding leaves of residuals at the last solution of `solve`; returns it.
 

@@ -389,6 +389,10 @@ Explain = Callable[[Outcome, float], Stopped]
 """Reason of an end, from an outcome of a kernel at a time [s]."""
 
 
+ExplainRefusal = Callable[[Refused, float], Stopped]
+"""Reason of an end, from a function that a component has refused at a time [s]."""
+
+
 class IntegrationEvent(IntEnum):
     """Events of an integration that remarks on a run are made of."""
 

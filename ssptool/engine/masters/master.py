@@ -213,6 +213,11 @@ class CoupledSystem:
         """Instructions at the start of a program of a macro step."""
         return () if self.stimuli is None else self.stimuli.instructions
 
+    @property
+    def width(self) -> int:
+        """Length of a row: the time, and what is recorded."""
+        return 1 + len(self.recorded)
+
     def time(self, point: int) -> float:
         """Communication point number `point` [s]; the same arithmetic as the kernel's."""
         return grid_time(self.start, self.step, point)

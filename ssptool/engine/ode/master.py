@@ -1,14 +1,16 @@
 """Master of an ODE beside co-simulation, and the start of integration."""
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
+from ssptool.engine.assembly.ode_instance import OdeInstance
 from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, endless
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import Floats, copy_slots
@@ -62,7 +64,40 @@ class Row(NamedTuple):
     point: bool
 
 
-class _WithEvents:
+class RecordedSystem(Protocol):
+    """A system whose rows can be made; times in s."""
+
+    @property
+    def start(self) -> float: ...
+
+    @property
+    def stop(self) -> float: ...
+
+    @property
+    def width(self) -> int:
+        """Length of a row."""
+        ...
+
+    @property
+    def macro_steps(self) -> int: ...
+
+    def record(self, time: float, row: Floats) -> None: ...
+
+
+class EventfulOde(Protocol):
+    """As `SteppedOde` has them."""
+
+    @property
+    def takes_event_signals(self) -> bool: ...
+
+    def event_pending(self) -> bool: ...
+
+    def with_event_rows(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]: ...
+
+    def new_counts(self) -> tuple[int, int]: ...
+
+
+class StepsWithOde(ABC):
     """Puts rows of events between those of communication points.
 
     Attributes
@@ -71,15 +106,20 @@ class _WithEvents:
         No step goes beyond.
     """
 
-    def __init__(self, base: LimitedStepper, system: CoupledSystem, ode: SteppedOde) -> None:
-        self.base, self.system, self.ode = base, system, ode
+    def __init__(self, base: LimitedStepper, system: RecordedSystem, ode: EventfulOde) -> None:
+        self.base, self.ode = base, ode
+        self._record = system.record
         self.rows: deque[Row] = deque()  # not handed out yet
-        self.last = np.empty(1 + len(system.recorded))
+        self.last = np.empty(system.width)
         system.record(system.start, self.last)
         self.failure: Failure | None = None
         self.done = system.macro_steps == 0
         self.waiting = False  # the next row of the base is made already
         self.limit = system.stop
+
+    @abstractmethod
+    def event(self, t: float) -> Failure | None:
+        """An event of the ODE at t [s], and what follows from it outside."""
 
     def run(self, _first: int, rows: Floats) -> StepBatch:
         points = np.zeros(len(rows), dtype=bool)
@@ -117,28 +157,12 @@ class _WithEvents:
 
     def restart(self) -> None:
         self.base.restart()
-        self.system.record(float(self.last[0]), self.last)
+        self._record(float(self.last[0]), self.last)
 
     @property
     def finished(self) -> bool:
         """True if all rows are delivered and no event is due."""
         return self.done and not self.waiting and not self.ode.event_pending()
-
-    def save_state(self) -> SavedState:
-        if not isinstance(self.base, SavableStepper):
-            raise TypeError("this master does not remember")
-        return {
-            "last": self.last,
-            **under("base", self.base.save_state()),
-            **under("ode", self.ode.save_state()),
-        }
-
-    def restore_state(self, state: SavedState) -> None:
-        self.last = state["last"]
-        if isinstance(self.base, SavableStepper):
-            self.base.restore_state(part_of(state, "base"))
-        self.done = self.base.run(0, np.empty((0, len(self.last)))).finished
-        self.ode.restore_state(part_of(state, "ode"))
 
     def _react(self, row: Floats, point: NDArray[np.bool_]) -> int:
         """Handle an event at the communication point reached, since signals of others that the ODE takes at events only
@@ -146,14 +170,11 @@ class _WithEvents:
         """
         t = float(self.last[0])
         for _ in range(MAX_ITERATIONS):
-            if self.system.events is not None:
-                self.failure = self.system.events.intervene(self.system, t, _nothing)
-            else:
-                self.failure = self.ode.intervene(_nothing) or self.system.settle(t)
+            self.failure = self.event(t)
             if self.failure is not None:
                 return 0
             if not self.ode.event_pending():
-                self.system.record(t, row)
+                self._record(t, row)
                 point[:] = True
                 self.last = row.copy()
                 return 1
@@ -184,6 +205,35 @@ class _WithEvents:
         return filled
 
 
+class _WithEvents(StepsWithOde):
+    """Steps of a coupled system with an ODE."""
+
+    def __init__(self, base: LimitedStepper, system: CoupledSystem, ode: SteppedOde) -> None:
+        super().__init__(base, system, ode)
+        self._system, self._stepped = system, ode
+
+    def event(self, t: float) -> Failure | None:
+        if self._system.events is not None:
+            return self._system.events.intervene(self._system, t, _nothing)
+        return self._stepped.intervene(_nothing) or self._system.settle(t)
+
+    def save_state(self) -> SavedState:
+        if not isinstance(self.base, SavableStepper):
+            raise TypeError("this master does not remember")
+        return {
+            "last": self.last,
+            **under("base", self.base.save_state()),
+            **under("ode", self._stepped.save_state()),
+        }
+
+    def restore_state(self, state: SavedState) -> None:
+        self.last = state["last"]
+        if isinstance(self.base, SavableStepper):
+            self.base.restore_state(part_of(state, "base"))
+        self.done = self.base.run(0, np.empty((0, len(self.last)))).finished
+        self._stepped.restore_state(part_of(state, "ode"))
+
+
 Evaluate = Callable[[int, float], Failure | None]
 
 
@@ -203,7 +253,7 @@ def begin_beside(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate
     plan, own = assembly.plan, assembly.of_ode.kernel
     copy_slots(assembly.kernel, own, np.arange(len(own.values)), plan.numbered)
     integration = _integration(assembly.of_ode, schedules, evaluate)
-    assert assembly.ode is not None
+    assert isinstance(assembly.ode, OdeInstance)
     component = OdeComponent(integration, assembly, assembly.ode)
     if afresh:
         component.begin()

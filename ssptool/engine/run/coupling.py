@@ -104,7 +104,7 @@ def evaluation_in(assembly: Assembly, loops: Sequence[int]) -> Evaluation:
         if index >= 0
     ]
     for loop in found:
-        loop.rtol = assembly.kernel.allow_rounding(loop.index)
+        loop.rtol = assembly.kernel.loop_tolerance(loop.index)
     return Evaluation(assembly, found)
 
 

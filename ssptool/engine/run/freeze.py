@@ -28,16 +28,12 @@ from ssptool.engine.kernel.interface import (
     SolveLoop,
     holds_integer,
 )
-from ssptool.engine.kernel.ode import Pattern
 from ssptool.engine.masters.acceleration import kernel_rule
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
 from ssptool.engine.masters.jumps import StepsToInputJumps, WithShortStep
 from ssptool.engine.masters.master import InterruptibleStepper, Master
 from ssptool.engine.masters.program import Program, ProgrammedMaster
-from ssptool.engine.ode.integrator import Integrator
-from ssptool.engine.ode.jacobian import jacobian_calls, kept_for
-from ssptool.engine.ode.master import OdeInCoSimulation
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
 from ssptool.engine.planning.stimuli import slot_sources, table_rows
@@ -106,8 +102,9 @@ def frozen_system(plan: Plan, driven: Sequence[DrivenInput] = ()) -> Json:
     """
     content = _frozen(plan, driven)
     if plan.ode is not None:
-        integrator = integrator_of(plan)
-        content["ode"] = _ode(plan, plan.ode, replace(integrator, method=integrator.method.of_kernel))
+        from ssptool.engine.run.frozen_integration import exported_integration  # only systems of model exchange load it
+
+        content["ode"] = _ode(plan, plan.ode) | exported_integration(plan)
     return content
 
 
@@ -141,9 +138,12 @@ def _frozen(plan: Plan, driven: Sequence[DrivenInput] = ()) -> Json:
 
 def frozen_run(plan: Plan) -> Json:
     """The plan of a run, with what it records; the solver of an ODE may be one of CVODE."""
-    content = _frozen(plan)
+    content, run = _frozen(plan), {"steps": plan.interval.steps}
     if plan.ode is not None:
-        content["ode"] = _ode(plan, plan.ode, integrator_of(plan))
+        from ssptool.engine.run.frozen_integration import frozen_integration, integration_of_run
+
+        content["ode"] = _ode(plan, plan.ode, recorded=True) | frozen_integration(plan)
+        run |= integration_of_run(plan)
     for part, (one, guessed) in zip(content["parts"], plan.first_guesses(), strict=True):
         part["observed"] = _observed(one)
         part["stated"] = _stated(plan, one, guessed)
@@ -156,7 +156,7 @@ def frozen_run(plan: Plan) -> Json:
         "variables": [],
         "parameter_wires": list(frozen_parameter_wires(plan)),
         "demands": list(_demands(plan)),
-        "run": {"steps": plan.interval.steps} | _integration(plan),
+        "run": run,
     }
     return content | more
 
@@ -168,16 +168,6 @@ def _demands(plan: Plan) -> Iterator[Json]:
         checked = narrowing(kind, plan.types[wire.destination])
         if checked is not None and holds_integer(kind):
             yield {"slot": wire.source, "nonnegative": checked.nonnegative, "digits": checked.digits}
-
-
-def _integration(plan: Plan) -> Json:
-    """Facts about the ODE of a run that exported systems do without."""
-    if plan.ode is None:
-        return {}
-    return {
-        "slopes": [[slope.name for slope in one.description.state_derivatives] for one in plan.integrated],
-        "kept_for": kept_for(integrator_of(plan).method),
-    }
 
 
 def frozen_starts(one: PlannedInstance) -> list[Json]:
@@ -209,16 +199,14 @@ def root_starts(plan: Plan) -> Mapping[int, Value]:
 def stepping_master(plan: Plan) -> Master:
     """The master that does the macro steps, wherever these end."""
     master = plan.master
-    while isinstance(master, OdeInCoSimulation | WithShortStep | WithEvents | StepsToInputJumps):
+    if plan.coupled_ode is not None:
+        from ssptool.engine.ode.master import OdeInCoSimulation  # few systems have both
+
+        assert isinstance(master, OdeInCoSimulation)
+        master = master.base
+    while isinstance(master, WithShortStep | WithEvents | StepsToInputJumps):
         master = master.base
     return master
-
-
-def integrator_of(plan: Plan) -> Integrator:
-    """The integrator of the ODE of a plan."""
-    integrator = plan.master.integrator if isinstance(plan.master, OdeInCoSimulation) else plan.master
-    assert isinstance(integrator, Integrator)  # since there is something to integrate
-    return integrator
 
 
 def is_programmed(master: Master) -> bool:
@@ -394,58 +382,34 @@ def _alone(plan: Plan, ode: PlannedOde) -> Json:
     return {"stepping": stepping, "at_events": _at_events(plan, ode.events, samples=ode_takes_samples(plan))}
 
 
-def _ode(plan: Plan, ode: PlannedOde, integrator: Integrator) -> Json:
-    """The components of model exchange, and how they are integrated; a solver of the kernel stands in for CVODE."""
+def _ode(plan: Plan, ode: PlannedOde, *, recorded: bool = False) -> Json:
+    """The components of model exchange, and what they exchange with others; with what is in rows only, if these are
+    `recorded`.
+    """
     return {
         "parts": list(ode.instances),
         "alone": ode.alone,
         "whole": _steps(ode.schedule),
         "slopes": _steps(ode.slopes),
         "inputs": [] if ode.alone else list(ode.inputs),
-        **({} if ode.alone else _beside(plan, ode)),
-        "rtol": integrator.rtol,
-        "solver": integrator.method.of_kernel.setting,
-        "retreats": integrator.retreats,
-        **({"jacobian": _jacobian(plan, integrator)} if integrator.method.is_implicit else {}),
+        **({} if ode.alone else _beside(plan, ode, recorded)),
     }
 
 
-def _beside(plan: Plan, ode: PlannedOde) -> Json:
+def _beside(plan: Plan, ode: PlannedOde, recorded: bool) -> Json:
     """Exchange of an ODE with co-simulation: by wires from its components, and at its own events."""
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
     held = {slots[signal] for signal in ode.events.outputs}
     outputs = held.union(*(plan.instances[index].output_slots for index in ode.instances))
+    shown = plan.shown_wires if recorded else ()
+    if recorded:
+        outputs = outputs.union(*(plan.instances[index].observed_slots for index in ode.instances))
     return {
-        "wires": [_wire(wire) for wire in plan.wires if wire.source in outputs],
+        "wires": [_wire(wire) for wire in (*plan.wires, *shown) if wire.source in outputs],
         "events": _at_events(plan, ode.events, samples=ode_takes_samples(plan)),
         "event_signals": list(plan.ode_event_slots),
         "event_sources": list(plan.ode_event_sources),
     }
-
-
-def _jacobian(plan: Plan, integrator: Integrator) -> Json:
-    """Ways to get df/dx."""
-    states = sum(len(one.description.state_derivatives) for one in plan.integrated)
-    calls = jacobian_calls(plan, states, integrator)
-    places = ((i, j, float(calls.wires[i, j])) for i, j in np.argwhere(calls.wires).tolist())
-    return {
-        "directional": calls.directional,
-        "relative_step": calls.relative_step,
-        "pattern": None if calls.pattern is None or not states else _pattern(calls.pattern),
-        "parts": [
-            {name: getattr(part, name).tolist() for name in ("unknowns", "knowns", "rows", "columns")}
-            | {"pattern": _pattern(part.pattern)}
-            for part in calls.parts
-        ],
-        "inputs": calls.wires.shape[0],
-        "outputs": calls.wires.shape[1],
-        "wires": list(places),
-    }
-
-
-def _pattern(pattern: Pattern) -> list[list[int]]:
-    """Columns of each row."""
-    return [np.flatnonzero(row).tolist() for row in pattern]
 
 
 class OdeToCome:

@@ -1,25 +1,31 @@
-"""Steps of a system that is nothing but an ODE, which a system in C++ integrates."""
+"""Steps of a system with an ODE, which a system in C++ integrates: of nothing else, or beside co-simulation."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
+from ssptool.engine.assembly.event_members import StepReport
 from ssptool.engine.assembly.running_events import as_stopped, explanation
 from ssptool.engine.failure import Failure, IntegrationStopped
 from ssptool.engine.kernel.event_calls import Refused, Stopped
-from ssptool.engine.kernel.interface import Code, Floats, Outcome
+from ssptool.engine.kernel.interface import Code, Floats, Kernel, Outcome
 from ssptool.engine.kernel.ode import IntegrationEvent
 from ssptool.engine.masters.master import CoupledSystem, StepBatch
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, InstanceGroup, Unconverged
+from ssptool.engine.ode.event_rows import EventRows, all_points
 from ssptool.engine.ode.integration import WRONG_DERIVATIVES, remark_on_coarseness
+from ssptool.engine.ode.master import StepsWithOde
 from ssptool.engine.ode.solvers import ChosenSolver, choose_solver, on_retreat
-from ssptool.engine.run import loops
 from ssptool.engine.run.coupling import Evaluation, evaluation_in, real_slots
-from ssptool.engine.run.freeze import integrator_of
+from ssptool.engine.run.frozen_integration import integrator_of
+from ssptool.engine.run.loops import WRONG_DERIVATIVES as WRONG_IN_LOOP
 from ssptool.engine.run.loops import LoopWork
+from ssptool.engine.run.system import LoadedSystem, SystemSteps
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.model_exchange import functions_of_exchange
 
@@ -28,13 +34,13 @@ if TYPE_CHECKING:
 
 
 class OdeInSystem:
-    """The ODE of an initialized and coupled system: its solver, and its words."""
+    """The ODE of an initialized and coupled system, with its solver. The kernel of the assembly is that of the ODE."""
 
-    def __init__(self, native: "NativeSystem", assembly: Assembly, evaluation: Callable[[], Evaluation]) -> None:
-        self._native, self._assembly, self._evaluation = native, assembly, evaluation
+    def __init__(self, native: "NativeSystem", assembly: Assembly, loops: Sequence[int]) -> None:
+        self._native, self._assembly, self._loops = native, assembly, loops
         plan = assembly.plan
         self._solver: ChosenSolver = choose_solver(integrator_of(plan).method, assembly.remark)
-        native.integrate(self._solver.kind, self._solver.cvode, self._explained)
+        native.integrate(self._solver.kind, self._solver.cvode, self._explained, self._explained_refusal)
         assembly.at_end.callback(native.let_go)
         remark_on_coarseness(assembly.remark, plan.interval)
 
@@ -47,15 +53,23 @@ class OdeInSystem:
                 case IntegrationEvent.WRONG_DERIVATIVES:
                     self._assembly.remark(WRONG_DERIVATIVES)
                 case IntegrationEvent.WRONG_DERIVATIVES_IN_LOOP:
-                    self._assembly.remark(loops.WRONG_DERIVATIVES)
+                    self._assembly.remark(WRONG_IN_LOOP)
 
     def failure(self, error: Stopped | Refused, t: float) -> Failure:
         """Failure at t [s]."""
         found = explanation(error, self._assembly.instances)
         return found.failure if isinstance(found, IntegrationStopped) else self._assembly.refused(found, t)
 
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Puts loops into words."""
+        return evaluation_in(self._assembly, self._loops)
+
     def _explained(self, outcome: Outcome, t: float) -> Stopped:
-        return as_stopped(self._refused(outcome, t) or self._evaluation().explain(outcome, t))
+        return as_stopped(self._refused(outcome, t) or self.evaluation.explain(outcome, t))
+
+    def _explained_refusal(self, error: Refused, t: float) -> Stopped:
+        return as_stopped(self.failure(error, t))
 
     def _refused(self, outcome: Outcome, t: float) -> Failure | None:
         """Failure of a function of model exchange."""
@@ -70,6 +84,11 @@ class OdeInSystem:
         return self._assembly.refused(FmiError(instance.name, outcome.function, outcome.fmi_status, messages), t)
 
 
+def steps_with_ode(loaded: LoadedSystem, assembly: Assembly) -> "OdeSteps | OdeBesideSteps":
+    """Ready for the first step of an initialized system with an ODE."""
+    return OdeSteps(loaded, assembly) if assembly.plan.is_one_ode else OdeBesideSteps(loaded, assembly)
+
+
 class OdeSteps:
     """Steps of a system that is nothing but an ODE.
 
@@ -79,30 +98,25 @@ class OdeSteps:
         No row is made beyond; there is one at it.
     """
 
-    def __init__(self, native: "NativeSystem", assembly: Assembly) -> None:
-        self._native, self._assembly = native, assembly
+    def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
+        self._native, self.assembly = loaded.native, assembly
         self.kernel = assembly.kernel
         self.unobserved: list[Failure] = []
         self.limit = assembly.plan.interval.stop
-        native.couple()
-        self._ode = OdeInSystem(native, assembly, lambda: self._evaluation)
-        native.begin_alone()
+        self._native.couple()
+        self._ode = OdeInSystem(self._native, assembly, self._native.loops)
+        self._native.begin_alone()
         self._ode.remark()
 
     @property
     def start(self) -> float:
         """[s]"""
-        return self._assembly.plan.interval.start
-
-    @cached_property
-    def _evaluation(self) -> Evaluation:
-        """Puts loops into words."""
-        return evaluation_in(self._assembly, self._native.loops)
+        return self.assembly.plan.interval.start
 
     @property
     def system(self) -> CoupledSystem:
         """The coupled system that a run in Python has, as far as the last row needs it."""
-        plan, evaluation = self._assembly.plan, self._evaluation
+        plan, evaluation = self.assembly.plan, self._ode.evaluation
         everyone = InstanceGroup(group=0, following=0, held=0, schedule=0)
         return CoupledSystem(
             kernel=self.kernel,
@@ -130,7 +144,7 @@ class OdeSteps:
         """Write the row of present values; what cannot be observed is remembered."""
         outcome = self.kernel.record(time, row)
         if not outcome.ok:
-            self.unobserved.append(self._evaluation.explain(outcome, time))
+            self.unobserved.append(self._ode.evaluation.explain(outcome, time))
 
     def count_rescues(self, rescues: LoopWork) -> None:
         """Loops that needed the full chain of solvers."""
@@ -153,3 +167,146 @@ class OdeSteps:
             points=np.array(found.points, dtype=bool),
             waiting=found.waiting,
         )
+
+
+class OdeBeside:
+    """An ODE beside co-simulation, as an instance of the kernel that a system steps: as `SteppedOde`.
+
+    Attributes
+    ----------
+    assembly
+        With it.
+    """
+
+    report: StepReport | None = None
+
+    def __init__(self, native: "NativeSystem", assembly: Assembly) -> None:
+        self._native = native
+        kernel = native.kernel_of_ode()
+        kernel.report_time(assembly.logging.clock.address)
+        self.assembly = replace(assembly, ode=self, ode_kernel=kernel)
+        self._event_rows = EventRows(assembly.plan)
+        self._told = 0, 0
+        self.takes_event_signals = bool(assembly.plan.ode_event_sources)
+
+    def begin(self) -> None:
+        """From a coupled system to the first instant."""
+        self._words = OdeInSystem(self._native, self.assembly.of_ode, self._native.loops_of_ode)
+        self._native.begin_beside()
+        self._words.remark()
+
+    def remark(self) -> None:
+        """Remarks on what has happened since the last time."""
+        self._words.remark()
+
+    def explain(self) -> Failure:
+        """Failure of the last step."""
+        try:
+            self._native.rethrow()
+        except (Stopped, Refused) as error:
+            return self._words.failure(error, self._native.time_of_ode)
+
+    def event_pending(self) -> bool:
+        return self._native.event_pending()
+
+    def event(self, t: float, evaluation: Evaluation) -> Failure | None:
+        """An event at t [s], and what follows from it outside."""
+        try:
+            outcome = self._native.react()
+        except (Stopped, Refused) as error:
+            return self._words.failure(error, self._native.time_of_ode)
+        return None if outcome.ok else evaluation.explain(outcome, t)
+
+    def with_event_rows(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        if not self._native.has_rows:
+            return rows, all_points(rows)
+        return self._event_rows.woven(before, rows, self._native.take_row)
+
+    def remarks(self) -> Iterator[str]:
+        return self._event_rows.remarks()
+
+    def show_end(self, t: float) -> None:
+        self._native.show_end(t)
+
+    def new_counts(self) -> tuple[int, int]:
+        before, self._told = self._told, self._native.counts_of_ode()
+        return self._told[0] - before[0], self._told[1] - before[1]
+
+
+class _Coupled(SystemSteps):
+    """Macro steps of co-simulation with an ODE."""
+
+    def __init__(self, loaded: LoadedSystem, ode: OdeBeside) -> None:
+        super().__init__(loaded, ode.assembly)
+        ode.begin()
+        self.ode: Any = ode
+
+    @property
+    def stop(self) -> float:
+        """[s]"""
+        return self.assembly.plan.interval.stop
+
+    @property
+    def width(self) -> int:
+        """Length of a row."""
+        return 1 + len(self.assembly.plan.recorded)
+
+    @property
+    def macro_steps(self) -> int:
+        """0: there is nothing to step."""
+        return 0 if self._native.finished else self.assembly.plan.interval.steps
+
+    @property
+    def evaluation(self) -> Evaluation:
+        return self._evaluation
+
+
+class OdeBesideSteps(StepsWithOde):
+    """Steps of a system with an ODE beside co-simulation: rows of its events stand between those of macro steps."""
+
+    def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
+        self._beside = OdeBeside(loaded.native, assembly)
+        self.assembly = self._beside.assembly
+        self.coupled = _Coupled(loaded, self._beside)
+        super().__init__(self.coupled, self.coupled, self._beside)
+
+    @property
+    def start(self) -> float:
+        """[s]"""
+        return self.coupled.start
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.coupled.kernel
+
+    @property
+    def unobserved(self) -> list[Failure]:
+        return self.coupled.unobserved
+
+    @property
+    def system(self) -> CoupledSystem:
+        """The coupled system that a run in Python has, for words."""
+        return self.coupled.system
+
+    @property
+    def unconverged(self) -> Unconverged:
+        return self.coupled.unconverged
+
+    def remarks(self) -> Iterable[str]:
+        """Remarks on rows of events, and on accepted steps."""
+        return self.coupled.remarks() or self._beside.remarks()
+
+    def record(self, time: float, row: Floats) -> None:
+        self.coupled.record(time, row)
+
+    def count_rescues(self, rescues: LoopWork) -> None:
+        self.coupled.count_rescues(rescues)
+
+    def run(self, first: int, rows: Floats) -> StepBatch:
+        """As `Stepper.run`."""
+        batch = super().run(first, rows)
+        self._beside.remark()
+        return batch
+
+    def event(self, t: float) -> Failure | None:
+        return self._beside.event(t, self.coupled.evaluation)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ssptool.engine.assembly.applied_stimuli import endless_parameters
 from ssptool.engine.assembly.assembly import Assembly, asks_for_inputs
@@ -25,7 +25,7 @@ from ssptool.engine.masters.iterated_groups import KernelGroup
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
 from ssptool.engine.masters.master import CoupledSystem, StepBatch
 from ssptool.engine.masters.program import Program
-from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
+from ssptool.engine.masters.protocols import NONE_UNCONVERGED, SteppedOde, Unconverged
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.run.coupling import Evaluation, couple, evaluation_in
 from ssptool.engine.run.freeze import frozen_run, frozen_starts, is_programmed, stepping_master
@@ -44,16 +44,13 @@ from ssptool.fmu.description import Value
 from ssptool.fmu.instance import NO_FUNCTION, FmiError, FmuInstance
 from ssptool.foreign_text import strict_json
 
-if TYPE_CHECKING:
-    from ssptool.engine.run.ode_steps import OdeSteps
-
 
 def _logs_iterates(plan: Plan) -> bool:
     return plan.settings.log_loops is not None or plan.settings.log_coupling is not None
 
 
 BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
-    "model exchange beside co-simulation": lambda plan: plan.coupled_ode is not None,
+    "model exchange beside event mode": lambda plan: plan.coupled_ode is not None and bool(plan.event_modes),
     "event mode": lambda plan: bool(plan.event_modes),
     "input sources and scenarios": lambda plan: bool(plan.stimuli),
     "FMUs that ask for inputs within a step": lambda plan: any(map(asks_for_inputs, plan.instances)),
@@ -135,14 +132,6 @@ class LoadedSystem:
     def initialize(self, assembly: Assembly) -> InitializedSystem:
         """As `initialize` of components that Python leads."""
         return carried_through(SystemInitialization(assembly, self))
-
-    def steps(self, assembly: Assembly) -> "SystemSteps | OdeSteps":
-        """Ready for the first step of an initialized system."""
-        if self.plan.is_one_ode:
-            from ssptool.engine.run.ode_steps import OdeSteps  # only systems of model exchange load it
-
-            return OdeSteps(self.native, assembly)
-        return SystemSteps(self, assembly)
 
 
 class SystemInitialization(Initialization):
@@ -293,32 +282,35 @@ class SystemSteps:
     ----------
     limit : [s]
         No step goes beyond.
+    ode
+        The ODE beside co-simulation.
     """
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
-        self._native, self._assembly = loaded.native, assembly
+        self._native, self.assembly = loaded.native, assembly
         self.kernel, self._iterations = assembly.kernel, loaded.iterations
         self.unobserved: list[Failure] = []
         self.limit = math.inf
+        self.ode: SteppedOde | None = None
         self._native.couple()
 
     @property
     def start(self) -> float:
         """[s]"""
-        return self._assembly.plan.interval.start
+        return self.assembly.plan.interval.start
 
     @cached_property
     def _evaluation(self) -> Evaluation:
         """Puts loops into words."""
-        return evaluation_in(self._assembly, self._native.loops)
+        return evaluation_in(self.assembly, self._native.loops)
 
     @cached_property
     def _stepped(self) -> "tuple[CoupledSystem, Program | ProgrammedIteration]":
         """The coupled system that a run in Python has, with its stepper."""
-        plan = self._assembly.plan
+        plan = self.assembly.plan
         registering: Any = _Registering(self.kernel)
         loops: dict[int, Any] = {loop.number: loop for loop in self._evaluation.loops}
-        system = couple(replace(self._assembly, kernel=registering), self._evaluation, loops)
+        system = couple(replace(self.assembly, kernel=registering), self._evaluation, loops, ode=self.ode)
         registered: Any = _RegisteredKernel(self.kernel)
         stepper = stepping_master(plan).start(replace(system, kernel=registered))
         assert isinstance(stepper, Program | ProgrammedIteration)  # the plan was frozen
@@ -355,7 +347,7 @@ class SystemSteps:
         work = self._native.rescue_work
         rescues.solved, rescues.iterations = work.solved, work.iterations
         if work.contradicted:
-            self._assembly.remark(WRONG_DERIVATIVES)
+            self.assembly.remark(WRONG_DERIVATIVES)
 
     def restart(self) -> None:
         """Sizes of steps are those of the plan."""
@@ -363,7 +355,7 @@ class SystemSteps:
     def run(self, first: int, rows: Floats) -> StepBatch:
         """As `Stepper.run`."""
         done = self._native.run(self.limit, rows)
-        iterated = isinstance(stepping_master(self._assembly.plan), Iterated)
+        iterated = isinstance(stepping_master(self.assembly.plan), Iterated)
         counts = tuple(done.iterations.tolist()) if iterated else ()
         failure = None if done.outcome.ok else self._failure(done)
         return StepBatch(done.steps, failure, counts, finished=self._native.finished)

@@ -22,16 +22,18 @@ std::size_t total(const Plan& plan, std::size_t PlannedExchange::* size) noexcep
 
 // It knows all parts by the same numbers, and begins with the same values.
 void System::build_kernel_of_ode() {
-  inside_ = std::make_unique<Kernel>(plan_.slots, plan_.integers);
+  inside_ = std::make_shared<Kernel>(plan_.slots, plan_.integers);
   for (const auto& part : parts_) {
     InstanceTable table{part->plan().fmi_major, part->functions(), part->component()};
     table.inputs = part->plan().inputs;
     table.outputs = part->plan().outputs;
+    if (part->plan().exchange) table.observed = part->plan().observed;
     table.refreshed = false;
     table.exchanged_at_events = types_at_events(inside_->members.size());
     inside_->add(inside_->members.member_of(std::move(table)));
   }
   inside_->connect(plan_.ode->wires);
+  inside_->recorder.record_slots(plan_.recorded);
   inside_->time_tables({}, {}, {});
   begin_inside();
   const std::vector<std::string> clocks = events_of_ode_->clock_schedule.save_state();

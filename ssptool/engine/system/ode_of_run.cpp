@@ -28,17 +28,22 @@ std::optional<PlannedOdeJacobian> jacobian_of_run(const Plan& plan, std::size_t 
 
 // Finishes an evaluation that a loop has ended; the reason if that cannot be done.
 std::optional<IntegrationStopped> rescued(Kernel& kernel, OdeOfRun& run, Index schedule, double t) {
+  const Outcome outcome = evaluate_surely(kernel, schedule, run);
+  if (outcome.ok()) return {};
+  return run.explain(outcome, t);
+}
+
+}  // namespace
+
+Outcome evaluate_surely(Kernel& kernel, Index schedule, OdeOfRun& run) {
   const Outcome outcome = kernel.rescues.evaluate(schedule);
   for (const Rescue& one : kernel.rescues.latest()) {
     ++run.rescues.solved;
     run.rescues.iterations += one.solution.iterations;
     if (one.solution.contradicted) run.remarks.push_back({IntegrationRemark::What::wrong_derivatives_in_loop});
   }
-  if (outcome.ok()) return {};
-  return run.explain(outcome, t);
+  return outcome;
 }
-
-}  // namespace
 
 std::vector<double> row_of(Kernel& kernel, Index everyone, double t, const OdeSystem::Explain& explain) {
   kernel.inputs.exchange(everyone);
@@ -61,9 +66,41 @@ RunningOde& System::integrate(OdeOfRun& run) {
   ode_->integration->on_retreat = [&run](double t, const std::string& reason) {
     run.remarks.push_back({IntegrationRemark::What::retreat, t, reason});
   };
+  if (component_ != nullptr) component_->attach(ode_->system, ode_->events, *ode_->integration, exchange_of(plan_));
   if (ode_->jacobian)
     ode_->jacobian->on_contradiction = [&run] { run.remarks.push_back({IntegrationRemark::What::wrong_derivatives}); };
   return *ode_;
+}
+
+// What goes wrong at the start comes out of the first step.
+void System::begin_beside(OdeOfRun& run) {
+  begin_inside();
+  std::vector<Index> everyone;
+  for (Index part = 0; part < parts_.size(); ++part) everyone.push_back(part);
+  component_->make_row = [this, &run, group = inside_->groups.add(everyone)](double t) {
+    return row_of(*inside_, group, t, run.explain);
+  };
+  try {
+    component_->begin();
+  } catch (const IntegrationStopped& stopped) {
+    component_->refuse_steps(stopped);
+  } catch (const CallRefused& refused) {
+    component_->refuse_steps(run.refused(refused, ode_->integration->time()));
+  }
+  (void)evaluate_surely(*kernel_, everything_, run);
+  kernel_->inputs.exchange(plan_.everyone);
+  kernel_->history.accept(now_);
+}
+
+Outcome System::react(OdeOfRun& run) {
+  component_->intervene([] {});
+  kernel_->inputs.exchange(plan_.everyone);
+  const Outcome outcome = evaluate_surely(*kernel_, everything_, run);
+  if (!outcome.ok()) return outcome;
+  kernel_->inputs.exchange(plan_.everyone);
+  kernel_->history.accept(long_ago);
+  kernel_->history.accept(now_);
+  return outcome;
 }
 
 }  // namespace ssptool::runtime

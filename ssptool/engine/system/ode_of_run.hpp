@@ -23,12 +23,17 @@ struct IntegrationRemark {
 struct OdeOfRun {
   std::function<std::unique_ptr<OdeSolver>(OdeProblem&, OdeSize, double rtol)> make_solver;
   OdeSystem::Explain explain;
+  // What a function means that a part has refused at a time [s].
+  std::function<IntegrationStopped(const CallRefused&, double t)> refused;
   SlopeNames slopes;
   int kept_for = 0;  // starts of the integrator that may use one Jacobian
 
   RescueWork rescues{};  // of loops that needed better methods
   std::vector<IntegrationRemark> remarks{};
 };
+
+// Evaluates a schedule, with better methods for loops that need them.
+Outcome evaluate_surely(Kernel&, Index schedule, OdeOfRun&);
 
 // Time and recorded signals, as they are at t [s]; the point is part of the history. Throws IntegrationStopped.
 [[nodiscard]] std::vector<double> row_of(Kernel&, Index everyone, double t, const OdeSystem::Explain&);

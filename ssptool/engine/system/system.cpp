@@ -36,8 +36,8 @@ System::System(const std::string& resources, Log& log, bool logging, Kind kind, 
 
 System::System(Plan plan, Log& log)
     : kind_(Kind::co_simulation), use_(), plan_(std::move(plan)), log_(log), parts_(plan_.parts.size()), adopts_(true) {
-  if (plan_.ode ? !plan_.ode->alone : plan_.at_events.has_value())
-    throw std::runtime_error("parts are adopted of plain co-simulation, or of one ODE");
+  if (plan_.at_events && !(plan_.ode && plan_.ode->alone))
+    throw std::runtime_error("parts of co-simulation in event mode are not adopted");
   experiment_ = {plan_.start, plan_.stop, {}};
 }
 
@@ -117,6 +117,7 @@ Member System::member_of(Part& part) {
                       idle ? part.functions().with(OdeComponent::idle(plan.fmi_major)) : part.functions(),
                       part.component()};
   table.refreshed = !plan.exchange;
+  table.apart = idle;  // the ODE calls it
   table.inputs = plan.inputs;
   table.outputs = plan.outputs;
   table.observed = plan.observed;

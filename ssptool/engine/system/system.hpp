@@ -88,6 +88,13 @@ class System {
   [[nodiscard]] const std::vector<Refusal>& refused_guesses() const noexcept { return refused_guesses_; }
   // After `couple`: the ODE of the parts of model exchange, as this run integrates it.
   RunningOde& integrate(OdeOfRun&);
+  // Of an ODE beside other parts: its kernel after `first_point`, with the loops in it; the first instant, after
+  // `integrate`; an event at the present time, because of signals that it takes at events only.
+  [[nodiscard]] const std::shared_ptr<Kernel>& inside() const noexcept { return inside_; }
+  [[nodiscard]] const std::vector<Index>& loops_of_ode() const noexcept { return loops_of_ode_; }
+  [[nodiscard]] OdeComponent& component() const noexcept { return *component_; }
+  void begin_beside(OdeOfRun&);
+  Outcome react(OdeOfRun&);
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
   // Macro steps until t + h [s], the last one shortened if need be. In event mode they end at an event, too.
   StepEnd step(double t, double h);
@@ -311,7 +318,7 @@ class System {
   Libraries libraries_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::shared_ptr<Kernel> kernel_;
-  std::unique_ptr<Kernel> inside_;           // of an ODE beside other parts
+  std::shared_ptr<Kernel> inside_;           // of an ODE beside other parts
   std::unique_ptr<RunningOde> ode_;          // of initialized parts; it belongs to its kernel
   std::unique_ptr<OdeComponent> component_;  // the ODE beside other parts, as the kernel steps it
 

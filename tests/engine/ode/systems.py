@@ -166,7 +166,7 @@ def replace_function(monkeypatch, function, replacement, component=None):
     def spoilt(planned, instance, types):
         functions = functions_of(planned, instance, types)
         name = f"fmi{planned.description.fmi_major}{function}"
-        if component in (None, instance.name):
+        if component in (None, instance.name) and name in functions:
             kept.append(replacement(instance.name, functions[name]))
             functions = {**functions, name: ctypes.cast(kept[-1], ctypes.c_void_p).value}
         return functions

@@ -14,7 +14,17 @@ from ssptool.studies.definition import RunStatus, Task
 from ssptool.studies.study_file import study_from
 from ssptool.studies.worker import StudyWorker
 from tests.engine.dual_mass import FMI3, MIXED, RESOURCES, oscillator, simulate
-from tests.engine.ode.systems import both_sides, complete_steps, integrate, refuse_after, replace_function
+from tests.engine.ode.systems import (
+    beside,
+    both_sides,
+    complete_steps,
+    couple,
+    integrate,
+    refuse_after,
+    replace_function,
+)
+from tests.engine.ode.test_discrete import mixed
+from tests.engine.systems import state_implementation, write_system
 
 SYSTEM = RESOURCES.parent
 INTEGRATORS = pytest.mark.parametrize("integrator", list(IntegratorName))
@@ -97,3 +107,70 @@ def test_runs_of_a_study(reuse, compared):
     assert len({one.results["peak"] for one in found}) == len(tasks)
     assert np.all([math.isfinite(one.results["peak"]) for one in found])
     assert compared() == len(tasks) + 1
+
+
+# -- beside co-simulation ----------------------------------------------------------------------------------------
+
+MASTERS = [
+    {"master": "jacobi", "approximation": "hold"},
+    {"master": "jacobi"},
+    {"master": "gauss-seidel"},
+    {"master": "iterated"},
+    {"master": "iterated", "iterations": 2},
+    {"master": "iterated", "integrator": "rosenbrock"},
+]
+LAG = [("Ball.h", "Lag.u")]
+
+
+@pytest.mark.parametrize("settings", MASTERS, ids=str)
+@pytest.mark.parametrize("exchange", ("System1", "System2"))
+def test_the_oscillator_beside_co_simulation(exchange, settings, compared):
+    net = beside(oscillator(System2__m_c=0.5), exchange)
+    result = simulate(net, stop_time=0.5, step_size=0.01, **settings)
+    assert result.ok and result.statistics.evaluations > 0
+    assert compared()
+
+
+@pytest.mark.parametrize("threads", (1, 2))
+@pytest.mark.parametrize("settings", MASTERS[1:4], ids=str)
+def test_events_inside_of_macro_steps(test_models, settings, threads, compared):
+    """Rows on both sides, and a remark on the component that has no values there."""
+    result = couple(
+        test_models, {"Ball": "BouncingBall"}, {"Lag": "Lag"}, LAG, stop_time=2.0, threads=threads, **settings
+    )
+    assert len(both_sides(result.unwrap())) > 2
+    assert any("rows repeat the values of the communication point before" in note for note in result.notes)
+    assert compared()
+
+
+@pytest.mark.parametrize("exchange", (("A",), ("A", "B")), ids=("beside", "alone"))
+def test_columns_that_are_only_observed(test_models, exchange, tmp_path, compared):
+    folder = write_system(tmp_path / "all", test_models, {"A": "Lag", "B": "Lag"}, [("A.x", "B.u")])
+    state_implementation(folder, *exchange)
+    result = ssptool.simulate(folder, record=["*"], stop_time=1.0, step_size=0.01, isolated=False)
+    assert result.ok and len(result.trace.signals) > 4
+    assert compared()
+
+
+@pytest.mark.parametrize("after", (-1.0, 0.455))
+@pytest.mark.parametrize("status", (2, 3))
+def test_a_refusal_beside_co_simulation(test_models, status, after, monkeypatch, compared):
+    refuse_after(monkeypatch, status, after, "Ball")
+    result = couple(test_models, {"Ball": "BouncingBall"}, {"Lag": "Lag"}, LAG, values={"Ball.h": 100.0})
+    assert not result.ok
+    assert compared()
+
+
+def test_the_end_of_a_simulation_beside_co_simulation(models3, monkeypatch, compared):
+    """The lag, which asks for nothing, drives nothing."""
+    complete_steps(monkeypatch, lambda name: (False, True))
+    result = couple(models3, {"Ball": "BouncingBall"}, {"Lag": "Lag"})
+    assert result.status == "ended by a component"
+    assert compared()
+
+
+@pytest.mark.parametrize("exchange", (("Tank", "Valve"), ("Tank", "Log")), ids=("leaving", "entering"))
+def test_signals_that_are_exchanged_at_events_only(hybrids, exchange, compared):
+    result = mixed(hybrids, *exchange, step_size=0.05)
+    assert result.ok and len(both_sides(result.trace)) >= 4
+    assert compared()

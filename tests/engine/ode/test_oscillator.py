@@ -7,7 +7,7 @@ import pytest
 
 from ssptool.engine.method_names import IntegratorName
 from ssptool.engine.ode import integration
-from ssptool.engine.run import freeze
+from ssptool.engine.run import frozen_integration
 from ssptool.engine.time_grid import grid_times
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, NO_FLANGE, oscillator, simulate
 from tests.engine.ode.systems import oscillation
@@ -79,14 +79,14 @@ def test_signals_of_a_row_belong_to_one_instant():
 
 def test_differences_do_as_well_as_directional_derivatives(monkeypatch):
     """With a heavy flange, whose loop is solved to 1e-12 only, increments must be far above that."""
-    ways, asked = freeze.jacobian_calls, []
+    ways, asked = frozen_integration.jacobian_calls, []
 
     def without(plan, size, integrator):
         assert integrator.directional
         asked.append(size)
         return ways(plan, size, replace(integrator, directional=False))
 
-    for module in (freeze, integration):  # of runs, and of simulations step by step
+    for module in (frozen_integration, integration):  # of runs, and of simulations step by step
         monkeypatch.setattr(module, "jacobian_calls", without)
     for flange in (0.0, 100.0):
         trace = run(flange=flange)

@@ -320,6 +320,9 @@ void bind_kernel(nb::module_& module) {
                    "ssptool.engine.kernel.interface.Floats, watched: bool = False) -> "
                    "ssptool.engine.kernel.interface.Solved"))
       .def("refresh_chord", operation(&Kernel::loop_solutions, &LoopSolutions::refresh_chord), "loop"_a)
+      .def(
+          "loop_tolerance", [](Self& self, Number loop) { return self.core().loops.convergence(index(loop)).rtol; },
+          "loop"_a)
       .def("allow_rounding", operation(&Kernel::loop_solutions, &LoopSolutions::allow_rounding), "loop"_a)
       .def("evaluate_surely", &Self::evaluate_surely, "schedule"_a, "watched"_a = false,
            nb::sig("def evaluate_surely(self, schedule: int, watched: bool = False) -> "

@@ -135,12 +135,12 @@ void bind_system(nb::module_& module) {
       .def_prop_ro("finished", [](Self& self) { return self.core().finished(); })
       .def(
           "integrate",
-          [](Self& self, int solver, nb::object cvode, nb::object explain) {
-            self.ode().integrate(solver, std::move(cvode), std::move(explain));
+          [](Self& self, int solver, nb::object cvode, nb::object explain, nb::object refused) {
+            self.ode().integrate(solver, std::move(cvode), std::move(explain), std::move(refused));
           },
-          "solver"_a, "cvode"_a.none(), "explain"_a,
+          "solver"_a, "cvode"_a.none(), "explain"_a, "refused"_a,
           nb::sig("def integrate(self, solver: int, cvode: ssptool.engine.kernel.ode.Addresses | None, explain: "
-                  "ssptool.engine.kernel.ode.Explain) -> None"))
+                  "ssptool.engine.kernel.ode.Explain, refused: ssptool.engine.kernel.ode.ExplainRefusal) -> None"))
       .def("let_go", [](Self& self) { self.ode().let_go(); })
       .def("begin_alone", [](Self& self) { self.ode().begin_alone(); })
       .def(
@@ -148,6 +148,28 @@ void bind_system(nb::module_& module) {
           "limit"_a, "rows"_a.noconvert(),
           nb::sig("def run_alone(self, limit: float, rows: ssptool.engine.kernel.interface.Floats) -> "
                   "ssptool.engine.kernel.ode.OdeRows"))
+      .def(
+          "kernel_of_ode", [](Self& self) { return self.ode().inside(); }, nb::rv_policy::take_ownership)
+      .def_prop_ro(
+          "loops_of_ode", [](Self& self) { return self.ode().loops(); },
+          nb::sig("def loops_of_ode(self) -> tuple[int, ...]"))
+      .def("begin_beside", [](Self& self) { self.ode().begin_beside(); })
+      .def("event_pending", [](Self& self) { return self.ode().event_pending(); })
+      .def(
+          "react", [](Self& self) { return self.ode().react(); },
+          nb::sig("def react(self) -> ssptool.engine.kernel.interface.Outcome"))
+      .def(
+          "take_row", [](Self& self, double until) { return self.ode().take_row(until); }, "until"_a,
+          nb::sig("def take_row(self, until: float) -> ssptool.engine.kernel.interface.Floats | None"))
+      .def_prop_ro("has_rows", [](Self& self) { return !self.core().component().rows().empty(); })
+      .def(
+          "counts_of_ode", [](Self& self) { return self.ode().counts(); },
+          nb::sig("def counts_of_ode(self) -> tuple[int, int]"))
+      .def_prop_ro("time_of_ode", [](Self& self) { return self.ode().time(); })
+      .def(
+          "show_end", [](Self& self, double t) { self.ode().show_end(t); }, "t"_a)
+      .def(
+          "rethrow", [](Self& self) { self.ode().rethrow(); }, nb::sig("def rethrow(self) -> typing.NoReturn"))
       .def(
           "take_remarks", [](Self& self) { return self.ode().take_remarks(); },
           nb::sig("def take_remarks(self) -> list[tuple[int, float, str]]"))

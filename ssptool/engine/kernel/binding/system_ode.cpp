@@ -17,8 +17,9 @@ void SystemOde::rest() noexcept {
   running_ = nullptr;
 }
 
-void SystemOde::integrate(int solver, nb::object cvode, nb::object explain) {
+void SystemOde::integrate(int solver, nb::object cvode, nb::object explain, nb::object refused) {
   explain_ = std::move(explain);
+  refused_ = std::move(refused);
   ode_ = {};
   ode_.slopes = run_.slopes;
   ode_.kept_for = run_.kept_for;
@@ -28,6 +29,10 @@ void SystemOde::integrate(int solver, nb::object cvode, nb::object explain) {
   ode_.explain = [this](const Outcome& outcome, double t) {
     const nb::gil_scoped_acquire locked;
     return stopped_from(explain_(NativeKernel(system_.kernel()).to_python(outcome), t));
+  };
+  ode_.refused = [this](const CallRefused& one, double t) {
+    const nb::gil_scoped_acquire locked;
+    return stopped_from(refused_(event_vocabulary().attr("Refused")(one.component, one.function, one.status), t));
   };
   translated([&] { running_ = &system_.integrate(ode_); });
   ode_.make_solver = {};
@@ -51,6 +56,40 @@ nb::object SystemOde::run_alone(double limit, const Rows& rows) {
   return nb::module_::import_("ssptool.engine.kernel.ode")
       .attr("OdeRows")(found.rows, points, found.finished, found.waiting, found.events, found.evaluations,
                        reason_to_python(found.failure), found.t);
+}
+
+nb::tuple SystemOde::loops() const {
+  nb::list found;
+  for (const Index loop : system_.loops_of_ode()) found.append(loop == none ? Number{-1} : static_cast<Number>(loop));
+  return nb::tuple(found);
+}
+
+void SystemOde::begin_beside() {
+  translated_unlocked([&] { system_.begin_beside(ode_); });
+}
+
+nb::object SystemOde::react() {
+  const Outcome outcome = translated_unlocked([&] { return system_.react(ode_); });
+  return NativeKernel(system_.kernel()).to_python(outcome);
+}
+
+nb::object SystemOde::take_row(double until) {
+  auto found = component().take_row(until);
+  return found ? array(std::move(found->row)) : nb::none();
+}
+
+nb::tuple SystemOde::counts() const {
+  const Effort effort = running_->integration->effort();
+  const std::int64_t more = running_->jacobian ? running_->jacobian->evaluations() : 0;
+  return nb::make_tuple(running_->integration->events(), effort.evaluations + more);
+}
+
+void SystemOde::show_end(double t) {
+  translated_unlocked([&] { component().show_end(t); });
+}
+
+void SystemOde::rethrow() {
+  translated([&] { component().rethrow(); });
 }
 
 nb::list SystemOde::take_remarks() {

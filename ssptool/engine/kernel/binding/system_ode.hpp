@@ -19,24 +19,46 @@ class SystemOde {
   // Before the system begins another run.
   void rest() noexcept;
   // By a solver with this number, to which `cvode` gives functions of CVODE by their names; `explain` says what an
-  // outcome of a kernel at a time [s] means.
-  void integrate(int solver, nb::object cvode, nb::object explain);
+  // outcome of a kernel at a time [s] means, and `refused` what a function means that a component has refused.
+  void integrate(int solver, nb::object cvode, nb::object explain, nb::object refused);
   // Explanations lead to whoever uses the system, in a circle that Python does not see.
-  void let_go() { explain_.reset(); }
+  void let_go() {
+    explain_.reset();
+    refused_.reset();
+  }
 
   // Of a system that is nothing but an ODE: the first instant, and rows.
   void begin_alone();
   nb::object run_alone(double limit, const Rows& rows);
+
+  // Of an ODE beside other components: its kernel, and in it the loops by number in the plan.
+  NativeKernel* inside() { return new NativeKernel(system_.inside()); }
+  [[nodiscard]] nb::tuple loops() const;
+  // The first instant. What goes wrong comes out of the first step.
+  void begin_beside();
+  [[nodiscard]] bool event_pending() { return component().event_pending(); }
+  // An event at the present time; the outcome of the evaluation after it. Raises what has stopped it.
+  nb::object react();
+  // The next row of an event in a macro step that ends until this time [s], or None.
+  nb::object take_row(double until);
+  [[nodiscard]] double time() const { return running_->integration->time(); }  // [s]
+  // Events and evaluations so far.
+  [[nodiscard]] nb::tuple counts() const;
+  void show_end(double t);
+  // Raises what has ended the last step.
+  void rethrow();
 
   // Since the last call: (what, t, reason) of each.
   nb::list take_remarks();
   [[nodiscard]] const RescueWork& rescues() const noexcept { return ode_.rescues; }
 
  private:
+  [[nodiscard]] OdeComponent& component() { return system_.component(); }
+
   runtime::System& system_;
   const runtime::RunPlan& run_;
   runtime::OdeOfRun ode_;
-  nb::object explain_;
+  nb::object explain_, refused_;
   runtime::RunningOde* running_ = nullptr;
   std::unique_ptr<runtime::OdeAlone> alone_;
 };

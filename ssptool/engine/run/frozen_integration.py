@@ -1,0 +1,72 @@
+"""Integration of an ODE as data: its solver, and its ways to a Jacobian. Only systems of model exchange load it."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ssptool.engine.kernel.ode import Pattern
+from ssptool.engine.ode.integrator import Integrator
+from ssptool.engine.ode.jacobian import jacobian_calls, kept_for
+from ssptool.engine.ode.master import OdeInCoSimulation
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.run.frozen_variables import Json
+
+
+def integrator_of(plan: Plan) -> Integrator:
+    """The integrator of the ODE of a plan."""
+    integrator = plan.master.integrator if isinstance(plan.master, OdeInCoSimulation) else plan.master
+    assert isinstance(integrator, Integrator)  # since there is something to integrate
+    return integrator
+
+
+def frozen_integration(plan: Plan) -> Json:
+    """The integrator of a run; where it is of CVODE, with the solver of the kernel that stands in for it."""
+    return _integration(plan, integrator_of(plan))
+
+
+def exported_integration(plan: Plan) -> Json:
+    """The integrator of an exported system, which has no CVODE."""
+    integrator = integrator_of(plan)
+    return _integration(plan, replace(integrator, method=integrator.method.of_kernel))
+
+
+def integration_of_run(plan: Plan) -> Json:
+    """Facts about the ODE of a run that exported systems do without."""
+    return {
+        "slopes": [[slope.name for slope in one.description.state_derivatives] for one in plan.integrated],
+        "kept_for": kept_for(integrator_of(plan).method),
+    }
+
+
+def _integration(plan: Plan, integrator: Integrator) -> Json:
+    return {
+        "rtol": integrator.rtol,
+        "solver": integrator.method.of_kernel.setting,
+        "retreats": integrator.retreats,
+        **({"jacobian": _jacobian(plan, integrator)} if integrator.method.is_implicit else {}),
+    }
+
+
+def _jacobian(plan: Plan, integrator: Integrator) -> Json:
+    """Ways to get df/dx."""
+    states = sum(len(one.description.state_derivatives) for one in plan.integrated)
+    calls = jacobian_calls(plan, states, integrator)
+    places = ((i, j, float(calls.wires[i, j])) for i, j in np.argwhere(calls.wires).tolist())
+    return {
+        "directional": calls.directional,
+        "relative_step": calls.relative_step,
+        "pattern": None if calls.pattern is None or not states else _pattern(calls.pattern),
+        "parts": [
+            {name: getattr(part, name).tolist() for name in ("unknowns", "knowns", "rows", "columns")}
+            | {"pattern": _pattern(part.pattern)}
+            for part in calls.parts
+        ],
+        "inputs": calls.wires.shape[0],
+        "outputs": calls.wires.shape[1],
+        "wires": list(places),
+    }
+
+
+def _pattern(pattern: Pattern) -> list[list[int]]:
+    """Columns of each row."""
+    return [np.flatnonzero(row).tolist() for row in pattern]
