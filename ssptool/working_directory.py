@@ -6,38 +6,42 @@ files wherever an FMU goes.
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
+from types import TracebackType
 
 _lock = RLock()
 _users = 0
 _home: str | None = None
 
 
-@contextmanager
-def kept_working_directory() -> Iterator[None]:
+class KeptWorkingDirectory:
     """Whoever goes elsewhere in this block, the process is back afterwards.
 
     Home is where the process was when the first of several overlapping blocks began: what a later one would find may
     be where an FMU of an earlier one has gone. Where the directory is no longer there, nobody comes back to it.
     """
-    global _users, _home
-    with _lock:
-        if _users == 0:
-            _home = _present()
-        _users += 1
-    try:
-        yield
-    finally:
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        global _users, _home
+        with _lock:
+            if _users == 0:
+                _home = _present()
+            _users += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        global _users
         with _lock:
             _users -= 1
             _go_home()
 
 
 def came_home() -> bool:
-    """Return to where the process was, in a block of `kept_working_directory`; whether it had gone elsewhere."""
+    """Return to where the process was, in a block of `KeptWorkingDirectory`; whether it had gone elsewhere."""
     with _lock:
         return _users > 0 and _go_home()
 

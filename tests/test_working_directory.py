@@ -6,7 +6,7 @@ from threading import Barrier, Thread
 
 import pytest
 
-from ssptool.working_directory import absolute, kept_working_directory, shown
+from ssptool.working_directory import KeptWorkingDirectory, absolute, shown
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def home(tmp_path, monkeypatch):
 
 
 def test_who_goes_elsewhere_is_brought_back(home):
-    with kept_working_directory():
+    with KeptWorkingDirectory():
         os.chdir("../elsewhere")
     assert Path.cwd() == home
 
@@ -28,7 +28,7 @@ def test_a_block_that_begins_elsewhere_comes_back_to_where_the_first_began(home)
     astray, both, first_left = Barrier(2), Barrier(2), Barrier(2)
 
     def first():
-        with kept_working_directory():
+        with KeptWorkingDirectory():
             os.chdir("../elsewhere")
             astray.wait()
             both.wait()
@@ -37,7 +37,7 @@ def test_a_block_that_begins_elsewhere_comes_back_to_where_the_first_began(home)
     thread = Thread(target=first)
     thread.start()
     astray.wait()
-    with kept_working_directory():
+    with KeptWorkingDirectory():
         both.wait()
         first_left.wait()
     thread.join()
@@ -45,7 +45,7 @@ def test_a_block_that_begins_elsewhere_comes_back_to_where_the_first_began(home)
 
 
 def test_a_relative_path_means_the_same_while_an_fmu_is_elsewhere(home):
-    with kept_working_directory():
+    with KeptWorkingDirectory():
         os.chdir("../elsewhere")
         assert absolute(Path("r.csv")) == home / "r.csv"
         assert absolute(home / "r.csv") == home / "r.csv"
@@ -57,7 +57,7 @@ def test_a_relative_path_means_the_same_while_an_fmu_is_elsewhere(home):
 @pytest.mark.skipif(os.name == "nt", reason="Windows does not let go of a working directory")
 def test_a_directory_that_is_no_longer_there_is_left_alone(home):
     home.rmdir()
-    with kept_working_directory():
+    with KeptWorkingDirectory():
         pass
     assert absolute(Path("r.csv")) == Path("r.csv")
     assert shown(home.parent) == home.parent

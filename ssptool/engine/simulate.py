@@ -34,7 +34,7 @@ from ssptool.fmu.instance import FmiError
 from ssptool.fmu.unpacked import UnpackedFmus
 from ssptool.foreign_output import unheard
 from ssptool.work_in_progress import NOTHING, tell
-from ssptool.working_directory import absolute, kept_working_directory
+from ssptool.working_directory import KeptWorkingDirectory, absolute
 
 MOST_CHECKED = 2e7
 """Cells of a trace that are kept in memory for a check of the accuracy that nobody asked for."""
@@ -422,7 +422,7 @@ def _here(job: Job, recorder: Recorder, pool: Pool | None, folders: UnpackedFmus
     names = [instance.name for instance in job.plan.instances]
     recorder.begin()
     watch = Watch.private(names, measured=True) if job.measured else None
-    with kept_working_directory(), nullcontext(pool) if pool is not None else Fresh(folders) as supply:
+    with KeptWorkingDirectory(), nullcontext(pool) if pool is not None else Fresh(folders) as supply:
         return execute(job, recorder, watch, supply)
 
 

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <clocale>
 #include <cmath>
 #include <cstdarg>
 #include <cstdint>
@@ -33,6 +34,8 @@
 #else
 #include <unistd.h>
 #endif
+
+#include "../engine/kernel/core/floating_point.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -433,14 +436,35 @@ nb::tuple facts(const Message& message) {
   return nb::make_tuple(message.time, message.status, bytes(message.category), bytes(message.text));
 }
 
+// What calls of FMUs must leave as it is: floating-point environment and locale.
+class ProcessState {
+ public:
+  // Restores it: what had changed of the environment, as bits, and whether the locale had.
+  nb::tuple restore() const {
+    const unsigned changes = floating_point_.restore();
+    const bool elsewhere = locale_ != std::setlocale(LC_ALL, nullptr);
+    if (elsewhere) std::setlocale(LC_ALL, locale_.c_str());
+    return nb::make_tuple(changes, elsewhere);
+  }
+
+ private:
+  const ssptool::KeptFloatingPoint floating_point_;
+  const std::string locale_ = std::setlocale(LC_ALL, nullptr);
+};
+
 }  // namespace
 
 NB_MODULE(_messages, module) {
-  module.doc() = "Messages of FMUs, taken without Python.";
+  module.doc() =
+      "Messages of FMUs, taken without Python, and the state of the process that their calls must not change.";
   module.attr("log_formatted") = address(log_formatted);
   module.attr("log_plain") = address(log_plain);
   module.attr("allocate") = address<void*(std::size_t, std::size_t)>(std::calloc);
   module.attr("release") = address<void(void*)>(std::free);
+
+  nb::class_<ProcessState>(module, "ProcessState")
+      .def(nb::init<>())
+      .def("restore", &ProcessState::restore, nb::sig("def restore(self) -> tuple[int, bool]"));
 
   nb::class_<Clock>(module, "Clock")
       .def(nb::new_([] { return std::make_shared<Clock>(); }))

@@ -36,7 +36,7 @@ from ssptool.fmu.instance import (
 )
 from ssptool.fmu.messages import STATUS, MessageLog
 from ssptool.fmu.model_description_xml import fmu_entries, library_entry, misnamed_library
-from ssptool.fmu.surroundings import kept_surroundings
+from ssptool.fmu.surroundings import KeptSurroundings
 from ssptool.fmu.unpacked import UnpackedFmus, UnpackedFolder
 from ssptool.working_directory import shown
 
@@ -329,7 +329,7 @@ class FmuBinary:
         log = log or MessageLog(name, description or self.description)
         _forget_modules(self.description.python_modules, self.folder)
         changed: dict[str, None] = {}
-        with kept_surroundings(changed):
+        with KeptSurroundings(changed):
             if self.description.fmi_major == 1:
                 instance = self._instantiate_fmi1(name, log, logging)
             elif self.description.fmi_major == 2:

@@ -12,7 +12,7 @@ from ssptool.errors import BeyondItsType, NotOfType
 from ssptool.fmu.c_types import fmi1
 from ssptool.fmu.description import FmuDescription, Value, Variable, element_names, is_text
 from ssptool.fmu.messages import STATUS, MessageLog, status_word
-from ssptool.fmu.surroundings import kept_surroundings
+from ssptool.fmu.surroundings import KeptSurroundings
 from ssptool.foreign_text import one_line
 
 FATAL = STATUS.index("fatal")
@@ -344,7 +344,7 @@ class FmuInstance(ABC):
         if self._freed:
             raise ValueError(f"{self.name}: the instance was freed")
         try:
-            with kept_surroundings(self.changed):
+            with KeptSurroundings(self.changed):
                 yield
         except fmi1.FMICallException as error:
             self._fatal = self._fatal or error.status == FATAL

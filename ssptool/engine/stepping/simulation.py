@@ -57,7 +57,7 @@ from ssptool.errors import WrongValue
 from ssptool.fmu.binary import UNUSABLE
 from ssptool.fmu.description import Value
 from ssptool.public_calls import public
-from ssptool.working_directory import absolute, kept_working_directory
+from ssptool.working_directory import KeptWorkingDirectory, absolute
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -68,7 +68,7 @@ def one_at_a_time(method: Callable[Concatenate[Any, _P], _R]) -> Callable[Concat
 
     @wraps(method)
     def waiting(self: Any, /, *arguments: _P.args, **named: _P.kwargs) -> _R:
-        with self._lock, kept_working_directory():
+        with self._lock, KeptWorkingDirectory():
             return method(self, *arguments, **named)
 
     return waiting
@@ -149,7 +149,7 @@ class SteppedRun:
     def __enter__(self) -> Self:
         if self._running or self._ended:
             raise NotRunning(ended=True)
-        with kept_working_directory():
+        with KeptWorkingDirectory():
             try:
                 self._begin_with_feedthrough()
             except (RunError, *UNUSABLE) as error:
@@ -176,7 +176,7 @@ class SteppedRun:
         if not self._running:
             return
         self._running, self._ended = False, True
-        with kept_working_directory(), self._stack:
+        with KeptWorkingDirectory(), self._stack:
             if self._failure is not None:
                 self._assembly.abandon(self._failure)
             else:
