@@ -26,7 +26,6 @@ EXAMPLES = ["dual_mass_oscillator", "mass_spring_damper", "one_dof_oscillator", 
 OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
 LEFT = {
     "model exchange beside event mode",
-    "event mode",
     "input sources and scenarios",
     "FMUs that ask for inputs within a step",
     "logs of iterates",

@@ -75,6 +75,14 @@ class AdoptingSystem(Protocol):
         """The kernel of the next run."""
         ...
 
+    def release(self) -> None:
+        """Free all saved states of components."""
+        ...
+
+    def resumed(self, index: int) -> int:
+        """Number of steps that a component in event mode has ended early although it may not."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
@@ -164,6 +172,8 @@ class Assembly:
         What steps of FMUs must not change.
     at_end
         Callbacks for the end of the run, called before the FMUs are freed.
+    system
+        The system that carries out the plan, if it is not Python.
     """
 
     plan: Plan
@@ -184,6 +194,7 @@ class Assembly:
     remarks: dict[str, None] = field(default_factory=dict)
     at_end: ExitStack = field(default_factory=ExitStack)
     surroundings: Surroundings = field(default_factory=Surroundings)
+    system: AdoptingSystem | None = None
 
     @property
     def of_ode(self) -> "Assembly":
@@ -227,12 +238,22 @@ class Assembly:
             self.remark(f"{who} FMU changed {words}, {_RESTORED}")
 
     def _unasked_returns(self) -> Iterator[str]:
-        for member in () if self.events is None else self.events.stepped:
-            if member.step is not None and (count := member.step.resumed):
+        for name, count in self._resumed():
+            if count:
                 yield (
-                    f"component {member.name} returned early in {counted(count, 'macro step')}, although it must not; "
+                    f"component {name} returned early in {counted(count, 'macro step')}, although it must not; "
                     "it completed each alone, and its events were handled at the end of the step"
                 )
+
+    def _resumed(self) -> Iterator[tuple[str, int]]:
+        """Numbers of steps that components in event mode have ended early although they may not."""
+        if self.system is not None:
+            for index, instance in enumerate(self.instances):
+                if instance.name in self.plan.event_modes.members:
+                    yield instance.name, self.system.resumed(index)
+        for member in () if self.events is None else self.events.stepped:
+            if member.step is not None:
+                yield member.name, member.step.resumed
 
     def explain(self, outcome: Outcome, time: float) -> Failure:
         """Failure of a run, from the outcome of a kernel operation."""
@@ -465,11 +486,11 @@ def assemble_for(
             stack.callback(supply.give_back, binary, instance, keep=_serves_again(plan, planned, watch))
         kernel = system.begin()
         # Pushed last to run first: saved states must be freed before their instances.
-        stack.callback(kernel.release)
+        stack.callback(system.release)
         kernel.use_threads(min(plan.settings.threads, len(plan.instances)))
         kernel.report_time(logging.clock.address)
         logging.clock.time = plan.interval.start
-        yield Assembly(plan, kernel, tuple(instances), logging, remarks=remarks, at_end=stack)
+        yield Assembly(plan, kernel, tuple(instances), logging, remarks=remarks, at_end=stack, system=system)
 
 
 def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:

@@ -116,7 +116,7 @@ def no_progress(t: float, end: float) -> Failure:
     """A macro step from t that shrinks and shrinks."""
     return Failure(
         Ending.EVENTS,
-        f"a macro step does not finish: after {MAX_RETURNS} attempts components still return before t = {end!r} s",
+        f"a macro step does not finish: after {MAX_RETURNS} attempts components still return before t = {end:.12g} s",
         "look for events that depend on how long a step is",
         t,
     )

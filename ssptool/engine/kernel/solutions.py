@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ssptool.engine.kernel.calls import OK, Floats, Integers, Outcome
+from ssptool.engine.kernel.event_calls import Stopped
 
 
 class LoopMethod(IntEnum):
@@ -200,8 +201,21 @@ class SystemRefusal(NamedTuple):
 
 
 class SystemBatch(NamedTuple):
-    """Macro steps of a system with their rows, and the iterations of each. An outcome that is not good is that of the
-    next one, between two times [s]; `rescuing`: of a loop for which better methods were tried.
+    """Rows of macro steps and events of a system, and the iterations of each step. An outcome that is not good is that
+    of the next step, between two times [s].
+
+    Attributes
+    ----------
+    steps
+        Number of rows.
+    rescuing
+        The outcome is that of a loop for which better methods were tried.
+    events, alone
+        Numbers of events, and of steps that the kernel has not done together with others.
+    unobserved
+        Outcome and time [s] of the first row for which a variable could not be got.
+    stopped
+        A reason to stop at `begin` that is no outcome of a step: a `SystemRefusal`, or `event_calls.Stopped`.
     """
 
     steps: int
@@ -210,3 +224,7 @@ class SystemBatch(NamedTuple):
     begin: float
     end: float
     rescuing: bool
+    events: int = 0
+    alone: int = 0
+    unobserved: tuple[Outcome, float] | None = None
+    stopped: SystemRefusal | Stopped | None = None

@@ -14,7 +14,7 @@ from typing import Any
 from ssptool.engine.assembly.applied_stimuli import endless_parameters
 from ssptool.engine.assembly.assembly import Assembly, asks_for_inputs
 from ssptool.engine.assembly.instances import Pool, Sources
-from ssptool.engine.assembly.running_events import explanation
+from ssptool.engine.assembly.running_events import explanation, failure_of
 from ssptool.engine.failure import Failure, IntegrationStopped
 from ssptool.engine.kernel import native_system
 from ssptool.engine.kernel.event_calls import Refused, Stopped
@@ -51,7 +51,6 @@ def _logs_iterates(plan: Plan) -> bool:
 
 BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
     "model exchange beside event mode": lambda plan: plan.coupled_ode is not None and bool(plan.event_modes),
-    "event mode": lambda plan: bool(plan.event_modes),
     "input sources and scenarios": lambda plan: bool(plan.stimuli),
     "FMUs that ask for inputs within a step": lambda plan: any(map(asks_for_inputs, plan.instances)),
     "logs of iterates": _logs_iterates,
@@ -98,7 +97,7 @@ class LoadedSystem:
         if len(plan.instances) != len(self.plan.instances) or self.plan.recorded != plan.recorded:
             return False
         pairs = list(zip(self.plan.instances, plan.instances, strict=True))
-        if not all(_agree(one, other, _STARTS) and _same_signals(one, other) for one, other in pairs):
+        if not all(_agree(one, other, _STARTS) and _same_signals(plan, one, other) for one, other in pairs):
             return False
         for number, (one, other) in enumerate(pairs):
             if one.starts is not other.starts:
@@ -128,6 +127,14 @@ class LoadedSystem:
     def begin(self) -> Kernel:
         """The kernel of the next run, whose components are adopted."""
         return self.native.begin()
+
+    def release(self) -> None:
+        """Free all saved states of components."""
+        self.native.release()
+
+    def resumed(self, index: int) -> int:
+        """Number of steps that a component in event mode has ended early although it may not."""
+        return self.native.resumed(index)
 
     def initialize(self, assembly: Assembly) -> InitializedSystem:
         """As `initialize` of components that Python leads."""
@@ -182,7 +189,7 @@ class SystemInitialization(Initialization):
             raise IntegrationStopped(self.reports[-1].failure())
         if refusal.unsettled is not Unsettled.NOTHING:
             raise IntegrationStopped(self._unsettled_in(refusal))
-        error = self._refused(refusal)
+        error = _refused(self.assembly, refusal)
         if refusal.function == RESET:
             failure = self.assembly.refused(error, start)
             raise IntegrationStopped(refused_reset(failure, self._values(refusal.names)))
@@ -201,12 +208,13 @@ class SystemInitialization(Initialization):
         slots = [slot for slot, signal in enumerate(signals) if str(signal) in names]
         return {signals[slot].variable: read_slot(self.kernel, slot, types[slot]) for slot in slots}
 
-    def _refused(self, refusal: SystemRefusal) -> FmiError:
-        """Refusal of a function by a component."""
-        instance = next(one for one in self.assembly.instances if one.name == refusal.component)
-        instance.note(refusal.status)
-        advice = "" if instance.has(refusal.function) else NO_FUNCTION
-        return FmiError(instance.name, refusal.function, refusal.status, instance.log.latest(), advice)
+
+def _refused(assembly: Assembly, refusal: SystemRefusal) -> FmiError:
+    """Refusal of a function by a component."""
+    instance = next(one for one in assembly.instances if one.name == refusal.component)
+    instance.note(refusal.status)
+    advice = "" if instance.has(refusal.function) else NO_FUNCTION
+    return FmiError(instance.name, refusal.function, refusal.status, instance.log.latest(), advice)
 
 
 _STARTS = frozenset({"starts"})
@@ -219,11 +227,13 @@ def _agree(one: Any, other: Any, but: frozenset[str]) -> bool:
     return all(getattr(one, f.name) is getattr(other, f.name) for f in fields(one) if f.name not in but)
 
 
-def _same_signals(one: PlannedInstance, other: PlannedInstance) -> bool:
+def _same_signals(plan: Plan, one: PlannedInstance, other: PlannedInstance) -> bool:
     """Whether start values differ in no variable that is exchanged, whose first guess may be such a value."""
     if one.starts is other.starts:
         return True
     exchanged = {signal.variable for signal in (*one.inputs, *one.outputs)}
+    if (member := plan.event_modes.members.get(one.name)) is not None:
+        exchanged |= {clocked.signal.variable for clocked in (*member.inputs, *member.outputs)}
     missing = object()
     names = one.starts.keys() | other.starts.keys()
     return all(one.starts.get(name, missing) == other.starts.get(name, missing) for name in exchanged & names)
@@ -284,6 +294,8 @@ class SystemSteps:
         No step goes beyond.
     ode
         The ODE beside co-simulation.
+    failure
+        Reason of the end.
     """
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
@@ -293,6 +305,8 @@ class SystemSteps:
         self.limit = math.inf
         self.ode: SteppedOde | None = None
         self._native.couple()
+        first = self._native.first_event() if assembly.plan.event_modes else None
+        self.failure = None if first is None else self._stopped(first, self.start)
 
     @property
     def start(self) -> float:
@@ -354,18 +368,33 @@ class SystemSteps:
 
     def run(self, first: int, rows: Floats) -> StepBatch:
         """As `Stepper.run`."""
+        if self.failure is not None:
+            return StepBatch(0, self.failure)
         done = self._native.run(self.limit, rows)
+        if done.unobserved is not None:
+            self.unobserved.append(self._evaluation.explain(*done.unobserved))
+        if done.stopped is not None:
+            self.failure = self._stopped(done.stopped, done.begin)
+        elif not done.outcome.ok:
+            self.failure = self._failure(done)
         iterated = isinstance(stepping_master(self.assembly.plan), Iterated)
-        counts = tuple(done.iterations.tolist()) if iterated else ()
-        failure = None if done.outcome.ok else self._failure(done)
-        return StepBatch(done.steps, failure, counts, finished=self._native.finished)
+        counts = tuple(done.iterations.tolist()) if iterated else (1,) * done.alone
+        return StepBatch(done.steps, self.failure, counts, finished=self._native.finished, events=done.events)
+
+    def _stopped(self, reason: SystemRefusal | Stopped, time: float) -> Failure:
+        """Failure outside of a step."""
+        if isinstance(reason, Stopped):
+            return failure_of(reason)
+        if reason.outcome is not None:
+            return self._evaluation.explain(reason.outcome, time)
+        return self.assembly.refused(_refused(self.assembly, reason), time)
 
     def _failure(self, done: SystemBatch) -> Failure:
         outcome, t, end = done.outcome, done.begin, done.end
         if done.rescuing:
             return self._evaluation.explain(outcome, end)
         system, stepper = self._stepped
-        if isinstance(stepper, ProgrammedIteration):
+        if isinstance(stepper, ProgrammedIteration) and self._iterations:
             group = stepper.iteration.groups[stepper.owner[outcome.instruction]]
             if isinstance(group, KernelGroup):
                 return group.explain(outcome, t, end)

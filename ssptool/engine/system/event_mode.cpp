@@ -57,19 +57,17 @@ void System::pass_on_at_start() {
   std::vector<std::string> changed;
   for (int i = 0; i < max_event_iterations; ++i) {
     changed.clear();
-    for (EventMembers* const events : {events_.get(), events_of_ode_.get()}) {
-      if (events == nullptr) continue;
-      explained([&] {
-        for (const Slot slot : events->propagate_at_start(now_)) changed.push_back(plan_.signals[slot]);
-      });
-    }
+    for (EventMembers* const events : {events_.get(), events_of_ode_.get()})
+      if (events != nullptr)
+        explained([&] {
+          for (const Slot slot : events->propagate_at_start(now_)) changed.push_back(plan_.signals[slot]);
+        });
     if (changed.empty()) return;
     make_consistent();
   }
-  throw Refused(Status::error,
-                "discrete signals do not settle in initialization mode, after " + std::to_string(max_event_iterations) +
-                    " iterations",
-                {{}, {}, 0, {}, now_, {}, Unsettled::discrete_signals, std::move(changed)});
+  const std::string message = "discrete signals do not settle in initialization mode, after " +
+                              std::to_string(max_event_iterations) + " iterations: " + joined(changed);
+  throw Refused(Status::error, message, {{}, {}, 0, {}, now_, {}, Unsettled::discrete_signals, std::move(changed)});
 }
 
 void System::set_clocks() {
@@ -81,6 +79,7 @@ void System::set_clocks() {
 
 // Right after initialization, which leaves the members in event mode.
 void System::first_event() {
+  phase_ = Phase::stepping;
   explained([&] { iterate_and_leave(true); });
 }
 
@@ -142,7 +141,7 @@ void System::leave_beside_ode() {
 void System::evaluate_all() {
   check(kernel_->schedules.evaluate(outputs_), now_);
   kernel_->inputs.exchange(plan_.everyone);
-  check(kernel_->rescues.evaluate(everything_), now_);
+  check(steps_->evaluate(everything_), now_);
   kernel_->inputs.exchange(plan_.everyone);
 }
 
@@ -193,59 +192,73 @@ void System::before_steps() {
   for (StepReport& report : reports_) report.reset();
 }
 
-// Some steps, none beyond the limit, until which nothing is known to happen.
+// The same for an importer, who gets no rows.
 void System::step_until(double limit) {
+  Stretch found;
+  step_until(found, limit, steps_->room(most_at_once()));
+  check(found.outcome, found.from);
+}
+
+// Some steps, none beyond the limit, until which nothing is known to happen; each with its row.
+void System::step_until(Stretch& found, double limit, std::span<double> rows) {
   const std::int64_t point = grid().passed(now_);
+  const std::size_t width = kernel_->recorder.width();
   const bool together = plan_.at_events->together && !plan_.at_events->samples && now_ == grid().time_of(point);
-  const std::int64_t count = together ? std::min(grid().whole_until(limit) - point, most_at_once()) : 0;
-  if (count <= 0) return step_with_events(limit, false);
+  const auto room = static_cast<std::int64_t>(rows.size() / width);
+  const std::int64_t count = together ? std::min(grid().whole_until(limit) - point, room) : 0;
+  if (count <= 0) return step_with_events(found, limit, rows, false);
   before_steps();
-  const Outcome outcome = steps_->whole(grid(), point, count);
-  const std::int64_t done = point + outcome.steps;
-  now_ = grid().time_of(done);
-  if (outcome.ok()) return;
+  const std::int64_t before = found.steps;
+  kernel_alone(found, point, rows.first(static_cast<std::size_t>(count) * width));
+  if (found.outcome.ok()) return;
+  const std::span<double> left = rows.subspan(static_cast<std::size_t>(found.steps - before) * width);
   // What the kernel cannot do alone in an iterated step is done once more, as if it had not been begun.
-  if (outcome.code != Code::event && !steps_->iterate()) {
-    const double to = grid().time_of(done + 1);
-    check(steps_->rescued(outcome, now_, plan_.step, to), now_);
-    now_ = to;
-    return;
-  }
+  if (found.outcome.code != Code::event && !steps_->iterate()) return rescue(found, plan_.step, left.first(width));
+  found.outcome = {};
   kernel_->history.discard_point();
-  if (plan_.at_events->rolls_back) check(kernel_->stepper.restore(plan_.everyone), now_);
-  step_with_events(limit, !plan_.at_events->rolls_back);
+  if (plan_.at_events->rolls_back) found.outcome = kernel_->stepper.restore(plan_.everyone);
+  if (found.outcome.ok()) step_with_events(found, limit, left, !plan_.at_events->rolls_back);
 }
 
 // A step to the next point of the grid, to the limit, or to an event before them. `begun`: it has been tried already,
 // and a part has returned before its end.
-void System::step_with_events(double limit, bool begun) {
+void System::step_with_events(Stretch& found, double limit, std::span<double> rows, bool begun) {
   const double t = now_;
   auto [h, end] = grid().next_step(t, limit, communication_step_ ? &*communication_step_ : nullptr);
   const std::vector<double> before = kernel_->slot_values.values;
+  found.from = t;
   if (!begun) {
     before_steps();
     if (plan_.at_events->rolls_back) checkpoint_->keep();
   }
   for (int i = 0; i < most_returns; ++i) {
-    const Outcome outcome = end > t && !begun ? steps_->attempt(t, h, end) : Outcome{};
+    found.outcome = end > t && !begun ? steps_->attempt(t, h, end) : Outcome{};
     begun = false;
     const std::optional<double> early = returned_early(end);
-    if (!early) {
-      check(outcome, t);
-      if (end == t) return;  // an event where the step began
-      kernel_->inputs.exchange(plan_.everyone);
-      kernel_->history.accept(end);
-      now_ = end;
-      return;
-    }
+    if (!early) return arrive(found, end, rows);
     // The result of a step that was too long does not count, even if it failed.
+    found.outcome = {};
     end = *early - t > grid().moment() ? *early : t;
     h = end - t;
     std::ranges::copy(before, kernel_->slot_values.values.begin());
     go_back(t, end, !plan_.at_events->independent_steps && end > t);
   }
-  throw Refused(Status::error, "a macro step does not finish: after " + std::to_string(most_returns) +
-                                   " attempts components still return before its end at t = " + seconds(t));
+  throw IntegrationStopped(Ending::events,
+                           "a macro step does not finish: after " + std::to_string(most_returns) +
+                               " attempts components still return before t = " + seconds(end),
+                           "look for events that depend on how long a step is", t);
+}
+
+void System::arrive(Stretch& found, double end, std::span<double> rows) {
+  found.to = end;
+  found.rescuing = steps_->rescue_failed();
+  if (!found.outcome.ok() || end == now_) return;  // an event where the step began: its left side is recorded
+  kernel_->inputs.exchange(plan_.everyone);
+  kernel_->history.accept(end);
+  now_ = end;
+  found.iterations.push_back(steps_->iterations());
+  ++found.alone;
+  add_row(found, rows);
 }
 
 std::optional<double> System::returned_early(double end) const noexcept {

@@ -54,8 +54,7 @@ MacroSteps::MacroSteps(Kernel& kernel, std::vector<Instruction> program)
 }
 
 Outcome MacroSteps::whole(const TimeGrid& grid, std::int64_t first, std::int64_t count) {
-  rows_.resize(static_cast<std::size_t>(count) * kernel_.recorder.width());
-  return whole(grid, first, rows_);
+  return whole(grid, first, room(count));
 }
 
 Outcome MacroSteps::whole(const TimeGrid& grid, std::int64_t first, std::span<double> rows) {
@@ -63,40 +62,52 @@ Outcome MacroSteps::whole(const TimeGrid& grid, std::int64_t first, std::span<do
   return kernel_.programs.run(program_, grid.start, grid.step, first, rows, count);
 }
 
-std::span<double> MacroSteps::scratch() {
-  rows_.resize(kernel_.recorder.width());
-  return rows_;
+std::span<double> MacroSteps::room(std::int64_t rows) {
+  const std::size_t size = static_cast<std::size_t>(rows) * kernel_.recorder.width();
+  if (rows_.size() < size) rows_.resize(size);
+  return {rows_.data(), size};
+}
+
+Outcome MacroSteps::run_through(Program program, double t, double h, double to, std::span<double> row) {
+  const double point[] = {t, h, to, 0.0};
+  const Outcome outcome = kernel_.programs.run_through(program, {}, point, row);
+  iterations_ = std::max(iterations_, kernel_.iterations.counts().front());
+  return outcome;
 }
 
 Outcome MacroSteps::one(double t, double h, double to, std::span<double> row) {
-  const double point[] = {t, h, to, 0.0};
-  return kernel_.programs.run_through(program_, {}, point, row);
+  iterations_ = 1;
+  return run_through(program_, t, h, to, row);
 }
 
 Outcome MacroSteps::done(Program program, double t, double h, double to) {
-  const double point[] = {t, h, to, 0.0};
-  const std::span<double> row = scratch();
-  return rescued(program, kernel_.programs.run_through(program, {}, point, row), t, h, to, row);
+  iterations_ = 1;
+  const std::span<double> row = room(1);
+  return rescued(program, run_through(program, t, h, to, row), t, h, to, row);
 }
 
 Outcome MacroSteps::rescued(Program program, Outcome outcome, double t, double h, double to, std::span<double> row) {
-  const double point[] = {t, h, to, 0.0};
   rescue_failed_ = false;
   while (outcome.code == Code::loop) {
     const auto place = static_cast<std::size_t>(outcome.instruction);
     if (program[place].op != Op::evaluate) return outcome;
-    Outcome evaluated = kernel_.rescues.evaluate(program[place].argument);
-    for (const Rescue& one : kernel_.rescues.latest()) {
-      ++work_.solved;
-      work_.iterations += one.solution.iterations;
-      work_.contradicted = work_.contradicted || one.solution.contradicted;
-    }
+    Outcome evaluated = evaluate(program[place].argument);
     if (rescue_failed_ = !evaluated.ok(); rescue_failed_) {
       evaluated.instruction = outcome.instruction;
       return evaluated;
     }
-    outcome = kernel_.programs.run_through(program.subspan(place + 1), {}, point, row);
+    outcome = run_through(program.subspan(place + 1), t, h, to, row);
     outcome.instruction += static_cast<std::int64_t>(place) + 1;
+  }
+  return outcome;
+}
+
+Outcome MacroSteps::evaluate(Index schedule) {
+  const Outcome outcome = kernel_.rescues.evaluate(schedule);
+  for (const Rescue& one : kernel_.rescues.latest()) {
+    ++work_.solved;
+    work_.iterations += one.solution.iterations;
+    work_.contradicted = work_.contradicted || one.solution.contradicted;
   }
   return outcome;
 }

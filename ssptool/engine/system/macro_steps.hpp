@@ -51,12 +51,14 @@ class MacroSteps {
   Outcome whole(const TimeGrid&, std::int64_t first, std::span<double> rows);
   // After a step that has stopped at a loop: the schedule that has it, with better methods, and what comes after that.
   Outcome rescued(Outcome outcome, double t, double h, double to) {
-    return rescued(program_, outcome, t, h, to, scratch());
+    return rescued(program_, outcome, t, h, to, room(1));
   }
   // The same with a row. An outcome that is not good names its instruction in the whole program.
   Outcome rescued(Outcome outcome, double t, double h, double to, std::span<double> row) {
     return rescued(program_, outcome, t, h, to, row);
   }
+  // A schedule at the present instant, with better methods for loops that need them.
+  Outcome evaluate(Index schedule);
   // Of loops that needed better methods.
   [[nodiscard]] const RescueWork& work() const noexcept { return work_; }
   // An evaluation has failed that better methods were to rescue.
@@ -67,19 +69,24 @@ class MacroSteps {
   Outcome one(double t, double h, double to, std::span<double> row);
   // The same, neither accepted nor recorded.
   Outcome attempt(double t, double h, double to) { return done(attempt_, t, h, to); }
+  // The most iterations of a group in it.
+  [[nodiscard]] std::int64_t iterations() const noexcept { return iterations_; }
+  // Room for rows that nobody reads.
+  std::span<double> room(std::int64_t rows);
 
  private:
   using Program = std::span<const Instruction>;
 
   Outcome done(Program, double t, double h, double to);
   Outcome rescued(Program, Outcome, double t, double h, double to, std::span<double> row);
-  std::span<double> scratch();
+  Outcome run_through(Program, double t, double h, double to, std::span<double> row);
 
   Kernel& kernel_;
   std::vector<Instruction> program_, attempt_;
   bool iterate_;
   std::vector<double> rows_;  // which nobody reads
   RescueWork work_;
+  std::int64_t iterations_ = 1;
   bool rescue_failed_ = false;
 };
 

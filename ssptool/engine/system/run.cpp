@@ -5,24 +5,50 @@
 
 namespace ssptool::runtime {
 
-Stretch System::run(double limit, std::span<double> rows) {
-  Stretch found;
-  const std::size_t width = kernel_->recorder.width();
+bool System::finished() const {
+  return now_ >= plan_.stop - grid().moment() && !(steps_end_at_events() && event_due());
+}
+
+void System::run(Stretch& found, double limit, std::span<double> rows) {
   const double end = grid().cut(plan_.stop, limit);
-  while (found.outcome.ok() && !finished() && now_ < limit - grid().moment()) {
-    const std::span<double> left = rows.subspan(static_cast<std::size_t>(found.steps) * width);
-    if (left.empty()) break;
-    const std::int64_t point = grid().passed(now_);
-    const std::int64_t whole = now_ == grid().time_of(point) ? grid().whole_until(end) - point : 0;
-    if (whole > 0)
-      whole_rows(found, point, left.first(std::min(left.size(), static_cast<std::size_t>(whole) * width)));
+  while (found.outcome.ok() && !finished()) {
+    const std::span<double> left = rows_left(found, rows);
+    found.from = found.to = now_;
+    if (left.empty()) return;
+    if (steps_end_at_events() && event_due())
+      row_of_event(found, left);
+    else if (now_ >= limit - grid().moment())
+      return;
+    else if (steps_end_at_events())
+      step_until(found, grid().cut(std::min(next_event(), plan_.stop), limit), left);
     else
-      one_row(found, end, left.first(width));
+      step_on_the_grid(found, end, left);
   }
-  return found;
+}
+
+std::span<double> System::rows_left(const Stretch& found, std::span<double> rows) const {
+  return rows.subspan(static_cast<std::size_t>(found.steps) * kernel_->recorder.width());
+}
+
+void System::step_on_the_grid(Stretch& found, double end, std::span<double> rows) {
+  const std::size_t width = kernel_->recorder.width();
+  const std::int64_t point = grid().passed(now_);
+  const std::int64_t whole = now_ == grid().time_of(point) ? grid().whole_until(end) - point : 0;
+  if (whole > 0)
+    whole_rows(found, point, rows.first(std::min(rows.size(), static_cast<std::size_t>(whole) * width)));
+  else
+    one_row(found, end, rows.first(width));
 }
 
 void System::whole_rows(Stretch& found, std::int64_t first, std::span<double> rows) {
+  const std::int64_t before = found.steps;
+  kernel_alone(found, first, rows);
+  const std::size_t done = static_cast<std::size_t>(found.steps - before), width = kernel_->recorder.width();
+  if (found.outcome.code == Code::loop) rescue(found, plan_.step, rows.subspan(done * width, width));
+}
+
+// Whole steps as far as the kernel does them without help.
+void System::kernel_alone(Stretch& found, std::int64_t first, std::span<double> rows) {
   found.outcome = steps_->whole(grid(), first, rows);
   const std::span<const std::int64_t> counts = kernel_->iterations.counts();
   const std::int64_t done = found.outcome.steps;
@@ -32,9 +58,6 @@ void System::whole_rows(Stretch& found, std::int64_t first, std::span<double> ro
   if (found.outcome.ok()) return;
   found.from = now_;
   found.to = grid().time_of(first + done + 1);
-  const std::size_t width = kernel_->recorder.width();
-  if (found.outcome.code == Code::loop)
-    rescue(found, plan_.step, rows.subspan(static_cast<std::size_t>(done) * width, width));
 }
 
 void System::one_row(Stretch& found, double limit, std::span<double> row) {
@@ -55,6 +78,19 @@ void System::rescue(Stretch& found, double h, std::span<double> row) {
   found.iterations.push_back(std::max(before, after.empty() ? 1 : after.front()));
   ++found.steps;
   now_ = found.to;
+}
+
+void System::row_of_event(Stretch& found, std::span<double> rows) {
+  handle_event();
+  ++found.events;
+  add_row(found, rows);
+}
+
+// Of the present instant; the first thing that cannot be observed is told.
+void System::add_row(Stretch& found, std::span<double> rows) {
+  const Outcome outcome = kernel_->recorder.record(now_, rows.first(kernel_->recorder.width()));
+  if (!outcome.ok() && !found.unobserved) found.unobserved.emplace(outcome, now_);
+  ++found.steps;
 }
 
 }  // namespace ssptool::runtime

@@ -36,8 +36,9 @@ System::System(const std::string& resources, Log& log, bool logging, Kind kind, 
 
 System::System(Plan plan, Log& log)
     : kind_(Kind::co_simulation), use_(), plan_(std::move(plan)), log_(log), parts_(plan_.parts.size()), adopts_(true) {
-  if (plan_.at_events && !(plan_.ode && plan_.ode->alone))
-    throw std::runtime_error("parts of co-simulation in event mode are not adopted");
+  if (plan_.at_events && plan_.ode && !plan_.ode->alone)
+    throw std::runtime_error("parts in event mode are not adopted beside model exchange");
+  reports_.resize(parts_.size());
   experiment_ = {plan_.start, plan_.stop, {}};
 }
 
@@ -50,6 +51,7 @@ void System::state_starts(Index part, std::vector<VariableSet> starts) {
 }
 
 void System::begin() {
+  std::ranges::fill(reports_, StepReport{});
   start_over();
   experiment_ = {plan_.start, plan_.stop, {}};
 }
@@ -85,7 +87,8 @@ void System::build_kernel() {
   kernel_ = std::make_shared<Kernel>(plan_.slots, plan_.integers);
   for (const auto& part : parts_) {
     const Index index = kernel_->add(member_of(*part));
-    if (plan_.goes_back) kernel_->members.instance(index).expect_set_states();
+    if (plan_.goes_back || (plan_.at_events && plan_.at_events->rolls_back))
+      kernel_->members.instance(index).expect_set_states();
   }
   component_.reset();
   if (plan_.ode && !plan_.ode->alone) {
@@ -167,10 +170,10 @@ void System::settle() {
 
 // What was set acts at this instant. Unless it only goes on, what was before bends no polynomial any more.
 void System::jump() {
-  propagate();
+  if (!adopts_) propagate();  // else nobody has set a parameter
   refresh_outputs();
   kernel_->inputs.exchange(plan_.everyone);
-  check(kernel_->rescues.evaluate(everything_), now_);
+  check(steps_->evaluate(everything_), now_);
   kernel_->inputs.exchange(plan_.everyone);
   if (std::exchange(jumps_, false)) kernel_->history.accept(long_ago);
   kernel_->history.accept(now_);

@@ -39,14 +39,16 @@ struct SolvedLoop {
   std::vector<Iterate> iterates;
 };
 
-// Macro steps with their rows: so many are done, with the iterations of each. Where there is an outcome that is not
-// good, it is that of the next one, between two times [s]; `rescuing`: of a loop for which better methods were tried.
+// Rows of macro steps and events: so many are filled, with the iterations of each step, of which some were done alone.
+// Where there is an outcome that is not good, it is that of the next step, between two times [s]; `rescuing`: of a loop
+// for which better methods were tried. `unobserved`: of the first row for which a variable could not be got, and when.
 struct Stretch {
-  std::int64_t steps = 0;
+  std::int64_t steps = 0, events = 0, alone = 0;
   std::vector<std::int64_t> iterations;
   Outcome outcome;
   double from = 0.0, to = 0.0;
   bool rescuing = false;
+  std::optional<std::pair<Outcome, double>> unobserved;
 };
 
 // All functions throw Refused or IntegrationStopped, or another std::exception for what must not happen.
@@ -74,10 +76,15 @@ class System {
   void first_point();
   // Ready for the first step.
   void couple();
-  // Steps from where it is, as many as there is room for rows, none beyond the stop time or this one [s].
-  Stretch run(double limit, std::span<double> rows);
-  // The stop time is reached, but for rounding.
-  [[nodiscard]] bool finished() const noexcept { return now_ >= plan_.stop - grid().moment(); }
+  // The event at the start of parts in event mode.
+  void first_event();
+  // Steps from where it is, and events, as many as there is room for rows, none beyond the stop time or this one [s].
+  // What it throws happens at the time from which the next step starts.
+  void run(Stretch&, double limit, std::span<double> rows);
+  // The stop time is reached, but for rounding, and all that happens there has been handled.
+  [[nodiscard]] bool finished() const;
+  // Before somebody frees the parts, to which they belong.
+  void release_states() noexcept;
   // What words are made of: the kernel of the present run; whether a part has been initialized; loops in
   // initialization; loops in steps that needed better methods; refusals to say first guesses.
   [[nodiscard]] const std::shared_ptr<Kernel>& kernel() const noexcept { return kernel_; }
@@ -96,6 +103,8 @@ class System {
   void begin_beside(OdeOfRun&);
   Outcome react(OdeOfRun&);
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+  // Steps that a part has ended early although it may not, and that were completed with it alone.
+  [[nodiscard]] double resumed(Index part) const { return reports_.at(part).resumed; }
   // Macro steps until t + h [s], the last one shortened if need be. In event mode they end at an event, too.
   StepEnd step(double t, double h);
   // Whether a part has asked to end the simulation, in its last step.
@@ -166,7 +175,6 @@ class System {
     std::vector<std::pair<PartVariable, std::vector<Value>>> given{};  // by an importer, in its order
   };
   void require_own_instance(Part&) const;
-  void release_states() noexcept;
   void start_over();
   void build_kernel();
   [[nodiscard]] Member member_of(Part&);
@@ -262,9 +270,14 @@ class System {
     return component_ != nullptr && component_->takes_event_signals() ? 1 : at_once;
   }
   void whole_steps(std::int64_t first, std::int64_t count);
+  [[nodiscard]] std::span<double> rows_left(const Stretch&, std::span<double> rows) const;
+  void step_on_the_grid(Stretch&, double end, std::span<double> rows);
   void whole_rows(Stretch&, std::int64_t first, std::span<double> rows);
+  void kernel_alone(Stretch&, std::int64_t first, std::span<double> rows);
   void one_row(Stretch&, double limit, std::span<double> row);
   void rescue(Stretch&, double h, std::span<double> row);
+  void row_of_event(Stretch&, std::span<double> rows);
+  void add_row(Stretch&, std::span<double> rows);
 
   // Parts in event mode: their first event after initialization, and macro steps that end at events.
   void make_events();
@@ -272,7 +285,6 @@ class System {
   [[nodiscard]] std::vector<Type> types_at_events(Index part) const;
   void set_clocks();
   void pass_on_at_start();
-  void first_event();
   void step_through_events(double end);
   void handle_event() { handle_event(causes()); }
   void handle_event(const std::vector<Cause>&);
@@ -285,7 +297,9 @@ class System {
   [[nodiscard]] std::vector<Cause> causes() const;
   void before_steps();
   void step_until(double limit);
-  void step_with_events(double limit, bool begun);
+  void step_until(Stretch&, double limit, std::span<double> rows);
+  void step_with_events(Stretch&, double limit, std::span<double> rows, bool begun);
+  void arrive(Stretch&, double end, std::span<double> rows);
   [[nodiscard]] std::optional<double> returned_early(double end) const noexcept;
   void go_back(double t, double end, bool all_of_them);
   void leave_event(bool changed, bool first);

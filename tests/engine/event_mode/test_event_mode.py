@@ -9,6 +9,7 @@ import pytest
 from pytest import approx
 
 import ssptool
+import ssptool.engine.run.execution as execution
 from ssptool import Settings
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly.assembly import Checkpoint
@@ -79,6 +80,7 @@ def test_steps_that_a_kernel_does_at_once_are_those_that_are_asked_for_one_by_on
         plan = make_plan(network, Settings(stop_time=1.0, step_size=0.01, master=master))
         at_once = run(plan, archive).unwrap()
         monkeypatch.setattr("ssptool.engine.event_mode.master.EqualSteps._runs", False)
+        monkeypatch.setattr(execution, "system_for", lambda plan, pool: None)
         one_by_one = run(plan, archive).unwrap()
     assert len(before_and_after(at_once, "Ball.v")[0]) >= 11
     assert np.array_equal(at_once.t, one_by_one.t) and np.array_equal(at_once.y, one_by_one.y)
@@ -88,6 +90,7 @@ def test_the_kernel_does_steps_between_events_without_asking(system, monkeypatch
     """A thousand steps, ten ticks and a bounce: the states of the FMUs are saved from Python for a few steps only."""
     saved = []
     save = Checkpoint.save
+    monkeypatch.setattr(execution, "system_for", lambda plan, pool: None)
     monkeypatch.setattr(Checkpoint, "save", lambda self, time: saved.append(time) or save(self, time))
     trace = simulate(system(SAMPLED, LOOP), 1.0, 0.001).unwrap()
     assert len(trace) > 1000 and len(saved) <= 4

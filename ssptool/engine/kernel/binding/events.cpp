@@ -144,12 +144,14 @@ IntegrationStopped stopped_from(nb::handle stopped) {
   return found;
 }
 
-void raise(const IntegrationStopped& stopped) {
+nb::object to_python(const IntegrationStopped& stopped) {
   const auto* const details = dynamic_cast<const PythonDetails*>(stopped.details.get());
-  set_error(event_vocabulary().attr("Stopped")(static_cast<int>(stopped.ending), stopped.what(), stopped.advice,
-                                               stopped.t, stopped.component, stopped.recoverable, stopped.function,
-                                               details == nullptr ? nb::none() : details->object));
+  return event_vocabulary().attr("Stopped")(static_cast<int>(stopped.ending), stopped.what(), stopped.advice, stopped.t,
+                                            stopped.component, stopped.recoverable, stopped.function,
+                                            details == nullptr ? nb::none() : details->object);
 }
+
+void raise(const IntegrationStopped& stopped) { set_error(to_python(stopped)); }
 
 void raise(const CallRefused& refused) {
   set_error(event_vocabulary().attr("Refused")(refused.component, refused.function, refused.status));

@@ -18,6 +18,8 @@ nb::module_ event_vocabulary();
 
 // The reason that Python has given as an exception of type Stopped.
 IntegrationStopped stopped_from(nb::handle stopped);
+// An exception of type Stopped, not raised.
+nb::object to_python(const IntegrationStopped&);
 // Set as the error of Python.
 void raise(const IntegrationStopped&);
 void raise(const CallRefused&);

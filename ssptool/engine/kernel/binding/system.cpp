@@ -59,14 +59,19 @@ class NativeSystem {
 
   void couple() { system_.couple(); }
 
+  // None, or the reason to stop.
+  nb::object first_event() {
+    return stopped_by([this] { system_.first_event(); });
+  }
+
   nb::object run(double limit, const Rows& rows) {
     runtime::Stretch found;
-    {
-      const Unlocked unlocked;
-      found = system_.run(limit, {rows.data(), rows.size()});
-    }
+    const nb::object stopped = stopped_by([&] { system_.run(found, limit, {rows.data(), rows.size()}); });
+    nb::object unobserved = nb::none();
+    if (found.unobserved) unobserved = nb::make_tuple(to_python(found.unobserved->first), found.unobserved->second);
     return solutions_.attr("SystemBatch")(found.steps, array(std::move(found.iterations)), to_python(found.outcome),
-                                          found.from, found.to, found.rescuing);
+                                          found.from, found.to, found.rescuing, found.events, found.alone, unobserved,
+                                          stopped);
   }
 
   nb::tuple solved() {
@@ -95,6 +100,21 @@ class NativeSystem {
   SystemOde& ode() { return ode_; }
 
  private:
+  template <class Act>
+  nb::object stopped_by(const Act& act) {
+    try {
+      const Unlocked unlocked;
+      act();
+    } catch (const runtime::Refused& refused) {
+      return to_python(refused.refusal);
+    } catch (const CallRefused& refused) {
+      return to_python(runtime::Refusal{refused.component, refused.function, refused.status, {}, 0.0, {}});
+    } catch (const IntegrationStopped& stopped) {
+      return binding::to_python(stopped);
+    }
+    return nb::none();
+  }
+
   nb::object to_python(const Outcome& outcome) { return NativeKernel(system_.kernel()).to_python(outcome); }
 
   nb::object to_python(const runtime::Refusal& refusal) {
@@ -129,6 +149,13 @@ void bind_system(nb::module_& module) {
           "first_point", [](Self& self) { return self.does(&runtime::System::first_point); },
           nb::sig("def first_point(self) -> ssptool.engine.kernel.solutions.SystemRefusal | None"))
       .def("couple", &Self::couple)
+      .def("first_event", &Self::first_event,
+           nb::sig("def first_event(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
+                   "ssptool.engine.kernel.event_calls.Stopped | None"))
+      .def("release", [](Self& self) { self.core().release_states(); })
+      .def(
+          "resumed", [](Self& self, Number part) { return static_cast<Number>(self.core().resumed(index(part))); },
+          "part"_a)
       .def("run", &Self::run, "limit"_a, "rows"_a.noconvert(),
            nb::sig("def run(self, limit: float, rows: ssptool.engine.kernel.interface.Floats) -> "
                    "ssptool.engine.kernel.solutions.SystemBatch"))
