@@ -81,9 +81,7 @@ Outcome Iterations::iterate(Index iteration, double t, double h) {
   return found ? Outcome{.iterations = *found} : access_.outcome;
 }
 
-Trial Iterations::trial(Index iteration, double t, double h) {
-  return at(iteration).trial({t, h});
-}
+Trial Iterations::trial(Index iteration, double t, double h) { return at(iteration).trial({t, h}); }
 
 bool Iterations::converge(Index iteration, const MacroStep& step) noexcept {
   const auto found = all_[iteration]->step(step);
