@@ -2,17 +2,25 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import ssptool
 import ssptool.engine.run.execution as execution
+import ssptool.engine.simulate as simulating
+from ssptool.engine.assembly.assembly import asks_for_inputs
+from ssptool.engine.recording import iteration_log
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.system import BY_PYTHON, why_by_python
 from ssptool.fmu.processes import AVAILABLE
 from ssptool.studies.checking import check_study
 from ssptool.studies.definition import RunStatus, Task
 from ssptool.studies.study_file import study_from
 from ssptool.studies.worker import StudyWorker
-from tests.engine.dual_mass import RESOURCES
+from tests.engine.carriers import TYPES
+from tests.engine.carriers import build as build_carriers
+from tests.engine.carriers import write_system as write_carriers
+from tests.engine.dual_mass import FMI3, RESOURCES, Folder, oscillator
 from tests.engine.event_mode.systems import write_system as write_system_at_events
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.small.test_endings import ASKS, DISCARDS
@@ -26,9 +34,7 @@ EXAMPLES = ["dual_mass_oscillator", "mass_spring_damper", "one_dof_oscillator", 
 OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
 LEFT = {
     "model exchange beside event mode",
-    "input sources and scenarios",
-    "FMUs that ask for inputs within a step",
-    "logs of iterates",
+    "input sources, scenarios and logs of iterates, beside events or model exchange",
     "steps that are no program of the kernel",
 }
 """What Python still carries out: nothing is added here."""
@@ -45,7 +51,7 @@ def test_python_carries_out_no_more_than_it_did():
         ("steps that are no program of the kernel", {"adaptive": 1e-4}),
         ("", {"step_size": 0.03}),
         ("steps that are no program of the kernel", {"acceleration": "newton", "master": "iterated"}),
-        ("logs of iterates", {"log_loops": "loops.csv"}),
+        ("", {"log_loops": "loops.csv"}),
     ],
     ids=str,
 )
@@ -119,6 +125,168 @@ def test_a_process_that_ends(version, when, what, words, tmp_path, compared):
     result = ssptool.simulate(folder, isolated=False, **options)
     assert f"the process of component Bad {words}" in str(result.failure)
     assert compared()
+
+
+PUSHES = [
+    {"Sum.w": ssptool.types.Table((0.0, 0.3, 0.3, 0.9), (1.0, 1.0, -2.0, 4.0))},
+    {"Sum.w": ssptool.types.Table((0.0, 0.204, 0.2051, 0.21, 0.5), (0.0, 1.0, 3.0, 2.0, 0.0), "hold")},
+    {"Sum.w": 2.0},
+]
+
+
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+@pytest.mark.parametrize("inputs", PUSHES, ids=["lines", "steps", "constant"])
+def test_tables_that_drive_inputs(inputs, master, swing, compared):
+    """Jumps are at points of the grid, beside it and close together; the stop time is beside it, too."""
+    result = ssptool.simulate(swing, inputs=inputs, master=master, step_size=0.01, stop_time=0.505, isolated=False)
+    assert result.ok
+    assert compared()
+
+
+ACTS = ssptool.types.Scenario(
+    (
+        ssptool.types.Event(0.0, "Sum.w", "bias", 0.5),
+        ssptool.types.Event(0.1013, "Spring.F", "bias", 1.0),
+        ssptool.types.Event(0.15, "Sum.u", "override", -1.0),
+        ssptool.types.Event(0.2, "Sum.c", "bias", 0.5),
+        ssptool.types.Event(0.2, "Sum.w", "reset"),
+        ssptool.types.Event(0.25, "Sum.u", "reset"),
+        ssptool.types.Event(0.4, "Sum.c", "reset"),
+    )
+)
+DRIVERS = {
+    "nothing": {},
+    "table": {"Sum.w": ssptool.types.Table((0.0, 0.2, 0.5), (1.0, 2.0, -3.0))},
+    "function": {"Sum.w": ssptool.types.Function(lambda t: math.floor(10 * t) + t, steps=(0.1, 0.2, 0.3, 0.4))},
+    "held function": {"Sum.w": ssptool.types.Function(math.sin, interpolation="hold")},
+}
+
+
+@pytest.mark.parametrize("scenario", [None, ACTS], ids=["", "scenario"])
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+@pytest.mark.parametrize("inputs", DRIVERS)
+def test_functions_and_scenarios(inputs, scenario, master, swing, compared):
+    options = {"master": master, "step_size": 0.01, "stop_time": 0.5, "isolated": False}
+    assert ssptool.simulate(swing, inputs=DRIVERS[inputs] or None, scenario=scenario, **options).ok
+    assert compared()
+
+
+@pytest.mark.parametrize("jumps", [(), (0.255,)])
+def test_a_function_that_fails(jumps, swing, compared):
+    """In a step, or where it jumps."""
+    wrong = ssptool.types.Function(lambda t: 1.0 if t < 0.255 else 1 / 0, steps=jumps)
+    result = ssptool.simulate(swing, inputs={"Sum.w": wrong}, step_size=0.01, stop_time=0.5, isolated=False)
+    assert "ZeroDivisionError" in str(result.failure)
+    assert result.t[-1] == (0.255 if jumps else 0.25)
+    assert compared()
+
+
+@pytest.fixture(scope="module")
+def carriers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("carriers")
+    build_carriers(folder)
+    return folder
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_overrides_of_every_type(version, carriers, tmp_path, compared):
+    kinds = TYPES[version]
+    wires = [f"A.{kind}_is -> B.{kind}_u" for kind in kinds]
+    folder = write_carriers(tmp_path / "types", carriers, [("A", version), ("B", version)], wires)
+    value = {"Boolean": True, "String": "κ", "Enumeration": "b"}
+    events = [ssptool.types.Event(0.2, f"B.{kind}_u", "override", value.get(kind, 3)) for kind in kinds]
+    scenario = ssptool.types.Scenario(tuple(events), end=0.4)
+    options = {"step_size": 0.1, "stop_time": 0.5, "record": ["*"], "isolated": False}
+    assert ssptool.simulate(folder, scenario=scenario, **options).ok
+    assert compared()
+
+
+def test_a_parameter_that_is_refused(tmp_path, compared):
+    """From 2 on it cannot be."""
+    parameter, check = Var("p", "parameter", start=1.0, variability="tunable"), "return v->p < 2 ? OK : ERROR;"
+    make_fmu(tmp_path / "Takes.fmu", (parameter, *STEADY[1:]), version=2, me=None, calc="v->y = v->p;", check=check)
+    folder = write_system(tmp_path / "takes", tmp_path, {"A": "Takes"}, [])
+    events = [ssptool.types.Event(0.2, "A.p", "override", 1.5), ssptool.types.Event(0.3, "A.p", "override", 2.5)]
+    scenario = ssptool.types.Scenario(tuple(events))
+    result = ssptool.simulate(folder, scenario=scenario, step_size=0.1, stop_time=0.5, isolated=False)
+    assert "fmi2SetReal returned error" in str(result.failure)
+    assert result["A.y"].tolist() == [1.0, 1.0, 1.0, 1.5, 1.5]
+    assert compared()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({"master": "jacobi"}, {"master": "jacobi", "approximation": "hold"}, {"master": "gauss-seidel"}),
+        *({"master": "jacobi", "exchange": "late"}, {"master": "iterated"}),
+    ],
+    ids=str,
+)
+def test_dense_jumps(settings, swing, compared):
+    """On the grid of 0.01 s, beside it, several in one step."""
+    random = np.random.default_rng(3)
+    times = np.sort(np.concatenate([[0.0], random.uniform(0.0, 0.5, 60), random.integers(0, 50, 60) / 100]))
+    table = ssptool.types.Table(tuple(times.tolist()), tuple(random.normal(size=len(times)).tolist()), "hold")
+    options = {"step_size": 0.01, "stop_time": 0.5, "isolated": False, **settings}
+    assert ssptool.simulate(swing, inputs={"Sum.w": table}, scenario=ACTS, **options).ok
+    assert compared()
+
+
+def test_a_loop_that_jumps_from_bad_to_worse(tmp_path, compared):
+    """y = u² / 2 + w, u = y: w = 0.3 → y = 1 − √0.4; there is no solution any more with w = 1."""
+    square = (Var("u", "input"), Var("w", "input"), Var("y", "output", needs=["u", "w"]))
+    make_fmu(tmp_path / "Square.fmu", square, version=2, me=None, calc="v->y = v->u * v->u / 2 + v->w;")
+    make_fmu(tmp_path / "Passes.fmu", STEADY, version=2, me=None, calc="v->y = v->u;")
+    parts, wires = {"A": "Square", "B": "Passes"}, [("A.y", "B.u"), ("B.y", "A.u")]
+    folder = write_system(tmp_path / "square", tmp_path, parts, wires)
+    inputs = {"A.w": ssptool.types.Table((0.0, 0.2, 0.4), (0.0, 0.3, 1.0), "hold")}
+    result = ssptool.simulate(folder, inputs=inputs, step_size=0.1, stop_time=1.0, isolated=False)
+    assert result["A.y"][-1] == pytest.approx(1 - math.sqrt(0.4))
+    assert "the algebraic loop" in str(result.failure)
+    assert compared()
+
+
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+@pytest.mark.parametrize("options", [{}, {"input_order": 2}, {"substeps": {"System1": 2}}], ids=str)
+def test_inputs_that_are_asked_for_inside_steps(options, master, compared):
+    plan = make_plan(oscillator(FMI3), ssptool.Settings(master=master, step_size=0.01, stop_time=0.5, **options))
+    assert any(map(asks_for_inputs, plan.instances))
+    assert simulating.run(plan, Folder(), isolated=False).ok
+    assert compared()
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    "options", [{}, {"iterations": 2}, {"max_iterations": 2}, {"substeps": {"System1": 3}}], ids=str
+)
+def test_logs_of_iterated_steps(options, ending, tmp_path, compared):
+    log = tmp_path / f"steps.{ending}"
+    ssptool.simulate(
+        OSCILLATOR, master="iterated", stop_time=0.5, step_size=0.01, log_coupling=log, isolated=False, **options
+    )
+    assert compared()
+    assert len(log.read_text().splitlines()) > 1
+
+
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+@pytest.mark.parametrize("gain", [-3.0, 1.0])
+def test_logs_of_loops(gain, master, tmp_path, compared):
+    """In initialization and in steps, solved or not."""
+    log, steps = tmp_path / "loops.csv", tmp_path / "steps.csv"
+    options = {"master": master, "stop_time": 0.5, "step_size": 0.1, "start_values": {"A.a": gain}}
+    result = ssptool.simulate(bending(tmp_path), isolated=False, log_loops=log, log_coupling=steps, **options)
+    assert result.ok == (gain != 1.0)
+    assert compared()
+    assert len(log.read_text().splitlines()) > 5
+
+
+def test_a_log_that_cannot_be_written_ends_the_run(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(iteration_log._Csv, "write", refuse)
+    with pytest.raises(OSError, match="the disk is full"):
+        ssptool.simulate(OSCILLATOR, master="iterated", stop_time=0.5, log_coupling=tmp_path / "a.csv", isolated=False)
 
 
 def test_columns_that_are_only_observed(compared):
@@ -208,19 +376,23 @@ BENDS = (
 )
 
 
+def bending(tmp_path):
+    """A loop whose gain becomes that of A.a at t = 0.15 s."""
+    calc = "v->ds = 1.0; v->y = (v->s > 0.15 ? v->a : 0.5) * v->u + 1.0;"
+    fmu = make_fmu(tmp_path / "Bends.fmu", BENDS, version=2, me=None, calc=calc)
+    make_fmu(tmp_path / "Passes.fmu", STEADY, version=2, me=None, calc="v->y = v->u;")
+    wires = [("A.y", "B.u"), ("B.y", "A.u")]
+    return write_system(tmp_path / "bending", fmu.parent, {"A": "Bends", "B": "Passes"}, wires)
+
+
 @pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
 @pytest.mark.parametrize("gain", [-3.0, 1.0])
 def test_a_loop_whose_gain_jumps(gain, master, tmp_path, compared):
     """y = a u + 1 from t = 0.15 s on, where a was 0.5 before, and u = y: the chord does not do any more. With a = 1, no
     value is a solution.
     """
-    calc = "v->ds = 1.0; v->y = (v->s > 0.15 ? v->a : 0.5) * v->u + 1.0;"
-    fmu = make_fmu(tmp_path / "Bends.fmu", BENDS, version=2, me=None, calc=calc)
-    make_fmu(tmp_path / "Passes.fmu", STEADY, version=2, me=None, calc="v->y = v->u;")
-    wires = [("A.y", "B.u"), ("B.y", "A.u")]
-    folder = write_system(tmp_path / "bending", fmu.parent, {"A": "Bends", "B": "Passes"}, wires)
     options = {"master": master, "stop_time": 0.5, "step_size": 0.1, "start_values": {"A.a": gain}}
-    result = ssptool.simulate(folder, isolated=False, **options)
+    result = ssptool.simulate(bending(tmp_path), isolated=False, **options)
     assert result.ok == (gain != 1.0)
     assert not result.ok or result["A.y"][-1] == pytest.approx(0.25)
     assert not result.ok or result.statistics.loops_rescued == 1

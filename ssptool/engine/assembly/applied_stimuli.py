@@ -1,7 +1,7 @@
 """Applied stimuli: inputs, overrides and parameter changes during a run; propagation of connected parameters."""
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -166,7 +166,9 @@ def _reached(network: Network, wires: Sequence[Wire], component: str) -> Iterato
                     waiting.append(wire.destination.component)
 
 
-class _SlotOverrides(NamedTuple):
+class SlotOverrides(NamedTuple):
+    """Overrides at both ends of the wire that leads to a slot."""
+
     destination: int
     source_type: str
     destination_type: str
@@ -179,7 +181,7 @@ class WireOverrides:
 
     def __init__(self, plan: Plan, kernel: Kernel, sources: Collection[int]) -> None:
         self._kernel = kernel
-        self._wires = tuple(_slot_overrides(plan, sources))
+        self._wires = tuple(slot_overrides(plan, sources))
 
     def go_to(self, t: float) -> None:
         """Apply the overrides that are in force at t [s] from now on."""
@@ -197,7 +199,8 @@ class WireOverrides:
             )
 
 
-def _slot_overrides(plan: Plan, sources: Collection[int]) -> Iterator[_SlotOverrides]:
+def slot_overrides(plan: Plan, sources: Collection[int]) -> Iterator[SlotOverrides]:
+    """Overrides of a scenario on the wires that start from these slots."""
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
     elsewhere = plan.event_modes.inputs | (plan.ode.events.inputs if plan.ode is not None else frozenset())
     for connection in plan.stimuli.connections:
@@ -206,7 +209,7 @@ def _slot_overrides(plan: Plan, sources: Collection[int]) -> Iterator[_SlotOverr
         source, destination = slots[connection.source], slots[connection.destination]
         if source in sources:
             types = plan.types[source], plan.types[destination]
-            yield _SlotOverrides(destination, *types, connection.at_source, connection.at_destination)
+            yield SlotOverrides(destination, *types, connection.at_source, connection.at_destination)
     # Connectors of systems inside on the way of what a source gives, which are there for the trace.
     changed = {
         slots[connection.source]: connection.at_source
@@ -216,7 +219,7 @@ def _slot_overrides(plan: Plan, sources: Collection[int]) -> Iterator[_SlotOverr
     for wire in plan.shown_wires:
         if wire.source in changed and wire.source in sources:
             types = plan.types[wire.source], plan.types[wire.destination]
-            yield _SlotOverrides(wire.destination, *types, changed[wire.source], ())
+            yield SlotOverrides(wire.destination, *types, changed[wire.source], ())
 
 
 class AppliedStimuli:
@@ -254,7 +257,6 @@ class AppliedStimuli:
         )
         self._boundaries = boundaries(plan.stimuli.jumps, plan.interval.start, plan.interval.stop)
         self._knots = sorted(set(chain.from_iterable(one.time_signal.knots for one in slot_sources(plan))))
-        self._actions = sorted(plan.stimuli.actions)
         self.go_to(0)
 
     # -- segments -------------------------------------------------------------------------------------------
@@ -305,14 +307,6 @@ class AppliedStimuli:
         """Start and end [s] of a segment."""
         begin = self._boundaries[segment - 1].last if segment else self._plan.interval.start
         return begin, self._boundaries[segment].first if segment < len(self._boundaries) else math.inf
-
-    def only_tables_jump(self, segment: int) -> bool:
-        """True if at the end of a segment tables jump and nothing else changes."""
-        if self.stepwise or segment >= len(self._boundaries):
-            return False
-        first, last = self._boundaries[segment]
-        place = bisect_left(self._actions, first)
-        return place == len(self._actions) or self._actions[place] > last
 
     def limit(self, t: float) -> float:
         """The next time after t [s] that an integrator must not step over; inf if there is none."""

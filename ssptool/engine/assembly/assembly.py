@@ -34,6 +34,7 @@ from ssptool.engine.masters.registry import ADJOINT
 from ssptool.engine.planning.events import EventMember
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
 from ssptool.engine.recording.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
+from ssptool.engine.settings import Settings
 from ssptool.engine.watch import Watch
 from ssptool.errors import counted
 from ssptool.fmu.binary import FmuBinary, UnsupportedFmu
@@ -63,6 +64,12 @@ class AdoptingSystem(Protocol):
 
     def path(self, source: str, sources: Sources) -> Path:
         """The file or folder of an FMU."""
+        ...
+
+    def callback(self, index: int) -> tuple[int, int]:
+        """Addresses for component `index` of the plan: of the environment with which it is instantiated, and of the
+        fmi3IntermediateUpdateCallback, to which that belongs.
+        """
         ...
 
     def adopt(
@@ -472,8 +479,8 @@ def assemble_for(
             path = system.path(planned.source, archive)
             binary = supply.binary(path, planned.description, planned.interface, planned.process)
 
-            def make(of: FmuBinary, planned: PlannedInstance = planned) -> FmuInstance:
-                return _instantiated(of, plan, planned, None, 0, logging)
+            def make(of: FmuBinary, index: int = index, planned: PlannedInstance = planned) -> FmuInstance:
+                return _instantiated(of, plan, planned, system.callback(index), logging)
 
             binary, instance, note = _supplied(plan, index, binary, supply, make, watch)
             if watch:
@@ -490,7 +497,18 @@ def assemble_for(
         kernel.use_threads(min(plan.settings.threads, len(plan.instances)))
         kernel.report_time(logging.clock.address)
         logging.clock.time = plan.interval.start
-        yield Assembly(plan, kernel, tuple(instances), logging, remarks=remarks, at_end=stack, system=system)
+        loops, coupling = _logs(plan.settings, stack)
+        yield Assembly(
+            plan,
+            kernel,
+            tuple(instances),
+            logging,
+            loop_log=loops,
+            coupling_log=coupling,
+            remarks=remarks,
+            at_end=stack,
+            system=system,
+        )
 
 
 def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
@@ -523,11 +541,8 @@ def _watched(assembly: Assembly) -> Assembly:
     """The assembly with logs, checkpoint and applied stimuli as settings and stimuli require."""
     settings, stack = assembly.plan.settings, assembly.at_end
     applied_stimuli = _apply_stimuli(assembly) if assembly.plan.stimuli else None  # before any group is registered
-    loops, coupling, checkpoint, second = None, None, None, None
-    if settings.log_loops is not None:
-        loops = stack.enter_context(open_log(settings.log_loops, LOOP_FACTS))
-    if settings.log_coupling is not None:
-        coupling = stack.enter_context(open_log(settings.log_coupling, COUPLING_FACTS))
+    loops, coupling = _logs(settings, stack)
+    checkpoint, second = None, None
     events = assembly.plan.event_modes
     repeats = settings.adaptive is not None and all(one.capabilities.saves_state for one in assembly.plan.instances)
     if repeats or (events.rolls_back and len(assembly.tables) > 1):
@@ -542,6 +557,15 @@ def _watched(assembly: Assembly) -> Assembly:
         second_checkpoint=second,
         applied_stimuli=applied_stimuli,
     )
+
+
+def _logs(settings: Settings, stack: ExitStack) -> tuple[IterationLog | None, IterationLog | None]:
+    """Open logs of the iterates of algebraic loops and of macro steps, where they are asked for."""
+    found = []
+    for path, facts in ((settings.log_loops, LOOP_FACTS), (settings.log_coupling, COUPLING_FACTS)):
+        found.append(None if path is None else stack.enter_context(open_log(path, facts)))
+    loops, coupling = found
+    return loops, coupling
 
 
 def _saved_tables(assembly: Assembly) -> list[InstanceTable]:
@@ -595,10 +619,11 @@ def _add(
 ) -> _Added:
     planned = plan.instances[index]
     events = plan.event_modes.members.get(planned.name)
+    callback = kernel.intermediate_update_address()
     environment = kernel.environment() if coupled or asks_for_inputs(planned) else 0
 
     def make(of: FmuBinary) -> FmuInstance:
-        return _instantiated(of, plan, planned, kernel, environment, logging)
+        return _instantiated(of, plan, planned, (environment, callback), logging)
 
     binary, instance, note = _supplied(plan, index, binary, supply, make, watch)
     own = _member_of(plan, planned)
@@ -664,19 +689,18 @@ def _instantiated(
     binary: FmuBinary,
     plan: Plan,
     planned: PlannedInstance,
-    kernel: Kernel | None,
-    environment: int,
+    callback: tuple[int, int],
     logging: FmuLogging,
 ) -> FmuInstance:
-    """A new instance; without a kernel, one that does not ask for inputs."""
+    """A new instance; one that asks for inputs inside a step does so by this callback, in its environment."""
     events = plan.event_modes.members.get(planned.name)
     # Only an FMU that asks for inputs inside a step needs an environment.
-    asks = kernel is not None and asks_for_inputs(planned)
+    asks = asks_for_inputs(planned)
     try:
         return binary.instantiate(
             planned.name,
-            environment=environment if asks else 0,
-            intermediate_update=kernel.intermediate_update_address() if kernel is not None and asks else 0,
+            environment=callback[0] if asks else 0,
+            intermediate_update=callback[1] if asks else 0,
             required_inputs=[name for name, _ in planned.moving] if asks else (),
             logging=logging.everything,
             log=logging.log(planned.name, planned.description),

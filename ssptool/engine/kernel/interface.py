@@ -393,16 +393,6 @@ class Kernel(Protocol):
         after it, and is well.
         """
 
-    def run_through(
-        self, step: Sequence[Instruction], jump: Sequence[Instruction], points: Floats, rows: Floats
-    ) -> Outcome:
-        """Steps of any size and jumps of time tables, a row for each of `points` (n, 4).
-
-        A step has t, h, the time reached and an unused number. A jump has t, 0, and start and end of the segment after
-        it: tables are written as they are at its start, and `jump` is done, at t. `rows` and the outcome are those of
-        `run`, where no instance is in event mode.
-        """
-
     # -- iterated steps --------------------------------------------------------------------------------------
 
     def iteration(self, calls: IterationCalls) -> int:

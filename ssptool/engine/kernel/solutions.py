@@ -216,6 +216,8 @@ class SystemBatch(NamedTuple):
         Outcome and time [s] of the first row for which a variable could not be got.
     stopped
         A reason to stop at `begin` that is no outcome of a step: a `SystemRefusal`, or `event_calls.Stopped`.
+    unsampled
+        A function that drives an input gave no value.
     """
 
     steps: int
@@ -228,3 +230,4 @@ class SystemBatch(NamedTuple):
     alone: int = 0
     unobserved: tuple[Outcome, float] | None = None
     stopped: SystemRefusal | Stopped | None = None
+    unsampled: bool = False

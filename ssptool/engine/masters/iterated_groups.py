@@ -59,6 +59,7 @@ from ssptool.engine.masters.protocols import (
     part_of,
     under,
 )
+from ssptool.engine.recording.iteration_log import IterationLog
 from ssptool.errors import counted
 from ssptool.fmu.units import with_unit
 
@@ -367,11 +368,19 @@ class RepeatedGroup:
 
     def _log(self, iteration: int, x: Floats, found: Floats, agreement: Agreement, agrees: bool) -> None:
         if self.system.coupling_log is not None:
-            facts = (self.end, ", ".join(self.group.names), iteration, agreement.excess, agrees)
-            values, residuals = (
-                dict(zip(self.group.signals, numbers.tolist(), strict=True)) for numbers in (x, found - x)
-            )
-            self.system.coupling_log.write(facts, values, residuals)
+            facts = self.end, iteration, agreement.excess, agrees
+            log_iterate(self.system.coupling_log, self.group, facts, x, found)
+
+
+def log_iterate(
+    log: IterationLog, group: InstanceGroup, facts: tuple[float, int, float, bool], x: Floats, found: Floats
+) -> None:
+    """Write an iterate x of a macro step, for which `found` followed: the end of the step [s], the number of the
+    iterate, its change over what is allowed, and whether they agree.
+    """
+    end, number, excess, agrees = facts
+    values, residuals = (dict(zip(group.signals, numbers.tolist(), strict=True)) for numbers in (x, found - x))
+    log.write((end, ", ".join(group.names), number, excess, agrees), values, residuals)
 
 
 @dataclass(frozen=True, slots=True)

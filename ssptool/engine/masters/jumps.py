@@ -1,13 +1,13 @@
 """Macro steps that end where inputs or scenarios jump, and a shorter last step."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeGuard, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from ssptool.engine.failure import BadInputs, Failure
-from ssptool.engine.kernel.interface import Code, Floats, Instruction, Op
+from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import (
     CLOSE,
     CoupledSystem,
@@ -63,81 +63,6 @@ def start_limited(master: Master, system: CoupledSystem) -> LimitedStepper:
     if not isinstance(stepper, LimitedStepper):
         raise TypeError(f"master {master.name} chooses its steps, but its stepper has no limit")
     return stepper
-
-
-FEW_STEPS = 16
-"""Between two jumps: with more than that, to let them happen one by one costs little beside."""
-
-
-def goes_through(stepper: OneStepper, system: CoupledSystem) -> TypeGuard[Program]:
-    """True if the kernel can do the next jump: nothing but tables jumps there."""
-    alone = system.ode is None and system.events is None and not system.stepwise
-    stimuli = system.stimuli
-    return alone and stimuli is not None and isinstance(stepper, Program) and stimuli.only_tables_jump(stimuli.segment)
-
-
-def through_jumps(program: Program, t: float, rows: Floats) -> StepBatch:
-    """Step from t [s] through jumps that lie close together: a row for each step and for each right side of a jump."""
-    system, stimuli = program.system, program.system.stimuli
-    assert stimuli is not None
-    points = np.array([point for point, _ in zip(_points(system, t), rows, strict=False)])
-    outcome = system.kernel.run_through(program.instructions(), _jump(system), points, rows[: len(points)])
-    done = outcome.steps
-    stimuli.go_to(stimuli.segment + int(np.count_nonzero(points[:done, 1] == 0.0)))
-    if outcome.ok:
-        return StepBatch(done)
-    t, h, reached, _ = points[done].tolist()
-    if outcome.code is not Code.LOOP:
-        return StepBatch(done, system.explain_step(outcome, t, reached if h else t))
-    failure = _solved(system, reached, rows[done]) if h else _jumped(system, t, rows[done])
-    return StepBatch(done + (failure is None), failure)
-
-
-def _points(system: CoupledSystem, t: float) -> Iterator[tuple[float, float, float, float]]:
-    """Points for the kernel, until jumps are no longer dense."""
-    stimuli = system.stimuli
-    assert stimuli is not None
-    segment, stop = stimuli.segment, system.stop
-    _, end = stimuli.limits(segment)
-    while True:
-        if t >= end:
-            if not stimuli.only_tables_jump(segment):
-                return
-            segment += 1
-            begin, end = stimuli.limits(segment)
-            yield t, 0.0, begin, end
-            if min(end, stop) - t > FEW_STEPS * system.step:
-                return
-        elif t >= stop - CLOSE * system.step:
-            return
-        else:
-            h, point = system.next_step(t, min(end, stop))
-            yield t, h, point, 0.0
-            t = point
-
-
-def _jump(system: CoupledSystem) -> tuple[Instruction, ...]:
-    """Program that does the same as `CoupledSystem.settle`."""
-    group, schedule = system.everything.group, system.everything.schedule
-    exchange = Instruction(Op.EXCHANGE, group)
-    settled = (exchange, Instruction(Op.EVALUATE, schedule), exchange)
-    return (*settled, Instruction(Op.FORGET), Instruction(Op.ACCEPT), Instruction(Op.RECORD))
-
-
-def _solved(system: CoupledSystem, reached: float, row: Floats) -> Failure | None:
-    """Finish a step with a loop that the kernel does not solve."""
-    failure = system.evaluate(system.everything.schedule, reached)
-    if failure is None:
-        system.finish_at(reached, row)
-    return failure
-
-
-def _jumped(system: CoupledSystem, t: float, row: Floats) -> Failure | None:
-    """The jump at t [s] from its beginning: what the kernel has tried in a loop leads nowhere."""
-    system.kernel.discard_point()
-    failure = system.through_jump(t)
-    system.record(t, row)
-    return failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,8 +263,6 @@ class _Equal:
         end = system.cut(end, limit)
         on_grid = not system.stepwise and t == system.time(number)
         count = system.whole_steps(number, end) if on_grid else 0
-        if count < FEW_STEPS and len(rows) > 1 and limit >= system.stop and goes_through(self.stepper, system):
-            return through_jumps(self.stepper, t, rows)
         if count:
             return self.stepper.run(number, rows[:count])
         return self._one(t, end, rows[0])

@@ -230,14 +230,6 @@ class StimuliProtocol(Protocol):
         """Write the values of all input sources at t [s], which is not after `end`."""
         ...
 
-    def limits(self, segment: int) -> tuple[float, float]:
-        """Start and end [s] of a segment."""
-        ...
-
-    def only_tables_jump(self, segment: int) -> bool:
-        """True if at the end of a segment nothing jumps except tables of the kernel."""
-        ...
-
     def limit(self, t: float) -> float:
         """The next time after t [s] that an integrator must not step over."""
         ...

@@ -1,8 +1,8 @@
 """Inputs and scenarios of a plan: resolved to slots, as time tables of the kernel, and in words."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -127,12 +127,34 @@ def table_rows(time_signal: TimeSignal) -> TableRows | None:
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Sampled:
-    """A function; the kernel has its present value, as a column of one row."""
+def column_rows(time_signal: TimeSignal, start: float) -> TableRows:
+    """Rows of a time series as a column of a kernel; a function has its present value, that of the start time [s]."""
+    return table_rows(time_signal) or TableRows(_ANY_TIME, (time_signal.after(start),), False)
 
+
+class _Sampled(NamedTuple):
     source: SlotSource
     values: Floats
+
+
+class SampledFunctions:
+    """Functions that drive inputs; the kernel has the present value of each, as a column of one row."""
+
+    def __init__(self, sources: Sequence[SlotSource], kernel: Kernel) -> None:
+        self._kernel = kernel
+        functions = [place for place, one in enumerate(sources) if table_rows(one.time_signal) is None]
+        self._sampled = tuple(_Sampled(sources[place], kernel.table_column(place)) for place in functions)
+
+    def __bool__(self) -> bool:
+        return bool(self._sampled)
+
+    def sample(self, t: float, begin: float, end: float) -> None:
+        """Put their values at t [s], inside of the segment between two times [s], into their columns."""
+        for one in self._sampled:
+            time_signal = one.source.time_signal
+            value = time_signal.before(end) if t >= end else time_signal.after(max(t, begin))
+            # It is in its slot before the next one.
+            one.values[0] = slot_value(self._kernel, one.source.type, value, keep=False)
 
 
 class SlotSources:
@@ -142,30 +164,27 @@ class SlotSources:
         self.kernel = kernel
         self._sources = slot_sources(plan)
         self._begin = self._end = 0.0
-        self._sampled: tuple[_Sampled, ...] = ()
+        self._functions = SampledFunctions((), kernel)
         if not self._sources:
             return
         axes: dict[int, NDArray[np.float64]] = {}  # by what they were made of, which columns share
         places: dict[int, int] = {}
         columns = []
         for one in self._sources:
-            rows = table_rows(one.time_signal) or TableRows(
-                _ANY_TIME, (one.time_signal.after(plan.interval.start),), False
-            )
+            rows = column_rows(one.time_signal, plan.interval.start)
             place = places.setdefault(id(rows.times), len(places))
             axes.setdefault(place, np.array(rows.times, dtype=np.float64))
             values = np.array([slot_value(kernel, one.type, value) for value in rows.values])
             columns.append(TableColumn(one.slot, place, values, rows.linear))
         kernel.time_tables(TimeTables(tuple(axes.values()), columns, driven_inputs(plan)))
-        functions = [place for place, one in enumerate(self._sources) if table_rows(one.time_signal) is None]
-        self._sampled = tuple(_Sampled(self._sources[place], kernel.table_column(place)) for place in functions)
+        self._functions = SampledFunctions(self._sources, kernel)
 
     def __bool__(self) -> bool:
         return bool(self._sources)
 
     @property
     def has_functions(self) -> bool:
-        return bool(self._sampled)
+        return bool(self._functions)
 
     def between(self, begin: float, end: float) -> None:
         """Set the present segment [s]."""
@@ -177,20 +196,13 @@ class SlotSources:
                 self.kernel.override_column(place, slot_override(self.kernel, one.type, change))
 
     def write(self, t: float) -> None:
-        self._sample(t)
+        self._functions.sample(t, self._begin, self._end)
         self.kernel.write(t)
 
     def drive(self, t: float, h: float) -> None:
         """Drive inputs over the step of size h [s] to t [s]."""
-        self._sample(t)
+        self._functions.sample(t, self._begin, self._end)
         self.kernel.drive(t, h)
-
-    def _sample(self, t: float) -> None:
-        for one in self._sampled:
-            time_signal = one.source.time_signal
-            value = time_signal.before(self._end) if t >= self._end else time_signal.after(max(t, self._begin))
-            # It is in its slot before the next one.
-            one.values[0] = slot_value(self.kernel, one.source.type, value, keep=False)
 
 
 def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:

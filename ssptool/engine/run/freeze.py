@@ -5,6 +5,7 @@ program of a macro step are those that a run makes of the same plan, number by n
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -13,6 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ssptool.engine.assembly.applied_stimuli import slot_overrides
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.fmu_log import FmuLogging
 from ssptool.engine.event_mode.iteration import ode_takes_samples, system_takes_samples
@@ -36,7 +38,7 @@ from ssptool.engine.masters.master import InterruptibleStepper, Master
 from ssptool.engine.masters.program import Program, ProgrammedMaster
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
-from ssptool.engine.planning.stimuli import slot_sources, table_rows
+from ssptool.engine.planning.stimuli import column_rows, driven_inputs, slot_sources, table_rows
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.frozen_variables import (
     Json,
@@ -46,7 +48,8 @@ from ssptool.engine.run.frozen_variables import (
     start_value,
 )
 from ssptool.engine.run.initialization import stated_value
-from ssptool.engine.stimuli.stimuli import boundaries
+from ssptool.engine.stimuli.stimuli import Boundary, ParameterChange, boundaries
+from ssptool.engine.stimuli.time_signals import Action, Overridden, SignalOverride, active
 from ssptool.fmu.description import FmuClock, InterfaceType, Value, element_names
 from ssptool.network.conversion import narrowing
 from ssptool.network.network import Signal
@@ -112,6 +115,7 @@ def _frozen(plan: Plan, driven: Sequence[DrivenInput] = ()) -> Json:
     """All but the ODE."""
     roots = root_starts(plan)
     interval = plan.interval
+    drives = bool(driven or plan.stimuli.sources)
     return {
         "version": VERSION,
         "name": plan.name,
@@ -132,13 +136,13 @@ def _frozen(plan: Plan, driven: Sequence[DrivenInput] = ()) -> Json:
         "loops": [_loop(loop) for loop in plan.loops],
         "initialization": _steps(plan.initialization),
         "first_point": [_outputs(plan), *(_steps(group.schedule) for group in plan.groups)],
-        **(_alone(plan, plan.ode) if plan.ode is not None and plan.ode.alone else _stepping(plan, bool(driven))),
+        **(_alone(plan, plan.ode) if plan.ode is not None and plan.ode.alone else _stepping(plan, drives)),
     }
 
 
 def frozen_run(plan: Plan) -> Json:
     """The plan of a run, with what it records; the solver of an ODE may be one of CVODE."""
-    content, run = _frozen(plan), {"steps": plan.interval.steps}
+    content, run = _frozen(plan, driven_inputs(plan)), {"steps": plan.interval.steps}
     if plan.ode is not None:
         from ssptool.engine.run.frozen_integration import frozen_integration, integration_of_run
 
@@ -168,6 +172,65 @@ def _demands(plan: Plan) -> Iterator[Json]:
         checked = narrowing(kind, plan.types[wire.destination])
         if checked is not None and holds_integer(kind):
             yield {"slot": wire.source, "nonnegative": checked.nonnegative, "digits": checked.digits}
+
+
+def frozen_scenario(plan: Plan) -> list[Json]:
+    """Acts of a scenario, each from a segment on: overrides that are in force, and parameters that are set."""
+    if not plan.stimuli.actions:
+        return []
+    found = [_act(plan, 0, Boundary(-math.inf, -math.inf))]
+    actions = sorted(plan.stimuli.actions)
+    for segment, jump in enumerate(boundaries(plan.stimuli.jumps, -math.inf, math.inf), start=1):
+        if bisect_left(actions, jump.first) < bisect_right(actions, jump.last):
+            found.append(_act(plan, segment, jump))
+    return found
+
+
+def _act(plan: Plan, segment: int, jump: Boundary) -> Json:
+    """A segment that begins with this jump."""
+    numbers = {one.name: number for number, one in enumerate(plan.instances)}
+    sources = enumerate(slot_sources(plan))
+    return {
+        "segment": segment,
+        "columns": [
+            {"column": place, **_override(one.type, one.time_signal.overrides, jump.last)}
+            for place, one in sources
+            if isinstance(one.time_signal, Overridden) and table_rows(one.time_signal) is not None
+        ],
+        "wires": [
+            {
+                "to": one.destination,
+                "at_source": _override(one.source_type, one.at_source, jump.last),
+                "at_destination": _override(one.destination_type, one.at_destination, jump.last),
+            }
+            for one in slot_overrides(plan, range(len(plan.signals)))
+        ],
+        "settings": [
+            _setting(numbers[one.signal.component], plan, one, jump.last)
+            for one in plan.stimuli.parameter_changes
+            if any(jump.first <= change.time <= jump.last for change in one.overrides)
+        ],
+    }
+
+
+def _override(kind: str, overrides: Sequence[SignalOverride], t: float) -> Json:
+    change = active(overrides, t)
+    if change is None or change.action is Action.RESET:
+        return {"action": "none"}
+    return {"action": str(change.action), "type": kind, "value": json_value(change.value, kind)}
+
+
+def _setting(number: int, plan: Plan, changed: ParameterChange, t: float) -> Json:
+    one, change = plan.instances[number], active(changed.overrides, t)
+    value = changed.base if change is None else change(changed.base)
+    variable = one.description.variables[changed.signal.variable]
+    suffix = ACCESS[one.description.fmi_major][variable.type]
+    found = {"part": number, "reference": variable.reference, "type": suffix, "value": json_value(value, suffix)}
+    if variable.array is None:
+        return found
+    names = element_names(variable.array, one.description.arrays[variable.array])
+    starts = [json_value(start_value(one, name), suffix) for name in names]
+    return found | {"size": len(names), "elements": [variable.element], "starts": starts}
 
 
 def frozen_starts(one: PlannedInstance) -> list[Json]:
@@ -227,7 +290,7 @@ def firsts_of_sources(plan: Plan) -> tuple[int, ...]:
     return tuple(firsts.setdefault(one.source, number) for number, one in enumerate(plan.instances))
 
 
-def _stepping(plan: Plan, driven: bool) -> Json:
+def _stepping(plan: Plan, drives: bool) -> Json:
     """Registrations of the couplings, and the program of a macro step, at whose start inputs may be driven."""
     log = RegistrationLog(len(plan.signals))
     assembly = Assembly(plan, log, (), FmuLogging(plan.settings, None))  # type: ignore[arg-type]
@@ -240,7 +303,7 @@ def _stepping(plan: Plan, driven: bool) -> Json:
     stepper = master.start(system)
     assert isinstance(stepper, Program | ProgrammedIteration)  # since the master is programmed
     program = stepper.instructions() if isinstance(stepper, Program) else (*system.saving, *stepper.instructions)
-    drive = (Instruction(Op.DRIVE),) if driven else ()
+    drive = (Instruction(Op.DRIVE),) if drives else ()
     stepping = {
         "groups": log.groups,
         "schedules": log.schedules,
@@ -444,7 +507,7 @@ def _tables(plan: Plan) -> Json:
             "linear": rows.linear,
         }
         for one in slot_sources(plan)
-        if (rows := table_rows(one.time_signal)) is not None
+        for rows in [column_rows(one.time_signal, plan.interval.start)]
     ]
     jumps = boundaries(plan.stimuli.jumps, -math.inf, math.inf)
     return {"axes": list(map(list, axes)), "columns": columns, "jumps": [[one.first, one.last] for one in jumps]}

@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssptool.engine.assembly.applied_stimuli import endless_parameters
-from ssptool.engine.assembly.assembly import Assembly, asks_for_inputs
+from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.assembly.running_events import explanation, failure_of
-from ssptool.engine.failure import Failure, IntegrationStopped
+from ssptool.engine.failure import BadInputs, Failure, IntegrationStopped
 from ssptool.engine.kernel import native_system
 from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import Floats, Kernel, read_slot
@@ -27,8 +27,9 @@ from ssptool.engine.masters.master import CoupledSystem, StepBatch
 from ssptool.engine.masters.program import Program
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, SteppedOde, Unconverged
 from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
 from ssptool.engine.run.coupling import Evaluation, couple, evaluation_in
-from ssptool.engine.run.freeze import frozen_run, frozen_starts, is_programmed, stepping_master
+from ssptool.engine.run.freeze import frozen_run, frozen_scenario, frozen_starts, is_programmed, stepping_master
 from ssptool.engine.run.initialization import (
     RESET,
     Initialization,
@@ -44,16 +45,19 @@ from ssptool.fmu.description import Value
 from ssptool.fmu.instance import NO_FUNCTION, FmiError, FmuInstance
 from ssptool.foreign_text import strict_json
 
+if TYPE_CHECKING:
+    from ssptool.engine.run.iterate_logs import IterateLogs
 
-def _logs_iterates(plan: Plan) -> bool:
-    return plan.settings.log_loops is not None or plan.settings.log_coupling is not None
+
+def _has_more_beside_events(plan: Plan) -> bool:
+    """Whether there are events or model exchange, and stimuli or logs of iterates beside them."""
+    logged = plan.settings.log_loops is not None or plan.settings.log_coupling is not None
+    return bool(plan.stimuli or logged) and bool(plan.event_modes or plan.ode is not None)
 
 
 BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
     "model exchange beside event mode": lambda plan: plan.coupled_ode is not None and bool(plan.event_modes),
-    "input sources and scenarios": lambda plan: bool(plan.stimuli),
-    "FMUs that ask for inputs within a step": lambda plan: any(map(asks_for_inputs, plan.instances)),
-    "logs of iterates": _logs_iterates,
+    "input sources, scenarios and logs of iterates, beside events or model exchange": _has_more_beside_events,
     "steps that are no program of the kernel": lambda plan: (
         not (plan.is_one_ode or is_programmed(stepping_master(plan)))
     ),
@@ -80,19 +84,23 @@ class LoadedSystem:
         The plan of the present run.
     iterations
         Number of its groups whose steps are iterated.
+    logs
+        Logs of iterates of the present run, if there are any.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         content = frozen_run(plan)
         self.native = native_system(strict_json(content).encode())
+        self.native.state_scenario(strict_json(frozen_scenario(plan)).encode())
         self.iterations = len(content["stepping"].get("iterations", ()))
+        self.logs: IterateLogs | None = None
         self._paths: dict[str, Path] = {}
         self._adopted: dict[int, FmuInstance] = {}
 
     def serves(self, plan: Plan) -> bool:
         """Whether it can carry out this plan, too; it is ready for that then."""
-        if _logs_iterates(plan) or not _agree(self.plan, plan, _MAY_DIFFER):
+        if not _agree(self.plan, plan, _MAY_DIFFER):
             return False
         if len(plan.instances) != len(self.plan.instances) or self.plan.recorded != plan.recorded:
             return False
@@ -111,6 +119,10 @@ class LoadedSystem:
         if source not in self._paths:
             self._paths[source] = sources.local_path(source)
         return self._paths[source]
+
+    def callback(self, index: int) -> tuple[int, int]:
+        """Addresses of the environment of a component that asks for inputs inside a step, and of what it calls."""
+        return self.native.callback(index)
 
     def adopt(
         self, index: int, instance: FmuInstance, functions: Callable[[], dict[str, int]], watch: Watch | None
@@ -138,6 +150,13 @@ class LoadedSystem:
 
     def initialize(self, assembly: Assembly) -> InitializedSystem:
         """As `initialize` of components that Python leads."""
+        self.logs = None
+        if assembly.loop_log is not None or assembly.coupling_log is not None:
+            from ssptool.engine.run.iterate_logs import IterateLogs  # few runs have logs
+
+            self.logs = IterateLogs(assembly)
+            self.native.log_iterates(self.logs.loop, self.logs.step)
+            assembly.at_end.callback(self.native.log_iterates, None, None)
         return carried_through(SystemInitialization(assembly, self))
 
 
@@ -146,10 +165,12 @@ class SystemInitialization(Initialization):
 
     def __init__(self, assembly: Assembly, loaded: LoadedSystem) -> None:
         super().__init__(assembly)
-        self._native = loaded.native
+        self._native, self._logs = loaded.native, loaded.logs
 
     def lead_through(self) -> None:
         refusal, stopped = self._initialized()
+        if self._logs is not None:
+            self._logs.check()
         self.assembly.restore_surroundings("in initialization")
         for number, instance in enumerate(self.assembly.instances):
             instance.was_initialized(done=self._native.initialized(number))
@@ -166,7 +187,10 @@ class SystemInitialization(Initialization):
             return None, stopped
 
     def evaluate_first_point(self) -> None:
-        self._report(self._native.first_point())
+        refusal = self._native.first_point()
+        if self._logs is not None:
+            self._logs.check()
+        self._report(refusal)
 
     def _of_refused_guesses(self) -> Iterator[str]:
         planned = {one.name: (one, slots) for one, slots in self.plan.first_guesses()}
@@ -285,6 +309,42 @@ class _Registering(_RegisteredKernel):
     def accept(self, _: float) -> None: ...
 
 
+class _InputSources:
+    """Input sources of a system, in its present segment."""
+
+    def __init__(self, plan: Plan, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._functions = SampledFunctions(slot_sources(plan), kernel)
+        self._segment = plan.interval.start, math.inf
+        self._error: BaseException | None = None
+
+    @property
+    def sample(self) -> Callable[[float, float, float], bool] | None:
+        """Has functions called; None: there are none."""
+        return self._sample if self._functions else None
+
+    def _sample(self, t: float, begin: float, end: float) -> bool:
+        self._segment = begin, end
+        try:
+            self._functions.sample(t, begin, end)
+        except BaseException as error:  # it passes the system by
+            self._error = error
+            return False
+        return True
+
+    def failure(self, t: float) -> Failure:
+        """Failure of the function that gave no value, at t [s]. Raises what is no such failure."""
+        assert self._error is not None
+        if not isinstance(self._error, BadInputs):
+            raise self._error
+        return self._error.failure(t)
+
+    def write(self, t: float) -> None:
+        """As `StimuliProtocol.write`."""
+        self._functions.sample(t, *self._segment)
+        self._kernel.write(t)
+
+
 class SystemSteps:
     """Macro steps of an initialized system; a coupled system in Python is made only where something is to be said.
 
@@ -299,12 +359,15 @@ class SystemSteps:
     """
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
-        self._native, self.assembly = loaded.native, assembly
+        self._native, self.assembly, self._logs = loaded.native, assembly, loaded.logs
         self.kernel, self._iterations = assembly.kernel, loaded.iterations
         self.unobserved: list[Failure] = []
         self.limit = math.inf
         self.ode: SteppedOde | None = None
         self._native.couple()
+        self._sources = _InputSources(assembly.plan, self.kernel)
+        if self._logs is not None:
+            self._logs.groups = self.system.groups
         first = self._native.first_event() if assembly.plan.event_modes else None
         self.failure = None if first is None else self._stopped(first, self.start)
 
@@ -324,11 +387,13 @@ class SystemSteps:
         plan = self.assembly.plan
         registering: Any = _Registering(self.kernel)
         loops: dict[int, Any] = {loop.number: loop for loop in self._evaluation.loops}
-        system = couple(replace(self.assembly, kernel=registering), self._evaluation, loops, ode=self.ode)
+        unlogged = replace(self.assembly, kernel=registering, loop_log=None, coupling_log=None)
+        system = couple(unlogged, self._evaluation, loops, ode=self.ode)
         registered: Any = _RegisteredKernel(self.kernel)
         stepper = stepping_master(plan).start(replace(system, kernel=registered))
         assert isinstance(stepper, Program | ProgrammedIteration)  # the plan was frozen
-        return replace(system, kernel=self.kernel), stepper
+        stimuli: Any = self._sources
+        return replace(system, kernel=self.kernel, stimuli=stimuli), stepper
 
     @property
     def system(self) -> CoupledSystem:
@@ -370,11 +435,15 @@ class SystemSteps:
         """As `Stepper.run`."""
         if self.failure is not None:
             return StepBatch(0, self.failure)
-        done = self._native.run(self.limit, rows)
+        done = self._native.run(self.limit, rows, self._sources.sample)
+        if self._logs is not None:
+            self._logs.check()
         if done.unobserved is not None:
             self.unobserved.append(self._evaluation.explain(*done.unobserved))
         if done.stopped is not None:
             self.failure = self._stopped(done.stopped, done.begin)
+        elif done.unsampled:
+            self.failure = self._sources.failure(done.begin)
         elif not done.outcome.ok:
             self.failure = self._failure(done)
         iterated = isinstance(stepping_master(self.assembly.plan), Iterated)
@@ -385,6 +454,8 @@ class SystemSteps:
         """Failure outside of a step."""
         if isinstance(reason, Stopped):
             return failure_of(reason)
+        if reason.unsettled is Unsettled.PARAMETERS:
+            return endless_parameters(reason.names, time)
         if reason.outcome is not None:
             return self._evaluation.explain(reason.outcome, time)
         return self.assembly.refused(_refused(self.assembly, reason), time)
@@ -395,7 +466,8 @@ class SystemSteps:
             return self._evaluation.explain(outcome, end)
         system, stepper = self._stepped
         if isinstance(stepper, ProgrammedIteration) and self._iterations:
-            group = stepper.iteration.groups[stepper.owner[outcome.instruction]]
+            driving = bool(self.assembly.plan.stimuli.sources)
+            group = stepper.iteration.groups[stepper.owner[outcome.instruction - driving]]
             if isinstance(group, KernelGroup):
                 return group.explain(outcome, t, end)
         return system.explain_step(outcome, t, end)

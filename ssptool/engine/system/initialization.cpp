@@ -137,6 +137,7 @@ void System::solve(Index number, Index loop, LoopMethod method, Kernel& kernel) 
     const Watching watching(kernel.loops, adopts_ ? &iterates : nullptr);
     return kernel.loop_solutions.solve(loop, method, std::span<const double>(second));
   }();
+  if (iterate_log_ != nullptr) iterate_log_->write(now_, number, iterates);
   check(found.outcome, now_);
   if (found.solution.converged()) iterates.clear();
   if (adopts_) solved_.push_back({number, found.solution, std::move(iterates)});
@@ -232,6 +233,7 @@ void System::couple() {
     kernel_->inputs.exchange(plan_.everyone);
     kernel_->history.accept(now_);
   }
+  if (adopts_ && !plan_.ode && !plan_.at_events) phase_ = Phase::stepping;
   if (plan_.ode && !adopts_) make_ode();
 }
 

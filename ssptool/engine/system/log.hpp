@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "../kernel/core/repetition.hpp"
+
 namespace ssptool::runtime {
 
 // As FMI numbers them.
@@ -14,6 +16,17 @@ class Log {
 
  protected:
   ~Log() = default;
+};
+
+// Takes the iterates of algebraic loops, by their number in the plan, and of macro steps, as they come.
+class IterateLog : public IterateObserver {
+ public:
+  virtual void write(double t, Index loop, std::span<const Iterate>) = 0;
+  // Iterates of macro steps belong to this time [s] from now on.
+  virtual void at(double end) noexcept = 0;
+
+ protected:
+  ~IterateLog() = default;
 };
 
 }  // namespace ssptool::runtime

@@ -68,22 +68,21 @@ std::span<double> MacroSteps::room(std::int64_t rows) {
   return {rows_.data(), size};
 }
 
-Outcome MacroSteps::run_through(Program program, double t, double h, double to, std::span<double> row) {
-  const double point[] = {t, h, to, 0.0};
-  const Outcome outcome = kernel_.programs.run_through(program, {}, point, row);
+Outcome MacroSteps::once(Program program, double t, double h, double to, std::span<double> row) {
+  const Outcome outcome = kernel_.programs.once(program, t, h, to, row);
   iterations_ = std::max(iterations_, kernel_.iterations.counts().front());
   return outcome;
 }
 
 Outcome MacroSteps::one(double t, double h, double to, std::span<double> row) {
   iterations_ = 1;
-  return run_through(program_, t, h, to, row);
+  return once(program_, t, h, to, row);
 }
 
 Outcome MacroSteps::done(Program program, double t, double h, double to) {
   iterations_ = 1;
   const std::span<double> row = room(1);
-  return rescued(program, run_through(program, t, h, to, row), t, h, to, row);
+  return rescued(program, once(program, t, h, to, row), t, h, to, row);
 }
 
 Outcome MacroSteps::rescued(Program program, Outcome outcome, double t, double h, double to, std::span<double> row) {
@@ -96,7 +95,7 @@ Outcome MacroSteps::rescued(Program program, Outcome outcome, double t, double h
       evaluated.instruction = outcome.instruction;
       return evaluated;
     }
-    outcome = run_through(program.subspan(place + 1), t, h, to, row);
+    outcome = once(program.subspan(place + 1), t, h, to, row);
     outcome.instruction += static_cast<std::int64_t>(place) + 1;
   }
   return outcome;

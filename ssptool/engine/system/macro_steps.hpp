@@ -79,7 +79,7 @@ class MacroSteps {
 
   Outcome done(Program, double t, double h, double to);
   Outcome rescued(Program, Outcome, double t, double h, double to, std::span<double> row);
-  Outcome run_through(Program, double t, double h, double to, std::span<double> row);
+  Outcome once(Program, double t, double h, double to, std::span<double> row);
 
   Kernel& kernel_;
   std::vector<Instruction> program_, attempt_;

@@ -1,6 +1,6 @@
 // What parts calculate for parameters and inputs of others, passed on until nothing changes.
 #include <algorithm>
-#include <deque>
+#include <numeric>
 
 #include "system.hpp"
 
@@ -25,15 +25,19 @@ Value fitting(const std::string& suffix, Value value) {
 // parameters may not be asked for there. During steps only tunable ones change.
 void System::propagate() {
   if (plan_.parameter_wires.empty()) return;
+  std::vector<Index> everyone(parts_.size());
+  std::iota(everyone.begin(), everyone.end(), Index{0});
+  propagate(everyone);
+}
+
+void System::propagate(std::vector<Index>& waiting) {
   const bool at_start = phase_ == Phase::initialization;
   std::vector<std::optional<Value>> given(plan_.parameter_wires.size());
   std::vector<int> times(plan_.parameter_wires.size());
   std::vector<Index> changed;
-  std::deque<Index> waiting;
-  for (Index part = 0; part < parts_.size(); ++part) waiting.push_back(part);
   while (!waiting.empty()) {
     const Index part = waiting.front();
-    waiting.pop_front();
+    waiting.erase(waiting.begin());
     for (std::size_t i = 0; i < plan_.parameter_wires.size(); ++i) {
       const ParameterWire& wire = plan_.parameter_wires[i];
       if (wire.from.part != part || (!at_start && !wire.tunable)) continue;

@@ -38,6 +38,9 @@ std::vector<T> list(Json json, const char* name) {
   return json.at(name).get<std::vector<T>>();
 }
 
+// A variable of one of so many parts.
+PartVariable part_variable_from(Json, std::size_t parts);
+
 class PlanReader {
  public:
   explicit PlanReader(Json);
@@ -78,7 +81,7 @@ class PlanReader {
   [[nodiscard]] OdePart ode_part(Json, const DenseMatrix& wires) const;
 
   // Variables of the system (plan_variables.cpp).
-  [[nodiscard]] PartVariable part_variable(Json) const;
+  [[nodiscard]] PartVariable part_variable(Json json) const { return part_variable_from(json, plan.parts.size()); }
   [[nodiscard]] Target target(Json, const SystemVariable&) const;
   [[nodiscard]] SystemVariable variable(Json) const;
   void read_slots_or_targets(Json, SystemVariable&) const;

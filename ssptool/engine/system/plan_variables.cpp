@@ -5,8 +5,8 @@
 
 namespace ssptool::runtime {
 
-PartVariable PlanReader::part_variable(Json json) const {
-  PartVariable found{json.at("part").below(plan.parts.size()),
+PartVariable part_variable_from(Json json, std::size_t parts) {
+  PartVariable found{json.at("part").below(parts),
                      json.at("reference").get<fmi::Reference>(),
                      json.at("type").get<std::string>(),
                      json.contains("size") ? json.at("size").below(most_of_vector) : std::size_t{1},

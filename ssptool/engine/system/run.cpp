@@ -6,38 +6,55 @@
 namespace ssptool::runtime {
 
 bool System::finished() const {
-  return now_ >= plan_.stop - grid().moment() && !(steps_end_at_events() && event_due());
+  return now_ >= plan_.stop - grid().moment() && now_ < end_of_segment() && !(steps_end_at_events() && event_due());
 }
 
-void System::run(Stretch& found, double limit, std::span<double> rows) {
-  const double end = grid().cut(plan_.stop, limit);
-  while (found.outcome.ok() && !finished()) {
+void System::run(Stretch& found, double limit, std::span<double> rows, const Sample& sample) {
+  std::vector<Iterate> iterates;
+  const Watching watching(kernel_->loops, iterate_log_ != nullptr ? &iterates : nullptr);
+  kernel_->iterations.observe(iterate_log_);
+  while (found.outcome.ok() && !found.unsampled && !finished()) {
     const std::span<double> left = rows_left(found, rows);
     found.from = found.to = now_;
     if (left.empty()) return;
-    if (steps_end_at_events() && event_due())
-      row_of_event(found, left);
-    else if (now_ >= limit - grid().moment())
-      return;
-    else if (steps_end_at_events())
-      step_until(found, grid().cut(std::min(next_event(), plan_.stop), limit), left);
-    else
-      step_on_the_grid(found, end, left);
+    try {
+      if (!go_on(found, limit, left, sample)) return;
+    } catch (...) {
+      log_iterates(iterates, found.to);
+      throw;
+    }
+    log_iterates(iterates, found.to);
   }
+}
+
+// Whether anything was to be done before this limit.
+bool System::go_on(Stretch& found, double limit, std::span<double> rows, const Sample& sample) {
+  if (steps_end_at_events() && event_due())
+    row_of_event(found, rows);
+  else if (now_ >= end_of_segment())
+    row_of_jump(found, rows, sample);
+  else if (now_ >= limit - grid().moment())
+    return false;
+  else if (steps_end_at_events())
+    step_until(found, grid().cut(std::min(next_event(), plan_.stop), limit), rows);
+  else
+    step_on_the_grid(found, grid().cut(std::min(plan_.stop, end_of_segment()), limit), rows, sample);
+  return true;
 }
 
 std::span<double> System::rows_left(const Stretch& found, std::span<double> rows) const {
   return rows.subspan(static_cast<std::size_t>(found.steps) * kernel_->recorder.width());
 }
 
-void System::step_on_the_grid(Stretch& found, double end, std::span<double> rows) {
+void System::step_on_the_grid(Stretch& found, double end, std::span<double> rows, const Sample& sample) {
   const std::size_t width = kernel_->recorder.width();
   const std::int64_t point = grid().passed(now_);
-  const std::int64_t whole = now_ == grid().time_of(point) ? grid().whole_until(end) - point : 0;
+  const bool together = !sample && iterate_log_ == nullptr && now_ == grid().time_of(point);
+  const std::int64_t whole = together ? grid().whole_until(end) - point : 0;
   if (whole > 0)
     whole_rows(found, point, rows.first(std::min(rows.size(), static_cast<std::size_t>(whole) * width)));
   else
-    one_row(found, end, rows.first(width));
+    one_row(found, end, rows.first(width), sample);
 }
 
 void System::whole_rows(Stretch& found, std::int64_t first, std::span<double> rows) {
@@ -60,12 +77,48 @@ void System::kernel_alone(Stretch& found, std::int64_t first, std::span<double> 
   found.to = grid().time_of(first + done + 1);
 }
 
-void System::one_row(Stretch& found, double limit, std::span<double> row) {
+void System::log_iterates(std::vector<Iterate>& iterates, double t) const {
+  for (const Iterate& one : iterates)
+    iterate_log_->write(t, static_cast<Index>(std::ranges::find(loops_, one.loop) - loops_.begin()), {&one, 1});
+  iterates.clear();
+}
+
+// Functions give their values for the end of a step before it.
+bool System::sampled(Stretch& found, const Sample& sample, double t) const {
+  found.unsampled = sample && !sample(t, begin_of_segment(), end_of_segment());
+  return !found.unsampled;
+}
+
+void System::one_row(Stretch& found, double limit, std::span<double> row, const Sample& sample) {
   const auto [h, to] = grid().next_step(now_, limit, nullptr);
   found.from = now_;
   found.to = to;
+  if (iterate_log_ != nullptr) iterate_log_->at(to);
+  if (!sampled(found, sample, to)) return;
   found.outcome = steps_->one(now_, h, to, row);
   rescue(found, h, row);
+}
+
+// The other side of the instant that has been reached.
+void System::row_of_jump(Stretch& found, std::span<double> rows, const Sample& sample) {
+  go_to_segment(segment_ + 1);
+  if (!sampled(found, sample, begin_of_segment())) return;
+  kernel_->driven.write(begin_of_segment());
+  if (stimuli_ != nullptr) set_parameters();
+  jumps_ = true;
+  jump();
+  add_row(found, rows);
+}
+
+void System::set_parameters() {
+  std::vector<Index> changed;
+  for (const ParameterSetting& one : stimuli_->settings(segment_)) {
+    const Index part = one.parameter.part;
+    set_in_part(one.parameter, {one.value}, nullptr);
+    kernel_->members.leave_mode(part);
+    if (std::ranges::find(changed, part) == changed.end()) changed.push_back(part);
+  }
+  if (!plan_.parameter_wires.empty()) propagate(changed);
 }
 
 // The rest of a step if it has stopped at a loop.

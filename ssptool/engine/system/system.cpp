@@ -35,7 +35,13 @@ System::System(const std::string& resources, Log& log, bool logging, Kind kind, 
 }
 
 System::System(Plan plan, Log& log)
-    : kind_(Kind::co_simulation), use_(), plan_(std::move(plan)), log_(log), parts_(plan_.parts.size()), adopts_(true) {
+    : kind_(Kind::co_simulation),
+      use_(),
+      plan_(std::move(plan)),
+      log_(log),
+      parts_(plan_.parts.size()),
+      environments_(plan_.parts.size()),
+      adopts_(true) {
   if (plan_.at_events && plan_.ode && !plan_.ode->alone)
     throw std::runtime_error("parts in event mode are not adopted beside model exchange");
   reports_.resize(parts_.size());
@@ -104,6 +110,7 @@ void System::build_kernel() {
   kernel_->recorder.record_slots(plan_.recorded);
   for (const auto& [slot, demand] : plan_.demands) kernel_->slot_values.demand(slot, demand);
   state_tables();
+  if (stimuli_ != nullptr) stimuli_->begin(*kernel_);
   write(plan_.constants);
   beginnings_.clear();
   known_.clear();
@@ -114,7 +121,8 @@ void System::build_kernel() {
 
 Member System::member_of(Part& part) {
   const PlannedPart& plan = part.plan();
-  if (!plan.moving.empty()) part.environment = kernel_->members.make_environment();
+  if (!plan.moving.empty())
+    part.environment = adopts_ ? &environments_[kernel_->members.size()] : kernel_->members.make_environment();
   const bool idle = plan.exchange && !plan_.ode->alone;
   InstanceTable table{plan.fmi_major,
                       idle ? part.functions().with(OdeComponent::idle(plan.fmi_major)) : part.functions(),
@@ -163,6 +171,7 @@ void System::settle() {
     handle_event();
   else if (phase_ == Phase::stepping) {
     if (component_ != nullptr && !tuned_.empty()) explained([&] { component_->intervene([&] { set_tuned(); }); });
+    propagate();
     jump();
   }
   if (phase_ == Phase::stepping) react_of_ode();
@@ -170,7 +179,6 @@ void System::settle() {
 
 // What was set acts at this instant. Unless it only goes on, what was before bends no polynomial any more.
 void System::jump() {
-  if (!adopts_) propagate();  // else nobody has set a parameter
   refresh_outputs();
   kernel_->inputs.exchange(plan_.everyone);
   check(steps_->evaluate(everything_), now_);
@@ -182,6 +190,7 @@ void System::jump() {
 // Outputs follow from an event, and what was before bends no polynomial any more.
 void System::forget_past() {
   jumps_ = true;
+  if (!adopts_) propagate();  // else nobody has set a parameter
   jump();
 }
 

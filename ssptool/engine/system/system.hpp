@@ -13,6 +13,7 @@
 #include "ode.hpp"
 #include "ode_of_run.hpp"
 #include "state.hpp"
+#include "stimuli.hpp"
 
 namespace ssptool::runtime {
 
@@ -49,6 +50,7 @@ struct Stretch {
   double from = 0.0, to = 0.0;
   bool rescuing = false;
   std::optional<std::pair<Outcome, double>> unobserved;
+  bool unsampled = false;  // a function gave no value
 };
 
 // All functions throw Refused or IntegrationStopped, or another std::exception for what must not happen.
@@ -68,6 +70,11 @@ class System {
 
   // A run of adopted parts, from before initialization mode.
   void adopt(Index part, FunctionTable, fmi::Component);
+  // Instance environment of a part that asks for inputs inside a step, with which it is instantiated.
+  [[nodiscard]] Environment& environment(Index part) { return environments_.at(part); }
+  // From now on; null: to nowhere.
+  void log_iterates(IterateLog* log) noexcept { iterate_log_ = log; }
+  void state_stimuli(std::unique_ptr<Stimuli> stimuli) { stimuli_ = std::move(stimuli); }
   void state_starts(Index part, std::vector<VariableSet>);
   void begin();
   // All parts have left initialization mode.
@@ -80,7 +87,7 @@ class System {
   void first_event();
   // Steps from where it is, and events, as many as there is room for rows, none beyond the stop time or this one [s].
   // What it throws happens at the time from which the next step starts.
-  void run(Stretch&, double limit, std::span<double> rows);
+  void run(Stretch&, double limit, std::span<double> rows, const Sample&);
   // The stop time is reached, but for rounding, and all that happens there has been handled.
   [[nodiscard]] bool finished() const;
   // Before somebody frees the parts, to which they belong.
@@ -199,6 +206,8 @@ class System {
   void forget_contents();
 
   void propagate();
+  // From these parts, in which something was set.
+  void propagate(std::vector<Index>& waiting);
   [[nodiscard]] Refused endless(const std::vector<Index>& changed, const std::vector<int>& times) const;
   void guess();
   void make_consistent();
@@ -250,7 +259,9 @@ class System {
   void begin_tables();
   void go_to_segment(std::size_t);
   [[nodiscard]] double end_of_segment() const noexcept;
+  [[nodiscard]] double begin_of_segment() const noexcept;
   void jump_of_tables();
+  void set_parameters();
 
   // Inputs run as their derivatives say.
   void follow_inputs(double end);
@@ -271,10 +282,14 @@ class System {
   }
   void whole_steps(std::int64_t first, std::int64_t count);
   [[nodiscard]] std::span<double> rows_left(const Stretch&, std::span<double> rows) const;
-  void step_on_the_grid(Stretch&, double end, std::span<double> rows);
+  void step_on_the_grid(Stretch&, double end, std::span<double> rows, const Sample&);
   void whole_rows(Stretch&, std::int64_t first, std::span<double> rows);
   void kernel_alone(Stretch&, std::int64_t first, std::span<double> rows);
-  void one_row(Stretch&, double limit, std::span<double> row);
+  void one_row(Stretch&, double limit, std::span<double> row, const Sample&);
+  [[nodiscard]] bool go_on(Stretch&, double limit, std::span<double> rows, const Sample&);
+  void row_of_jump(Stretch&, std::span<double> rows, const Sample&);
+  void log_iterates(std::vector<Iterate>&, double t) const;
+  [[nodiscard]] bool sampled(Stretch&, const Sample&, double t) const;
   void rescue(Stretch&, double h, std::span<double> row);
   void row_of_event(Stretch&, std::span<double> rows);
   void add_row(Stretch&, std::span<double> rows);
@@ -329,8 +344,11 @@ class System {
   const std::string resources_;
   Plan plan_;
   Log& log_;
+  IterateLog* iterate_log_ = nullptr;
   Libraries libraries_;
   std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<Environment> environments_;  // of adopted parts
+  std::unique_ptr<Stimuli> stimuli_;
   std::shared_ptr<Kernel> kernel_;
   std::shared_ptr<Kernel> inside_;           // of an ODE beside other parts
   std::unique_ptr<RunningOde> ode_;          // of initialized parts; it belongs to its kernel

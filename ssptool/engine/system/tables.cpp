@@ -40,8 +40,12 @@ void System::begin_tables() {
 
 void System::go_to_segment(std::size_t segment) {
   segment_ = segment;
-  const double begin = segment > 0 ? plan_.tables.jumps.at(segment - 1).second : experiment_.start;
-  kernel_->driven.between(begin, end_of_segment());
+  kernel_->driven.between(begin_of_segment(), end_of_segment());
+  if (stimuli_ != nullptr) stimuli_->go_to(segment);
+}
+
+double System::begin_of_segment() const noexcept {
+  return segment_ > 0 ? plan_.tables.jumps[segment_ - 1].second : experiment_.start;
 }
 
 double System::end_of_segment() const noexcept {
@@ -51,9 +55,8 @@ double System::end_of_segment() const noexcept {
 
 // The other side of the instant that has been reached.
 void System::jump_of_tables() {
-  const double after = plan_.tables.jumps[segment_].second;
   go_to_segment(segment_ + 1);
-  kernel_->driven.write(after);
+  kernel_->driven.write(begin_of_segment());
   jumps_ = true;
   jump();
 }

@@ -21,7 +21,7 @@ from ssptool.engine.kernel.interface import (
     TableColumn,
     TimeTables,
 )
-from tests.engine.kernel.mock_fmu import DO_STEP, SET_RATES, Mock
+from tests.engine.kernel.mock_fmu import SET_RATES, Mock
 from tests.engine.kernel.test_inputs import shared
 
 numbers = st.floats(-1e3, 1e3, allow_subnormal=False)
@@ -412,25 +412,6 @@ def test_the_derivative_of_a_loop_is_that_of_its_wires_as_they_are(make_kernel, 
 # -- through jumps ---------------------------------------------------------------------------------------------
 
 
-def jumping(group, schedule):
-    exchange = Instruction(Op.EXCHANGE, group)
-    settled = (exchange, Instruction(Op.EVALUATE, schedule), exchange)
-    return (*settled, Instruction(Op.FORGET), Instruction(Op.ACCEPT), Instruction(Op.RECORD))
-
-
-def test_steps_of_any_size_and_jumps_are_done_in_one_go(make_kernel, mocks):
-    """u = 2 y + 1 with y = 1 until t = 0.75 and y = 3 after it: the integral is 3 t, then 2.25 + 7 (t − 0.75)."""
-    rows = [(0.0, 1.0), (0.75, 1.0), (0.75, 3.0)]
-    kernel, _, group = pushed(make_kernel, mocks, rows, DrivenInputMode.FOLLOWING)
-    schedule = kernel.schedule([Call(0, (1,), (2,))])
-    kernel.between(0.0, 0.75)
-    points = array([(0.0, 0.5, 0.5, 0.0), (0.5, 0.25, 0.75, 0.0), (0.75, 0.0, 0.75, math.inf), (0.75, 0.25, 1.0, 0.0)])
-    table = np.zeros((4, 4))
-    step = program(group, Instruction(Op.EXTRAPOLATE, group, 2))
-    assert kernel.run_through(step, jumping(group, schedule), points, table).steps == 4
-    assert table.tolist() == [[0.5, 1, 3, 1.5], [0.75, 1, 3, 2.25], [0.75, 3, 7, 2.25], [1.0, 3, 7, 4.0]]
-
-
 def test_what_is_forgotten_bends_no_polynomial(make_kernel, mocks):
     other = make_kernel(2)
     other.add(mocks.table(other, Mock(), inputs=[0], outputs=[1]))
@@ -445,24 +426,7 @@ def test_what_is_forgotten_bends_no_polynomial(make_kernel, mocks):
     assert (other.input_value[0], *other.input_rates[:, 0]) == (5.0, 0.0, 0.0)
 
 
-def test_it_ends_where_a_component_fails(make_kernel, mocks):
-    kernel, mock, group = pushed(make_kernel, mocks, [(0.0, 1.0)], DrivenInputMode.HELD)
-    mock.refuse(DO_STEP, from_call=2)
-    points = array([(0.0, 0.5, 0.5, 0.0), (0.5, 0.5, 1.0, 0.0)])
-    outcome = kernel.run_through(program(group, Instruction(Op.HOLD, group)), (), points, np.zeros((2, 4)))
-    assert (outcome.code.name, outcome.steps, outcome.instruction) == ("FMI", 1, 2)
-
-
-@pytest.mark.parametrize(("points", "rows"), [((2, 3), (2, 4)), ((2, 4), (3, 4)), ((2, 4), (2, 3))])
-def test_points_and_rows_of_other_shapes_are_refused(make_kernel, mocks, points, rows):
-    kernel, _, group = pushed(make_kernel, mocks, [(0.0, 1.0)], DrivenInputMode.HELD)
-    with pytest.raises(ValueError):
-        kernel.run_through(program(group), (), np.zeros(points), np.zeros(rows))
-
-
-def test_none_at_all_is_nothing_to_do(make_kernel, mocks):
-    kernel, _, group = pushed(make_kernel, mocks, [(0.0, 1.0)], DrivenInputMode.HELD)
-    assert kernel.run_through(program(group), (), np.zeros((0, 4)), np.zeros((0, 4))).ok
+def test_none_at_all_is_nothing_to_do(make_kernel):
     assert make_kernel(0).group([]) == 0
     empty = make_kernel(1)
     empty.time_tables(TimeTables([], [], []))

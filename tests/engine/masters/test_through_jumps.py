@@ -1,4 +1,4 @@
-"""Dense jumps: the kernel goes through them, with the bits of steps and jumps one by one."""
+"""Dense jumps of tables, on the grid of the steps and beside it."""
 
 import numpy as np
 import pytest
@@ -6,35 +6,14 @@ from pytest import approx
 
 import ssptool
 from ssptool.engine.failure import Ending
-from ssptool.engine.masters import jumps
 from ssptool.engine.simulate import run
-from ssptool.types import Event, Scenario
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, write_pushed_mass
-
-PROGRAMS = [
-    {"master": "jacobi"},
-    {"master": "jacobi", "approximation": "hold"},
-    {"master": "gauss-seidel"},
-    {"master": "jacobi", "exchange": "late"},
-]
 
 
 @pytest.fixture
 def pushed(engine_models, tmp_path):
     return write_pushed_mass(tmp_path / "pushed", engine_models)
-
-
-@pytest.fixture
-def one_by_one(monkeypatch):
-    """Carries a plan out without the kernel going through jumps."""
-
-    def carried_out(plan, folder):
-        with monkeypatch.context() as patch:
-            patch.setattr(jumps, "goes_through", lambda stepper, system: False)
-            return run(plan, Folder(folder))
-
-    return carried_out
 
 
 def same(one, other):
@@ -49,20 +28,6 @@ def tables(seed, count=60):
     return ssptool.types.Table(times, tuple(random.normal(size=len(times)).tolist()), "hold")
 
 
-@pytest.mark.parametrize("settings", PROGRAMS, ids=str)
-def test_it_has_the_bits_of_one_jump_after_the_other(pushed, one_by_one, settings):
-    for seed in range(3):
-        inputs = {"push": tables(seed)}
-        scenario = Scenario((Event(0.305, "Mass.F", "bias", 1.0), Event(0.6, "push", "reset")))
-        plan = ssptool.plan(
-            pushed, inputs=inputs, scenario=scenario, settings=ssptool.Settings(step_size=0.01, **settings)
-        )
-        result = run(plan, Folder(pushed))
-        expected = one_by_one(plan, pushed)
-        assert same(result.unwrap(), expected.unwrap())
-        assert result.statistics.steps == expected.statistics.steps
-
-
 def test_held_and_linear_pieces_between_dense_jumps_are_integrated_exactly(pushed):
     """F is a saw: from 0 to 1 within each 0.02 s; half of it is the mean."""
     times = np.repeat(np.arange(51) / 50, 2)[1:-1]
@@ -72,7 +37,7 @@ def test_held_and_linear_pieces_between_dense_jumps_are_integrated_exactly(pushe
     assert np.count_nonzero(np.diff(trace.t) == 0) == 49
 
 
-def test_loops_that_the_kernel_does_not_solve_are_solved_on_the_way(system, one_by_one):
+def test_loops_that_the_kernel_does_not_solve_are_solved_on_the_way(system):
     """u³ − 3 u + 3 = w, with roots so far apart that a frozen Jacobian does not lead from one to the next."""
     folder = system({"C": "Cubic", "S": "Affine"}, [("C.y", "S.u"), ("S.y", "C.u")])
     times = tuple((np.arange(12) * 0.07).tolist())
@@ -87,7 +52,6 @@ def test_loops_that_the_kernel_does_not_solve_are_solved_on_the_way(system, one_
     u, w = trace["C.u"], trace["S.w"]
     assert u**3 - 3 * u + 3 == approx(w, abs=1e-6)
     assert result.statistics.loops_rescued > 3
-    assert same(trace, one_by_one(plan, folder).unwrap())
 
 
 def test_a_component_that_fails_on_the_way_ends_the_run_there(pushed):

@@ -276,11 +276,6 @@ void bind_kernel(nb::module_& module) {
            nb::sig("def restore(self, group: int) -> ssptool.engine.kernel.interface.Outcome"))
       .def(
           "release", [](Self& self) { self.core().stepper.release(); }, nb::call_guard<Unlocked>())
-      .def("run_through", &Self::run_through, "step"_a, "jump"_a, "points"_a, "rows"_a.noconvert(),
-           nb::sig("def run_through(self, step: collections.abc.Sequence[ssptool.engine.kernel.interface.Instruction], "
-                   "jump: collections.abc.Sequence[ssptool.engine.kernel.interface.Instruction], points: "
-                   "ssptool.engine.kernel.interface.Floats, rows: ssptool.engine.kernel.interface.Floats) -> "
-                   "ssptool.engine.kernel.interface.Outcome"))
       .def("run", &Self::run, "program"_a, "start"_a, "h"_a, "first"_a, "rows"_a.noconvert(),
            nb::sig("def run(self, program: collections.abc.Sequence[ssptool.engine.kernel.interface.Instruction], "
                    "start: float, h: float, first: int, rows: ssptool.engine.kernel.interface.Floats) -> "

@@ -72,16 +72,6 @@ class NativeKernel {
     });
   }
 
-  nb::object run_through(nb::handle step, nb::handle jump, const Matrix& points, const Rows& rows) {
-    const auto steps = program_from(step), jumps = program_from(jump);
-    if (points.shape(1) != 4 || points.shape(0) != rows.shape(0) || rows.shape(1) != core_->recorder.width())
-      throw std::invalid_argument("as many points of four numbers as rows are needed, with " +
-                                  std::to_string(core_->recorder.width()) + " columns");
-    return unlocked([&](Kernel& core) {
-      return core.programs.run_through(steps, jumps, {points.data(), points.size()}, {rows.data(), rows.size()});
-    });
-  }
-
   using LoopOperation = Outcome (Loops::*)(Index, std::span<const double>, std::span<double>);
 
   // (Outcome, the vector that the operation returns)

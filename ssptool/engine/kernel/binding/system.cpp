@@ -23,6 +23,28 @@ class NoLog final : public runtime::Log {
   void write(runtime::Status, const char*, const std::string&) noexcept override {}
 };
 
+// Logs are written in Python, by functions that raise nothing.
+class IterateLog final : public runtime::IterateLog {
+ public:
+  IterateLog(nb::object loops, nb::object steps) : loops_(std::move(loops)), steps_(std::move(steps)) {}
+
+  void write(double t, Index loop, std::span<const Iterate> iterates) override {
+    const nb::gil_scoped_acquire locked;
+    loops_(t, loop, iterates_to_python({iterates.begin(), iterates.end()}));
+  }
+  void at(double end) noexcept override { end_ = end; }
+  void see(Index group, std::int64_t number, std::span<const double> x, std::span<const double> found, double excess,
+           bool agrees) noexcept override {
+    const nb::gil_scoped_acquire locked;
+    steps_(end_, group, number, array(std::vector<double>(x.begin(), x.end())),
+           array(std::vector<double>(found.begin(), found.end())), excess, agrees);
+  }
+
+ private:
+  nb::object loops_, steps_;
+  double end_ = 0.0;
+};
+
 std::string text_of(const nb::bytes& content) { return {content.c_str(), content.size()}; }
 
 class NativeSystem {
@@ -35,6 +57,12 @@ class NativeSystem {
 
   void adopt(Number part, nb::handle functions, nb::handle component) {
     system_.adopt(index(part), function_table(functions), address(component));
+  }
+
+  // Of the environment of a part, and of the function to which that is given.
+  nb::tuple callback(Number part) {
+    return nb::make_tuple(reinterpret_cast<std::uintptr_t>(&system_.environment(index(part))),
+                          reinterpret_cast<std::uintptr_t>(&ssptool_intermediate_update));
   }
 
   void state_starts(Number part, int fmi_major, const nb::bytes& starts) {
@@ -64,14 +92,31 @@ class NativeSystem {
     return stopped_by([this] { system_.first_event(); });
   }
 
-  nb::object run(double limit, const Rows& rows) {
+  // None and None: nothing is written any more.
+  void log_iterates(const nb::object& loops, const nb::object& steps) {
+    iterate_log_ = loops.is_none() ? nullptr : std::make_unique<IterateLog>(loops, steps);
+    system_.log_iterates(iterate_log_.get());
+  }
+
+  void state_scenario(const nb::bytes& acts) {
+    system_.state_stimuli(runtime::scenario_from(text_of(acts), system_.plan()));
+  }
+
+  // `sample`: see runtime::Sample; None: there are no functions.
+  nb::object run(double limit, const Rows& rows, nb::handle sample) {
+    runtime::Sample asked;
+    if (!sample.is_none())
+      asked = [sample](double t, double begin, double end) {
+        const nb::gil_scoped_acquire locked;
+        return nb::cast<bool>(sample(t, begin, end));
+      };
     runtime::Stretch found;
-    const nb::object stopped = stopped_by([&] { system_.run(found, limit, {rows.data(), rows.size()}); });
+    const nb::object stopped = stopped_by([&] { system_.run(found, limit, {rows.data(), rows.size()}, asked); });
     nb::object unobserved = nb::none();
     if (found.unobserved) unobserved = nb::make_tuple(to_python(found.unobserved->first), found.unobserved->second);
     return solutions_.attr("SystemBatch")(found.steps, array(std::move(found.iterations)), to_python(found.outcome),
                                           found.from, found.to, found.rescuing, found.events, found.alone, unobserved,
-                                          stopped);
+                                          stopped, found.unsampled);
   }
 
   nb::tuple solved() {
@@ -126,6 +171,7 @@ class NativeSystem {
   }
 
   NoLog log_;
+  std::unique_ptr<IterateLog> iterate_log_;
   runtime::RunPlan run_;
   runtime::System system_;
   SystemOde ode_;
@@ -140,6 +186,7 @@ void bind_system(nb::module_& module) {
       .def(nb::init<const nb::bytes&>(), "plan"_a)
       .def("adopt", &Self::adopt, "part"_a, "functions"_a, "component"_a,
            nb::sig("def adopt(self, part: int, functions: collections.abc.Mapping[str, int], component: int) -> None"))
+      .def("callback", &Self::callback, "part"_a, nb::sig("def callback(self, part: int) -> tuple[int, int]"))
       .def("state_starts", &Self::state_starts, "part"_a, "fmi_major"_a, "starts"_a)
       .def("begin", &Self::begin, nb::rv_policy::take_ownership)
       .def(
@@ -156,8 +203,13 @@ void bind_system(nb::module_& module) {
       .def(
           "resumed", [](Self& self, Number part) { return static_cast<Number>(self.core().resumed(index(part))); },
           "part"_a)
-      .def("run", &Self::run, "limit"_a, "rows"_a.noconvert(),
-           nb::sig("def run(self, limit: float, rows: ssptool.engine.kernel.interface.Floats) -> "
+      .def("log_iterates", &Self::log_iterates, "loops"_a.none(), "steps"_a.none(),
+           nb::sig("def log_iterates(self, loops: collections.abc.Callable[..., None] | None, steps: "
+                   "collections.abc.Callable[..., None] | None) -> None"))
+      .def("state_scenario", &Self::state_scenario, "acts"_a)
+      .def("run", &Self::run, "limit"_a, "rows"_a.noconvert(), "sample"_a.none(),
+           nb::sig("def run(self, limit: float, rows: ssptool.engine.kernel.interface.Floats, sample: "
+                   "collections.abc.Callable[[float, float, float], bool] | None) -> "
                    "ssptool.engine.kernel.solutions.SystemBatch"))
       .def_prop_ro("finished", [](Self& self) { return self.core().finished(); })
       .def(

@@ -73,6 +73,7 @@ double Agreement::residual_excess(double limit, std::span<const double> x, std::
 
 bool Agreement::reached(std::span<const double> x, std::span<const double> found) noexcept {
   const double over = excess(x, found);
+  last_excess_ = over;
   const bool done = over <= 1.0;
   if (fixed_count_ == 0 && (done || same(x, found))) return true;
   Largest change;

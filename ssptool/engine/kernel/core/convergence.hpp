@@ -68,6 +68,8 @@ class Agreement {
   [[nodiscard]] bool grows() const noexcept { return grows_; }
   [[nodiscard]] double first() const noexcept { return first_; }
   [[nodiscard]] double last() const noexcept { return last_; }
+  // Of the last iterate, over what is allowed.
+  [[nodiscard]] double last_excess() const noexcept { return last_excess_; }
   [[nodiscard]] double least() const noexcept { return least_; }
   [[nodiscard]] double noise() const noexcept { return noise_; }
   [[nodiscard]] std::size_t worst() const noexcept { return worst_; }
@@ -104,6 +106,7 @@ class Agreement {
   double floor_ = 0.0;
   bool noisy_ = false, probed_ = false, grows_ = false;
   double first_ = infinity, last_ = infinity, least_ = infinity, noise_ = 0.0;
+  double last_excess_ = infinity;
   double first_size_ = infinity, smallest_size_ = infinity;  // in nominal values
   double first_norm_ = 0.0;                                  // of the residual, in nominal values
   std::size_t worst_ = 0, last_worst_ = 0;

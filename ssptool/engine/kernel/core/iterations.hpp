@@ -21,6 +21,7 @@ class Iterations {
         attempts_(slot_values, wires, groups, inputs, stepper, schedules, rescues, access) {}
 
   Index add(IterationCalls);
+  void observe(IterateObserver* observer) noexcept { attempts_.observe(observer); }
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
 
   Outcome iterate(Index iteration, double t, double h);

@@ -165,27 +165,17 @@ Outcome Programs::stopped(std::int64_t steps, const Task& task) noexcept {
   return access_.outcome;
 }
 
-Outcome Programs::run_through(std::span<const Instruction> step, std::span<const Instruction> jump,
-                              std::span<const double> points, std::span<double> rows) {
-  const std::vector<Task> steps = tasks(step), jumps = tasks(jump);
-  const std::size_t width = recorder_.width(), count = points.size() / 4;
-  check_size(rows.size(), count * width, "the array of rows");
-  iterations_.begin(count);
-  Outcome outcome{.steps = static_cast<std::int64_t>(count)};
-  for (std::size_t k = 0; k < count && outcome.ok(); ++k) {
-    const double t = points[4 * k], h = points[4 * k + 1], to = points[4 * k + 2];
-    const bool jumping = h == 0.0;
-    iterations_.begin_step(k);
-    if (jumping) {
-      driven_.between(to, points[4 * k + 3]);
-      driven_.write(to);
+Outcome Programs::once(std::span<const Instruction> program, double t, double h, double to, std::span<double> row) {
+  const std::vector<Task> tasks = this->tasks(program);
+  check_size(row.size(), recorder_.width(), "the row");
+  iterations_.begin(1);
+  iterations_.begin_step(0);
+  Outcome outcome{.steps = 1};
+  for (const Task& task : tasks)
+    if (!execute(task, t, to, h, row.data())) [[unlikely]] {
+      outcome = stopped(0, task);
+      break;
     }
-    for (const Task& task : jumping ? jumps : steps)
-      if (!execute(task, t, jumping ? t : to, h, rows.data() + k * width)) [[unlikely]] {
-        outcome = stopped(static_cast<std::int64_t>(k), task);
-        break;
-      }
-  }
   iterations_.end(outcome);
   return outcome;
 }

@@ -58,9 +58,8 @@ class Programs {
   // `rows` holds `steps` rows.
   Outcome run(std::span<const Instruction> program, double start, double h, std::int64_t first, std::span<double> rows,
               std::int64_t steps);
-  // `points` holds four numbers for each row.
-  Outcome run_through(std::span<const Instruction> step, std::span<const Instruction> jump,
-                      std::span<const double> points, std::span<double> rows);
+  // A step of any size from t that reaches a time, with its row.
+  Outcome once(std::span<const Instruction> program, double t, double h, double to, std::span<double> row);
 
  private:
   // An instruction, checked and looked up.

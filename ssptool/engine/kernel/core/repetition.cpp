@@ -142,7 +142,10 @@ Repetition::Done Repetition::step(const MacroStep& step) noexcept {
   bool went_well = attempts_.attempt(calls_, x_, step);
   while (went_well) {
     attempts_.find(calls_, found_);
-    if (agreement_.reached(x_, found_)) return agreed();
+    const bool agrees = agreement_.reached(x_, found_);
+    if (IterateObserver* const observer = attempts_.observer(); observer != nullptr) [[unlikely]]
+      observer->see(calls_.group, iterations_, x_, found_, agreement_.last_excess(), agrees);
+    if (agrees) return agreed();
     const bool plain = switch_.goes_on_plainly(iterations_, step.t, step.h);
     if (agreement_.lost(x_, found_) || is_enough(plain)) return accept_noise();
     propose(acceleration_, plain);

@@ -17,6 +17,17 @@ struct MacroStep {
   double t, h;
 };
 
+// Sees the iterates of macro steps: what a group had at the end of a step, what was found for it, the change over what
+// is allowed, and whether they agree.
+class IterateObserver {
+ public:
+  virtual void see(Index group, std::int64_t number, std::span<const double> x, std::span<const double> found,
+                   double excess, bool agrees) noexcept = 0;
+
+ protected:
+  ~IterateObserver() = default;
+};
+
 // What is done to the group of a step that is repeated. Unknowns are in the units of their signals.
 class Attempts {
  public:
@@ -39,6 +50,10 @@ class Attempts {
   void predict(const IterationCalls&, int order, double h, std::span<double> x) noexcept;
   void exchange(const IterationCalls&) noexcept;
   void find(const IterationCalls&, std::span<double> found) const noexcept;
+
+  // Who sees iterates from now on; null: nobody.
+  void observe(IterateObserver* observer) noexcept { observer_ = observer; }
+  [[nodiscard]] IterateObserver* observer() const noexcept { return observer_; }
 
   // Whether components whose inputs can only be constant over a step integrate them inside of it, so that the mean of
   // both ends is of order 2; from the saved states, to which they return. None: they do not return.
@@ -71,6 +86,7 @@ class Attempts {
   Schedules& schedules_;
   Rescues& rescues_;
   Access& access_;
+  IterateObserver* observer_ = nullptr;
   bool final_ = false;
 };
 

@@ -1,0 +1,50 @@
+"""Logs of the iterates that a system tells of: of algebraic loops, and of macro steps."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from ssptool.engine.assembly.assembly import Assembly
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.solutions import Iterate
+from ssptool.engine.masters.iterated_groups import log_iterate
+from ssptool.engine.masters.protocols import InstanceGroup
+from ssptool.engine.run.loops import RunningLoop
+
+
+class IterateLogs:
+    """Writes iterates into the logs of an assembly; an error is kept, since it cannot pass through the system.
+
+    Attributes
+    ----------
+    groups
+        Groups whose macro steps are iterated, as far as they are known.
+    """
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.groups: Sequence[InstanceGroup] = ()
+        self._assembly = assembly
+        self._error: BaseException | None = None
+
+    def check(self) -> None:
+        """Raise what has gone wrong with a file."""
+        if self._error is not None:
+            raise self._error
+
+    def loop(self, time: float, number: int, iterates: Iterable[Iterate]) -> None:
+        """Iterates of a loop at this time [s], by its number in the plan."""
+        loop = RunningLoop(self._assembly, self._assembly.plan.loops[number], number, -1)
+        self._attempt(lambda: loop.write(time, iterates))
+
+    def step(self, end: float, group: int, number: int, x: Floats, found: Floats, excess: float, agrees: bool) -> None:
+        """An iterate of the macro step to `end` [s] of a group, by its number in the kernel."""
+        log = self._assembly.coupling_log
+        if log is None:
+            return
+        own = next(one for one in self.groups if one.group == group)
+        self._attempt(lambda: log_iterate(log, own, (end, number, excess, agrees), x, found))
+
+    def _attempt(self, write: Callable[[], None]) -> None:
+        try:
+            if self._error is None:
+                write()
+        except BaseException as error:
+            self._error = error
