@@ -162,7 +162,7 @@ class HeldInputs(IntEnum):
 
 
 class Trial(IntEnum):
-    """What trial steps say of components whose inputs can only be constant over a step.
+    """Result of trial steps of components whose inputs can only be constant over a step.
 
     Inputs are changed, and one step is compared with two of half the size: both have the same effect inside of a
     component that integrates its input over the step, and half of the way not all of it is there. Components that make
@@ -238,7 +238,7 @@ class AcceptedSteps:
     steps, unplanned
         All steps, and those that were done with stronger damping, by Newton's method or without repetition.
     trial
-        What trial steps say of inputs that can only be constant.
+        Result of trial steps for inputs that can only be constant.
     """
 
     floor: float = 0.0

@@ -190,7 +190,7 @@ class OdeBeside:
         self.takes_event_signals = bool(assembly.plan.ode_event_sources)
 
     def begin(self) -> None:
-        """From a coupled system to the first instant."""
+        """Go from a coupled system to the first instant."""
         self._words = OdeInSystem(self._native, self.assembly.of_ode, self._native.loops_of_ode)
         self._native.begin_beside()
         self._words.remark()

@@ -180,7 +180,7 @@ class SystemInitialization(Initialization):
             raise explanation(stopped, self.assembly.instances)
 
     def _initialized(self) -> tuple[SystemRefusal | None, Stopped | Refused | None]:
-        """What has ended the initialization before its time."""
+        """Reason for which the initialization has ended before its time, if there is one."""
         try:
             return self._native.initialize(), None
         except (Stopped, Refused) as stopped:
