@@ -416,7 +416,7 @@ class Kernel(Protocol):
         """Go on with a state that another iteration of the same unknowns had."""
 
     def trial(self, iteration: int, t: float, h: float) -> Trial:
-        """Try steps of size h from t [s], where states are saved, with its components whose inputs can only be constant.
+        """Try steps of size h from t [s], where states are saved, with its components that only hold inputs.
 
         NONE: an FMU did not return to its saved state.
         """

@@ -5,7 +5,6 @@ program of a macro step are those that a run makes of the same plan, number by n
 """
 
 import math
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -14,7 +13,6 @@ from typing import Protocol
 
 import numpy as np
 
-from ssptool.engine.assembly.applied_stimuli import slot_overrides
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.fmu_log import FmuLogging
 from ssptool.engine.event_mode.iteration import ode_takes_samples, system_takes_samples
@@ -38,7 +36,7 @@ from ssptool.engine.masters.master import InterruptibleStepper, Master
 from ssptool.engine.masters.program import Program, ProgrammedMaster
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
-from ssptool.engine.planning.stimuli import column_rows, driven_inputs, slot_sources, table_rows
+from ssptool.engine.planning.stimuli import column_rows, driven_inputs, slot_sources
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.frozen_variables import (
     Json,
@@ -48,8 +46,7 @@ from ssptool.engine.run.frozen_variables import (
     start_value,
 )
 from ssptool.engine.run.initialization import stated_value
-from ssptool.engine.stimuli.stimuli import Boundary, ParameterChange, boundaries
-from ssptool.engine.stimuli.time_signals import Action, Overridden, SignalOverride, active
+from ssptool.engine.stimuli.stimuli import boundaries
 from ssptool.fmu.description import FmuClock, InterfaceType, Value, element_names
 from ssptool.network.conversion import narrowing
 from ssptool.network.network import Signal
@@ -172,65 +169,6 @@ def _demands(plan: Plan) -> Iterator[Json]:
         checked = narrowing(kind, plan.types[wire.destination])
         if checked is not None and holds_integer(kind):
             yield {"slot": wire.source, "nonnegative": checked.nonnegative, "digits": checked.digits}
-
-
-def frozen_scenario(plan: Plan) -> list[Json]:
-    """Acts of a scenario, each from a segment on: overrides that are in force, and parameters that are set."""
-    if not plan.stimuli.actions:
-        return []
-    found = [_act(plan, 0, Boundary(-math.inf, -math.inf))]
-    actions = sorted(plan.stimuli.actions)
-    for segment, jump in enumerate(boundaries(plan.stimuli.jumps, -math.inf, math.inf), start=1):
-        if bisect_left(actions, jump.first) < bisect_right(actions, jump.last):
-            found.append(_act(plan, segment, jump))
-    return found
-
-
-def _act(plan: Plan, segment: int, jump: Boundary) -> Json:
-    """A segment that begins with this jump."""
-    numbers = {one.name: number for number, one in enumerate(plan.instances)}
-    sources = enumerate(slot_sources(plan))
-    return {
-        "segment": segment,
-        "columns": [
-            {"column": place, **_override(one.type, one.time_signal.overrides, jump.last)}
-            for place, one in sources
-            if isinstance(one.time_signal, Overridden) and table_rows(one.time_signal) is not None
-        ],
-        "wires": [
-            {
-                "to": one.destination,
-                "at_source": _override(one.source_type, one.at_source, jump.last),
-                "at_destination": _override(one.destination_type, one.at_destination, jump.last),
-            }
-            for one in slot_overrides(plan, range(len(plan.signals)))
-        ],
-        "settings": [
-            _setting(numbers[one.signal.component], plan, one, jump.last)
-            for one in plan.stimuli.parameter_changes
-            if any(jump.first <= change.time <= jump.last for change in one.overrides)
-        ],
-    }
-
-
-def _override(kind: str, overrides: Sequence[SignalOverride], t: float) -> Json:
-    change = active(overrides, t)
-    if change is None or change.action is Action.RESET:
-        return {"action": "none"}
-    return {"action": str(change.action), "type": kind, "value": json_value(change.value, kind)}
-
-
-def _setting(number: int, plan: Plan, changed: ParameterChange, t: float) -> Json:
-    one, change = plan.instances[number], active(changed.overrides, t)
-    value = changed.base if change is None else change(changed.base)
-    variable = one.description.variables[changed.signal.variable]
-    suffix = ACCESS[one.description.fmi_major][variable.type]
-    found = {"part": number, "reference": variable.reference, "type": suffix, "value": json_value(value, suffix)}
-    if variable.array is None:
-        return found
-    names = element_names(variable.array, one.description.arrays[variable.array])
-    starts = [json_value(start_value(one, name), suffix) for name in names]
-    return found | {"size": len(names), "elements": [variable.element], "starts": starts}
 
 
 def frozen_starts(one: PlannedInstance) -> list[Json]:

@@ -29,7 +29,7 @@ from ssptool.engine.masters.protocols import NONE_UNCONVERGED, SteppedOde, Uncon
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
 from ssptool.engine.run.coupling import Evaluation, couple, evaluation_in
-from ssptool.engine.run.freeze import frozen_run, frozen_scenario, frozen_starts, is_programmed, stepping_master
+from ssptool.engine.run.freeze import frozen_run, frozen_starts, is_programmed, stepping_master
 from ssptool.engine.run.initialization import (
     RESET,
     Initialization,
@@ -92,7 +92,10 @@ class LoadedSystem:
         self.plan = plan
         content = frozen_run(plan)
         self.native = native_system(strict_json(content).encode())
-        self.native.state_scenario(strict_json(frozen_scenario(plan)).encode())
+        if plan.stimuli.actions:
+            from ssptool.engine.run.frozen_scenario import frozen_scenario  # few runs have one
+
+            self.native.state_scenario(strict_json(frozen_scenario(plan)).encode())
         self.iterations = len(content["stepping"].get("iterations", ()))
         self.logs: IterateLogs | None = None
         self._paths: dict[str, Path] = {}
