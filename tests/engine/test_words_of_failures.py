@@ -6,6 +6,8 @@ import ssptool
 from ssptool.engine.failure import RunError
 from ssptool.engine.isolation import repeated_words
 from ssptool.fmu.instance import FmiError
+from tests.accuracy.measured import written
+from tests.accuracy.systems import discarding
 from tests.engine.systems import write_system
 from tests.fmu.chatty_fmu import FAIL_ELSEWHERE, FAIL_SILENTLY, build
 from tests.foreign.dry_boiler import FAILS_AT, PLACES, WORDS, boiler
@@ -121,3 +123,11 @@ def test_an_exported_fmu_passes_the_words_on(boilers, tmp_path):
     fmu = ssptool.export(boilers["step"], tmp_path / "made.fmu", step_size=STEP).path
     failure = ssptool.simulate(fmu, stop_time=1, step_size=STEP, isolated=True).failure
     assert failure.time == FAILS_AT and any(WORDS in line for line in failure.messages)
+
+
+def test_a_discarded_step_advises_shorter_ones_which_then_go_through(tmp_path):
+    system = discarding()
+    path = written(system, tmp_path)
+    refused = ssptool.simulate(path, stop_time=0.1, step_size=0.0005)
+    assert not refused.ok and "--step-size" in refused.failure.advice
+    assert ssptool.simulate(path, stop_time=0.1, step_size=0.0004).ok

@@ -280,7 +280,9 @@ class Assembly:
             return wish_to_end(instance.name, time, instance.last_successful_time() if isnan(of_fmi3) else of_fmi3)
         instance.note(outcome.fmi_status)
         returned = self._returned(instance, outcome.function, outcome.fmi_status)
-        answer, advice = _CONTRADICTIONS.get(outcome.function, (returned, ""))
+        discarded = outcome.fmi_status == STATUS.index("discard")
+        own = SHORTER_STEPS if discarded and outcome.function in DO_STEP else ""
+        answer, advice = _CONTRADICTIONS.get(outcome.function, (returned, own))
         messages = instance.log.latest()
         return Failure(
             Ending.FMI,
@@ -290,7 +292,7 @@ class Assembly:
             instance.name,
             outcome.function,
             messages,
-            recoverable=outcome.fmi_status == STATUS.index("discard"),
+            recoverable=discarded,
         )
 
     def _nonfinite(self, outcome: Outcome, time: float) -> Failure:
@@ -354,7 +356,7 @@ class Assembly:
         more = more_about(self.plan.settings, messages)
         if not advice and messages:
             return more
-        return f"{advice or 'check its parameters, start values and inputs'} ({more})"
+        return f"{advice or CHECK_IT} ({more})"
 
     def perform(self, calls: Sequence[Call]) -> Outcome:
         """These calls once, at the present instant."""
@@ -380,6 +382,12 @@ class Assembly:
 
 
 _RESTORED = "which was restored after its calls"
+
+DO_STEP = ("fmiDoStep", "fmi2DoStep", "fmi3DoStep")
+
+CHECK_IT = "check its parameters, start values and inputs"
+SHORTER_STEPS = "it may accept a smaller --step-size"
+"""Advice where an FMU has refused a call, and where it has discarded a step."""
 
 _FAULT = "report it to the supplier of the FMU, and try a step size that is a multiple of its internal step"
 _CONTRADICTIONS = {

@@ -4,6 +4,7 @@ import contextlib
 from dataclasses import replace
 from pathlib import Path
 
+from ssptool.engine.assembly.assembly import CHECK_IT, DO_STEP, SHORTER_STEPS
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.isolation.child import NotSendable
 from ssptool.engine.isolation.parent import execute_isolated
@@ -20,7 +21,7 @@ _TELLING = ("error", "fatal", "discard")
 """Statuses of messages that say why a call failed."""
 
 _HEARD = "its messages are those of one repeat of the run with all messages on"
-_UNHEARD = "check its parameters, start values and inputs; a repeat of the run with all messages on said no more"
+_UNHEARD = "a repeat of the run with all messages on said no more"
 
 
 def with_words(job: Job, execution: Execution, limits: Limits) -> Execution:
@@ -35,9 +36,11 @@ def with_words(job: Job, execution: Execution, limits: Limits) -> Execution:
         again = _failure_again(job, limits)
     if again is None or (again.component, again.function) != (failure.component, failure.function):
         return execution
-    told = replace(failure, advice=_UNHEARD)
+    shorter = SHORTER_STEPS if failure.recoverable and failure.function in DO_STEP else ""
     if again.messages:
-        told = replace(failure, advice=_HEARD, messages=again.messages)
+        told = replace(failure, advice="; ".join(filter(None, (shorter, _HEARD))), messages=again.messages)
+    else:
+        told = replace(failure, advice=f"{shorter or CHECK_IT}; {_UNHEARD}")
     report = execution.initialization
     if report.failure is not None:
         report = report._replace(failure=told)
