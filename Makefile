@@ -98,7 +98,8 @@ sanitize: build/models/.ready $(VENV)/.ready-dev  ## the tests of the kernel and
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	    $(BIN)/python -m pytest -q -n logical --dist worksteal -p no:cacheprovider \
 	    -p tests.engine.kernel.other_build tests/engine/kernel \
-	    tests/engine/ode/test_beside.py tests/engine/ode/test_cvode.py
+	    tests/engine/ode/test_beside.py tests/engine/ode/test_cvode.py tests/engine/ode/test_both_ways.py \
+	    tests/engine/test_both_ways.py tests/engine/event_mode/test_both_ways_at_events.py
 	SSPTOOL_RUNTIME="$(CURDIR)/build/sanitize/runtime.so" \
 	    LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0:new_delete_type_mismatch=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
