@@ -33,7 +33,6 @@ SYSTEMS = RESOURCES.parents[1]
 EXAMPLES = ["dual_mass_oscillator", "mass_spring_damper", "one_dof_oscillator", "rotational_spring_mass_damper"]
 OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
 LEFT = {
-    "model exchange beside event mode",
     "input sources, scenarios and logs of iterates, beside events or model exchange",
     "steps that are no program of the kernel",
 }

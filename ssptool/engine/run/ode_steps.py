@@ -15,6 +15,7 @@ from ssptool.engine.failure import Failure, IntegrationStopped
 from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import Code, Floats, Kernel, Outcome
 from ssptool.engine.kernel.ode import IntegrationEvent
+from ssptool.engine.kernel.solutions import SystemRefusal
 from ssptool.engine.masters.master import CoupledSystem, StepBatch
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, InstanceGroup, Unconverged
 from ssptool.engine.ode.event_rows import EventRows, all_points
@@ -209,14 +210,6 @@ class OdeBeside:
     def event_pending(self) -> bool:
         return self._native.event_pending()
 
-    def event(self, t: float, evaluation: Evaluation) -> Failure | None:
-        """An event at t [s], and what follows from it outside."""
-        try:
-            outcome = self._native.react()
-        except (Stopped, Refused) as error:
-            return self._words.failure(error, self._native.time_of_ode)
-        return None if outcome.ok else evaluation.explain(outcome, t)
-
     def with_event_rows(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         if not self._native.has_rows:
             return rows, all_points(rows)
@@ -237,8 +230,7 @@ class _Coupled(SystemSteps):
     """Macro steps of co-simulation with an ODE."""
 
     def __init__(self, loaded: LoadedSystem, ode: OdeBeside) -> None:
-        super().__init__(loaded, ode.assembly)
-        ode.begin()
+        super().__init__(loaded, ode.assembly, ode.begin)
         self.ode: Any = ode
 
     @property
@@ -256,9 +248,21 @@ class _Coupled(SystemSteps):
         """0: there is nothing to step."""
         return 0 if self._native.finished else self.assembly.plan.interval.steps
 
-    @property
-    def evaluation(self) -> Evaluation:
-        return self._evaluation
+    def react(self, t: float) -> Failure | None:
+        """An event of the ODE at t [s], and what follows from it outside."""
+        reason = self._native.react()
+        return None if reason is None else self._stopped(reason, t)
+
+    def _stopped(self, reason: SystemRefusal | Stopped, time: float) -> Failure:
+        # An ODE with events of its own is where its integration is, which is not exactly there.
+        if not self.assembly.plan.event_modes.with_ode and self._of_ode(reason):
+            time = self._native.time_of_ode
+        return super()._stopped(reason, time)
+
+    def _of_ode(self, reason: SystemRefusal | Stopped) -> bool:
+        """Whether a function of model exchange was refused."""
+        names = {one.name for one in self.assembly.plan.integrated}
+        return isinstance(reason, SystemRefusal) and reason.outcome is None and reason.component in names
 
 
 class OdeBesideSteps(StepsWithOde):
@@ -309,4 +313,4 @@ class OdeBesideSteps(StepsWithOde):
         return batch
 
     def event(self, t: float) -> Failure | None:
-        return self._beside.event(t, self.coupled.evaluation)
+        return self.coupled.react(t)

@@ -56,7 +56,6 @@ def _has_more_beside_events(plan: Plan) -> bool:
 
 
 BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
-    "model exchange beside event mode": lambda plan: plan.coupled_ode is not None and bool(plan.event_modes),
     "input sources, scenarios and logs of iterates, beside events or model exchange": _has_more_beside_events,
     "steps that are no program of the kernel": lambda plan: (
         not (plan.is_one_ode or is_programmed(stepping_master(plan)))
@@ -361,7 +360,7 @@ class SystemSteps:
         Reason of the end.
     """
 
-    def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
+    def __init__(self, loaded: LoadedSystem, assembly: Assembly, begin_ode: Callable[[], None] | None = None) -> None:
         self._native, self.assembly, self._logs = loaded.native, assembly, loaded.logs
         self.kernel, self._iterations = assembly.kernel, loaded.iterations
         self.unobserved: list[Failure] = []
@@ -371,6 +370,8 @@ class SystemSteps:
         self._sources = _InputSources(assembly.plan, self.kernel)
         if self._logs is not None:
             self._logs.groups = self.system.groups
+        if begin_ode is not None:
+            begin_ode()
         first = self._native.first_event() if assembly.plan.event_modes else None
         self.failure = None if first is None else self._stopped(first, self.start)
 

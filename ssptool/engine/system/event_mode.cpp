@@ -84,7 +84,8 @@ void System::first_event() {
 }
 
 // At the present time: with what the importer has set, with ticks that are due, and with what parts have to do.
-void System::handle_event(const std::vector<Cause>& causes) {
+bool System::handle_event(const std::vector<Cause>& causes) {
+  bool seen = true;
   explained([&] {
     chatter_->note(now_, causes);
     before_steps();
@@ -94,13 +95,14 @@ void System::handle_event(const std::vector<Cause>& causes) {
       component_->intervene([this] { set_tuned(); });
     else
       set_tuned();
-    iterate_and_leave(false);
+    seen = iterate_and_leave(false);
   });
+  return seen || !causes.empty();
 }
 
-void System::iterate_and_leave(bool first) {
+bool System::iterate_and_leave(bool first) {
   const bool changed = settle_event();
-  leave_event(changed, first);
+  return leave_event(changed, first);
 }
 
 bool System::settle_event() { return event_iteration().settle(now_, now_ + grid().moment()); }
@@ -114,14 +116,15 @@ EventIteration System::event_iteration() {
           }};
 }
 
-void System::leave_event(bool changed, bool first) {
+bool System::leave_event(bool changed, bool first) {
   events_->leave();
-  if (with_ode()) component_->leave(changed, first);
+  const bool seen = !with_ode() || component_->leave(changed, first);
   if (ode_apart())
     leave_beside_ode();
   else
     forget_past();
   events_->show_ticks();
+  return seen;
 }
 
 // The event is one of the ODE too, and what follows from that may be one of the other parts again.

@@ -92,15 +92,17 @@ void System::begin_beside(OdeOfRun& run) {
   kernel_->history.accept(now_);
 }
 
-Outcome System::react(OdeOfRun& run) {
+void System::react(OdeOfRun& run) {
+  if (steps_end_at_events()) {
+    (void)handle_event({});
+    return;
+  }
   component_->intervene([] {});
   kernel_->inputs.exchange(plan_.everyone);
-  const Outcome outcome = evaluate_surely(*kernel_, everything_, run);
-  if (!outcome.ok()) return outcome;
+  check(evaluate_surely(*kernel_, everything_, run), now_);
   kernel_->inputs.exchange(plan_.everyone);
   kernel_->history.accept(long_ago);
   kernel_->history.accept(now_);
-  return outcome;
 }
 
 }  // namespace ssptool::runtime

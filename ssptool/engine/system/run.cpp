@@ -134,7 +134,7 @@ void System::rescue(Stretch& found, double h, std::span<double> row) {
 }
 
 void System::row_of_event(Stretch& found, std::span<double> rows) {
-  handle_event();
+  if (!handle_event()) return;
   ++found.events;
   add_row(found, rows);
 }

@@ -42,9 +42,7 @@ System::System(Plan plan, Log& log)
       parts_(plan_.parts.size()),
       environments_(plan_.parts.size()),
       adopts_(true) {
-  if (plan_.at_events && plan_.ode && !plan_.ode->alone)
-    throw std::runtime_error("parts in event mode are not adopted beside model exchange");
-  reports_.resize(parts_.size());
+  reports_.resize(parts_.size() + (plan_.ode && !plan_.ode->alone));
   experiment_ = {plan_.start, plan_.stop, {}};
 }
 

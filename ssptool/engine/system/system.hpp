@@ -103,12 +103,12 @@ class System {
   // After `couple`: the ODE of the parts of model exchange, as this run integrates it.
   RunningOde& integrate(OdeOfRun&);
   // Of an ODE beside other parts: its kernel after `first_point`, with the loops in it; the first instant, after
-  // `integrate`; an event at the present time, because of signals that it takes at events only.
+  // `integrate`; an event at the present time, because of signals that it takes at events only, which throws as `run`.
   [[nodiscard]] const std::shared_ptr<Kernel>& inside() const noexcept { return inside_; }
   [[nodiscard]] const std::vector<Index>& loops_of_ode() const noexcept { return loops_of_ode_; }
   [[nodiscard]] OdeComponent& component() const noexcept { return *component_; }
   void begin_beside(OdeOfRun&);
-  Outcome react(OdeOfRun&);
+  void react(OdeOfRun&);
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
   // Steps that a part has ended early although it may not, and that were completed with it alone.
   [[nodiscard]] double resumed(Index part) const { return reports_.at(part).resumed; }
@@ -301,9 +301,10 @@ class System {
   void set_clocks();
   void pass_on_at_start();
   void step_through_events(double end);
-  void handle_event() { handle_event(causes()); }
-  void handle_event(const std::vector<Cause>&);
-  void iterate_and_leave(bool first);
+  // Whether anything was to be seen of it.
+  bool handle_event() { return handle_event(causes()); }
+  bool handle_event(const std::vector<Cause>&);
+  bool iterate_and_leave(bool first);
   bool settle_event();
   void explained(const std::function<void()>& act) const;
   void evaluate_all();
@@ -317,7 +318,7 @@ class System {
   void arrive(Stretch&, double end, std::span<double> rows);
   [[nodiscard]] std::optional<double> returned_early(double end) const noexcept;
   void go_back(double t, double end, bool all_of_them);
-  void leave_event(bool changed, bool first);
+  bool leave_event(bool changed, bool first);
   void leave_beside_ode();
   [[nodiscard]] double next_event() const;
   // Events that an importer handles.

@@ -14,6 +14,7 @@ from ssptool.studies.worker import StudyWorker
 from tests.engine import both_ways
 from tests.engine.dual_mass import Folder
 from tests.engine.event_mode.systems import before_and_after, column, simulate
+from tests.engine.ode.systems import couple, refuse_after
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.small.test_endings import last_rows, stair
 from tests.engine.systems import write_system
@@ -162,4 +163,53 @@ def test_clocks_that_count_bounces(system, compared):
     trace = simulate(folder, 2.0, 0.1, {"A.late": "1"}).unwrap()
     _, _, a = before_and_after(trace, "A.count")
     assert column(trace, "B.count")[-1] == np.sum(a)
+    assert compared()
+
+
+# -- beside model exchange ---------------------------------------------------------------------------------------
+
+TICKED = [("Tank.x", "Controller.y"), ("Controller.sample", "Tank.drop"), ("Controller.u", "Tank.amount")]
+
+
+@pytest.mark.parametrize("step", [0.04, 0.25])
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+def test_events_of_an_ode_and_others_together(engine_models, master, step, compared):
+    """Ticks go around both; the ball bounces meanwhile, and tells another component of the ODE."""
+    wires = [*TICKED, ("Ball.bounce", "Follower.trigger"), ("Ball.v", "Follower.v")]
+    others = {"Controller": "SampledController", "Ball": "Ball"}
+    exchange = {"Tank": "Cistern", "Follower": "Follower"}
+    result = couple(engine_models.parent / "fmi3", exchange, others, wires, step_size=step, master=master)
+    assert result.statistics.events >= 11
+    assert compared()
+
+
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+def test_an_ode_with_events_of_its_own(engine_models, master, compared):
+    """Its rows stand between those of macro steps, which end at events of the others."""
+    wires = [("Bouncing.h", "Plant.F"), ("Plant.z", "Controller.y")]
+    others = {"Controller": "../fmi3/SampledController", "Plant": "Mass"}
+    fmus = engine_models.parent / "fmi2"
+    result = couple(fmus, {"Bouncing": "BouncingBall"}, others, wires, {"Plant.m": 1.0}, step_size=0.04, master=master)
+    assert result.ok and result.statistics.events >= 11
+    assert any("rows repeat the values of the communication point before" in note for note in result.notes)
+    assert compared()
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("status", [2, 3])
+@pytest.mark.parametrize("after", [-1.0, 0.455])
+def test_refusals_of_an_ode_beside_event_mode(engine_models, after, status, shared, monkeypatch, compared):
+    refuse_after(monkeypatch, status, after, "Tank")
+    wires = TICKED if shared else TICKED[:1]
+    others = {"Controller": "SampledController"}
+    result = couple(engine_models.parent / "fmi3", {"Tank": "Cistern"}, others, wires, step_size=0.04)
+    assert not result.ok
+    assert compared()
+
+
+def test_clocks_without_end_across(engine_models, compared):
+    wires = [("A.carry", "B.tick"), ("B.carry", "A.tick"), ("A.carry", "Follower.trigger")]
+    others, values = {"A": "Counter", "B": "Counter"}, {"A.late": 2, "B.late": 1}
+    result = couple(engine_models.parent / "fmi3", {"Follower": "Follower"}, others, wires, values)
+    assert "does not converge" in str(result.failure)
     assert compared()

@@ -92,6 +92,11 @@ class NativeSystem {
     return stopped_by([this] { system_.first_event(); });
   }
 
+  // Likewise.
+  nb::object react() {
+    return stopped_by([this] { ode_.react(); });
+  }
+
   // None and None: nothing is written any more.
   void log_iterates(const nb::object& loops, const nb::object& steps) {
     iterate_log_ = loops.is_none() ? nullptr : std::make_unique<IterateLog>(loops, steps);
@@ -235,8 +240,9 @@ void bind_system(nb::module_& module) {
       .def("begin_beside", [](Self& self) { self.ode().begin_beside(); })
       .def("event_pending", [](Self& self) { return self.ode().event_pending(); })
       .def(
-          "react", [](Self& self) { return self.ode().react(); },
-          nb::sig("def react(self) -> ssptool.engine.kernel.interface.Outcome"))
+          "react", [](Self& self) { return self.react(); },
+          nb::sig("def react(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
+                  "ssptool.engine.kernel.event_calls.Stopped | None"))
       .def(
           "take_row", [](Self& self, double until) { return self.ode().take_row(until); }, "until"_a,
           nb::sig("def take_row(self, until: float) -> ssptool.engine.kernel.interface.Floats | None"))

@@ -68,11 +68,6 @@ void SystemOde::begin_beside() {
   translated_unlocked([&] { system_.begin_beside(ode_); });
 }
 
-nb::object SystemOde::react() {
-  const Outcome outcome = translated_unlocked([&] { return system_.react(ode_); });
-  return NativeKernel(system_.kernel()).to_python(outcome);
-}
-
 nb::object SystemOde::take_row(double until) {
   auto found = component().take_row(until);
   return found ? array(std::move(found->row)) : nb::none();

@@ -37,8 +37,8 @@ class SystemOde {
   // The first instant. What goes wrong comes out of the first step.
   void begin_beside();
   [[nodiscard]] bool event_pending() { return component().event_pending(); }
-  // An event at the present time; the outcome of the evaluation after it. Raises what has stopped it.
-  nb::object react();
+  // An event at the present time; throws what has stopped it.
+  void react() { system_.react(ode_); }
   // The next row of an event in a macro step that ends until this time [s], or None.
   nb::object take_row(double until);
   [[nodiscard]] double time() const { return running_->integration->time(); }  // [s]
