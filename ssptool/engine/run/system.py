@@ -11,12 +11,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ssptool.engine.assembly.applied_stimuli import endless_parameters
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.assembly.running_events import explanation, failure_of
 from ssptool.engine.failure import BadInputs, Failure, IntegrationStopped
 from ssptool.engine.kernel import native_system
+from ssptool.engine.kernel.calls import AcceptedSteps
 from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import Floats, Kernel, read_slot
 from ssptool.engine.kernel.solutions import SystemBatch, SystemRefusal, Unsettled
@@ -25,7 +28,14 @@ from ssptool.engine.masters.iterated_groups import KernelGroup
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
 from ssptool.engine.masters.master import CoupledSystem, StepBatch
 from ssptool.engine.masters.program import Program
-from ssptool.engine.masters.protocols import NONE_UNCONVERGED, SteppedOde, Unconverged
+from ssptool.engine.masters.protocols import (
+    NONE_UNCONVERGED,
+    SavedState,
+    SteppedOde,
+    Unconverged,
+    part_of,
+    under,
+)
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
 from ssptool.engine.run.coupling import Evaluation, couple, evaluation_in
@@ -46,6 +56,7 @@ from ssptool.fmu.instance import NO_FUNCTION, FmiError, FmuInstance
 from ssptool.foreign_text import strict_json
 
 if TYPE_CHECKING:
+    from ssptool.engine.kernel._kernel import NativeSystem
     from ssptool.engine.run.iterate_logs import IterateLogs
 
 
@@ -63,6 +74,12 @@ BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
 }
 """Subjects that Python still carries out, since no system does → whether they are in a plan."""
 
+STEPPED_BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
+    "model exchange": lambda plan: plan.ode is not None,
+    "event mode": lambda plan: bool(plan.event_modes),
+}
+"""The same, where a program steps the plan, sets values and saves states."""
+
 
 def why_by_python(plan: Plan) -> str:
     """The first subject of a plan that no system carries out; "": it carries out all."""
@@ -72,6 +89,11 @@ def why_by_python(plan: Plan) -> str:
 def carried_out(plan: Plan) -> bool:
     """Whether a system carries out the whole plan, from initialization to the last row."""
     return not why_by_python(plan)
+
+
+def stepped(plan: Plan) -> bool:
+    """Whether a system carries it out step by step for a program, too."""
+    return carried_out(plan) and not any(is_in(plan) for is_in in STEPPED_BY_PYTHON.values())
 
 
 class LoadedSystem:
@@ -152,6 +174,15 @@ class LoadedSystem:
 
     def initialize(self, assembly: Assembly) -> InitializedSystem:
         """As `initialize` of components that Python leads."""
+        self._log_iterates(assembly)
+        return carried_through(SystemInitialization(assembly, self))
+
+    def resume(self, assembly: Assembly, loops: Mapping[int, float]) -> None:
+        """Instead of initialization: components are in saved states, and loops have these tolerances, by number."""
+        self._log_iterates(assembly)
+        self.native.resume(loops)
+
+    def _log_iterates(self, assembly: Assembly) -> None:
         self.logs = None
         if assembly.loop_log is not None or assembly.coupling_log is not None:
             from ssptool.engine.run.iterate_logs import IterateLogs  # few runs have logs
@@ -159,7 +190,6 @@ class LoadedSystem:
             self.logs = IterateLogs(assembly)
             self.native.log_iterates(self.logs.loop, self.logs.step)
             assembly.at_end.callback(self.native.log_iterates, None, None)
-        return carried_through(SystemInitialization(assembly, self))
 
 
 class SystemInitialization(Initialization):
@@ -279,9 +309,11 @@ def system_for(plan: Plan, pool: Pool | None) -> LoadedSystem | None:
 class _RegisteredKernel:
     """The kernel of a system, for those who register what the system has registered already, in the same order."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, schedules: int = 0) -> None:
+        """`schedules`: so many were registered before."""
         self._kernel = kernel
-        self._counts = {"group": 0, "schedule": 0, "iteration": 0}
+        self._counts = {"group": 0, "schedule": schedules, "iteration": 0}
+        self.registered = False  # all of them
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._kernel, name)
@@ -295,8 +327,10 @@ class _RegisteredKernel:
     def iteration(self, _: object) -> int:
         return self._next("iteration")
 
-    def set_accepted_steps(self, iteration: int, accepted: object) -> None:
-        """They are what they are."""
+    def set_accepted_steps(self, iteration: int, accepted: AcceptedSteps) -> None:
+        """While they are registered, they are what they are."""
+        if self.registered:
+            self._kernel.set_accepted_steps(iteration, accepted)
 
     def _next(self, what: str) -> int:
         self._counts[what] += 1
@@ -314,11 +348,16 @@ class _Registering(_RegisteredKernel):
 class _InputSources:
     """Input sources of a system, in its present segment."""
 
-    def __init__(self, plan: Plan, kernel: Kernel) -> None:
-        self._kernel = kernel
+    def __init__(self, plan: Plan, kernel: Kernel, native: "NativeSystem") -> None:
+        self._kernel, self._native = kernel, native
         self._functions = SampledFunctions(slot_sources(plan), kernel)
         self._segment = plan.interval.start, math.inf
         self._error: BaseException | None = None
+
+    @property
+    def end(self) -> float:
+        """End of the segment [s]."""
+        return self._native.end_of_segment
 
     @property
     def sample(self) -> Callable[[float, float, float], bool] | None:
@@ -366,8 +405,10 @@ class SystemSteps:
         self.unobserved: list[Failure] = []
         self.limit = math.inf
         self.ode: SteppedOde | None = None
+        # An empty one: its number tells those of the schedules that come next.
+        self._schedules = self.kernel.schedule(()) + 1
         self._native.couple()
-        self._sources = _InputSources(assembly.plan, self.kernel)
+        self._sources = _InputSources(assembly.plan, self.kernel, self._native)
         if self._logs is not None:
             self._logs.groups = self.system.groups
         if begin_ode is not None:
@@ -389,15 +430,15 @@ class SystemSteps:
     def _stepped(self) -> "tuple[CoupledSystem, Program | ProgrammedIteration]":
         """The coupled system that a run in Python has, with its stepper."""
         plan = self.assembly.plan
-        registering: Any = _Registering(self.kernel)
-        loops: dict[int, Any] = {loop.number: loop for loop in self._evaluation.loops}
+        registering: Any = _Registering(self.kernel, self._schedules)
         unlogged = replace(self.assembly, kernel=registering, loop_log=None, coupling_log=None)
-        system = couple(unlogged, self._evaluation, loops, ode=self.ode)
+        system = couple(unlogged, self._evaluation, self.loops, ode=self.ode)
         registered: Any = _RegisteredKernel(self.kernel)
         stepper = stepping_master(plan).start(replace(system, kernel=registered))
         assert isinstance(stepper, Program | ProgrammedIteration)  # the plan was frozen
+        registered.registered = True
         stimuli: Any = self._sources
-        return replace(system, kernel=self.kernel, stimuli=stimuli), stepper
+        return replace(system, kernel=self.kernel, stimuli=stimuli, unobserved=self.unobserved), stepper
 
     @property
     def system(self) -> CoupledSystem:
@@ -453,6 +494,23 @@ class SystemSteps:
         iterated = isinstance(stepping_master(self.assembly.plan), Iterated)
         counts = tuple(done.iterations.tolist()) if iterated else (1,) * done.alone
         return StepBatch(done.steps, self.failure, counts, finished=self._native.finished, events=done.events)
+
+    @property
+    def loops(self) -> dict[int, RunningLoop]:
+        """Loops in steps, by number in the plan."""
+        return {loop.number: loop for loop in self._evaluation.loops}
+
+    def save_state(self) -> SavedState:
+        """As `SavableStepper.save_state`."""
+        own = {"t": np.array(self._native.time)}
+        if self.assembly.plan.stimuli:
+            own["stretch"] = np.array(self._native.segment)
+        return {**own, **under("base", self._stepped[1].save_state())}
+
+    def restore_state(self, state: SavedState) -> None:
+        """Go on from there."""
+        self._stepped[1].restore_state(part_of(state, "base"))
+        self._native.go_to(float(state["t"]), int(state["stretch"]) if self.assembly.plan.stimuli else 0)
 
     def _stopped(self, reason: SystemRefusal | Stopped, time: float) -> Failure:
         """Failure outside of a step."""

@@ -260,11 +260,15 @@ def saved_loops(loops: Mapping[int, RunningLoop]) -> dict[int, SavedLoop]:
     return {number: SavedLoop(loop.rtol, loop.chord) for number, loop in loops.items()}
 
 
-def restored(plan: Plan, assembly: Assembly, saved: SavedSimulation) -> dict[int, RunningLoop]:
-    """The FMUs are in their saved states, and the kernel knows what it knew of contents; the loops, by their number."""
+def restore_components(plan: Plan, assembly: Assembly, saved: SavedSimulation) -> None:
+    """The FMUs are in their saved states, and the kernel knows what it knew of contents."""
     for content in saved.contents:
         assembly.kernel.number(content)  # in their order, so that they get the numbers that they had
     _restore_states(plan, assembly, saved)
+
+
+def restored_loops(plan: Plan, assembly: Assembly, saved: SavedSimulation) -> dict[int, RunningLoop]:
+    """The loops, by their number."""
     return {number: _loop_of(plan, assembly, number, loop) for number, loop in saved.loops.items()}
 
 
@@ -282,6 +286,11 @@ def accept_points(kernel: Kernel, saved: SavedSimulation) -> None:
     for point in saved.history:
         kernel.values[:] = point[1:]
         kernel.accept(float(point[0]))
+
+
+def set_chords(loops: Mapping[int, RunningLoop], saved: SavedSimulation) -> None:
+    for number, loop in saved.loops.items():
+        loops[number].kernel.set_chord(loops[number].index, loop.chord)
 
 
 def set_values(kernel: Kernel, saved: SavedSimulation) -> None:

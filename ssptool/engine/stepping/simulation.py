@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from ssptool.arguments import count as whole_number
 from ssptool.arguments import path as file_path
 from ssptool.arguments import seconds, text
-from ssptool.engine.assembly.assembly import Assembly, assemble
+from ssptool.engine.assembly.assembly import Assembly, assemble, assemble_for
 from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.failure import Ending, Failure, RunError
@@ -30,6 +30,7 @@ from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.loops import RunningLoop
 from ssptool.engine.run.make_plan import with_feedthrough
 from ssptool.engine.run.manifest import Override, OverrideKind, overrides
+from ssptool.engine.run.system import LoadedSystem, SystemSteps, stepped
 from ssptool.engine.stepping.saved import (
     SavedSimulation,
     accept_points,
@@ -37,9 +38,11 @@ from ssptool.engine.stepping.saved import (
     contents,
     recall_refusals,
     refusals,
-    restored,
+    restore_components,
+    restored_loops,
     saved_loops,
     serialized,
+    set_chords,
     set_values,
 )
 from ssptool.engine.stepping.values import (
@@ -130,6 +133,7 @@ class SteppedRun:
         self._lock = RLock()
         self._running = self._ended = False
         self._observers: list[Observer] = []
+        self._loaded: LoadedSystem | None = None
         self._assembly: Assembly
         self._system: CoupledSystem
         self._loops: dict[int, RunningLoop]
@@ -494,7 +498,12 @@ class SteppedRun:
     def _begin(self) -> tuple[Feedthrough, ...]:
         """Load and initialize, or go on; with feedthrough that the plan does not have, only that is returned."""
         with ExitStack() as stack:
-            self._assembly = stack.enter_context(assemble(self._whole, self._sources))
+            self._loaded = LoadedSystem(self._whole) if stepped(self._whole) else None
+            self._assembly = stack.enter_context(
+                assemble(self._whole, self._sources)
+                if self._loaded is None
+                else assemble_for(self._loaded, self._whole, self._sources)
+            )
             self._values = SimulationValues(self.plan, self._assembly)
             if self._saved is not None:
                 self._go_on(SavedSimulation.read(self._saved, self.plan))
@@ -502,19 +511,22 @@ class SteppedRun:
                 self._assembly.terminate(self.plan.interval.start)
                 return undeclared
             else:
-                self._stepper = start_limited(self.plan.master, self._system)
                 self._finished = self.plan.interval.steps == 0
             self._stack = stack.pop_all()
         return ()
 
     def _initialize(self) -> tuple[Feedthrough, ...]:
-        initialized = initialize(self._assembly)
+        initialized = initialize(self._assembly) if self._loaded is None else self._loaded.initialize(self._assembly)
         self.initialization = initialized.report
         if initialized.report.failure is not None:
             self._assembly.abandon(initialized.report.failure)
             raise RunError(initialized.report.failure)
         if not initialized.undeclared:
-            self._couple(initialized.loops)
+            if self._loaded is None:
+                self._couple(initialized.loops)
+                self._stepper = start_limited(self.plan.master, self._system)
+            else:
+                self._step_by(SystemSteps(self._loaded, self._assembly))
             self._rows.add(self._row(self.plan.interval.start)[None])
         return initialized.undeclared
 
@@ -532,16 +544,26 @@ class SteppedRun:
 
     def _go_on(self, saved: SavedSimulation) -> None:
         kernel = self._assembly.kernel
-        self._couple(restored(self.plan, self._assembly, saved), afresh=False)
+        restore_components(self.plan, self._assembly, saved)
+        if self._loaded is None:
+            self._couple(restored_loops(self.plan, self._assembly, saved), afresh=False)
+        else:
+            self._loaded.resume(self._assembly, {number: loop.rtol for number, loop in saved.loops.items()})
+            self._step_by(SystemSteps(self._loaded, self._assembly))
+            set_chords(self._loops, saved)
         recall_refusals(kernel, saved)
         accept_points(kernel, saved)
-        self._stepper = start_limited(self.plan.master, self._system)
+        if self._loaded is None:
+            self._stepper = start_limited(self.plan.master, self._system)
         if isinstance(self._stepper, SavableStepper):
             self._stepper.restore_state(saved.state)
         set_values(kernel, saved)
         self._steps = saved.steps
         self._rows.go_on(saved.history, saved.last)
         self._finished = self._stepper.run(self._steps, np.empty((0, len(saved.last)))).finished
+
+    def _step_by(self, steps: SystemSteps) -> None:
+        self._stepper, self._system, self._loops = steps, steps.system, steps.loops
 
     def _couple(self, loops: dict[int, RunningLoop], *, afresh: bool = True) -> None:
         self._loops = loops

@@ -145,6 +145,17 @@ void System::register_loops(const Schedule& schedule, Kernel& kernel, std::vecto
       loops[*loop] = kernel.loop_solutions.add(plan_.loops[*loop].calls);
 }
 
+void System::resume(const std::map<Index, double>& rtol) {
+  now_ = experiment_.start;
+  register_loops();
+  for (const auto& [number, value] : rtol) kernel_->loops.loosen(loops_.at(number), value);
+}
+
+void System::go_to(double t, std::size_t segment) {
+  now_ = t;
+  go_to_segment(segment);
+}
+
 void System::release(const SystemState& state) noexcept {
   for (Index i = 0; i < state.parts.size(); ++i) parts_[i]->release_state(state.parts[i]);
 }

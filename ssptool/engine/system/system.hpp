@@ -83,6 +83,13 @@ class System {
   void first_point();
   // Ready for the first step.
   void couple();
+  // Instead of `initialize` and `first_point`: parts are in the states of a run that was saved, and loops in steps have
+  // these tolerances, by number in the plan.
+  void resume(const std::map<Index, double>& rtol);
+  // Where that run was, after `couple`.
+  void go_to(double t, std::size_t segment);
+  [[nodiscard]] std::size_t segment() const noexcept { return segment_; }
+  [[nodiscard]] double end_of_segment() const noexcept;
   // The event at the start of parts in event mode.
   void first_event();
   // Steps from where it is, and events, as many as there is room for rows, none beyond the stop time or this one [s].
@@ -258,7 +265,6 @@ class System {
   void state_tables();
   void begin_tables();
   void go_to_segment(std::size_t);
-  [[nodiscard]] double end_of_segment() const noexcept;
   [[nodiscard]] double begin_of_segment() const noexcept;
   void jump_of_tables();
   void set_parameters();

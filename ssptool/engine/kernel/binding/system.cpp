@@ -1,8 +1,10 @@
 // Systems that carry out frozen plans, with FMUs that Python has instantiated: the GIL is released while these work.
 #include "../../system/system.hpp"
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -86,6 +88,11 @@ class NativeSystem {
   }
 
   void couple() { system_.couple(); }
+
+  // Tolerances of loops, by number in the plan.
+  void resume(const std::map<Index, double>& rtol) { system_.resume(rtol); }
+
+  void go_to(double t, std::size_t segment) { system_.go_to(t, segment); }
 
   // None, or the reason to stop.
   nb::object first_event() {
@@ -201,6 +208,12 @@ void bind_system(nb::module_& module) {
           "first_point", [](Self& self) { return self.does(&runtime::System::first_point); },
           nb::sig("def first_point(self) -> ssptool.engine.kernel.solutions.SystemRefusal | None"))
       .def("couple", &Self::couple)
+      .def("resume", &Self::resume, "rtol"_a,
+           nb::sig("def resume(self, rtol: collections.abc.Mapping[int, float]) -> None"))
+      .def("go_to", &Self::go_to, "t"_a, "segment"_a)
+      .def_prop_ro("time", [](Self& self) { return self.core().time(); })
+      .def_prop_ro("segment", [](Self& self) { return self.core().segment(); })
+      .def_prop_ro("end_of_segment", [](Self& self) { return self.core().end_of_segment(); })
       .def("first_event", &Self::first_event,
            nb::sig("def first_event(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
                    "ssptool.engine.kernel.event_calls.Stopped | None"))
