@@ -49,7 +49,7 @@ def test_python_carries_out_no_more_than_it_did():
     ("reason", "options"),
     [
         ("", {}),
-        ("steps that are no program of the kernel", {"adaptive": 1e-4}),
+        ("", {"adaptive": 1e-4}),
         ("", {"step_size": 0.03}),
         ("steps that are no program of the kernel", {"acceleration": "newton", "master": "iterated"}),
         ("", {"log_loops": "loops.csv"}),

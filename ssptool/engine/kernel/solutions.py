@@ -200,6 +200,31 @@ class SystemRefusal(NamedTuple):
     names: tuple[str, ...] = ()
 
 
+class WhyNoSize(IntEnum):
+    """Reasons why no size of macro steps is small enough."""
+
+    FAILED, INEXACT, SWITCHING = range(3)
+
+
+class NoSize(NamedTuple):
+    """No step from a time [s] is small enough: the last one has failed, a signal has too large an error, or one that is
+    not a real number changes again and again.
+
+    Attributes
+    ----------
+    size : [s]
+        The smallest step, or where a signal changes the size of a pair.
+    slot, error
+        The signal, and its error; 1 is what is allowed.
+    """
+
+    why: WhyNoSize
+    time: float
+    size: float
+    slot: int
+    error: float
+
+
 class SystemBatch(NamedTuple):
     """Rows of macro steps and events of a system, and the iterations of each step. An outcome that is not good is that
     of the next step, between two times [s].
@@ -218,6 +243,12 @@ class SystemBatch(NamedTuple):
         A reason to stop at `begin` that is no outcome of a step: a `SystemRefusal`, or `event_calls.Stopped`.
     unsampled
         A function that drives an input gave no value.
+    rejected
+        Steps that were taken back because of their error.
+    waiting
+        The next rows are made already.
+    no_size
+        A reason to stop beside the outcome, where the sizes of steps vary.
     """
 
     steps: int
@@ -231,3 +262,6 @@ class SystemBatch(NamedTuple):
     unobserved: tuple[Outcome, float] | None = None
     stopped: SystemRefusal | Stopped | None = None
     unsampled: bool = False
+    rejected: int = 0
+    waiting: bool = False
+    no_size: NoSize | None = None

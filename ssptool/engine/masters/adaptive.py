@@ -187,7 +187,7 @@ class Pairs:
                     return tried
                 self.h *= self.master.least_factor
                 if self.h < self.smallest:
-                    return self._too_small(tried.message, tried)
+                    return too_small(self.smallest, tried.message, self.t, tried)
             else:
                 unlocated = self._unlocated_switch(tried)
                 if isinstance(unlocated, Failure):
@@ -288,13 +288,13 @@ class Pairs:
         """Failure if signals jump or switch again and again, however small steps are."""
         self.switches = max(self.switches + (1.0 if tried.switch is not None else -_FORGOTTEN), 0.0)
         if tried.switch is not None and self.switches > _MANY_SWITCHES:
-            return self._always_switching(tried)
+            return always_switching(self.system.name_of(tried.switch), 2 * tried.h, self.t)
         self.jumps = 0 if tried.exact else self.jumps + 1
         if self.jumps:
             self.comparison.tolerate(self.values, tried.coarse)
         if self.jumps > _ISOLATED or np.isnan(tried.error):
             name = self.comparison.worst(self.values, tried.coarse)
-            return self._too_small(f"the error of {name} is still {tried.error:.2g} times the tolerance")
+            return too_inexact(self.smallest, name, tried.error, self.t)
         return None
 
     def _fitting(self) -> float:
@@ -312,24 +312,31 @@ class Pairs:
             self.system.kernel.accept(time)
         return failure
 
-    def _too_small(self, why: str, failure: Failure | None = None) -> Failure:
-        return Failure(
-            Ending.STEP,
-            f"the macro step would have to be smaller than {self.smallest:.2g} s: {why}",
-            "look for a signal that jumps, loosen the tolerance of the adaptive steps, or use fixed ones",
-            self.t,
-            iteration=None if failure is None else failure.iteration,
-        )
 
-    def _always_switching(self, tried: _Tried) -> Failure:
-        assert tried.switch is not None
-        return Failure(
-            Ending.STEP,
-            f"{self.system.name_of(tried.switch)} changes again and again, however small the macro step is "
-            f"({2 * tried.h:.2g} s for a pair of steps)",
-            "its FMU counts or toggles at each step, or switches without hysteresis; use fixed steps (no adaptive)",
-            self.t,
-        )
+def too_small(smallest: float, why: str, t: float, failure: Failure | None = None) -> Failure:
+    """Failure at t of steps that are not smaller than this [s], in which there was that `failure`."""
+    return Failure(
+        Ending.STEP,
+        f"the macro step would have to be smaller than {smallest:.2g} s: {why}",
+        "look for a signal that jumps, loosen the tolerance of the adaptive steps, or use fixed ones",
+        t,
+        iteration=None if failure is None else failure.iteration,
+    )
+
+
+def too_inexact(smallest: float, name: str, error: float, t: float) -> Failure:
+    """Failure at t of steps of the smallest size [s], because of the error of a signal; 1 is what is allowed."""
+    return too_small(smallest, f"the error of {name} is still {error:.2g} times the tolerance", t)
+
+
+def always_switching(name: str, size: float, t: float) -> Failure:
+    """Failure at t of pairs of steps of this size [s], in which a signal changes too often."""
+    return Failure(
+        Ending.STEP,
+        f"{name} changes again and again, however small the macro step is ({size:.2g} s for a pair of steps)",
+        "its FMU counts or toggles at each step, or switches without hysteresis; use fixed steps (no adaptive)",
+        t,
+    )
 
 
 def _same(one: Floats, other: Floats) -> bool:

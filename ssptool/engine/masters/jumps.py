@@ -284,4 +284,4 @@ class _Varying:
 
     def next(self, t: float, end: float, limit: float, rows: Floats) -> StepBatch:
         self.stepper.limit = min(end, limit)
-        return self.stepper.run(0, rows)
+        return self.stepper.run(0, rows[:1])  # those before stay if an input source has no value

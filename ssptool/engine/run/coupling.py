@@ -144,9 +144,9 @@ def couple(
         stepwise=assembly.loop_log is not None or _asks_functions(assembly),
         stop=plan.interval.stop,
         nominal=np.array(plan.nominal),
-        nominal_stated=_nominal_stated(plan),
+        nominal_stated=nominal_stated(plan),
         reals=real_slots(plan),
-        discrete=_discrete(plan),
+        discrete=other_slots(plan),
         name_of=lambda slot: str(plan.signals[slot]),
         interface_pattern=partial(_interface_pattern, plan),
         interface_derivatives=partial(_interface_derivatives, assembly),
@@ -182,14 +182,15 @@ def _interface_ends(plan: Plan, group: InstanceGroup) -> tuple[InterfaceEnds, ..
     )
 
 
-def _discrete(plan: Plan) -> NDArray[np.intp]:
+def other_slots(plan: Plan) -> NDArray[np.intp]:
     """Slots of signals that are not real numbers and matter to the run, inputs of components last."""
     inputs = {slot for one in plan.instances for slot in one.input_slots}
     found = set(plan.integers) - set(plan.shown)
     return np.array(sorted(found, key=lambda slot: (slot in inputs, slot)), dtype=np.intp)
 
 
-def _nominal_stated(plan: Plan) -> NDArray[np.bool_]:
+def nominal_stated(plan: Plan) -> NDArray[np.bool_]:
+    """By slot: an FMU states a nominal value."""
     components = plan.network.components
     described = (
         (components[one.component].description.variables, one.variable) if one.component in components else ({}, "")

@@ -29,6 +29,7 @@ from ssptool.engine.kernel.interface import (
     holds_integer,
 )
 from ssptool.engine.masters.acceleration import kernel_rule
+from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
 from ssptool.engine.masters.jumps import StepsToInputJumps, WithShortStep
@@ -37,7 +38,7 @@ from ssptool.engine.masters.program import Program, ProgrammedMaster
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
 from ssptool.engine.planning.stimuli import column_rows, driven_inputs, slot_sources
-from ssptool.engine.run.coupling import Evaluation, couple
+from ssptool.engine.run.coupling import Evaluation, couple, nominal_stated, other_slots, real_slots
 from ssptool.engine.run.frozen_variables import (
     Json,
     conversion_facts,
@@ -139,19 +140,22 @@ def _frozen(plan: Plan, driven: Sequence[DrivenInput] = ()) -> Json:
 
 def frozen_run(plan: Plan) -> Json:
     """The plan of a run, with what it records; the solver of an ODE may be one of CVODE."""
-    content, run = _frozen(plan, driven_inputs(plan)), {"steps": plan.interval.steps}
+    content = _frozen(plan, driven_inputs(plan))
+    run: Json = {"steps": plan.interval.steps}
     if plan.ode is not None:
         from ssptool.engine.run.frozen_integration import frozen_integration, integration_of_run
 
         content["ode"] = _ode(plan, plan.ode, recorded=True) | frozen_integration(plan)
         run |= integration_of_run(plan)
+    if isinstance(master := stepping_master(plan), Adaptive):
+        run["doubling"] = _doubling(plan, master)
     for part, (one, guessed) in zip(content["parts"], plan.first_guesses(), strict=True):
         part["observed"] = _observed(one)
         part["stated"] = _stated(plan, one, guessed)
     more = {
         "token": "",
         "interface": "cs",
-        "goes_back": False,
+        "goes_back": isinstance(master, Adaptive),
         "shown_wires": [_wire(wire) for wire in plan.shown_wires],
         "recorded": list(plan.recorded),
         "variables": [],
@@ -160,6 +164,20 @@ def frozen_run(plan: Plan) -> Json:
         "run": run,
     }
     return content | more
+
+
+def _doubling(plan: Plan, master: Adaptive) -> Json:
+    """Control of the sizes of macro steps, and the signals that are compared."""
+    reals, stated = real_slots(plan), nominal_stated(plan)
+    slots = range(len(plan.signals)) if reals is None else reals.tolist()
+    limits = ("tolerance", "largest", "safety", "least_factor", "largest_factor", "smallest")
+    return {
+        **{name: getattr(master, name) for name in limits},
+        "order": master.base.inputs.order_of_accuracy,
+        "reals": list(slots),
+        "nominal": [plan.nominal[slot] if stated[slot] else None for slot in slots],
+        "others": other_slots(plan).tolist(),
+    }
 
 
 def _demands(plan: Plan) -> Iterator[Json]:
@@ -210,6 +228,12 @@ def stepping_master(plan: Plan) -> Master:
     return master
 
 
+def coupling_master(plan: Plan) -> Master:
+    """The master of each macro step, of whatever size."""
+    master = stepping_master(plan)
+    return master.base if isinstance(master, Adaptive) else master
+
+
 def is_programmed(master: Master) -> bool:
     """True if the macro steps that it does are a program of the kernel."""
     if isinstance(master, Iterated):
@@ -237,7 +261,7 @@ def _stepping(plan: Plan, drives: bool) -> Json:
     system = couple(assembly, Evaluation(assembly, ()), loops, ode=ode)  # type: ignore[arg-type]
     if plan.event_modes:
         system = replace(system, events=EventsToCome(plan))  # type: ignore[arg-type]
-    master = stepping_master(plan)
+    master = coupling_master(plan)
     stepper = master.start(system)
     assert isinstance(stepper, Program | ProgrammedIteration)  # since the master is programmed
     program = stepper.instructions() if isinstance(stepper, Program) else (*system.saving, *stepper.instructions)
@@ -271,8 +295,10 @@ class EventsToCome:
 
 
 def goes_back(plan: Plan) -> bool:
-    """True if macro steps are taken back where a component returns early; one alone has no other to wait for."""
-    return plan.event_modes.rolls_back and len(plan.instances) > 1
+    """True if macro steps are taken back where a component returns early; one alone has no other to wait for, but its
+    steps may be tried.
+    """
+    return isinstance(stepping_master(plan), Adaptive) or (plan.event_modes.rolls_back and len(plan.instances) > 1)
 
 
 def _at_events(plan: Plan, modes: EventModes, *, samples: bool) -> Json:

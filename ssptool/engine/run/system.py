@@ -22,7 +22,8 @@ from ssptool.engine.kernel import native_system
 from ssptool.engine.kernel.calls import AcceptedSteps
 from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import Floats, Kernel, read_slot
-from ssptool.engine.kernel.solutions import SystemBatch, SystemRefusal, Unsettled
+from ssptool.engine.kernel.solutions import NoSize, SystemBatch, SystemRefusal, Unsettled, WhyNoSize
+from ssptool.engine.masters.adaptive import always_switching, too_inexact, too_small
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iterated_groups import KernelGroup
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
@@ -39,7 +40,7 @@ from ssptool.engine.masters.protocols import (
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
 from ssptool.engine.run.coupling import Evaluation, couple, evaluation_in
-from ssptool.engine.run.freeze import frozen_run, frozen_starts, is_programmed, stepping_master
+from ssptool.engine.run.freeze import coupling_master, frozen_run, frozen_starts, is_programmed, stepping_master
 from ssptool.engine.run.initialization import (
     RESET,
     Initialization,
@@ -69,7 +70,8 @@ def _has_more_beside_events(plan: Plan) -> bool:
 BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
     "input sources, scenarios and logs of iterates, beside events or model exchange": _has_more_beside_events,
     "steps that are no program of the kernel": lambda plan: (
-        not (plan.is_one_ode or is_programmed(stepping_master(plan)))
+        not (plan.is_one_ode or is_programmed(coupling_master(plan)))
+        or (plan.coupled_ode is not None and stepping_master(plan) is not coupling_master(plan))
     ),
 }
 """Subjects that Python still carries out, since no system does → whether they are in a plan."""
@@ -434,7 +436,7 @@ class SystemSteps:
         unlogged = replace(self.assembly, kernel=registering, loop_log=None, coupling_log=None)
         system = couple(unlogged, self._evaluation, self.loops, ode=self.ode)
         registered: Any = _RegisteredKernel(self.kernel)
-        stepper = stepping_master(plan).start(replace(system, kernel=registered))
+        stepper = coupling_master(plan).start(replace(system, kernel=registered))
         assert isinstance(stepper, Program | ProgrammedIteration)  # the plan was frozen
         registered.registered = True
         stimuli: Any = self._sources
@@ -489,11 +491,21 @@ class SystemSteps:
             self.failure = self._stopped(done.stopped, done.begin)
         elif done.unsampled:
             self.failure = self._sources.failure(done.begin)
+        elif done.no_size is not None:
+            self.failure = self._without_size(done, done.no_size)
         elif not done.outcome.ok:
             self.failure = self._failure(done)
-        iterated = isinstance(stepping_master(self.assembly.plan), Iterated)
+        iterated = isinstance(coupling_master(self.assembly.plan), Iterated)
         counts = tuple(done.iterations.tolist()) if iterated else (1,) * done.alone
-        return StepBatch(done.steps, self.failure, counts, finished=self._native.finished, events=done.events)
+        return StepBatch(
+            done.steps,
+            self.failure,
+            counts,
+            done.rejected,
+            finished=self._native.finished,
+            events=done.events,
+            waiting=done.waiting,
+        )
 
     @property
     def loops(self) -> dict[int, RunningLoop]:
@@ -521,6 +533,16 @@ class SystemSteps:
         if reason.outcome is not None:
             return self._evaluation.explain(reason.outcome, time)
         return self.assembly.refused(_refused(self.assembly, reason), time)
+
+    def _without_size(self, done: SystemBatch, why: NoSize) -> Failure:
+        """Failure where no step is small enough."""
+        if why.why is WhyNoSize.FAILED:
+            failed = self._failure(done)
+            return too_small(why.size, failed.message, why.time, failed)
+        name = str(self.assembly.plan.signals[why.slot])
+        if why.why is WhyNoSize.INEXACT:
+            return too_inexact(why.size, name, why.error, why.time)
+        return always_switching(name, why.size, why.time)
 
     def _failure(self, done: SystemBatch) -> Failure:
         outcome, t, end = done.outcome, done.begin, done.end

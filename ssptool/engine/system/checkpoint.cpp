@@ -16,6 +16,10 @@ void Checkpoint::keep() {
   if (ode_ != nullptr) ode_->keep(states_.back());
 }
 
+void Checkpoint::go_back() {
+  for (Index instance = 0; instance < states_.size(); ++instance) go_back(instance);
+}
+
 void Checkpoint::go_back(Index instance) {
   const fmi::State state = states_[instance];
   if (state == nullptr) return;

@@ -24,6 +24,8 @@ class Checkpoint {
   void keep();
   // By number in the kernel; nothing happens where nothing is kept.
   void go_back(Index instance);
+  // All.
+  void go_back();
 
  private:
   const Parts& parts_;

@@ -10,13 +10,6 @@
 
 namespace ssptool::runtime {
 
-namespace {
-
-// The largest number of early returns in one macro step.
-constexpr int most_returns = 100;
-
-}  // namespace
-
 // --- the members -----------------------------------------------------------------------------------------------------
 
 void System::make_events() {
@@ -246,10 +239,14 @@ void System::step_with_events(Stretch& found, double limit, std::span<double> ro
     std::ranges::copy(before, kernel_->slot_values.values.begin());
     go_back(t, end, !plan_.at_events->independent_steps && end > t);
   }
-  throw IntegrationStopped(Ending::events,
-                           "a macro step does not finish: after " + std::to_string(most_returns) +
-                               " attempts components still return before t = " + seconds(end),
-                           "look for events that depend on how long a step is", t);
+  throw no_progress(t, end);
+}
+
+IntegrationStopped System::no_progress(double t, double end) {
+  return {Ending::events,
+          "a macro step does not finish: after " + std::to_string(most_returns) +
+              " attempts components still return before t = " + seconds(end),
+          "look for events that depend on how long a step is", t};
 }
 
 void System::arrive(Stretch& found, double end, std::span<double> rows) {

@@ -79,18 +79,26 @@ Outcome MacroSteps::one(double t, double h, double to, std::span<double> row) {
   return once(program_, t, h, to, row);
 }
 
+bool MacroSteps::left_domain(const Outcome& outcome) const {
+  if (outcome.instruction < 0) return false;
+  const Instruction& one = attempt_.at(static_cast<std::size_t>(outcome.instruction));
+  return one.op == Op::iterate && kernel_.iterations.report(one.argument).left_domain;
+}
+
 Outcome MacroSteps::done(Program program, double t, double h, double to) {
   iterations_ = 1;
   const std::span<double> row = room(1);
-  return rescued(program, once(program, t, h, to, row), t, h, to, row);
+  return rescued(program, once(program, t, h, to, row), t, h, to, row, true);
 }
 
-Outcome MacroSteps::rescued(Program program, Outcome outcome, double t, double h, double to, std::span<double> row) {
+Outcome MacroSteps::rescued(Program program, Outcome outcome, double t, double h, double to, std::span<double> row,
+                            bool goes_on) {
   rescue_failed_ = false;
   while (outcome.code == Code::loop) {
     const auto place = static_cast<std::size_t>(outcome.instruction);
     if (program[place].op != Op::evaluate) return outcome;
-    Outcome evaluated = evaluate(program[place].argument);
+    const Index schedule = program[place].argument;
+    Outcome evaluated = goes_on ? kernel_.rescues.go_on(schedule, outcome) : evaluate(schedule);
     if (rescue_failed_ = !evaluated.ok(); rescue_failed_) {
       evaluated.instruction = outcome.instruction;
       return evaluated;

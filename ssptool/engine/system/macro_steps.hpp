@@ -69,6 +69,8 @@ class MacroSteps {
   Outcome one(double t, double h, double to, std::span<double> row);
   // The same, neither accepted nor recorded.
   Outcome attempt(double t, double h, double to) { return done(attempt_, t, h, to); }
+  // An attempt has stopped in iterations that have left the domain of a part.
+  [[nodiscard]] bool left_domain(const Outcome&) const;
   // The most iterations of a group in it.
   [[nodiscard]] std::int64_t iterations() const noexcept { return iterations_; }
   // Room for rows that nobody reads.
@@ -78,7 +80,8 @@ class MacroSteps {
   using Program = std::span<const Instruction>;
 
   Outcome done(Program, double t, double h, double to);
-  Outcome rescued(Program, Outcome, double t, double h, double to, std::span<double> row);
+  // If it `goes_on`, the first loop is not tried once more; the kernel counts it then.
+  Outcome rescued(Program, Outcome, double t, double h, double to, std::span<double> row, bool goes_on = false);
   Outcome once(Program, double t, double h, double to, std::span<double> row);
 
   Kernel& kernel_;

@@ -10,15 +10,21 @@ bool System::finished() const {
 }
 
 void System::run(Stretch& found, double limit, std::span<double> rows, const Sample& sample) {
+  go_along(found, rows, [&](std::span<double> left, std::vector<Iterate>&) {
+    return !finished() && go_on(found, limit, left, sample);
+  });
+}
+
+void System::go_along(Stretch& found, std::span<double> rows, const GoOn& go_on) {
   std::vector<Iterate> iterates;
   const Watching watching(kernel_->loops, iterate_log_ != nullptr ? &iterates : nullptr);
   kernel_->iterations.observe(iterate_log_);
-  while (found.outcome.ok() && !found.unsampled && !finished()) {
+  while (found.outcome.ok() && !found.unsampled) {
     const std::span<double> left = rows_left(found, rows);
     found.from = found.to = now_;
     if (left.empty()) return;
     try {
-      if (!go_on(found, limit, left, sample)) return;
+      if (!go_on(left, iterates)) return;
     } catch (...) {
       log_iterates(iterates, found.to);
       throw;

@@ -6,11 +6,33 @@
 
 namespace ssptool::runtime {
 
+namespace {
+
+PlannedDoubling doubling_from(Json json, std::size_t slots) {
+  PlannedDoubling found{};
+  PlannedComparison& compared = found.compared;
+  compared.reals = indices(json.at("reals"), slots);
+  compared.others = indices(json.at("others"), slots);
+  compared.nominal = each(json.at("nominal").sized(compared.reals.size()),
+                          [](Json one) { return one.is_null() ? std::nullopt : std::optional(one.get<double>()); });
+  compared.tolerance = positive_from(json.at("tolerance"));
+  compared.order = static_cast<int>(json.at("order").between(1, 3));
+  found.largest = positive_from(json.at("largest"));
+  found.safety = positive_from(json.at("safety"));
+  found.least_factor = positive_from(json.at("least_factor"));
+  found.largest_factor = positive_from(json.at("largest_factor"));
+  found.smallest = positive_from(json.at("smallest"));
+  return found;
+}
+
+}  // namespace
+
 RunPlan run_plan_from(const std::string& text) {
   RunPlan found{plan_from(text)};
   read_json(text, [&found](Json json) {
     const Json run = json.at("run");
     found.steps = run.at("steps").between(0, std::int64_t{1} << 53);
+    if (run.contains("doubling")) found.doubling = doubling_from(run.at("doubling"), found.plan.slots);
     if (!found.plan.ode) return;
     found.kept_for = static_cast<int>(run.at("kept_for").between(0, most_repetitions));
     found.slopes = each(run.at("slopes").sized(found.plan.ode->parts.size()),

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "ode.hpp"
 #include "plan.hpp"
+#include "step_doubling.hpp"
 
 namespace ssptool::runtime {
 
@@ -13,7 +15,8 @@ struct RunPlan {
   Plan plan;
   std::int64_t steps = 0;  // macro steps, the last of which may be shorter
   SlopeNames slopes{};
-  int kept_for = 0;  // starts of an integrator that may use one Jacobian
+  int kept_for = 0;                           // starts of an integrator that may use one Jacobian
+  std::optional<PlannedDoubling> doubling{};  // steps of sizes that their errors allow
 };
 
 // Throws as `plan_from`.

@@ -13,6 +13,7 @@
 #include "ode.hpp"
 #include "ode_of_run.hpp"
 #include "state.hpp"
+#include "step_doubling.hpp"
 #include "stimuli.hpp"
 
 namespace ssptool::runtime {
@@ -40,11 +41,12 @@ struct SolvedLoop {
   std::vector<Iterate> iterates;
 };
 
-// Rows of macro steps and events: so many are filled, with the iterations of each step, of which some were done alone.
+// Rows of macro steps and events: so many are filled, with the iterations of each step, of which some were done alone;
+// and steps that were taken back because of their error.
 // Where there is an outcome that is not good, it is that of the next step, between two times [s]; `rescuing`: of a loop
 // for which better methods were tried. `unobserved`: of the first row for which a variable could not be got, and when.
 struct Stretch {
-  std::int64_t steps = 0, events = 0, alone = 0;
+  std::int64_t steps = 0, events = 0, alone = 0, rejected = 0;
   std::vector<std::int64_t> iterations;
   Outcome outcome;
   double from = 0.0, to = 0.0;
@@ -97,6 +99,11 @@ class System {
   void run(Stretch&, double limit, std::span<double> rows, const Sample&);
   // The stop time is reached, but for rounding, and all that happens there has been handled.
   [[nodiscard]] bool finished() const;
+  // The same with steps of sizes that their errors allow: made ready after `couple`, and gone before states are
+  // released.
+  [[nodiscard]] std::unique_ptr<StepDoubling> double_steps(const PlannedDoubling&);
+  void run(StepDoubling&, Stretch&, double limit, std::span<double> rows, const Sample&);
+  [[nodiscard]] bool finished(const StepDoubling&) const;
   // Before somebody frees the parts, to which they belong.
   void release_states() noexcept;
   // What words are made of: the kernel of the present run; whether a part has been initialized; loops in
@@ -292,6 +299,9 @@ class System {
   void whole_rows(Stretch&, std::int64_t first, std::span<double> rows);
   void kernel_alone(Stretch&, std::int64_t first, std::span<double> rows);
   void one_row(Stretch&, double limit, std::span<double> row, const Sample&);
+  // Does something, with room for rows and a list for iterates of loops; false: there is nothing to do.
+  using GoOn = std::function<bool(std::span<double> left, std::vector<Iterate>&)>;
+  void go_along(Stretch&, std::span<double> rows, const GoOn&);
   [[nodiscard]] bool go_on(Stretch&, double limit, std::span<double> rows, const Sample&);
   void row_of_jump(Stretch&, std::span<double> rows, const Sample&);
   void log_iterates(std::vector<Iterate>&, double t) const;
@@ -323,6 +333,9 @@ class System {
   void step_with_events(Stretch&, double limit, std::span<double> rows, bool begun);
   void arrive(Stretch&, double end, std::span<double> rows);
   [[nodiscard]] std::optional<double> returned_early(double end) const noexcept;
+  void pair_until_event(StepDoubling&, Stretch&, AroundSteps);
+  [[nodiscard]] std::optional<double> asks_for_end(double to, double limit) const noexcept;
+  static IntegrationStopped no_progress(double t, double end);
   void go_back(double t, double end, bool all_of_them);
   bool leave_event(bool changed, bool first);
   void leave_beside_ode();
@@ -345,6 +358,9 @@ class System {
   void check(const Outcome&, double t) const;
   [[nodiscard]] std::string explain(const Outcome&, double t) const;
   [[nodiscard]] IntegrationStopped stopped(const Outcome&, double t) const;
+
+  // The largest number of early returns in one macro step.
+  static constexpr int most_returns = 100;
 
   const Kind kind_;
   const EventUse use_;

@@ -73,6 +73,7 @@ class NativeSystem {
 
   NativeKernel* begin() {
     ode_.rest();
+    doubling_.reset();
     system_.begin();
     return new NativeKernel(system_.kernel());
   }
@@ -93,6 +94,11 @@ class NativeSystem {
   void resume(const std::map<Index, double>& rtol) { system_.resume(rtol); }
 
   void go_to(double t, std::size_t segment) { system_.go_to(t, segment); }
+
+  void release() {
+    doubling_.reset();
+    system_.release_states();
+  }
 
   // None, or the reason to stop.
   nb::object first_event() {
@@ -123,13 +129,20 @@ class NativeSystem {
         return nb::cast<bool>(sample(t, begin, end));
       };
     runtime::Stretch found;
-    const nb::object stopped = stopped_by([&] { system_.run(found, limit, {rows.data(), rows.size()}, asked); });
+    const std::span<double> room(rows.data(), rows.size());
+    if (run_.doubling && !doubling_) doubling_ = system_.double_steps(*run_.doubling);
+    const nb::object stopped = stopped_by([&] {
+      doubling_ ? system_.run(*doubling_, found, limit, room, asked) : system_.run(found, limit, room, asked);
+    });
     nb::object unobserved = nb::none();
     if (found.unobserved) unobserved = nb::make_tuple(to_python(found.unobserved->first), found.unobserved->second);
     return solutions_.attr("SystemBatch")(found.steps, array(std::move(found.iterations)), to_python(found.outcome),
                                           found.from, found.to, found.rescuing, found.events, found.alone, unobserved,
-                                          stopped, found.unsampled);
+                                          stopped, found.unsampled, found.rejected, doubling_ && doubling_->waiting(),
+                                          no_size());
   }
+
+  bool finished() { return doubling_ ? system_.finished(*doubling_) : system_.finished(); }
 
   nb::tuple solved() {
     nb::list found;
@@ -172,6 +185,13 @@ class NativeSystem {
     return nb::none();
   }
 
+  nb::object no_size() {
+    if (!doubling_ || !doubling_->no_size()) return nb::none();
+    const runtime::NoSize& why = *doubling_->no_size();
+    return solutions_.attr("NoSize")(solutions_.attr("WhyNoSize")(static_cast<int>(why.why)), why.t, why.size,
+                                     why.slot == none ? Number{-1} : static_cast<Number>(why.slot), why.error);
+  }
+
   nb::object to_python(const Outcome& outcome) { return NativeKernel(system_.kernel()).to_python(outcome); }
 
   nb::object to_python(const runtime::Refusal& refusal) {
@@ -187,6 +207,7 @@ class NativeSystem {
   runtime::RunPlan run_;
   runtime::System system_;
   SystemOde ode_;
+  std::unique_ptr<runtime::StepDoubling> doubling_;  // since the first steps of the run
   nb::object solutions_;
 };
 
@@ -217,7 +238,7 @@ void bind_system(nb::module_& module) {
       .def("first_event", &Self::first_event,
            nb::sig("def first_event(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
                    "ssptool.engine.kernel.event_calls.Stopped | None"))
-      .def("release", [](Self& self) { self.core().release_states(); })
+      .def("release", &Self::release)
       .def(
           "resumed", [](Self& self, Number part) { return static_cast<Number>(self.core().resumed(index(part))); },
           "part"_a)
@@ -229,7 +250,7 @@ void bind_system(nb::module_& module) {
            nb::sig("def run(self, limit: float, rows: ssptool.engine.kernel.interface.Floats, sample: "
                    "collections.abc.Callable[[float, float, float], bool] | None) -> "
                    "ssptool.engine.kernel.solutions.SystemBatch"))
-      .def_prop_ro("finished", [](Self& self) { return self.core().finished(); })
+      .def_prop_ro("finished", &Self::finished)
       .def(
           "integrate",
           [](Self& self, int solver, nb::object cvode, nb::object explain, nb::object refused) {

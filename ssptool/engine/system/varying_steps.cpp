@@ -1,0 +1,90 @@
+// Macro steps of varying size in a run, and the events and jumps between them.
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "system.hpp"
+
+namespace ssptool::runtime {
+
+std::unique_ptr<StepDoubling> System::double_steps(const PlannedDoubling& plan) {
+  const auto ends = [this](const Outcome& outcome, double t) {
+    try {
+      return end_of(outcome, t).has_value();
+    } catch (const std::invalid_argument&) {  // its library lacks the function that tells
+      return false;
+    }
+  };
+  DoubledSteps own{*kernel_,    *steps_,    *checkpoint_, std::make_unique<Checkpoint>(parts_, component_.get()),
+                   plan_.start, plan_.stop, plan_.step,   ends};
+  return std::make_unique<StepDoubling>(plan, std::move(own));
+}
+
+bool System::finished(const StepDoubling& steps) const { return !steps.waiting() && finished(); }
+
+void System::run(StepDoubling& steps, Stretch& found, double limit, std::span<double> rows, const Sample& sample) {
+  go_along(found, rows, [&](std::span<double> left, std::vector<Iterate>& iterates) {
+    if (steps.no_size() || finished(steps)) return false;
+    if (steps.waiting()) {
+      steps.hand_out(left);
+      now_ = left.front();
+      ++found.steps;
+      return true;
+    }
+    if (steps_end_at_events() && event_due()) {
+      row_of_event(found, left);
+      return true;
+    }
+    if (now_ >= end_of_segment()) {
+      row_of_jump(found, left, sample);
+      steps.restart();
+      return true;
+    }
+    if (now_ >= limit - grid().moment()) return false;
+    const double until = std::min({limit, plan_.stop, end_of_segment()});
+    const double horizon =
+        steps_end_at_events() ? -std::numeric_limits<double>::infinity() : std::min(plan_.stop, end_of_segment());
+    const AroundSteps around{until, horizon,
+                             [&](double to) {
+                               if (iterate_log_ != nullptr) iterate_log_->at(to);
+                               return sampled(found, sample, to);
+                             },
+                             [&](double to, double at_most) {
+                               log_iterates(iterates, to);
+                               return asks_for_end(to, at_most);
+                             }};
+    steps_end_at_events() ? pair_until_event(steps, found, around) : (void)steps.pair(found, around);
+    return true;
+  });
+}
+
+// When a part has ended a step early, or asks for an event at its end that is before the limit.
+std::optional<double> System::asks_for_end(double to, double limit) const noexcept {
+  if (!steps_end_at_events()) return {};
+  const std::optional<double> early = returned_early(to);
+  return !early && to < limit && event_wanted() ? std::optional(to) : early;
+}
+
+// Where that is so, the attempt is rolled back as one with too large an error, and the next ones end there; an event at
+// the present time is handled next.
+void System::pair_until_event(StepDoubling& steps, Stretch& found, AroundSteps around) {
+  const double t = now_;
+  around.limit = std::min(around.limit, next_event());
+  before_steps();
+  const std::vector<double> before = kernel_->slot_values.values;
+  for (int i = 0; i < most_returns; ++i) {
+    const std::optional<double> early = steps.pair(found, around);
+    if (!early) return;
+    ++found.rejected;
+    found.from = t;
+    around.limit = *early - t > grid().moment() ? *early : t;
+    std::ranges::copy(before, kernel_->slot_values.values.begin());
+    go_back(t, around.limit, around.limit > t);
+    kernel_->history.accept(t);
+    if (around.limit <= t) return;
+  }
+  throw no_progress(t, around.limit);
+}
+
+}  // namespace ssptool::runtime
