@@ -2,18 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
+#include "step_comparison.hpp"
+
 namespace ssptool::runtime {
-
-namespace {
-
-bool same_bits(const std::vector<double>& one, const std::vector<double>& other) {
-  return one.size() == other.size() && std::memcmp(one.data(), other.data(), one.size() * sizeof(double)) == 0;
-}
-
-}  // namespace
 
 OdeAlone::OdeAlone(RunningOde& ode, OdeOfRun& run, Index everyone, const CommunicationPoints& points)
     : ode_(ode), run_(run), everyone_(everyone), points_(points), reached_(points.grid.start), limit_(points.stop) {

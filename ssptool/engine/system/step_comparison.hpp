@@ -1,6 +1,9 @@
 // Comparison of signals for the choice of steps: real numbers by their size, all others by whether they change.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <vector>
@@ -8,6 +11,12 @@
 #include "../kernel/core/calls.hpp"
 
 namespace ssptool::runtime {
+
+// Whether numbers, zeros of both signs and all that is no number are the same.
+inline bool same_bits(const std::vector<double>& one, const std::vector<double>& other) {
+  return std::ranges::equal(
+      one, other, [](double a, double b) { return std::bit_cast<std::int64_t>(a) == std::bit_cast<std::int64_t>(b); });
+}
 
 // What is compared: real numbers, with the nominal values that FMUs state of them, and others, in the order in which
 // they are named. `tolerance` is what an error may be of the size of a signal, for a master of this order.

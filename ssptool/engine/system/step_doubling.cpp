@@ -1,7 +1,6 @@
 #include "step_doubling.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -15,11 +14,6 @@ namespace {
 constexpr int isolated = 3;
 // A run ends after so many changes in short pairs, less this for each pair without one.
 constexpr double many_changes = 100.0, forgotten = 0.25;
-
-bool same_bits(const std::vector<double>& one, const std::vector<double>& other) {
-  return std::ranges::equal(
-      one, other, [](double a, double b) { return std::bit_cast<std::int64_t>(a) == std::bit_cast<std::int64_t>(b); });
-}
 
 double ulp(double t) { return std::nextafter(t, HUGE_VAL) - t; }
 
