@@ -79,6 +79,7 @@ BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
 STEPPED_BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
     "model exchange": lambda plan: plan.ode is not None,
     "event mode": lambda plan: bool(plan.event_modes),
+    "adaptive steps": lambda plan: not plan.is_one_ode and stepping_master(plan) is not coupling_master(plan),
 }
 """The same, where a program steps the plan, sets values and saves states."""
 
