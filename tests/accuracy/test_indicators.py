@@ -101,9 +101,10 @@ def test_a_fast_controller_is_told_only_with_large_steps(tmp_path):
     make_fmu(tmp_path / "C.fmu", (Var("v", "input", start=0.0), Var("u", "output", needs=[])), me=None, **CONTROLLER)
     make_fmu(tmp_path / "D.fmu", (Var("u", "input", start=0.0), Var("v", "output", needs=[])), me=None, **DRIVE)
     system = write_system(tmp_path / "s", tmp_path, {"C": "C", "D": "D"}, [("C.u", "D.u"), ("D.v", "C.v")])
-    coarse = ssptool.simulate(system, step_size=0.01, stop_time=1.0, isolated=False).warnings
+    settings = {"approximation": "hold", "stop_time": 1.0, "isolated": False}
+    coarse = ssptool.simulate(system, step_size=0.01, **settings).warnings
     assert "RUN-106" in [one.code for one in coarse]
-    assert ssptool.simulate(system, step_size=0.0005, stop_time=1.0, isolated=False).warnings == ()
+    assert ssptool.simulate(system, step_size=0.0005, **settings).warnings == ()
 
 
 CONTROLLER = {"own": "double z;", "step": "v->z += h * (1 - v->v) / 0.02; v->u = v->z; return OK;"}

@@ -515,7 +515,9 @@ def _largest_change(iteration: FailedIteration) -> str:
 def iterated_group(method: IterationMethod, system: CoupledSystem, group: InstanceGroup) -> IteratedGroup:
     """The group as the kernel iterates it if it can, and if nobody looks at its operations."""
     if not len(group.unknowns):
-        return SteppedGroup(method.inputs, system, group)
+        held = method.inputs.where_held
+        tried = isinstance(held, MidStep) and held.tried  # in cycles alone
+        return SteppedGroup(_tried(method.inputs, Trial.STEPS) if tried else method.inputs, system, group)
     watched = system.stepwise or system.coupling_log is not None
     calls = None if watched else kernel_calls(method, group)
     return RepeatedGroup(method, system, group) if calls is None else KernelGroup(method, system, group, calls)

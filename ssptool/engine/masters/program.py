@@ -140,19 +140,23 @@ def set_inputs(instances: InstanceGroup, inputs: InputApproximation) -> tuple[In
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Constant, at the values that inputs have when the step begins."""
+    """Constant, at the values that inputs have when the step begins; with `ahead`, those of which the values at the end
+    of the step are not known then are held at mid-step.
+    """
+
+    ahead: bool = False
 
     @property
     def name(self) -> str:
-        return "hold"
+        return "hold, at mid-step what is not known yet" if self.ahead else "hold"
 
     @property
     def order(self) -> int:
         return 0
 
     @property
-    def from_the_past(self) -> "Hold":
-        return self
+    def from_the_past(self) -> "Hold | MidStep":
+        return MidStep() if self.ahead else self
 
     @property
     def where_held(self) -> "Hold":

@@ -588,7 +588,8 @@ def _held(mid_step: MidStep, entry: MasterEntry, situation: Situation, settings:
     if settings.adaptive is not None:  # such steps are chosen by the error that held inputs have
         return Hold()
     if not entry.repeats_steps:
-        return mid_step
+        # An input whose value at the end of a step is known is best for FMUs that follow it at once.
+        return Hold(ahead=True) if mid_step.ends else mid_step
     cyclic = [can for name, can in situation.capabilities.items() if can.obstacles and name in situation.cyclic]
     able = all(can.saves_state and can.varies_step for can in cyclic)
     newton = settings.acceleration is AccelerationName.NEWTON
