@@ -97,7 +97,7 @@ class _Log(Protocol):
 
 class Callbacks(NamedTuple):
     """Addresses of C functions: of a logger with printf arguments (FMI 1.0 and 2.0), of one without (FMI 3.0), of
-    calloc and of free; and the receiver of messages.
+    calloc and of free; the receiver of messages; and the state of the process that calls must not change.
     """
 
     log_formatted: int
@@ -107,6 +107,7 @@ class Callbacks(NamedTuple):
     log: Any
     file: Any
     clock: Any
+    process_state: Any
 
 
 @cache
@@ -124,6 +125,7 @@ def callbacks() -> Callbacks:
         _messages.Log,
         _messages.LogFile,
         _messages.Clock,
+        _messages.ProcessState,
     )
 
 

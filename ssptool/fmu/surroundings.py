@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from types import TracebackType
 
+from ssptool.fmu.messages import callbacks
 from ssptool.working_directory import KeptWorkingDirectory, came_home
 
 ROUNDING, FLUSHING, TRAPS = 1, 2, 4
@@ -26,9 +27,7 @@ class Surroundings:
     __slots__ = ("_state",)
 
     def __init__(self) -> None:
-        from ssptool.fmu._messages import ProcessState  # where there are no native modules, no FMU is called
-
-        self._state = ProcessState()
+        self._state = callbacks().process_state()
 
     def restore(self) -> tuple[str, ...]:
         """Restore what has changed since, in words."""

@@ -535,7 +535,7 @@ def _value_problem(setter: Setter, value: FactorValue) -> str:
 
 
 def _telling_first(configurations: Iterable[Configuration]) -> list[Configuration]:
-    """Those first that show something which none before showed; of one system side by side."""
+    """Configurations, first of all each that shows something which none before showed; of one system side by side."""
     seen: set[object] = set()
     telling: list[Configuration] = []
     others: list[Configuration] = []
@@ -547,7 +547,7 @@ def _telling_first(configurations: Iterable[Configuration]) -> list[Configuratio
 
 
 def _side_by_side(configurations: Sequence[Configuration]) -> list[Configuration]:
-    """Those of one system after each other."""
+    """Configurations in an order in which those of one system follow each other."""
     place: dict[Configuration, int] = {}
     for each in configurations:
         place.setdefault(replace(each, settings=()), len(place))

@@ -199,7 +199,7 @@ class SystemModel:
         return next(path[:end] for end in range(len(path), -1, -1) if path[:end] not in groups)
 
     def connectors(self, owner: ElementPath, names: Collection[str]) -> list[str]:
-        """Those of the names drawn at an element or a system that are connectors; others stand for several."""
+        """Connectors among the names drawn at an element or a system; other names stand for several."""
         pins = [*(self.documented[owner].pins if owner in self.documented else ())]
         around = self.documented.get(owner[:-1])
         pins += [pin for block in (around.blocks if around else ()) if block.path == owner for pin in block.pins]

@@ -4,6 +4,7 @@ notes, failures and what is said of loops.
 With `pytest -p tests.engine.both_ways` this is so for all runs of any tests, which are all in one process then.
 """
 
+import math
 from dataclasses import asdict, replace
 from itertools import chain
 from unittest.mock import patch
@@ -15,6 +16,7 @@ import ssptool.engine.run.system as system
 import ssptool.engine.simulate as simulating
 import ssptool.studies.worker as worker
 from ssptool.engine.trace import NO_ENTRIES
+from ssptool.studies.definition import RunStatus, Task
 from ssptool.working_directory import absolute
 
 COMPARED = []
@@ -113,6 +115,20 @@ def said(outcome, logged=False):
         outcome.end,
         (outcome.undeclared),
     )
+
+
+def runs_of_a_study(checked, reuse):
+    """Carries out all runs of a study with the result `peak`, and the first one again at last, in one worker; their
+    number.
+    """
+    tasks = [Task(checked.points.ids[k], k, checked.points.at(k)) for k in range(len(checked.points))]
+    with worker.StudyWorker(checked.study, checked.signals, reuse=reuse) as carrying:
+        found = [carrying.run(task) for task in (*tasks, tasks[0])]
+    assert all(one.status is RunStatus.COMPLETED for one in found), [one.message for one in found]
+    assert found[0].results == found[-1].results
+    assert len({one.results["peak"] for one in found}) == len(tasks)
+    assert all(math.isfinite(one.results["peak"]) for one in found)
+    return len(found)
 
 
 def pytest_configure(config):

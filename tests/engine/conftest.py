@@ -8,6 +8,7 @@ import ssptool.engine.simulate as simulating
 import ssptool.studies.worker as working
 from tests.cmake_build import build
 from tests.engine import both_ways
+from tests.engine.carriers import build as build_carriers
 from tests.engine.dual_mass import RESOURCES
 from tests.engine.systems import write_system
 
@@ -40,6 +41,14 @@ def test_models():
 def engine_models():
     """The folder with the FMI 2.0 FMUs of tests/engine/models, built if need be."""
     return _built(ROOT / "tests" / "engine" / "models", ROOT / "build" / "engine-test-models")
+
+
+@pytest.fixture(scope="session")
+def carriers(tmp_path_factory):
+    """The folder with FMUs that carry values of every type."""
+    folder = tmp_path_factory.mktemp("carriers")
+    build_carriers(folder)
+    return folder
 
 
 @pytest.fixture

@@ -15,11 +15,9 @@ from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.system import BY_PYTHON, STEPPED_BY_PYTHON, stepped, why_by_python
 from ssptool.fmu.processes import AVAILABLE
 from ssptool.studies.checking import check_study
-from ssptool.studies.definition import RunStatus, Task
 from ssptool.studies.study_file import study_from
-from ssptool.studies.worker import StudyWorker
+from tests.engine import both_ways
 from tests.engine.carriers import TYPES
-from tests.engine.carriers import build as build_carriers
 from tests.engine.carriers import write_system as write_carriers
 from tests.engine.dual_mass import FMI3, RESOURCES, Folder, oscillator
 from tests.engine.event_mode.systems import write_system as write_system_at_events
@@ -180,13 +178,6 @@ def test_a_function_that_fails(jumps, swing, compared):
     assert "ZeroDivisionError" in str(result.failure)
     assert result.t[-1] == (0.255 if jumps else 0.25)
     assert compared()
-
-
-@pytest.fixture(scope="module")
-def carriers(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("carriers")
-    build_carriers(folder)
-    return folder
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -418,14 +409,7 @@ def test_runs_of_a_study(reuse, settings, compared):
             }
         )
     )
-    tasks = [Task(checked.points.ids[k], k, checked.points.at(k)) for k in range(len(checked.points))]
-    with StudyWorker(checked.study, checked.signals, reuse=reuse) as worker:
-        found = [worker.run(task) for task in (*tasks, tasks[0])]
-    assert all(one.status is RunStatus.COMPLETED for one in found), [one.message for one in found]
-    assert found[0].results == found[-1].results
-    assert len({one.results["peak"] for one in found}) == len(tasks)
-    assert all(math.isfinite(one.results["peak"]) for one in found)
-    assert compared() == len(tasks) + 1
+    assert both_ways.runs_of_a_study(checked, reuse) == compared()
 
 
 @pytest.mark.parametrize("options", [{}, {"adaptive": 1e-4}, {"implementation": "me"}], ids=str)

@@ -10,7 +10,7 @@ import ssptool
 from ssptool import read_manifest
 from ssptool.engine.failure import Ending
 from ssptool.engine.simulate import run
-from tests.engine.carriers import TYPES, build, write_system
+from tests.engine.carriers import TYPES, write_system
 
 BIG = 2**62 + 1  # no double is this number
 START = {
@@ -26,13 +26,6 @@ START = {
     **{f"Int{bits}": (f'<ssv:Int{bits} value="-5"/>', -5) for bits in (8, 16, 32)},
     **{f"UInt{bits}": (f'<ssv:UInt{bits} value="{2**bits - 1}"/>', 2**bits - 1) for bits in (8, 16, 32)},
 }
-
-
-@pytest.fixture(scope="module")
-def carriers(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("carriers")
-    build(folder)
-    return folder
 
 
 @pytest.fixture

@@ -110,6 +110,12 @@ class IterationMethod:
         return 2 if isinstance(self.acceleration, IqnIls) else 1
 
     @property
+    def tries(self) -> bool:
+        """Whether trial steps in a cycle decide how inputs are held that can only be constant."""
+        held = self.inputs.where_held
+        return isinstance(held, MidStep) and held.tried
+
+    @property
     def count(self) -> int:
         """Number of iterations of each step, if it is fixed."""
         return self.measure.count if isinstance(self.measure, FixedCount) else 0
@@ -306,8 +312,7 @@ class RepeatedGroup:
 
     def _trying(self) -> int | None:
         """The iteration of a kernel that finds out how inputs are held; None: that is known."""
-        held = self.method.inputs.where_held
-        calls = kernel_calls(self.method, self.group) if isinstance(held, MidStep) and held.tried else None
+        calls = kernel_calls(self.method, self.group) if self.method.tries else None
         return None if calls is None else self.kernel.iteration(calls)
 
     def save(self) -> Failure | None:
@@ -515,9 +520,8 @@ def _largest_change(iteration: FailedIteration) -> str:
 def iterated_group(method: IterationMethod, system: CoupledSystem, group: InstanceGroup) -> IteratedGroup:
     """The group as the kernel iterates it if it can, and if nobody looks at its operations."""
     if not len(group.unknowns):
-        held = method.inputs.where_held
-        tried = isinstance(held, MidStep) and held.tried  # in cycles alone
-        return SteppedGroup(_tried(method.inputs, Trial.STEPS) if tried else method.inputs, system, group)
+        inputs = _tried(method.inputs, Trial.STEPS) if method.tries else method.inputs
+        return SteppedGroup(inputs, system, group)
     watched = system.stepwise or system.coupling_log is not None
     calls = None if watched else kernel_calls(method, group)
     return RepeatedGroup(method, system, group) if calls is None else KernelGroup(method, system, group, calls)

@@ -554,9 +554,9 @@ def _check_inputs(settings: Settings) -> None:
         )
 
 
-_APPROXIMATIONS: Mapping[ApproximationName, Callable[[int, Hold | Mean | MidStep], InputApproximation]] = {
+_APPROXIMATIONS: Mapping[ApproximationName, Callable[[int, Hold | MidStep], InputApproximation]] = {
     ApproximationName.HOLD: lambda order, held: held,
-    ApproximationName.EXTRAPOLATE: lambda order, held: Extrapolate(order, Hold() if isinstance(held, Mean) else held),
+    ApproximationName.EXTRAPOLATE: Extrapolate,
     ApproximationName.INTERPOLATE: Interpolate,
     ApproximationName.MEAN: lambda order, held: Interpolate(order, Mean()),
 }
@@ -565,9 +565,8 @@ _APPROXIMATIONS: Mapping[ApproximationName, Callable[[int, Hold | Mean | MidStep
 def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputApproximation, str]:
     entry, order = master_entry(name), settings.input_order or 1
     best = entry.approximation
-    mid_step = MidStep(ends=best is ApproximationName.INTERPOLATE)
     if settings.approximation is ApproximationName.MID_STEP:
-        return mid_step, ASKED
+        return MidStep(ends=best is ApproximationName.INTERPOLATE), ASKED
     if settings.approximation is not ApproximationName.AUTO:
         _must_follow(settings.approximation, situation)
         return _APPROXIMATIONS[settings.approximation](order, Hold()), ASKED
@@ -576,24 +575,24 @@ def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputA
     if best is ApproximationName.HOLD:
         return Hold(), f"default of master {name}"
     obstacles = situation.obstacles()
-    held = _held(mid_step, entry, situation, settings) if obstacles else Hold()
+    held = _held(entry, situation, settings) if obstacles else Hold()
     if not situation.following():
         return held, f"no FMU supports more ({obstacles})" if obstacles else "no input of an FMU changes in a step"
     reason = f"held where the FMU supports no more ({obstacles})" if obstacles else "all FMUs follow inputs"
     return _APPROXIMATIONS[best](order, held), reason
 
 
-def _held(mid_step: MidStep, entry: MasterEntry, situation: Situation, settings: Settings) -> Hold | MidStep:
+def _held(entry: MasterEntry, situation: Situation, settings: Settings) -> Hold | MidStep:
     """The default for inputs that can only be constant over a step."""
     if settings.adaptive is not None:  # such steps are chosen by the error that held inputs have
         return Hold()
     if not entry.repeats_steps:
         # An input whose value at the end of a step is known is best for FMUs that follow it at once.
-        return Hold(ahead=True) if mid_step.ends else mid_step
+        return Hold(ahead=True) if entry.approximation is ApproximationName.INTERPOLATE else MidStep()
     cyclic = [can for name, can in situation.capabilities.items() if can.obstacles and name in situation.cyclic]
     able = all(can.saves_state and can.varies_step for can in cyclic)
     newton = settings.acceleration is AccelerationName.NEWTON
-    return replace(mid_step, tried=True) if able and not newton else Hold()
+    return MidStep(ends=True, tried=True) if able and not newton else Hold()
 
 
 def _must_follow(approximation: ApproximationName, situation: Situation) -> None:

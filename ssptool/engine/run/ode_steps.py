@@ -26,7 +26,7 @@ from ssptool.engine.run.coupling import Evaluation, evaluation_in, real_slots
 from ssptool.engine.run.frozen_integration import integrator_of
 from ssptool.engine.run.loops import WRONG_DERIVATIVES as WRONG_IN_LOOP
 from ssptool.engine.run.loops import LoopWork
-from ssptool.engine.run.system import LoadedSystem, SystemSteps
+from ssptool.engine.run.system import LoadedSystem, StepsOfSystem, SystemSteps
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.model_exchange import functions_of_exchange
 
@@ -90,7 +90,7 @@ def steps_with_ode(loaded: LoadedSystem, assembly: Assembly) -> "OdeSteps | OdeB
     return OdeSteps(loaded, assembly) if assembly.plan.is_one_ode else OdeBesideSteps(loaded, assembly)
 
 
-class OdeSteps:
+class OdeSteps(StepsOfSystem):
     """Steps of a system that is nothing but an ODE.
 
     Attributes
@@ -100,24 +100,21 @@ class OdeSteps:
     """
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
-        self._native, self.assembly = loaded.native, assembly
-        self.kernel = assembly.kernel
-        self.unobserved: list[Failure] = []
+        super().__init__(loaded, assembly)
         self.limit = assembly.plan.interval.stop
         self._native.couple()
         self._ode = OdeInSystem(self._native, assembly, self._native.loops)
         self._native.begin_alone()
         self._ode.remark()
 
-    @property
-    def start(self) -> float:
-        """[s]"""
-        return self.assembly.plan.interval.start
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        return self._ode.evaluation
 
     @property
     def system(self) -> CoupledSystem:
         """The coupled system that a run in Python has, as far as the last row needs it."""
-        plan, evaluation = self.assembly.plan, self._ode.evaluation
+        plan, evaluation = self.assembly.plan, self._evaluation
         everyone = InstanceGroup(group=0, following=0, held=0, schedule=0)
         return CoupledSystem(
             kernel=self.kernel,
@@ -140,17 +137,6 @@ class OdeSteps:
     def remarks(self) -> Iterable[str]:
         """None beside those that were made meanwhile."""
         return ()
-
-    def record(self, time: float, row: Floats) -> None:
-        """Write the row of present values; what cannot be observed is remembered."""
-        outcome = self.kernel.record(time, row)
-        if not outcome.ok:
-            self.unobserved.append(self._ode.evaluation.explain(outcome, time))
-
-    def count_rescues(self, rescues: LoopWork) -> None:
-        """Loops that needed the full chain of solvers."""
-        work = self._native.rescue_work
-        rescues.solved, rescues.iterations = work.solved, work.iterations
 
     def restart(self) -> None:
         """The integrator chooses its steps."""

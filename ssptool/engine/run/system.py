@@ -389,7 +389,43 @@ class _InputSources:
         self._kernel.write(t)
 
 
-class SystemSteps:
+class StepsOfSystem:
+    """Rows of an initialized system, and loops in words.
+
+    Attributes
+    ----------
+    unobserved
+        Failures to get variables for rows.
+    """
+
+    def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
+        self._native, self.assembly = loaded.native, assembly
+        self.kernel = assembly.kernel
+        self.unobserved: list[Failure] = []
+
+    @property
+    def start(self) -> float:
+        """[s]"""
+        return self.assembly.plan.interval.start
+
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        """Puts loops into words."""
+        return evaluation_in(self.assembly, self._native.loops)
+
+    def record(self, time: float, row: Floats) -> None:
+        """Write the row of present values; what cannot be observed is remembered."""
+        outcome = self.kernel.record(time, row)
+        if not outcome.ok:
+            self.unobserved.append(self._evaluation.explain(outcome, time))
+
+    def count_rescues(self, rescues: LoopWork) -> None:
+        """Loops in steps that needed the full chain of solvers."""
+        work = self._native.rescue_work
+        rescues.solved, rescues.iterations = work.solved, work.iterations
+
+
+class SystemSteps(StepsOfSystem):
     """Macro steps of an initialized system; a coupled system in Python is made only where something is to be said.
 
     Attributes
@@ -403,9 +439,8 @@ class SystemSteps:
     """
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly, begin_ode: Callable[[], None] | None = None) -> None:
-        self._native, self.assembly, self._logs = loaded.native, assembly, loaded.logs
-        self.kernel, self._iterations = assembly.kernel, loaded.iterations
-        self.unobserved: list[Failure] = []
+        super().__init__(loaded, assembly)
+        self._logs, self._iterations = loaded.logs, loaded.iterations
         self.limit = math.inf
         self.ode: SteppedOde | None = None
         # An empty one: its number tells those of the schedules that come next.
@@ -418,16 +453,6 @@ class SystemSteps:
             begin_ode()
         first = self._native.first_event() if assembly.plan.event_modes else None
         self.failure = None if first is None else self._stopped(first, self.start)
-
-    @property
-    def start(self) -> float:
-        """[s]"""
-        return self.assembly.plan.interval.start
-
-    @cached_property
-    def _evaluation(self) -> Evaluation:
-        """Puts loops into words."""
-        return evaluation_in(self.assembly, self._native.loops)
 
     @cached_property
     def _stepped(self) -> "tuple[CoupledSystem, Program | ProgrammedIteration]":
@@ -463,17 +488,10 @@ class SystemSteps:
         """Remarks on accepted steps."""
         return self.system.remarks() if self._tells else ()
 
-    def record(self, time: float, row: Floats) -> None:
-        """Write the row of present values; what cannot be observed is remembered."""
-        outcome = self.kernel.record(time, row)
-        if not outcome.ok:
-            self.unobserved.append(self._evaluation.explain(outcome, time))
-
     def count_rescues(self, rescues: LoopWork) -> None:
         """Loops in steps that needed the full chain of solvers; a remark on the run, if derivatives were wrong."""
-        work = self._native.rescue_work
-        rescues.solved, rescues.iterations = work.solved, work.iterations
-        if work.contradicted:
+        super().count_rescues(rescues)
+        if self._native.rescue_work.contradicted:
             self.assembly.remark(WRONG_DERIVATIVES)
 
     def restart(self) -> None:

@@ -1,18 +1,15 @@
 """Runs of model exchange that systems carry out are the same as in Python; tests with closed forms are beside."""
 
 import ctypes
-import math
 
-import numpy as np
 import pytest
 
 import ssptool
 from ssptool.engine.method_names import IntegratorName
 from ssptool.engine.run.system import why_by_python
 from ssptool.studies.checking import check_study
-from ssptool.studies.definition import RunStatus, Task
 from ssptool.studies.study_file import study_from
-from ssptool.studies.worker import StudyWorker
+from tests.engine import both_ways
 from tests.engine.dual_mass import FMI3, MIXED, RESOURCES, oscillator, simulate
 from tests.engine.ode.systems import (
     beside,
@@ -99,14 +96,7 @@ def test_runs_of_a_study(reuse, compared):
             }
         )
     )
-    tasks = [Task(checked.points.ids[k], k, checked.points.at(k)) for k in range(len(checked.points))]
-    with StudyWorker(checked.study, checked.signals, reuse=reuse) as worker:
-        found = [worker.run(task) for task in (*tasks, tasks[0])]
-    assert all(one.status is RunStatus.COMPLETED for one in found), [one.message for one in found]
-    assert found[0].results == found[-1].results
-    assert len({one.results["peak"] for one in found}) == len(tasks)
-    assert np.all([math.isfinite(one.results["peak"]) for one in found])
-    assert compared() == len(tasks) + 1
+    assert both_ways.runs_of_a_study(checked, reuse) == compared()
 
 
 # -- beside co-simulation ----------------------------------------------------------------------------------------

@@ -3,20 +3,13 @@
 import pytest
 
 import ssptool
-from tests.engine.carriers import TYPES, build, write_system
+from tests.engine.carriers import TYPES, write_system
 
 BIG = 2**62 + 1  # no double is this number
 FIRST = {"Boolean": "false", "String": "a", "Enumeration": "a"}
 SECOND = {"Boolean": "true", "String": "κ", "Enumeration": "b", "Int64": str(BIG), "UInt64": str(2**64 - 1)}
 FOUND = {"Boolean": True, "String": "κ", "Enumeration": 2, "Int64": BIG, "UInt64": 2**64 - 1}
 SETTINGS = ssptool.Settings(step_size=0.5)
-
-
-@pytest.fixture(scope="module")
-def carriers(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("carriers")
-    build(folder)
-    return folder
 
 
 @pytest.mark.parametrize("version", [2, 3])
