@@ -6,14 +6,14 @@ import ssptool
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.simulate import run
 from tests.engine.carriers import write_system
-from tests.engine.test_types import Folder, carriers  # noqa: F401 (a fixture)
+from tests.engine.test_types import Folder
 
 ACCEPT = ["SSD-CONN-008"]
 EXACT = 2**53 + 2  # a double; 2**53 + 1 is none
 
 
 @pytest.fixture
-def passed(carriers, tmp_path):  # noqa: F811
+def passed(carriers, tmp_path):
     """A's value of one type, passed on to B's input of another one."""
 
     def make(source, destination, value):
