@@ -22,6 +22,7 @@ class Code(IntEnum):
     NONFINITE = 3  # a component delivered nan or inf: see `instance`, `slot`
     COUPLING = 5  # an iteration of a step did not converge: see `iterations` and `iteration_report`
     EVENT = 6  # an instance in event mode has returned before the end of the step
+    STOPPED = 7  # a step of a master in another language, which says why
     RANGE = 4  # the integer in `slot` does not fit the type of the input of `instance`
 
 
@@ -382,7 +383,7 @@ class Op(IntEnum):
     ITERATE = 8  # argument: iteration. Step its group again and again until its unknowns agree; see `iterate`
     DRIVE = 9  # argument: unused. Inputs that time tables lead to run over the step as these do; see `drive`
     SAVE = 10  # argument: group. Keep the FMU states
-    FORGET = 11  # argument: unused. The present values are those of long ago: nothing before bends a polynomial now
+    ASK = 11  # argument: unused. A macro step of a master in another language, until its outputs are consistent
     MID_STEP = 12  # argument: group. Inputs constant over the step, at their value in its middle; see `mid_step`
 
 

@@ -183,7 +183,7 @@ class Pairs:
         while True:
             tried = self._try(self._fitting(), before)
             if isinstance(tried, Failure):
-                if tried.ending not in _RECOVERABLE and not tried.recoverable:
+                if not a_smaller_step_may_do(tried):
                     return tried
                 self.h *= self.master.least_factor
                 if self.h < self.smallest:
@@ -311,6 +311,11 @@ class Pairs:
             self.values[:] = values
             self.system.kernel.accept(time)
         return failure
+
+
+def a_smaller_step_may_do(failure: Failure) -> bool:
+    """Whether a step that has failed like this may be avoided by a smaller one."""
+    return failure.ending in _RECOVERABLE or failure.recoverable
 
 
 def too_small(smallest: float, why: str, t: float, failure: Failure | None = None) -> Failure:

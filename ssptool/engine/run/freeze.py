@@ -30,10 +30,11 @@ from ssptool.engine.kernel.interface import (
 )
 from ssptool.engine.masters.acceleration import kernel_rule
 from ssptool.engine.masters.adaptive import Adaptive
+from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
 from ssptool.engine.masters.jumps import StepsToInputJumps, WithShortStep
-from ssptool.engine.masters.master import InterruptibleStepper, Master
+from ssptool.engine.masters.master import CoupledSystem, InterruptibleStepper, Master, Stepper
 from ssptool.engine.masters.program import Program, ProgrammedMaster
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
@@ -241,6 +242,11 @@ def is_programmed(master: Master) -> bool:
     return isinstance(master, ProgrammedMaster)
 
 
+def asks_python(master: Master) -> bool:
+    """True if macro steps are done by a master of another package, in Python."""
+    return not isinstance(master, Iterated | ProgrammedMaster | EnergyControlled)
+
+
 def part_folder(number: int) -> str:
     """Folder of a part below resources/; components with the same FMU share one, that of the first."""
     return f"parts/{number}"
@@ -262,10 +268,10 @@ def _stepping(plan: Plan, drives: bool) -> Json:
     if plan.event_modes:
         system = replace(system, events=EventsToCome(plan))  # type: ignore[arg-type]
     master = coupling_master(plan)
-    stepper = master.start(system)
-    assert isinstance(stepper, Program | ProgrammedIteration)  # since the master is programmed
-    program = stepper.instructions() if isinstance(stepper, Program) else (*system.saving, *stepper.instructions)
+    # Masters in Python are started with the kernel of the run.
+    stepper = None if asks_python(master) else master.start(system)
     drive = (Instruction(Op.DRIVE),) if drives else ()
+    program = (*system.saving, *_instructions(stepper, system))
     stepping = {
         "groups": log.groups,
         "schedules": log.schedules,
@@ -285,6 +291,16 @@ def _stepping(plan: Plan, drives: bool) -> Json:
         "stepping": stepping,
         "at_events": _at_events(plan, plan.event_modes, samples=system_takes_samples(plan)) | steps,
     }
+
+
+def _instructions(stepper: Stepper | None, system: CoupledSystem) -> tuple[Instruction, ...]:
+    """Program of a macro step, after states are saved; None: somebody else is asked to do it."""
+    if isinstance(stepper, ProgrammedIteration):
+        return stepper.instructions
+    if isinstance(stepper, Program):
+        return stepper.instructions()[len(system.saving) :]
+    exchange = Instruction(Op.EXCHANGE, system.everything.group)
+    return Instruction(Op.ASK), exchange, Instruction(Op.ACCEPT), Instruction(Op.RECORD)
 
 
 class EventsToCome:

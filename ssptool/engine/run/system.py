@@ -27,8 +27,7 @@ from ssptool.engine.masters.adaptive import always_switching, too_inexact, too_s
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iterated_groups import KernelGroup
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
-from ssptool.engine.masters.master import CoupledSystem, StepBatch
-from ssptool.engine.masters.program import Program
+from ssptool.engine.masters.master import CoupledSystem, SavableStepper, StepBatch, Stepper
 from ssptool.engine.masters.protocols import (
     NONE_UNCONVERGED,
     SavedState,
@@ -40,7 +39,14 @@ from ssptool.engine.masters.protocols import (
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
 from ssptool.engine.run.coupling import Evaluation, couple, evaluation_in
-from ssptool.engine.run.freeze import coupling_master, frozen_run, frozen_starts, is_programmed, stepping_master
+from ssptool.engine.run.freeze import (
+    asks_python,
+    coupling_master,
+    frozen_run,
+    frozen_starts,
+    is_programmed,
+    stepping_master,
+)
 from ssptool.engine.run.initialization import (
     RESET,
     Initialization,
@@ -58,6 +64,7 @@ from ssptool.foreign_text import strict_json
 
 if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeSystem
+    from ssptool.engine.run.asked_steps import AskedSteps
     from ssptool.engine.run.iterate_logs import IterateLogs
 
 
@@ -70,7 +77,7 @@ def _has_more_beside_events(plan: Plan) -> bool:
 BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
     "input sources, scenarios and logs of iterates, beside events or model exchange": _has_more_beside_events,
     "steps that are no program of the kernel": lambda plan: (
-        not (plan.is_one_ode or is_programmed(coupling_master(plan)))
+        not (plan.is_one_ode or is_programmed(coupling_master(plan)) or asks_python(coupling_master(plan)))
         or (plan.coupled_ode is not None and stepping_master(plan) is not coupling_master(plan))
     ),
 }
@@ -449,24 +456,38 @@ class SystemSteps(StepsOfSystem):
         self._sources = _InputSources(assembly.plan, self.kernel, self._native)
         if self._logs is not None:
             self._logs.groups = self.system.groups
+        self._asked: AskedSteps | None = None
+        if asks_python(coupling_master(assembly.plan)):
+            from ssptool.engine.run import asked_steps  # masters of other packages
+
+            self._asked = asked_steps.AskedSteps(self._native, self._stepped[1])
+            assembly.at_end.callback(self._native.answer_steps, None)
         if begin_ode is not None:
             begin_ode()
         first = self._native.first_event() if assembly.plan.event_modes else None
         self.failure = None if first is None else self._stopped(first, self.start)
 
     @cached_property
-    def _stepped(self) -> "tuple[CoupledSystem, Program | ProgrammedIteration]":
+    def _stepped(self) -> tuple[CoupledSystem, Stepper]:
         """The coupled system that a run in Python has, with its stepper."""
-        plan = self.assembly.plan
+        master = coupling_master(self.assembly.plan)
         registering: Any = _Registering(self.kernel, self._schedules)
         unlogged = replace(self.assembly, kernel=registering, loop_log=None, coupling_log=None)
         system = couple(unlogged, self._evaluation, self.loops, ode=self.ode)
-        registered: Any = _RegisteredKernel(self.kernel)
-        stepper = coupling_master(plan).start(replace(system, kernel=registered))
-        assert isinstance(stepper, Program | ProgrammedIteration)  # the plan was frozen
-        registered.registered = True
         stimuli: Any = self._sources
-        return replace(system, kernel=self.kernel, stimuli=stimuli, unobserved=self.unobserved), stepper
+        system = replace(
+            system, kernel=self.kernel, evaluate=self._evaluate, stimuli=stimuli, unobserved=self.unobserved
+        )
+        if asks_python(master):
+            return system, master.start(system)
+        registered: Any = _RegisteredKernel(self.kernel)
+        stepper = master.start(replace(system, kernel=registered))
+        registered.registered = True
+        return system, stepper
+
+    def _evaluate(self, schedule: int, time: float) -> Failure | None:
+        outcome = self._native.evaluate(schedule)
+        return None if outcome.ok else self._evaluation.explain(outcome, time)
 
     @property
     def system(self) -> CoupledSystem:
@@ -514,8 +535,8 @@ class SystemSteps(StepsOfSystem):
             self.failure = self._without_size(done, done.no_size)
         elif not done.outcome.ok:
             self.failure = self._failure(done)
-        iterated = isinstance(coupling_master(self.assembly.plan), Iterated)
-        counts = tuple(done.iterations.tolist()) if iterated else (1,) * done.alone
+        counted = self._asked is not None or isinstance(coupling_master(self.assembly.plan), Iterated)
+        counts = tuple(done.iterations.tolist()) if counted else (1,) * done.alone
         return StepBatch(
             done.steps,
             self.failure,
@@ -531,16 +552,27 @@ class SystemSteps(StepsOfSystem):
         """Loops in steps, by number in the plan."""
         return {loop.number: loop for loop in self._evaluation.loops}
 
+    @property
+    def savable(self) -> bool:
+        """Whether its master can store what it remembers."""
+        return isinstance(self._stepped[1], SavableStepper)
+
+    @property
+    def _savable(self) -> SavableStepper:
+        stepper = self._stepped[1]
+        assert isinstance(stepper, SavableStepper)  # was asked before
+        return stepper
+
     def save_state(self) -> SavedState:
         """As `SavableStepper.save_state`."""
         own = {"t": np.array(self._native.time)}
         if self.assembly.plan.stimuli:
             own["stretch"] = np.array(self._native.segment)
-        return {**own, **under("base", self._stepped[1].save_state())}
+        return {**own, **under("base", self._savable.save_state())}
 
     def restore_state(self, state: SavedState) -> None:
         """Go on from there."""
-        self._stepped[1].restore_state(part_of(state, "base"))
+        self._savable.restore_state(part_of(state, "base"))
         self._native.go_to(float(state["t"]), int(state["stretch"]) if self.assembly.plan.stimuli else 0)
 
     def _stopped(self, reason: SystemRefusal | Stopped, time: float) -> Failure:
@@ -565,6 +597,8 @@ class SystemSteps(StepsOfSystem):
 
     def _failure(self, done: SystemBatch) -> Failure:
         outcome, t, end = done.outcome, done.begin, done.end
+        if self._asked is not None and (failure := self._asked.failure()):
+            return failure
         if done.rescuing:
             return self._evaluation.explain(outcome, end)
         system, stepper = self._stepped

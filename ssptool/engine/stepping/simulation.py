@@ -490,10 +490,11 @@ class SteppedRun:
             raise NotSavable(f"it has failed: {self._failure}")
         if self.plan.undeclared:
             raise NotSavable(f"{self.plan.undeclared[0].component} has feedthrough that its description denies")
-        if not isinstance(self._stepper, SavableStepper):
+        stepper = self._stepper
+        if not isinstance(stepper, SavableStepper) or (isinstance(stepper, SystemSteps) and not stepper.savable):
             raise NotSavable(f"master {self.plan.master.name} cannot store its state")
         check_savable(self.plan)
-        return self._stepper
+        return stepper
 
     def _begin(self) -> tuple[Feedthrough, ...]:
         """Load and initialize, or go on; with feedthrough that the plan does not have, only that is returned."""

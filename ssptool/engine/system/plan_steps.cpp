@@ -102,7 +102,7 @@ Instruction PlanReader::instruction(Json json) const {
     case Op::accept:
     case Op::record:
     case Op::drive:
-    case Op::forget: return {op, json[1].get<Index>(), order};
+    case Op::ask: return {op, json[1].get<Index>(), order};
     case Op::evaluate: return {op, json[1].below(plan.schedules.size()), order};
     case Op::iterate: return {op, json[1].below(plan.iterations.size()), order};
     default: return {op, json[1].below(plan.groups.size()), order};

@@ -97,6 +97,8 @@ class System {
   // Steps from where it is, and events, as many as there is room for rows, none beyond the stop time or this one [s].
   // What it throws happens at the time from which the next step starts.
   void run(Stretch&, double limit, std::span<double> rows, const Sample&);
+  // A schedule at the present instant, with better methods for loops that need them.
+  Outcome evaluate(Index schedule) { return steps_->evaluate(schedule); }
   // The stop time is reached, but for rounding, and all that happens there has been handled.
   [[nodiscard]] bool finished() const;
   // The same with steps of sizes that their errors allow: made ready after `couple`, and gone before states are

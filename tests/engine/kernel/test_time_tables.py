@@ -412,20 +412,6 @@ def test_the_derivative_of_a_loop_is_that_of_its_wires_as_they_are(make_kernel, 
 # -- through jumps ---------------------------------------------------------------------------------------------
 
 
-def test_what_is_forgotten_bends_no_polynomial(make_kernel, mocks):
-    other = make_kernel(2)
-    other.add(mocks.table(other, Mock(), inputs=[0], outputs=[1]))
-    own = other.group([0])
-    for t in (0.0, 1.0):
-        other.values[0] = 5.0 * t
-        other.accept(t)
-    program = (Instruction(Op.FORGET), Instruction(Op.ACCEPT))
-    other.record_slots([])
-    assert other.run(program, 0.0, 1.0, 1, np.zeros((1, 1))).ok
-    other.extrapolate(own, 2)
-    assert (other.input_value[0], *other.input_rates[:, 0]) == (5.0, 0.0, 0.0)
-
-
 def test_none_at_all_is_nothing_to_do(make_kernel):
     assert make_kernel(0).group([]) == 0
     empty = make_kernel(1)

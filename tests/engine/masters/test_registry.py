@@ -20,7 +20,7 @@ from pytest import approx
 import ssptool
 from ssptool import Settings
 from ssptool.engine import method_names
-from ssptool.engine.failure import Failure
+from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.isolation import child
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, StepBatch, run_step_by_step
@@ -376,3 +376,21 @@ def test_a_study_varies_its_factor(swing, tmp_path):
     }
     found = ssptool.study(table, tmp_path / "found.study", workers=2)
     assert [row["z"] for row in found.rows()] == [relaxed(swing, factor)["Mass.z"][-1] for factor in (OMEGA, 1.0)]
+
+
+@pytest.mark.parametrize("adaptive", [None, 1e-3])
+def test_an_error_of_a_master_is_raised_as_it_is(swing, monkeypatch, adaptive):
+    def step(self, t, h, end):
+        raise ZeroDivisionError(f"at {t:g} s")
+
+    monkeypatch.setattr(Relaxation, "step", step)
+    with pytest.raises(ZeroDivisionError, match="at 0 s"):
+        relaxed(swing, adaptive=adaptive)
+
+
+def test_a_master_says_why_its_step_fails(swing, monkeypatch):
+    reason = Failure(Ending.FMI, "the line is down", "look at the plug", 0.01)
+    whole = Relaxation.step
+    monkeypatch.setattr(Relaxation, "step", lambda self, t, h, end: reason if end > 0.01 else whole(self, t, h, end))
+    with pytest.raises(RunError, match="the line is down"):
+        relaxed(swing)

@@ -120,6 +120,28 @@ class NativeSystem {
     system_.state_stimuli(runtime::scenario_from(text_of(acts), system_.plan()));
   }
 
+  // Answers (t, h, t + h but for rounding) [s] by the number of iterations, or 0: it has failed; less than that: a smaller
+  // step may do.
+  // None: nobody answers any more.
+  void answer_steps(nb::object answer) {
+    if (answer.is_none()) return system_.kernel()->programs.ask({});
+    system_.kernel()->programs.ask([answer = std::move(answer)](double t, double h, double to) -> Outcome {
+      const nb::gil_scoped_acquire locked;
+      const auto count = nb::cast<Number>(answer(t, h, to));
+      if (count > 0) return {.iterations = count};
+      return {.code = count < 0 ? Code::coupling : Code::stopped};
+    });
+  }
+
+  nb::object evaluate(Number schedule) {
+    Outcome outcome;
+    {
+      const Unlocked unlocked;
+      outcome = system_.evaluate(index(schedule));
+    }
+    return to_python(outcome);
+  }
+
   // `sample`: see runtime::Sample; None: there are no functions.
   nb::object run(double limit, const Rows& rows, nb::handle sample) {
     runtime::Sample asked;
@@ -246,6 +268,10 @@ void bind_system(nb::module_& module) {
            nb::sig("def log_iterates(self, loops: collections.abc.Callable[..., None] | None, steps: "
                    "collections.abc.Callable[..., None] | None) -> None"))
       .def("state_scenario", &Self::state_scenario, "acts"_a)
+      .def("answer_steps", &Self::answer_steps, "answer"_a.none(),
+           nb::sig("def answer_steps(self, answer: collections.abc.Callable[[float, float, float], int] | None) -> None"))
+      .def("evaluate", &Self::evaluate, "schedule"_a,
+           nb::sig("def evaluate(self, schedule: int) -> ssptool.engine.kernel.interface.Outcome"))
       .def("run", &Self::run, "limit"_a, "rows"_a.noconvert(), "sample"_a.none(),
            nb::sig("def run(self, limit: float, rows: ssptool.engine.kernel.interface.Floats, sample: "
                    "collections.abc.Callable[[float, float, float], bool] | None) -> "

@@ -17,7 +17,7 @@ using Small = std::uint32_t;
 
 inline constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-enum class Code { ok, fmi, loop, nonfinite, range, coupling, event };
+enum class Code { ok, fmi, loop, nonfinite, range, coupling, event, stopped };
 
 struct Outcome {
   Code code = Code::ok;
@@ -158,7 +158,7 @@ enum class Op {
   iterate,
   drive,
   save,
-  forget,
+  ask,
   mid_step
 };
 

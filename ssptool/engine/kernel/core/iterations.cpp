@@ -85,7 +85,7 @@ Trial Iterations::trial(Index iteration, double t, double h) { return at(iterati
 
 bool Iterations::converge(Index iteration, const MacroStep& step) noexcept {
   const auto found = all_[iteration]->step(step);
-  if (found) counts_[step_] = std::max(counts_[step_], *found);
+  if (found) count(*found);
   return found.has_value();
 }
 

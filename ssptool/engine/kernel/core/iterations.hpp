@@ -1,6 +1,7 @@
 // Iterated steps, as registered with a kernel.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -39,6 +40,8 @@ class Iterations {
   [[nodiscard]] std::span<const std::int64_t> counts() const noexcept { return counts_; }
   void begin(std::size_t steps) { counts_.assign(steps, 1); }
   void begin_step(std::size_t step) noexcept { step_ = step; }
+  // Of one group, or of all of them, in the present step.
+  void count(std::int64_t iterations) noexcept { counts_[step_] = std::max(counts_[step_], iterations); }
   void end(const Outcome&);
 
  private:

@@ -60,12 +60,22 @@ std::vector<Programs::Task> Programs::tasks(std::span<const Instruction> program
       check_index(argument, schedules_.size(), "schedule");
     else if (op == Op::iterate)
       check_index(argument, iterations_.size(), "iteration");
-    else if (op != Op::accept && op != Op::drive && op != Op::forget)
+    else if (op != Op::accept && op != Op::drive && op != Op::ask)
       task.group = &groups_.at(argument);
     if (task.group == nullptr || !task.group->instances.empty()) tasks.push_back(task);
   }
   if (records > 1) throw std::invalid_argument("a program may record one row per macro step");
   return tasks;
+}
+
+bool Programs::done_by_others(double t, double reached, double h) {
+  if (!others_) throw std::invalid_argument("nobody does the steps that the program asks for");
+  const Outcome outcome = others_(t, h, reached);
+  if (outcome.ok())
+    iterations_.count(outcome.iterations);
+  else
+    access_.outcome = outcome;
+  return outcome.ok();
 }
 
 inline bool Programs::execute(const Task& task, double t, double reached, double h, double* row) {
@@ -82,7 +92,7 @@ inline bool Programs::execute(const Task& task, double t, double reached, double
     case Op::save: return stepper_.save_all(*task.group);
     case Op::accept: history_.accept(reached); break;
     case Op::drive: driven_.drive(reached, h); break;
-    case Op::forget: history_.accept(long_ago); break;
+    case Op::ask: return done_by_others(t, reached, h);
     case Op::record: return recorder_.write_row(reached, row);
   }
   return true;
@@ -92,7 +102,7 @@ inline bool Programs::execute(const Task& task, double t, double reached, double
 // for a line.
 std::vector<Programs::Task> Programs::fast_path(const std::vector<Task>& tasks) const {
   const bool bends = std::any_of(tasks.begin(), tasks.end(),
-                                 [](const Task& one) { return one.op == Op::iterate || one.op == Op::forget; });
+                                 [](const Task& one) { return one.op == Op::iterate || one.op == Op::ask; });
   if (bends || stepper_.has_threads()) return tasks;
   std::vector<Task> found;
   std::vector<Task> before;  // those just before that say how inputs run

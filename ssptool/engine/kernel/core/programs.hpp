@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "iterations.hpp"
@@ -38,6 +40,10 @@ class Recorder {
   Window recorded_;
 };
 
+// A macro step from t over h [s], to a time that may differ from t + h by rounding, until the outputs there are
+// consistent; a good outcome says how many iterations it has taken.
+using StepOfOthers = std::function<Outcome(double t, double h, double to)>;
+
 class Programs {
  public:
   Programs(Groups& groups, const Members& members, const Wires& wires, DrivenInputs& driven, History& history,
@@ -58,6 +64,8 @@ class Programs {
   // `rows` holds `steps` rows.
   Outcome run(std::span<const Instruction> program, double start, double h, std::int64_t first, std::span<double> rows,
               std::int64_t steps);
+  // Who does the steps that a program asks for.
+  void ask(StepOfOthers others) { others_ = std::move(others); }
   // A step of any size from t that reaches a time, with its row.
   Outcome once(std::span<const Instruction> program, double t, double h, double to, std::span<double> row);
 
@@ -85,6 +93,7 @@ class Programs {
   std::vector<Task> tasks(std::span<const Instruction> program);
   [[nodiscard]] std::vector<Task> fast_path(const std::vector<Task>&) const;
   static bool covers(const std::vector<Task>&, const Group&);
+  bool done_by_others(double t, double reached, double h);
   bool execute(const Task&, double t, double reached, double h, double* row);
   Outcome repeat(const std::vector<Task>&, const Grid&, std::int64_t begin, std::int64_t end);
   [[gnu::cold]] Outcome stopped(std::int64_t steps, const Task&) noexcept;
@@ -102,6 +111,7 @@ class Programs {
   Iterations& iterations_;
   Recorder& recorder_;
   Access& access_;
+  StepOfOthers others_;
   DecimalTimes times_;  // those of the last run
 };
 
