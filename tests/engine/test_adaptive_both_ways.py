@@ -7,9 +7,14 @@ from ssptool.studies.checking import check_study
 from ssptool.studies.definition import RunStatus, Task
 from ssptool.studies.study_file import study_from
 from ssptool.studies.worker import StudyWorker
+from tests.engine.dual_mass import oscillator, simulate
 from tests.engine.event_mode.systems import write_system as write_system_at_events
+from tests.engine.event_mode.test_both_ways_at_events import TICKED
 from tests.engine.event_mode.test_clocks import LOOP
 from tests.engine.masters.test_discrete_changes import heated, house
+from tests.engine.ode.systems import beside, both_sides, complete_steps, couple, refuse_after
+from tests.engine.ode.test_both_ways import LAG
+from tests.engine.ode.test_discrete import mixed
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.small.test_endings import ASKS, DISCARDS
 from tests.engine.small.test_endings import system as ending_system
@@ -172,6 +177,61 @@ def test_events(components, wires, master, engine_models, tmp_path, compared):
     folder = write_system_at_events(tmp_path / "events", engine_models.parent, components, wires)
     result = ssptool.simulate(folder, adaptive=1e-3, master=master, stop_time=1.0, step_size=0.1, isolated=False)
     assert result.ok
+    assert compared()
+
+
+# -- beside model exchange --------------------------------------------------------------------------------------------
+
+
+@MASTERS
+def test_an_ode_beside_co_simulation(master, compared):
+    net = beside(oscillator(System2__m_c=0.5), "System1")
+    assert simulate(net, adaptive=1e-4, master=master, stop_time=0.5, step_size=0.01).ok
+    assert compared()
+
+
+@MASTERS
+def test_events_of_an_ode_inside_of_steps(test_models, master, compared):
+    """Steps that are taken back take their rows with them."""
+    options = {"adaptive": 1e-3, "master": master, "stop_time": 2.0}
+    result = couple(test_models, {"Ball": "BouncingBall"}, {"Lag": "Lag"}, LAG, **options)
+    assert len(both_sides(result.trace)) > 2
+    assert compared()
+
+
+@MASTERS
+@pytest.mark.parametrize("exchange", [("Tank", "Valve"), ("Tank", "Log")], ids=["leaving", "entering"])
+def test_signals_that_are_exchanged_at_events_only(engine_models, exchange, master, compared):
+    mixed(engine_models.parent / "fmi3", *exchange, step_size=0.05, adaptive=1e-3, master=master)
+    assert compared()
+
+
+@MASTERS
+@pytest.mark.parametrize("shared", [True, False])
+def test_an_ode_beside_event_mode(engine_models, shared, master, compared):
+    """Events of the whole system, and those of each side."""
+    exchange, values = ({"Tank": "Cistern"}, {}) if shared else ({"Ball": "../fmi2/BouncingBall"}, {"Plant.m": 1.0})
+    others = {"Controller": "SampledController"} | ({} if shared else {"Plant": "../fmi2/Mass"})
+    wires = TICKED if shared else [("Ball.h", "Plant.F"), ("Plant.z", "Controller.y")]
+    options = {"adaptive": 1e-3, "master": master, "step_size": 0.04}
+    result = couple(engine_models.parent / "fmi3", exchange, others, wires, values, **options)
+    assert result.statistics.events >= 10
+    assert compared()
+
+
+@pytest.mark.parametrize("after", [-1.0, 0.455])
+@pytest.mark.parametrize("status", [2, 3])
+def test_an_ode_that_refuses(test_models, status, after, monkeypatch, compared):
+    refuse_after(monkeypatch, status, after, "Ball")
+    result = couple(test_models, {"Ball": "BouncingBall"}, {"Lag": "Lag"}, LAG, {"Ball.h": 100.0}, adaptive=1e-3)
+    assert not result.ok
+    assert compared()
+
+
+def test_an_ode_that_ends_the_run(test_models, monkeypatch, compared):
+    complete_steps(monkeypatch, lambda name: (False, True))
+    result = couple(test_models.parent / "fmi3", {"Ball": "BouncingBall"}, {"Lag": "Lag"}, adaptive=1e-3)
+    assert result.status == "ended by a component"
     assert compared()
 
 

@@ -78,7 +78,6 @@ BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
     "input sources, scenarios and logs of iterates, beside events or model exchange": _has_more_beside_events,
     "steps that are no program of the kernel": lambda plan: (
         not (plan.is_one_ode or is_programmed(coupling_master(plan)) or asks_python(coupling_master(plan)))
-        or (plan.coupled_ode is not None and stepping_master(plan) is not coupling_master(plan))
     ),
 }
 """Subjects that Python still carries out, since no system does → whether they are in a plan."""
