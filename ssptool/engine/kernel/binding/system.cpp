@@ -120,9 +120,8 @@ class NativeSystem {
     system_.state_stimuli(runtime::scenario_from(text_of(acts), system_.plan()));
   }
 
-  // Answers (t, h, t + h but for rounding) [s] by the number of iterations, or 0: it has failed; less than that: a smaller
-  // step may do.
-  // None: nobody answers any more.
+  // Answers (t, h, t + h but for rounding) [s] by the number of iterations, or 0: it has failed; less than that: a
+  // smaller step may do. None: nobody answers any more.
   void answer_steps(nb::object answer) {
     if (answer.is_none()) return system_.kernel()->programs.ask({});
     system_.kernel()->programs.ask([answer = std::move(answer)](double t, double h, double to) -> Outcome {
@@ -269,7 +268,8 @@ void bind_system(nb::module_& module) {
                    "collections.abc.Callable[..., None] | None) -> None"))
       .def("state_scenario", &Self::state_scenario, "acts"_a)
       .def("answer_steps", &Self::answer_steps, "answer"_a.none(),
-           nb::sig("def answer_steps(self, answer: collections.abc.Callable[[float, float, float], int] | None) -> None"))
+           nb::sig(
+               "def answer_steps(self, answer: collections.abc.Callable[[float, float, float], int] | None) -> None"))
       .def("evaluate", &Self::evaluate, "schedule"_a,
            nb::sig("def evaluate(self, schedule: int) -> ssptool.engine.kernel.interface.Outcome"))
       .def("run", &Self::run, "limit"_a, "rows"_a.noconvert(), "sample"_a.none(),
