@@ -472,15 +472,15 @@ class SystemSteps(StepsOfSystem):
         master = coupling_master(self.assembly.plan)
         registering: Any = _Registering(self.kernel, self._schedules)
         unlogged = replace(self.assembly, kernel=registering, loop_log=None, coupling_log=None)
-        system = couple(unlogged, self._evaluation, self.loops, ode=self.ode)
+        coupled = couple(unlogged, self._evaluation, self.loops, ode=self.ode)
         stimuli: Any = self._sources
         system = replace(
-            system, kernel=self.kernel, evaluate=self._evaluate, stimuli=stimuli, unobserved=self.unobserved
+            coupled, kernel=self.kernel, evaluate=self._evaluate, stimuli=stimuli, unobserved=self.unobserved
         )
         if asks_python(master):
             return system, master.start(system)
         registered: Any = _RegisteredKernel(self.kernel)
-        stepper = master.start(replace(system, kernel=registered))
+        stepper = master.start(replace(coupled, kernel=registered))
         registered.registered = True
         return system, stepper
 
