@@ -15,7 +15,6 @@ from ssptool.engine.iterated.convergence import (
     judge_of,
 )
 from ssptool.engine.iterated.jacobians import Domain, FiniteDifferences
-from ssptool.engine.iterated.newton import Newton
 from ssptool.engine.iterated.proposals import AitkenRelaxation
 from ssptool.engine.kernel.calls import AcceptedSteps, Floats, IterationReport, MeasureKind, MeasureLimit
 from ssptool.engine.kernel.solutions import Convergence
@@ -263,6 +262,8 @@ class Repetition(Generic[Trouble]):
 
     def _by_newton(self) -> int:
         """Iterations of this step by Newton's method with differences; 0: it does not converge."""
+        from ssptool.engine.iterated.newton import Newton  # few steps need it
+
         operations, nominal, size = self._operations, self._nominal, len(self._nominal)
         evaluations, given_up = 0, False
 

@@ -203,19 +203,19 @@ class SystemRefusal(NamedTuple):
 class WhyNoSize(IntEnum):
     """Reasons why no size of macro steps is small enough."""
 
-    FAILED, INEXACT, SWITCHING = range(3)
+    FAILED, INEXACT, SWITCHING, RESIDUALS = range(4)
 
 
 class NoSize(NamedTuple):
-    """No step from a time [s] is small enough: the last one has failed, a signal has too large an error, or one that is
-    not a real number changes again and again.
+    """No step from a time [s] is small enough: the last one has failed, a signal has too large an error, one that is no
+    real number changes again and again, or energy residuals of power bonds are too large.
 
     Attributes
     ----------
     size : [s]
         The smallest step, or where a signal changes the size of a pair.
     slot, error
-        The signal, and its error; 1 is what is allowed.
+        The signal, and its error, or that of residuals; 1 is what is allowed.
     """
 
     why: WhyNoSize

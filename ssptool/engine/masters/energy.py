@@ -16,6 +16,7 @@ from ssptool.engine.kernel.interface import REAL_TYPES, Floats
 from ssptool.engine.masters.master import CoupledSystem, StepBatch, nothing
 from ssptool.engine.masters.program import ProgrammedMaster
 from ssptool.engine.masters.protocols import Participants, SavedState
+from ssptool.engine.recording.iteration_log import IterationLog
 from ssptool.engine.settings import Settings
 from ssptool.errors import NAMED, ContradictingSettings, in_other_case, similar_names
 from ssptool.fmu.terminals import Terminal
@@ -424,7 +425,7 @@ class Controlled:
     def _step(self, end: float) -> Failure | None:
         system, h = self.system, end - self.t
         if self.h < self.master.smallest * (system.stop - system.start):
-            return self._too_small(self.h)
+            return residuals_too_large(self.h, self.last_error, self.t)
         values = system.kernel.values
         before, added = self.sides.outputs(values), self.sides.added(values)
         if system.stimuli is not None:
@@ -467,18 +468,32 @@ class Controlled:
 
     def _log(self, end: float, error: float, carried: Floats, residual: Floats) -> None:
         if self.system.coupling_log is not None:
-            names = [bond.name for bond in self.master.bonds]
-            energies, residuals = (dict(zip(names, one.tolist(), strict=True)) for one in (carried, residual))
-            self.system.coupling_log.write((end, "power bonds", 1, error, error <= 1.0), energies, residuals)
+            log_energies(self.system.coupling_log, self.master.bonds, (end, error), carried, residual)
 
-    def _too_small(self, h: float) -> Failure:
-        return Failure(
-            Ending.STEP,
-            f"the macro step would have to be smaller than {h:.2g} s: energy residuals of the power bonds are "
-            f"{self.last_error:.2g} times the tolerance",
-            "look for a signal that jumps or grows without limit, loosen the tolerance, or use fixed steps",
-            self.t,
-        )
+
+def log_energies(
+    log: IterationLog, bonds: Sequence[Bond], facts: tuple[float, float], carried: Floats, residual: Floats
+) -> None:
+    """Write a macro step: its end [s] and its error, 1 is what is allowed; by bond the energy that went through it, and
+    its residual [J].
+    """
+    end, error = facts
+    names = [bond.name for bond in bonds]
+    energies, residuals = (dict(zip(names, one.tolist(), strict=True)) for one in (carried, residual))
+    log.write((end, "power bonds", 1, error, error <= 1.0), energies, residuals)
+
+
+def residuals_too_large(size: float, error: float, t: float) -> Failure:
+    """Failure at t of steps that would have to be smaller than this [s], since residuals are so many times the
+    tolerance.
+    """
+    return Failure(
+        Ending.STEP,
+        f"the macro step would have to be smaller than {size:.2g} s: energy residuals of the power bonds are "
+        f"{error:.2g} times the tolerance",
+        "look for a signal that jumps or grows without limit, loosen the tolerance, or use fixed steps",
+        t,
+    )
 
 
 class _Sides:

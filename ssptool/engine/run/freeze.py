@@ -11,8 +11,6 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Protocol
 
-import numpy as np
-
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.fmu_log import FmuLogging
 from ssptool.engine.event_mode.iteration import ode_takes_samples, system_takes_samples
@@ -39,7 +37,7 @@ from ssptool.engine.masters.program import Program, ProgrammedMaster
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
 from ssptool.engine.planning.stimuli import column_rows, driven_inputs, slot_sources
-from ssptool.engine.run.coupling import Evaluation, couple, nominal_stated, other_slots, real_slots
+from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.frozen_variables import (
     Json,
     conversion_facts,
@@ -48,6 +46,7 @@ from ssptool.engine.run.frozen_variables import (
     start_value,
 )
 from ssptool.engine.run.initialization import stated_value
+from ssptool.engine.run.registration_log import EventsToCome, NumberedLoop, OdeToCome, RegistrationLog
 from ssptool.engine.stimuli.stimuli import boundaries
 from ssptool.fmu.description import FmuClock, InterfaceType, Value, element_names
 from ssptool.network.conversion import narrowing
@@ -55,46 +54,6 @@ from ssptool.network.network import Signal
 
 VERSION = 2
 """Version of the file."""
-
-
-class RegistrationLog:
-    """Takes the registrations of a run in place of a kernel, in their order; the number of each is its place."""
-
-    def __init__(self, slots: int) -> None:
-        self.values = np.zeros(slots)
-        self.input_value = np.zeros(slots)
-        self.input_rates = np.zeros((2, slots))
-        self.groups: list[list[int]] = []
-        self.schedules: list[list[Json]] = []
-        self.iterations: list[IterationCalls] = []
-
-    def group(self, instances: Iterable[int]) -> int:
-        self.groups.append(list(instances))
-        return len(self.groups) - 1
-
-    def schedule(self, steps: Iterable[Call | SolveLoop]) -> int:
-        self.schedules.append(_steps(steps))
-        return len(self.schedules) - 1
-
-    def iteration(self, calls: IterationCalls) -> int:
-        self.iterations.append(calls)
-        return len(self.iterations) - 1
-
-    def set_accepted_steps(self, iteration: int, accepted: object) -> None:
-        """No step has been done yet."""
-
-    def exchange(self, group: int) -> None:
-        """Nothing moves yet."""
-
-    def accept(self, t: float) -> None:
-        """Nothing moves yet."""
-
-
-class NumberedLoop:
-    """A loop by its number in the plan, in place of the kernel's."""
-
-    def __init__(self, number: int) -> None:
-        self.index = number
 
 
 def frozen_system(plan: Plan, driven: Sequence[DrivenInput] = ()) -> Json:
@@ -148,8 +107,10 @@ def frozen_run(plan: Plan) -> Json:
 
         content["ode"] = _ode(plan, plan.ode, recorded=True) | frozen_integration(plan)
         run |= integration_of_run(plan)
-    if isinstance(master := stepping_master(plan), Adaptive):
-        run["doubling"] = _doubling(plan, master)
+    if (master := stepping_master(plan)) is not coupling_master(plan):
+        from ssptool.engine.run.frozen_sizes import frozen_sizes  # most runs have steps of one size
+
+        run |= frozen_sizes(plan, master)
     for part, (one, guessed) in zip(content["parts"], plan.first_guesses(), strict=True):
         part["observed"] = _observed(one)
         part["stated"] = _stated(plan, one, guessed)
@@ -165,20 +126,6 @@ def frozen_run(plan: Plan) -> Json:
         "run": run,
     }
     return content | more
-
-
-def _doubling(plan: Plan, master: Adaptive) -> Json:
-    """Control of the sizes of macro steps, and the signals that are compared."""
-    reals, stated = real_slots(plan), nominal_stated(plan)
-    slots = range(len(plan.signals)) if reals is None else reals.tolist()
-    limits = ("tolerance", "largest", "safety", "least_factor", "largest_factor", "smallest")
-    return {
-        **{name: getattr(master, name) for name in limits},
-        "order": master.base.inputs.order_of_accuracy,
-        "reals": list(slots),
-        "nominal": [plan.nominal[slot] if stated[slot] else None for slot in slots],
-        "others": other_slots(plan).tolist(),
-    }
 
 
 def _demands(plan: Plan) -> Iterator[Json]:
@@ -232,7 +179,7 @@ def stepping_master(plan: Plan) -> Master:
 def coupling_master(plan: Plan) -> Master:
     """The master of each macro step, of whatever size."""
     master = stepping_master(plan)
-    return master.base if isinstance(master, Adaptive) else master
+    return master.base if isinstance(master, Adaptive | EnergyControlled) else master
 
 
 def is_programmed(master: Master) -> bool:
@@ -244,7 +191,7 @@ def is_programmed(master: Master) -> bool:
 
 def asks_python(master: Master) -> bool:
     """True if macro steps are done by a master of another package, in Python."""
-    return not isinstance(master, Iterated | ProgrammedMaster | EnergyControlled)
+    return not isinstance(master, Iterated | ProgrammedMaster)
 
 
 def part_folder(number: int) -> str:
@@ -266,7 +213,7 @@ def _stepping(plan: Plan, drives: bool) -> Json:
     ode = None if plan.coupled_ode is None else OdeToCome(bool(plan.ode_event_sources))
     system = couple(assembly, Evaluation(assembly, ()), loops, ode=ode)  # type: ignore[arg-type]
     if plan.event_modes:
-        system = replace(system, events=EventsToCome(plan))  # type: ignore[arg-type]
+        system = replace(system, events=EventsToCome(goes_back(plan)))  # type: ignore[arg-type]
     master = coupling_master(plan)
     # Masters in Python are started with the kernel of the run.
     stepper = None if asks_python(master) else master.start(system)
@@ -274,7 +221,7 @@ def _stepping(plan: Plan, drives: bool) -> Json:
     program = (*system.saving, *_instructions(stepper, system))
     stepping = {
         "groups": log.groups,
-        "schedules": log.schedules,
+        "schedules": [_steps(steps) for steps in log.schedules],
         "iterations": [_iteration(calls) for calls in log.iterations],
         "everyone": system.everything.group,
         "everything": system.everything.schedule,
@@ -301,13 +248,6 @@ def _instructions(stepper: Stepper | None, system: CoupledSystem) -> tuple[Instr
         return stepper.instructions()[len(system.saving) :]
     exchange = Instruction(Op.EXCHANGE, system.everything.group)
     return Instruction(Op.ASK), exchange, Instruction(Op.ACCEPT), Instruction(Op.RECORD)
-
-
-class EventsToCome:
-    """Components in event mode, in place of the running ones: whether macro steps save states to go back to."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.goes_back = goes_back(plan)
 
 
 def goes_back(plan: Plan) -> bool:
@@ -453,13 +393,6 @@ def _beside(plan: Plan, ode: PlannedOde, recorded: bool) -> Json:
         "event_signals": list(plan.ode_event_slots),
         "event_sources": list(plan.ode_event_sources),
     }
-
-
-class OdeToCome:
-    """An ODE in place of one that has begun: whether it takes signals of others at events only."""
-
-    def __init__(self, takes_event_signals: bool) -> None:
-        self.takes_event_signals = takes_event_signals
 
 
 def _iteration(calls: IterationCalls) -> Json:

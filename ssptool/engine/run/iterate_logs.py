@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.kernel.solutions import Iterate
+from ssptool.engine.masters.energy import EnergyControlled, log_energies
 from ssptool.engine.masters.iterated_groups import log_iterate
 from ssptool.engine.masters.protocols import InstanceGroup
+from ssptool.engine.run.freeze import stepping_master
 from ssptool.engine.run.loops import RunningLoop
 
 
@@ -41,6 +43,12 @@ class IterateLogs:
             return
         own = next(one for one in self.groups if one.group == group)
         self._attempt(lambda: log_iterate(log, own, (end, number, excess, agrees), x, found))
+
+    def of_bonds(self, end: float, error: float, carried: Floats, residuals: Floats) -> None:
+        """Energies of a macro step to `end` [s], by power bond."""
+        log, master = self._assembly.coupling_log, stepping_master(self._assembly.plan)
+        if log is not None and isinstance(master, EnergyControlled):
+            self._attempt(lambda: log_energies(log, master.bonds, (end, error), carried, residuals))
 
     def _attempt(self, write: Callable[[], None]) -> None:
         try:

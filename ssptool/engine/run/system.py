@@ -24,6 +24,7 @@ from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import Floats, Kernel, read_slot
 from ssptool.engine.kernel.solutions import NoSize, SystemBatch, SystemRefusal, Unsettled, WhyNoSize
 from ssptool.engine.masters.adaptive import always_switching, too_inexact, too_small
+from ssptool.engine.masters.energy import residuals_too_large
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iterated_groups import KernelGroup
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
@@ -197,8 +198,8 @@ class LoadedSystem:
             from ssptool.engine.run.iterate_logs import IterateLogs  # few runs have logs
 
             self.logs = IterateLogs(assembly)
-            self.native.log_iterates(self.logs.loop, self.logs.step)
-            assembly.at_end.callback(self.native.log_iterates, None, None)
+            self.native.log_iterates(self.logs.loop, self.logs.step, self.logs.of_bonds)
+            assembly.at_end.callback(self.native.log_iterates, None, None, None)
 
 
 class SystemInitialization(Initialization):
@@ -589,6 +590,8 @@ class SystemSteps(StepsOfSystem):
         if why.why is WhyNoSize.FAILED:
             failed = self._failure(done)
             return too_small(why.size, failed.message, why.time, failed)
+        if why.why is WhyNoSize.RESIDUALS:
+            return residuals_too_large(why.size, why.error, why.time)
         name = str(self.assembly.plan.signals[why.slot])
         if why.why is WhyNoSize.INEXACT:
             return too_inexact(why.size, name, why.error, why.time)

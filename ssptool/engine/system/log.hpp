@@ -24,6 +24,10 @@ class IterateLog : public IterateObserver {
   virtual void write(double t, Index loop, std::span<const Iterate>) = 0;
   // Iterates of macro steps belong to this time [s] from now on.
   virtual void at(double end) noexcept = 0;
+  // A macro step to this time: its error, 1 is what is allowed; of each power bond the energy that went through it, and
+  // its residual [J].
+  virtual void of_bonds(double end, double error, std::span<const double> carried,
+                        std::span<const double> residuals) noexcept = 0;
 
  protected:
   ~IterateLog() = default;

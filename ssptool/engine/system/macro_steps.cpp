@@ -51,6 +51,8 @@ MacroSteps::MacroSteps(Kernel& kernel, std::vector<Instruction> program)
       program_(std::move(program)),
       iterate_(std::ranges::any_of(program_, [](const Instruction& one) { return one.op == Op::iterate; })) {
   std::ranges::copy_if(program_, std::back_inserter(attempt_), is_of_attempt);
+  const auto last = std::ranges::find(attempt_.rbegin(), attempt_.rend(), Op::evaluate, &Instruction::op);
+  delivery_ = attempt_.size() - std::min<std::size_t>(last - attempt_.rbegin() + 1, attempt_.size());
 }
 
 Outcome MacroSteps::whole(const TimeGrid& grid, std::int64_t first, std::int64_t count) {

@@ -69,6 +69,9 @@ class MacroSteps {
   Outcome one(double t, double h, double to, std::span<double> row);
   // The same, neither accepted nor recorded.
   Outcome attempt(double t, double h, double to) { return done(attempt_, t, h, to); }
+  // An attempt in two parts: until every part has delivered its outputs, and these made consistent.
+  Outcome deliver(double t, double h, double to) { return done(Program(attempt_).first(delivery_), t, h, to); }
+  Outcome settle(double t, double h, double to) { return done(Program(attempt_).subspan(delivery_), t, h, to); }
   // An attempt has stopped in iterations that have left the domain of a part.
   [[nodiscard]] bool left_domain(const Outcome&) const;
   // The most iterations of a group in it.
@@ -86,6 +89,7 @@ class MacroSteps {
 
   Kernel& kernel_;
   std::vector<Instruction> program_, attempt_;
+  std::size_t delivery_ = 0;  // instructions of an attempt until outputs are delivered
   bool iterate_;
   std::vector<double> rows_;  // which nobody reads
   RescueWork work_;

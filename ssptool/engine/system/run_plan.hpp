@@ -8,6 +8,7 @@
 #include "ode.hpp"
 #include "plan.hpp"
 #include "step_doubling.hpp"
+#include "step_energy.hpp"
 
 namespace ssptool::runtime {
 
@@ -17,6 +18,7 @@ struct RunPlan {
   SlopeNames slopes{};
   int kept_for = 0;                           // starts of an integrator that may use one Jacobian
   std::optional<PlannedDoubling> doubling{};  // steps of sizes that their errors allow
+  std::optional<PlannedEnergy> energy{};      // of sizes that energy residuals allow
 };
 
 // Throws as `plan_from`.

@@ -19,28 +19,22 @@ double ulp(double t) { return std::nextafter(t, HUGE_VAL) - t; }
 
 }  // namespace
 
-StepDoubling::StepDoubling(const PlannedDoubling& plan, DoubledSteps own)
-    : plan_(plan),
+StepDoubling::StepDoubling(const PlannedDoubling& plan, const VariedSteps& varied, DoubledSteps own)
+    : VaryingSteps(varied, plan.largest),
+      plan_(plan),
       own_(std::move(own)),
       comparison_(plan.compared, values()),
-      smallest_(std::max(plan.smallest * (own_.stop - own_.start),
-                         8 * ulp(std::max(std::abs(own_.start), std::abs(own_.stop))))),
-      t_(own_.start),
-      h_(std::min(own_.step, plan.largest)) {}
+      smallest_(std::max(plan.smallest * (varied.stop - varied.start),
+                         8 * ulp(std::max(std::abs(varied.start), std::abs(varied.stop))))) {}
 
 void StepDoubling::restart() {
-  h_ = std::min(own_.step, plan_.largest);
+  h_ = first_size();
   usual_ = first_ = 0.0;
   until_ = -HUGE_VAL;
   past_.clear();
 }
 
-void StepDoubling::hand_out(std::span<double> row) {
-  std::ranges::copy(rows_.front(), row.begin());
-  rows_.pop_front();
-}
-
-std::optional<double> StepDoubling::pair(Stretch& found, const AroundSteps& around) {
+std::optional<double> StepDoubling::next(Stretch& found, const AroundSteps& around) {
   found.from = found.to = t_;
   begin_pair();
   for (const std::int64_t before = found.rejected;; ++found.rejected) {
@@ -95,10 +89,10 @@ StepDoubling::Tried StepDoubling::attempt(Stretch& found, const AroundSteps& aro
   found.from = t_;
   go_back();
   if (!step(found, around, t_, middle)) return tried;
-  finish(found, tried, middle);
+  end(found, tried, middle);
   tried.middle = values();
   if (!step(found, around, middle, tried.end)) return tried;
-  finish(found, tried, tried.end);
+  end(found, tried, tried.end);
   tried.error = comparison_.error(values(), tried.coarse);
   tried.changed = comparison_.changed({&past_.back().values, &tried.coarse, &tried.middle, &values()});
   return tried;
@@ -108,28 +102,22 @@ StepDoubling::Tried StepDoubling::attempt(Stretch& found, const AroundSteps& aro
 bool StepDoubling::step(Stretch& found, const AroundSteps& around, double from, double to) {
   found.from = t_;
   if (!around.before(to)) return false;
-  found.from = from;
-  found.to = to;
-  found.outcome = own_.steps.attempt(from, to - from, to);
-  found.rescuing = own_.steps.rescue_failed();
+  note(found, from, to, varied_.steps.attempt(from, to - from, to));
   early_ = around.after(to, around.limit);
   if (early_) found.outcome = {};
   return found.outcome.ok() && !early_;
 }
 
-void StepDoubling::finish(Stretch& found, Tried& tried, double t) {
-  own_.kernel.history.accept(t);
-  tried.counts.push_back(own_.steps.iterations());
-  std::vector<double>& row = tried.rows.emplace_back(own_.kernel.recorder.width());
-  const Outcome outcome = own_.kernel.recorder.record(t, row);
-  if (!outcome.ok() && !found.unobserved) found.unobserved.emplace(outcome, t);
+void StepDoubling::end(Stretch& found, Tried& tried, double t) {
+  tried.rows.push_back(finish(found, t));
+  tried.counts.push_back(varied_.steps.iterations());
 }
 
 // A smaller step may do.
 bool StepDoubling::may_be_avoided(const Stretch& found) const {
   const Outcome& outcome = found.outcome;
   if (outcome.code == Code::coupling || outcome.code == Code::loop || outcome.code == Code::nonfinite) return true;
-  if (own_.steps.left_domain(outcome)) return true;
+  if (varied_.steps.left_domain(outcome)) return true;
   const bool discarded = outcome.code == Code::fmi && outcome.fmi_status == fmi::discard;
   return discarded && !own_.ends(outcome, found.from);
 }
@@ -205,7 +193,7 @@ void StepDoubling::go_back() {
   own_.here.go_back();
   for (const Point& point : past_) {
     std::ranges::copy(point.values, values().begin());
-    own_.kernel.history.accept(point.t);
+    varied_.kernel.history.accept(point.t);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "ode_of_run.hpp"
 #include "state.hpp"
 #include "step_doubling.hpp"
+#include "step_energy.hpp"
 #include "stimuli.hpp"
 
 namespace ssptool::runtime {
@@ -101,11 +102,12 @@ class System {
   Outcome evaluate(Index schedule) { return steps_->evaluate(schedule); }
   // The stop time is reached, but for rounding, and all that happens there has been handled.
   [[nodiscard]] bool finished() const;
-  // The same with steps of sizes that their errors allow: made ready after `couple`, and gone before states are
-  // released.
-  [[nodiscard]] std::unique_ptr<StepDoubling> double_steps(const PlannedDoubling&);
-  void run(StepDoubling&, Stretch&, double limit, std::span<double> rows, const Sample&);
-  [[nodiscard]] bool finished(const StepDoubling&) const;
+  // The same with steps of sizes that their errors allow, or energy residuals: made ready after `couple`, and gone
+  // before states are released.
+  [[nodiscard]] std::unique_ptr<VaryingSteps> double_steps(const PlannedDoubling&);
+  [[nodiscard]] std::unique_ptr<VaryingSteps> steps_by_energy(const PlannedEnergy&);
+  void run(VaryingSteps&, Stretch&, double limit, std::span<double> rows, const Sample&);
+  [[nodiscard]] bool finished(const VaryingSteps&) const;
   // Before somebody frees the parts, to which they belong.
   void release_states() noexcept;
   // What words are made of: the kernel of the present run; whether a part has been initialized; loops in
@@ -335,7 +337,8 @@ class System {
   void step_with_events(Stretch&, double limit, std::span<double> rows, bool begun);
   void arrive(Stretch&, double end, std::span<double> rows);
   [[nodiscard]] std::optional<double> returned_early(double end) const noexcept;
-  void pair_until_event(StepDoubling&, Stretch&, AroundSteps);
+  [[nodiscard]] VariedSteps varied_steps();
+  void steps_until_event(VaryingSteps&, Stretch&, AroundSteps);
   [[nodiscard]] std::optional<double> asks_for_end(double to, double limit) const noexcept;
   static IntegrationStopped no_progress(double t, double end);
   void go_back(double t, double end, bool all_of_them);

@@ -1,4 +1,6 @@
 // Macro steps of varying size in a run, and the events and jumps between them.
+#include "varying_steps.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
@@ -8,7 +10,35 @@
 
 namespace ssptool::runtime {
 
-std::unique_ptr<StepDoubling> System::double_steps(const PlannedDoubling& plan) {
+VaryingSteps::VaryingSteps(const VariedSteps& varied, double largest)
+    : varied_(varied), largest_(largest), t_(varied.start), h_(first_size()) {}
+
+double VaryingSteps::first_size() const noexcept { return std::min(varied_.step, largest_); }
+
+void VaryingSteps::hand_out(std::span<double> row) {
+  std::ranges::copy(rows_.front(), row.begin());
+  rows_.pop_front();
+}
+
+bool VaryingSteps::note(Stretch& found, double from, double to, const Outcome& outcome) {
+  found.from = from;
+  found.to = to;
+  found.outcome = outcome;
+  found.rescuing = varied_.steps.rescue_failed();
+  return outcome.ok();
+}
+
+std::vector<double> VaryingSteps::finish(Stretch& found, double t) {
+  varied_.kernel.history.accept(t);
+  std::vector<double> row(varied_.kernel.recorder.width());
+  const Outcome outcome = varied_.kernel.recorder.record(t, row);
+  if (!outcome.ok() && !found.unobserved) found.unobserved.emplace(outcome, t);
+  return row;
+}
+
+VariedSteps System::varied_steps() { return {*kernel_, *steps_, plan_.start, plan_.stop, plan_.step}; }
+
+std::unique_ptr<VaryingSteps> System::double_steps(const PlannedDoubling& plan) {
   const auto ends = [this](const Outcome& outcome, double t) {
     try {
       return end_of(outcome, t).has_value();
@@ -16,14 +46,17 @@ std::unique_ptr<StepDoubling> System::double_steps(const PlannedDoubling& plan) 
       return false;
     }
   };
-  DoubledSteps own{*kernel_,    *steps_,    *checkpoint_, std::make_unique<Checkpoint>(parts_, component_.get()),
-                   plan_.start, plan_.stop, plan_.step,   ends};
-  return std::make_unique<StepDoubling>(plan, std::move(own));
+  DoubledSteps own{*checkpoint_, std::make_unique<Checkpoint>(parts_, component_.get()), ends};
+  return std::make_unique<StepDoubling>(plan, varied_steps(), std::move(own));
 }
 
-bool System::finished(const StepDoubling& steps) const { return !steps.waiting() && finished(); }
+std::unique_ptr<VaryingSteps> System::steps_by_energy(const PlannedEnergy& plan) {
+  return std::make_unique<StepEnergy>(plan, varied_steps());
+}
 
-void System::run(StepDoubling& steps, Stretch& found, double limit, std::span<double> rows, const Sample& sample) {
+bool System::finished(const VaryingSteps& steps) const { return !steps.waiting() && finished(); }
+
+void System::run(VaryingSteps& steps, Stretch& found, double limit, std::span<double> rows, const Sample& sample) {
   go_along(found, rows, [&](std::span<double> left, std::vector<Iterate>& iterates) {
     if (steps.no_size() || finished(steps)) return false;
     if (steps.waiting()) {
@@ -53,8 +86,9 @@ void System::run(StepDoubling& steps, Stretch& found, double limit, std::span<do
                              [&](double to, double at_most) {
                                log_iterates(iterates, to);
                                return asks_for_end(to, at_most);
-                             }};
-    steps_end_at_events() ? pair_until_event(steps, found, around) : (void)steps.pair(found, around);
+                             },
+                             iterate_log_};
+    steps_end_at_events() ? steps_until_event(steps, found, around) : (void)steps.next(found, around);
     return true;
   });
 }
@@ -68,13 +102,13 @@ std::optional<double> System::asks_for_end(double to, double limit) const noexce
 
 // Where that is so, the attempt is rolled back as one with too large an error, and the next ones end there; an event at
 // the present time is handled next.
-void System::pair_until_event(StepDoubling& steps, Stretch& found, AroundSteps around) {
+void System::steps_until_event(VaryingSteps& steps, Stretch& found, AroundSteps around) {
   const double t = now_;
   around.limit = std::min(around.limit, next_event());
   before_steps();
   const std::vector<double> before = kernel_->slot_values.values;
   for (int i = 0; i < most_returns; ++i) {
-    const std::optional<double> early = steps.pair(found, around);
+    const std::optional<double> early = steps.next(found, around);
     if (!early) return;
     ++found.rejected;
     found.from = t;

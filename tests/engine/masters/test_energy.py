@@ -291,8 +291,12 @@ def test_a_bond_is_a_pair(bond):
 
 @pytest.fixture
 def on_disk(tmp_path):
+    return write_forgetful(tmp_path)
+
+
+def write_forgetful(folder):
     """The oscillator as a package whose FMUs say that they do not save states."""
-    fmus = tmp_path / "fmus"
+    fmus = folder / "fmus"
     fmus.mkdir()
     for name in ("System1.fmu", "System2.fmu"):
         with zipfile.ZipFile(RESOURCES / name) as old, zipfile.ZipFile(fmus / name, "w") as new:
@@ -302,7 +306,7 @@ def on_disk(tmp_path):
                     content = content.replace(b'canGetAndSetFMUstate="true"', b'canGetAndSetFMUstate="false"')
                     content = content.replace(b'canSerializeFMUstate="true"', b'canSerializeFMUstate="false"')
                 new.writestr(entry, content)
-    return write_system(tmp_path / "system", fmus, {"System1": "System1", "System2": "System2"}, WIRES)
+    return write_system(folder / "system", fmus, {"System1": "System1", "System2": "System2"}, WIRES)
 
 
 def test_fmus_of_fmi1_take_adaptive_steps_by_units_of_the_system():

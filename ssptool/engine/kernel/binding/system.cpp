@@ -28,7 +28,8 @@ class NoLog final : public runtime::Log {
 // Logs are written in Python, by functions that raise nothing.
 class IterateLog final : public runtime::IterateLog {
  public:
-  IterateLog(nb::object loops, nb::object steps) : loops_(std::move(loops)), steps_(std::move(steps)) {}
+  IterateLog(nb::object loops, nb::object steps, nb::object bonds)
+      : loops_(std::move(loops)), steps_(std::move(steps)), bonds_(std::move(bonds)) {}
 
   void write(double t, Index loop, std::span<const Iterate> iterates) override {
     const nb::gil_scoped_acquire locked;
@@ -41,9 +42,15 @@ class IterateLog final : public runtime::IterateLog {
     steps_(end_, group, number, array(std::vector<double>(x.begin(), x.end())),
            array(std::vector<double>(found.begin(), found.end())), excess, agrees);
   }
+  void of_bonds(double end, double error, std::span<const double> carried,
+                std::span<const double> residuals) noexcept override {
+    const nb::gil_scoped_acquire locked;
+    bonds_(end, error, array(std::vector<double>(carried.begin(), carried.end())),
+           array(std::vector<double>(residuals.begin(), residuals.end())));
+  }
 
  private:
-  nb::object loops_, steps_;
+  nb::object loops_, steps_, bonds_;
   double end_ = 0.0;
 };
 
@@ -73,7 +80,7 @@ class NativeSystem {
 
   NativeKernel* begin() {
     ode_.rest();
-    doubling_.reset();
+    varying_.reset();
     system_.begin();
     return new NativeKernel(system_.kernel());
   }
@@ -96,7 +103,7 @@ class NativeSystem {
   void go_to(double t, std::size_t segment) { system_.go_to(t, segment); }
 
   void release() {
-    doubling_.reset();
+    varying_.reset();
     system_.release_states();
   }
 
@@ -110,9 +117,9 @@ class NativeSystem {
     return stopped_by([this] { ode_.react(); });
   }
 
-  // None and None: nothing is written any more.
-  void log_iterates(const nb::object& loops, const nb::object& steps) {
-    iterate_log_ = loops.is_none() ? nullptr : std::make_unique<IterateLog>(loops, steps);
+  // None each: nothing is written any more.
+  void log_iterates(const nb::object& loops, const nb::object& steps, const nb::object& bonds) {
+    iterate_log_ = loops.is_none() ? nullptr : std::make_unique<IterateLog>(loops, steps, bonds);
     system_.log_iterates(iterate_log_.get());
   }
 
@@ -151,19 +158,18 @@ class NativeSystem {
       };
     runtime::Stretch found;
     const std::span<double> room(rows.data(), rows.size());
-    if (run_.doubling && !doubling_) doubling_ = system_.double_steps(*run_.doubling);
-    const nb::object stopped = stopped_by([&] {
-      doubling_ ? system_.run(*doubling_, found, limit, room, asked) : system_.run(found, limit, room, asked);
-    });
+    begin_varying();
+    const nb::object stopped = stopped_by(
+        [&] { varying_ ? system_.run(*varying_, found, limit, room, asked) : system_.run(found, limit, room, asked); });
     nb::object unobserved = nb::none();
     if (found.unobserved) unobserved = nb::make_tuple(to_python(found.unobserved->first), found.unobserved->second);
     return solutions_.attr("SystemBatch")(found.steps, array(std::move(found.iterations)), to_python(found.outcome),
                                           found.from, found.to, found.rescuing, found.events, found.alone, unobserved,
-                                          stopped, found.unsampled, found.rejected, doubling_ && doubling_->waiting(),
+                                          stopped, found.unsampled, found.rejected, varying_ && varying_->waiting(),
                                           no_size());
   }
 
-  bool finished() { return doubling_ ? system_.finished(*doubling_) : system_.finished(); }
+  bool finished() { return varying_ ? system_.finished(*varying_) : system_.finished(); }
 
   nb::tuple solved() {
     nb::list found;
@@ -206,9 +212,15 @@ class NativeSystem {
     return nb::none();
   }
 
+  void begin_varying() {
+    if (varying_) return;
+    if (run_.doubling) varying_ = system_.double_steps(*run_.doubling);
+    if (run_.energy) varying_ = system_.steps_by_energy(*run_.energy);
+  }
+
   nb::object no_size() {
-    if (!doubling_ || !doubling_->no_size()) return nb::none();
-    const runtime::NoSize& why = *doubling_->no_size();
+    if (!varying_ || !varying_->no_size()) return nb::none();
+    const runtime::NoSize& why = *varying_->no_size();
     return solutions_.attr("NoSize")(solutions_.attr("WhyNoSize")(static_cast<int>(why.why)), why.t, why.size,
                                      why.slot == none ? Number{-1} : static_cast<Number>(why.slot), why.error);
   }
@@ -228,7 +240,7 @@ class NativeSystem {
   runtime::RunPlan run_;
   runtime::System system_;
   SystemOde ode_;
-  std::unique_ptr<runtime::StepDoubling> doubling_;  // since the first steps of the run
+  std::unique_ptr<runtime::VaryingSteps> varying_;  // since the first steps of the run
   nb::object solutions_;
 };
 
@@ -263,9 +275,10 @@ void bind_system(nb::module_& module) {
       .def(
           "resumed", [](Self& self, Number part) { return static_cast<Number>(self.core().resumed(index(part))); },
           "part"_a)
-      .def("log_iterates", &Self::log_iterates, "loops"_a.none(), "steps"_a.none(),
+      .def("log_iterates", &Self::log_iterates, "loops"_a.none(), "steps"_a.none(), "bonds"_a.none(),
            nb::sig("def log_iterates(self, loops: collections.abc.Callable[..., None] | None, steps: "
-                   "collections.abc.Callable[..., None] | None) -> None"))
+                   "collections.abc.Callable[..., None] | None, bonds: collections.abc.Callable[..., None] | None) -> "
+                   "None"))
       .def("state_scenario", &Self::state_scenario, "acts"_a)
       .def("answer_steps", &Self::answer_steps, "answer"_a.none(),
            nb::sig(

@@ -1,0 +1,79 @@
+// Macro steps of sizes that a control chooses, one or some at a time. Only runs have them.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "log.hpp"
+#include "macro_steps.hpp"
+
+namespace ssptool::runtime {
+
+struct Stretch;
+
+// Reason to stop at a time [s], since no step is small enough: the last one has failed, a signal has too large an
+// error, one that is not a real number changes again and again, or energy residuals of power bonds are too large.
+// `size` [s] is the least one of a step, or that of a pair.
+struct NoSize {
+  enum class Why { failed, inexact, switching, residuals } why;
+  double t, size;
+  Slot slot = none;
+  double error = 0.0;
+};
+
+// The steps that are tried, and the run that they belong to; `step` is the first size [s].
+struct VariedSteps {
+  Kernel& kernel;
+  MacroSteps& steps;
+  double start, stop, step;
+};
+
+// What is around each step that is tried; times in s.
+struct AroundSteps {
+  // No step leads beyond, and what follows from it is not looked for beyond the horizon.
+  double limit, horizon;
+  // Before a step to this time; whether it can be done.
+  std::function<bool(double to)> before;
+  // After it: when a part has ended it early, or asks for an event at its end that is before the limit.
+  std::function<std::optional<double>(double to, double limit)> after;
+  IterateLog* log;  // null: there is none
+};
+
+class VaryingSteps {
+ public:
+  VaryingSteps(const VaryingSteps&) = delete;
+  VaryingSteps& operator=(const VaryingSteps&) = delete;
+  virtual ~VaryingSteps() = default;
+
+  // The next ones; their rows wait then. The outcome of one that cannot be done is not good. Returns when a part has
+  // ended one early that can be taken back, if so: nothing is accepted then.
+  virtual std::optional<double> next(Stretch&, const AroundSteps&) = 0;
+  // Sizes begin anew with the first one.
+  virtual void restart() = 0;
+  // The first row that waits.
+  void hand_out(std::span<double> row);
+  [[nodiscard]] bool waiting() const noexcept { return !rows_.empty(); }
+  [[nodiscard]] const std::optional<NoSize>& no_size() const noexcept { return no_size_; }
+
+ protected:
+  // From the start time, in steps of no more than the largest size [s].
+  VaryingSteps(const VariedSteps& varied, double largest);
+
+  [[nodiscard]] double first_size() const noexcept;
+  // The outcome of a step between two times, or of a part of it; whether it is good.
+  bool note(Stretch&, double from, double to, const Outcome&);
+  // The row of a step that has led to this time, which the kernel accepts.
+  std::vector<double> finish(Stretch&, double t);
+  [[nodiscard]] std::vector<double>& values() noexcept { return varied_.kernel.slot_values.values; }
+
+  const VariedSteps varied_;
+  const double largest_;  // [s]
+  double t_, h_;
+  std::deque<std::vector<double>> rows_;
+  std::optional<NoSize> no_size_;
+};
+
+}  // namespace ssptool::runtime
