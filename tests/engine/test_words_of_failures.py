@@ -1,5 +1,6 @@
 """What an FMU says about its failure is shown: whatever its category, and if it takes one repeat of the run."""
 
+import numpy as np
 import pytest
 
 import ssptool
@@ -128,6 +129,21 @@ def test_an_exported_fmu_passes_the_words_on(boilers, tmp_path):
 def test_a_discarded_step_advises_shorter_ones_which_then_go_through(tmp_path):
     system = discarding()
     path = written(system, tmp_path)
-    refused = ssptool.simulate(path, stop_time=0.1, step_size=0.0005)
+    refused = ssptool.simulate(path, stop_time=0.1, step_size=0.0005, master="jacobi")
     assert not refused.ok and "--step-size" in refused.failure.advice
-    assert ssptool.simulate(path, stop_time=0.1, step_size=0.0004).ok
+    assert ssptool.simulate(path, stop_time=0.1, step_size=0.0004, master="jacobi").ok
+
+
+@pytest.mark.parametrize(("step_size", "parts"), [(0.0008, 2), (0.0032, 8)])
+def test_a_step_that_may_be_repeated_is_done_in_parts_where_it_is_discarded(tmp_path, step_size, parts):
+    system = discarding()
+    path = written(system, tmp_path)
+    result = ssptool.simulate(path, stop_time=0.4, step_size=step_size)
+    [note] = [note for note in result.notes if "discarded" in note]
+    assert f"from t = 0 s on, and did them in up to {parts} smaller ones" in note
+    # What is left is the error of the coupling: it falls with the square of the macro step.
+    for name, values in system.exact(result.t).items():
+        assert result[name] == pytest.approx(values, abs=40 * step_size**2)
+    fmu = ssptool.export(path, tmp_path / "made.fmu", step_size=step_size).path
+    exported = ssptool.simulate(fmu, stop_time=0.4, step_size=step_size)
+    assert np.array_equal(exported["Mass.x"], result["Mass.x"])

@@ -227,8 +227,18 @@ class Assembly:
                 f"component {self.instances[index].name}: {function} returned {status_word(status)}, so its inputs "
                 f"{how} from t = {since:.12g} s on"
             )
+        yield from self._divided_steps()
         yield from self._unasked_returns()
         yield from self._disturbances()
+
+    def _divided_steps(self) -> Iterator[str]:
+        """Notes on FMUs that discarded steps."""
+        for one in self.kernel.divided_steps:
+            yield (
+                f"component {self.instances[one.instance].name}: its FMU discarded {counted(one.steps, 'step')} "
+                f"from t = {one.since:.12g} s on, and did them in up to {one.most} smaller ones; with a smaller "
+                "--step-size, all components exchange signals that often"
+            )
 
     def _disturbances(self) -> Iterator[str]:
         """Notes on FMUs that changed what belongs to the whole process, one for each component."""

@@ -162,6 +162,18 @@ class HeldInputs(IntEnum):
     TRIED = 3  # as MID_STEP where trial steps say that the components integrate their inputs, else as END
 
 
+class DividedSteps(NamedTuple):
+    """Macro steps that the FMU of an instance has discarded, and that were done in smaller ones.
+
+    `steps` is their number, `most` the largest number of parts of one, `since` the start of the first one [s].
+    """
+
+    instance: int
+    steps: int
+    most: int
+    since: float
+
+
 class Trial(IntEnum):
     """Result of trial steps of components whose inputs can only be constant over a step.
 

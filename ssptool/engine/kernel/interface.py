@@ -36,6 +36,7 @@ from ssptool.engine.kernel.calls import (
     AcceptedSteps,
     Call,
     Code,
+    DividedSteps,
     DrivenInput,
     DrivenInputMode,
     Floats,
@@ -85,6 +86,7 @@ __all__ = [
     "AcceptedSteps",
     "Call",
     "Code",
+    "DividedSteps",
     "DrivenInput",
     "DrivenInputMode",
     "Evaluated",
@@ -358,6 +360,19 @@ class Kernel(Protocol):
 
         No step is lost: the one in which it was is done with the lower order; 0: inputs are held at their value in the
         middle of the step.
+        """
+
+    @property
+    def divided_steps(self) -> tuple[DividedSteps, ...]:
+        """Instances whose FMU has discarded steps that it did in 2, 4, 8, … parts then, at most 1024.
+
+        It is set back to the start of the step by the state that was saved there; without one, it must say that it is
+        still there (fmi2GetRealStatus, lastSuccessfulTime of fmi3DoStep). Inputs run over the parts as over the step.
+        An FMU that asks to end the simulation is not asked again.
+
+        References
+        ----------
+        FMI 2.0.4 §4.2.2 (fmi2Discard: a step may be repeated with a smaller size).
         """
 
     def limit_inputs(self, instance: int, order: int) -> None:

@@ -181,13 +181,13 @@ class Fmi2Part final : public Part {
     initialized_ = true;
   }
   std::optional<double> end_of_discarded(double t) override {
-    constexpr int last_successful_time = 2, terminated = 3;  // of fmi2StatusKind
     int ends = 0;
     double reached = t;
-    const int told = functions_.find<int(void*, int, int*)>("fmi2GetBooleanStatus")(component_, terminated, &ends);
+    const int told =
+        functions_.find<fmi::v2::GetBooleanStatus>("fmi2GetBooleanStatus")(component_, fmi::v2::terminated, &ends);
     if (told > fmi::warning || ends == 0) return {};
-    if (functions_.find<int(void*, int, double*)>("fmi2GetRealStatus")(component_, last_successful_time, &reached) >
-        fmi::warning)
+    if (functions_.find<fmi::v2::GetRealStatus>("fmi2GetRealStatus")(component_, fmi::v2::last_successful_time,
+                                                                     &reached) > fmi::warning)
       return t;
     return std::max(t, reached);
   }

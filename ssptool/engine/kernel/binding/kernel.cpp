@@ -215,6 +215,16 @@ void bind_kernel(nb::module_& module) {
             return nb::tuple(found);
           },
           nb::sig("def retreats(self) -> tuple[tuple[int, int, float, str, int], ...]"))
+      .def_prop_ro(
+          "divided_steps",
+          [](Self& self) {
+            nb::list found;
+            for (Index i = 0; i < self.core().members.size(); ++i)
+              if (const DividedSteps& one = self.core().stepper.divided(i); one.steps > 0)
+                found.append(vocabulary("DividedSteps")(i, one.steps, one.most, one.since));
+            return nb::tuple(found);
+          },
+          nb::sig("def divided_steps(self) -> tuple[ssptool.engine.kernel.interface.DividedSteps, ...]"))
       .def(
           "limit_inputs",
           [](Self& self, Number instance, int order) {

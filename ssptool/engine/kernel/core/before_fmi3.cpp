@@ -161,6 +161,8 @@ class Fmi2Instance final : public Instance {
                functions.find<fmi::v2::FreeState>("fmi2FreeFMUstate")),
         rates_(functions.find<fmi::v2::SetRealInputDerivatives>(set_rates), inputs_),
         directional_(functions.find<fmi::v2::GetDirectionalDerivative>("fmi2GetDirectionalDerivative")),
+        boolean_status_(functions.find_if_there<fmi::v2::GetBooleanStatus>("fmi2GetBooleanStatus")),
+        real_status_(functions.find_if_there<fmi::v2::GetRealStatus>("fmi2GetRealStatus")),
         access_(functions, types) {}
 
   [[nodiscard]] const char* set_function() const noexcept override { return "fmi2SetReal"; }
@@ -200,6 +202,18 @@ class Fmi2Instance final : public Instance {
     return checked("fmi2SetFMUstate", state_.restore());
   }
 
+  // Not where it asks to end the simulation.
+  [[nodiscard]] bool may_be_divided(double t, bool saved) noexcept override {
+    int ends = 0;
+    double reached = t + 1.0;
+    if (boolean_status_ != nullptr)
+      if (boolean_status_(reals.component(), fmi::v2::terminated, &ends) <= fmi::warning && ends != 0) return false;
+    if (saved) return true;
+    const int told =
+        real_status_ == nullptr ? fmi::error : real_status_(reals.component(), fmi::v2::last_successful_time, &reached);
+    return told <= fmi::warning && reached == t;
+  }
+
   [[nodiscard]] Following& following() noexcept override { return rates_.following; }
   void release() noexcept override { state_.release(); }
 
@@ -219,6 +233,8 @@ class Fmi2Instance final : public Instance {
   InputRates rates_;
   int told_order_saved_ = 0;
   fmi::v2::GetDirectionalDerivative* directional_;
+  fmi::v2::GetBooleanStatus* boolean_status_;
+  fmi::v2::GetRealStatus* real_status_;
   TypedAccess<2> access_;
 };
 

@@ -27,6 +27,9 @@ using GetReal = int(Component, const Reference*, std::size_t, double*);
 using SetRealInputDerivatives = int(Component, const Reference*, std::size_t, const int* orders, const double*);
 using DoStep = int(Component, double t, double h, int no_set_state_prior_to_t);
 inline constexpr const char* do_step = "fmi2DoStep";
+using GetBooleanStatus = int(Component, int kind, int*);
+using GetRealStatus = int(Component, int kind, double*);
+enum StatusKind { last_successful_time = 2, terminated = 3 };
 using GetState = int(Component, State*);
 using SetState = int(Component, State);
 using FreeState = int(Component, State*);
@@ -35,6 +38,7 @@ using GetDirectionalDerivative = int(Component, const Reference* unknowns, std::
 }  // namespace v2
 
 namespace v3 {
+inline constexpr const char* do_step = "fmi3DoStep";
 using SetFloat64 = int(Component, const Reference*, std::size_t, const double*, std::size_t);
 using GetFloat64 = int(Component, const Reference*, std::size_t, double*, std::size_t);
 using SetBinary = int(Component, const Reference*, std::size_t, const std::size_t* sizes, const void* values,

@@ -102,6 +102,10 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
 
   Failure save() noexcept override { return checked("fmi3GetFMUState", state_.save()); }
   Failure restore() noexcept override { return checked("fmi3SetFMUState", state_.restore()); }
+  // In event mode, events take care of early ends.
+  [[nodiscard]] bool may_be_divided(double t, bool saved) noexcept override {
+    return report_ == nullptr && (saved || discarded_at_ == t);
+  }
   void release() noexcept override { state_.release(); }
   [[nodiscard]] Following& following() noexcept override { return following_; }
 
@@ -162,7 +166,8 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
       ended_ = std::isnan(told.reached) ? t : told.reached;
       return {to_end, 0};
     }
-    if (status > fmi::warning) return {"fmi3DoStep", status};
+    discarded_at_ = status == fmi::discard ? told.reached : unwritten;
+    if (status > fmi::warning) return {fmi::v3::do_step, status};
     const double end = t + h;
     const bool plausible = told.early ? told.reached >= t - close * h && told.reached <= end + close * h
                                       : std::isnan(told.reached) || std::abs(told.reached - end) <= inexact * h;
@@ -189,8 +194,9 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   static constexpr double never = std::numeric_limits<double>::infinity();
 
   fmi::v3::DoStep* do_step_;
-  double ends_from_ = never;  // the middle of the step in which it has asked to end the simulation
-  double ended_ = unwritten;  // the end of that step, or of what was done of it
+  double ends_from_ = never;         // the middle of the step in which it has asked to end the simulation
+  double discarded_at_ = unwritten;  // where it was after a step that it has discarded [s]
+  double ended_ = unwritten;         // the end of that step, or of what was done of it
   std::pmr::vector<fmi::Reference> inputs_;
   SavedState state_;
   StepReport* report_;

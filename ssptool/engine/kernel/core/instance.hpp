@@ -176,6 +176,11 @@ class alignas(cache_line) Instance {
   [[nodiscard]] virtual bool has_saved_state() const noexcept = 0;
   virtual Failure save() noexcept = 0;
   virtual Failure restore() noexcept = 0;
+  // After a step that was discarded: whether a smaller one may be tried from its start, t [s], where the FMU is, or to
+  // which its saved state leads (`saved`).
+  [[nodiscard]] virtual bool may_be_divided([[maybe_unused]] double t, [[maybe_unused]] bool saved) noexcept {
+    return false;
+  }
   virtual void release() noexcept = 0;
 
   // To go on from a state of the FMU that others have saved and set; they say beforehand that they may.
@@ -212,6 +217,13 @@ class FunctionTable {
     void* const address = entry == addresses_.end() || entry->second == nullptr ? otherwise_ : entry->second;
     if (address == nullptr) throw std::invalid_argument(std::string("the function table has no ") + name);
     return reinterpret_cast<Function*>(address);
+  }
+
+  // Null if there is none; what stands for others does not stand for it.
+  template <class Function>
+  Function* find_if_there(const char* name) const {
+    const auto entry = addresses_.find(name);
+    return entry == addresses_.end() ? nullptr : reinterpret_cast<Function*>(entry->second);
   }
 
   // The same with other functions of these names.

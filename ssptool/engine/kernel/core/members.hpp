@@ -153,9 +153,10 @@ struct QuickAccess {
   Small outputs = 0, output_references = 0;  // likewise
   std::uint16_t input_count = 0, output_count = 0;
   bool special = false;
-  bool saved = false;     // a state, to which it may be set back
-  bool on_lines = false;  // inputs, on the fast path; else they are held
-  bool told = false;      // rates that are not zero, it may be
+  bool saved : 1 = false;  // a state, to which it may be set back
+  bool fresh : 1 = false;  // that is its present state: no step has been done since
+  bool on_lines = false;   // inputs, on the fast path; else they are held
+  bool told = false;       // rates that are not zero, it may be
 
   // The status, of nothing as well. `all_references` and `values` are those of all slots.
   [[nodiscard]] int set(const fmi::Reference* all_references, const double* values) const noexcept {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -13,6 +14,13 @@ namespace {
 // A group is stepped in parallel if its steps, one after the other, take so long at least [s]; so many are measured.
 constexpr double worth = 50e-6;
 constexpr int trials = 3;
+// The most parts of a step that an FMU has discarded.
+constexpr std::int64_t most_parts = 1024;
+
+bool is_discarded_step(const Outcome& outcome) noexcept {
+  const auto is = [&](const char* function) { return std::strcmp(outcome.function, function) == 0; };
+  return outcome.fmi_status == fmi::discard && (is(fmi::v2::do_step) || is(fmi::v3::do_step));
+}
 
 }  // namespace
 
@@ -39,16 +47,18 @@ void Stepper::add(Index index) {
 Outcome Stepper::advance(Index group, double t, double h) { return access_.result(step_all(groups_.at(group), t, h)); }
 
 bool Stepper::step(Index index, double t, double h) noexcept {
-  return members_[index].substeps.count > 1 ? step_in_substeps(index, t, h) : step_once(index, t, h);
+  const Substeps& own = members_[index].substeps;
+  const bool ok = own.count > 1 ? step_in_parts(index, own, t, h) : step_once(index, t, h);
+  return ok || divide(index, t, h);
 }
 
 // Afterwards, inputs run as before: if the step is repeated, driven ones do so again.
-bool Stepper::step_in_substeps(Index index, double t, double h) noexcept {
-  const Substeps& own = members_[index].substeps;
+bool Stepper::step_in_parts(Index index, const Substeps& own, double t, double h) noexcept {
   SlotValues& slots = slot_values_;
   double* const first = slots.input_rates.data();
   double* const second = first + slots.size();
   std::vector<double>& before = parts_[index].moving;
+  before.resize(3 * own.moving.size());
   for (std::size_t i = 0; i < own.moving.size(); ++i) {
     const Slot slot = own.moving[i];
     before[3 * i] = slots.input_value[slot];
@@ -82,6 +92,25 @@ bool Stepper::step_once(Index index, double t, double h) noexcept {
   return ok;
 }
 
+// After a step that was discarded: in more and more parts, if that may help.
+bool Stepper::divide(Index index, double t, double h) noexcept {
+  Substeps parts = members_[index].substeps;
+  if (parts.count == 1)
+    parts = {.count = 1, .follows = true, .moving = of_type(members_[index].inputs, Type::float64).slots};
+  for (bool done = false; !done;) {
+    if (!is_discarded_step(access_.outcome) || parts.count >= most_parts) return false;
+    const bool saved = steps_[index].fresh;
+    if (!members_.instance(index).may_be_divided(t, saved)) return false;
+    if (saved && members_.instance(index).restore()) return false;
+    parts.count *= 2;
+    done = step_in_parts(index, parts, t, h);
+  }
+  DividedSteps& divided = parts_[index].divided;
+  if (divided.steps++ == 0) divided.since = t;
+  divided.most = std::max(divided.most, parts.count);
+  return true;
+}
+
 // The step alone, with nothing that instances share.
 inline Failure Stepper::move_on(Index index, double t, double h) const noexcept {
   const Step& own = steps_[index];
@@ -100,6 +129,7 @@ bool Stepper::prepare(Index index) noexcept {
 }
 
 inline bool Stepper::collect(Index index) noexcept {
+  steps_[index].fresh = false;
   if (steps_[index].special) [[unlikely]]
     return access_.get(parts_[index].outputs) && access_.get_typed(index, parts_[index].typed_outputs);
   const Step& own = steps_[index];
@@ -162,8 +192,8 @@ bool Stepper::step_in_parallel(Group& group, double t, double h) noexcept {
     const Index index = group.instances[place];
     if (place == stopped) return false;  // as the outcome says
     if (members_[index].apart) continue;
-    if (group.failures[place]) return access_.failed(index, group.failures[place]);
-    if (!collect(index)) return false;
+    if (group.failures[place]) access_.failed(index, group.failures[place]);
+    if (group.failures[place] ? !divide(index, t, h) : !collect(index)) return false;
     members_.leave_mode(index);
   }
   return true;
@@ -187,7 +217,7 @@ bool Stepper::save_all(const Group& group) noexcept {
   for (const Index index : group.instances) {
     const Failure failure = members_.instance(index).save();
     members_.leave_mode(index);
-    steps_[index].saved = members_.instance(index).has_saved_state();
+    steps_[index].saved = steps_[index].fresh = members_.instance(index).has_saved_state();
     if (failure) return access_.failed(index, failure);
   }
   return true;
@@ -205,14 +235,16 @@ void Stepper::check_saved(const Group& group) const {
 }
 
 bool Stepper::restore_all(const Group& group) noexcept {
-  for (const Index index : group.instances)
+  for (const Index index : group.instances) {
     if (const Failure failure = members_.instance(index).restore()) return access_.failed(index, failure);
+    steps_[index].fresh = true;
+  }
   return true;
 }
 
 void Stepper::release() noexcept {
   for (Instance* const instance : members_.instances()) instance->release();
-  for (Step& own : steps_) own.saved = false;
+  for (Step& own : steps_) own.saved = own.fresh = false;
 }
 
 void Stepper::prepare_fast(const Group& group, bool on_lines) noexcept {
@@ -247,7 +279,8 @@ inline bool Stepper::step_fast(Step& own, Index index, const Line& line, double 
       return retreat(own, index, failure, t, h);
   status = own.plain_step(own.reals.component(), t, h, own.saved ? 0 : 1);
   if (status > fmi::warning) [[unlikely]]
-    return access_.failed(index, {fmi::v2::do_step, status});
+    return discarded(own, index, status, t, h);
+  own.fresh = false;
   status = own.get(access_.references(), slot_values_.values.data());
   members_.leave_mode(index);
   if (status > fmi::warning) [[unlikely]]
@@ -267,6 +300,13 @@ inline bool Stepper::follow(Step& own, const Line& line) noexcept {
   return std::exchange(own.told, moving) || moving;
 }
 
+// In parts, inputs are where they are on other ways.
+bool Stepper::discarded(const Step& own, Index index, int status, double t, double h) noexcept {
+  access_.failed(index, {fmi::v2::do_step, status});
+  set_inputs(own, index);
+  return divide(index, t, h);
+}
+
 // An FMU that does not follow lines any more.
 bool Stepper::retreat(Step& own, Index index, const Failure& failure, double t, double h) noexcept {
   if (members_.instance(index).following().order > 0) return access_.failed(index, failure);
@@ -276,12 +316,16 @@ bool Stepper::retreat(Step& own, Index index, const Failure& failure, double t, 
 
 // Where there is more to an instance.
 bool Stepper::step_otherwise(Index index, double t, double h) noexcept {
+  set_inputs(steps_[index], index);
+  return step(index, t, h);
+}
+
+void Stepper::set_inputs(const Step& own, Index index) noexcept {
   const InputSlots& slots = members_[index].input_slots;
-  if (steps_[index].on_lines)
+  if (own.on_lines)
     inputs_.extrapolate_slots(slots, 1);
   else
     inputs_.hold_slots(slots);
-  return step(index, t, h);
 }
 
 }  // namespace ssptool

@@ -11,6 +11,13 @@
 
 namespace ssptool {
 
+// Macro steps that an FMU has discarded, and that were done in smaller ones: how many, the most parts of one, and the
+// start of the first one [s].
+struct DividedSteps {
+  std::int64_t steps = 0, most = 0;
+  double since = 0.0;
+};
+
 class Stepper {
  public:
   Stepper(SlotValues& slot_values, Members& members, Groups& groups, Access& access, Inputs& inputs,
@@ -32,6 +39,7 @@ class Stepper {
     if (reported_time_ != nullptr) std::atomic_ref(*reported_time_).store(t, std::memory_order_relaxed);
   }
   void use_threads(std::size_t count);
+  [[nodiscard]] const DividedSteps& divided(Index index) const { return parts_.at(index).divided; }
   [[nodiscard]] bool has_threads() const noexcept { return workers_ != nullptr; }
 
   Outcome advance(Index group, double t, double h);
@@ -64,6 +72,7 @@ class Stepper {
     Motion motion;
     Transfer outputs;
     std::vector<Typed> typed_inputs, typed_outputs;
+    DividedSteps divided{};
     std::vector<double> moving{};  // value, first and second derivative of each input that moves over substeps
 
     // Inputs in scattered slots go where the motion has them.
@@ -81,7 +90,8 @@ class Stepper {
 
   bool step(Index, double t, double h) noexcept;
   bool step_once(Index, double t, double h) noexcept;
-  bool step_in_substeps(Index, double t, double h) noexcept;
+  bool step_in_parts(Index, const Substeps&, double t, double h) noexcept;
+  [[gnu::cold]] bool divide(Index, double t, double h) noexcept;
   Failure move_on(Index, double t, double h) const noexcept;
   bool prepare(Index) noexcept;
   bool collect(Index) noexcept;
@@ -93,6 +103,8 @@ class Stepper {
   bool step_fast(Step&, Index, const Line&, double t, double h) noexcept;
   bool follow(Step&, const Line&) noexcept;
   bool step_otherwise(Index, double t, double h) noexcept;
+  [[gnu::cold]] bool discarded(const Step&, Index, int status, double t, double h) noexcept;
+  void set_inputs(const Step&, Index) noexcept;
   [[gnu::cold]] bool retreat(Step&, Index, const Failure&, double t, double h) noexcept;
 
   SlotValues& slot_values_;
