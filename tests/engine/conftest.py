@@ -6,8 +6,10 @@ import pytest
 
 import ssptool.engine.simulate as simulating
 import ssptool.studies.worker as working
+from ssptool.engine.stepping.simulation import SteppedRun
 from tests.cmake_build import build
 from tests.engine import both_ways
+from tests.engine import twins as twins_of_simulations
 from tests.engine.carriers import build as build_carriers
 from tests.engine.dual_mass import RESOURCES
 from tests.engine.systems import write_system
@@ -73,3 +75,12 @@ def swing(system):
 def _built(source, folder):
     build(source, folder)
     return folder / "fmi2"
+
+
+@pytest.fixture
+def twins(monkeypatch):
+    """Simulations have twins in Python, and are compared; gives the number of those that were."""
+    for name, method in twins_of_simulations.methods().items():
+        monkeypatch.setattr(SteppedRun, name, method)
+    before = len(twins_of_simulations.COMPARED)
+    return lambda: len(twins_of_simulations.COMPARED) - before

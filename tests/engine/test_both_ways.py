@@ -8,11 +8,10 @@ import pytest
 import ssptool
 import ssptool.engine.run.execution as execution
 import ssptool.engine.simulate as simulating
-import ssptool.engine.stepping.simulation as simulation
 from ssptool.engine.assembly.assembly import asks_for_inputs
 from ssptool.engine.recording import iteration_log
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.run.system import BY_PYTHON, STEPPED_BY_PYTHON, stepped, why_by_python
+from ssptool.engine.run.system import BY_PYTHON, carried_out, why_by_python
 from ssptool.fmu.processes import AVAILABLE
 from ssptool.studies.checking import check_study
 from ssptool.studies.study_file import study_from
@@ -40,7 +39,6 @@ LEFT = {
 
 def test_python_carries_out_no_more_than_it_did():
     assert set(BY_PYTHON) <= LEFT
-    assert set(STEPPED_BY_PYTHON) <= {"model exchange", "event mode", "adaptive steps"}
 
 
 @pytest.mark.parametrize(
@@ -413,31 +411,8 @@ def test_runs_of_a_study(reuse, settings, compared):
 
 
 @pytest.mark.parametrize("options", [{}, {"adaptive": 1e-4}, {"implementation": "me"}], ids=str)
-def test_plans_that_a_program_steps_are_told_apart(options):
+def test_a_system_steps_for_a_program_what_it_carries_out(options):
     settings = ssptool.Settings(stop_time=1.0, **options)
     plan = ssptool.plan(OSCILLATOR, settings=settings)
     with ssptool.Simulation(OSCILLATOR, settings=settings) as one:
-        assert stepped(plan) == (not options) == (one._loaded is not None)
-
-
-@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
-def test_a_program_steps_both_ways_with_the_same_bits(master, tmp_path, monkeypatch):
-    """With a set value, a cut step, and a state that the other way goes on from."""
-
-    def way(by_system, saved, other):
-        monkeypatch.setattr(simulation, "stepped", stepped if by_system else lambda plan: False)
-        settings = ssptool.Settings(stop_time=0.5, step_size=0.01, master=master)
-        with ssptool.Simulation(OSCILLATOR, settings=settings) as one:
-            one.step(7)
-            one.set("System1.m1", 2.0)
-            one.run_until(0.1234)
-            one.save(tmp_path / saved)
-            list(one)
-            whole = one.trace.cells.tobytes()
-        if other:
-            with ssptool.Simulation(OSCILLATOR, settings=settings, saved=tmp_path / other) as one:
-                list(one)
-                assert whole.endswith(one.trace.cells.tobytes())
-        return whole
-
-    assert way(True, "a", None) == way(False, "b", "a") == way(True, "c", "b")
+        assert carried_out(plan) and one._loaded is not None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,15 +24,13 @@ from ssptool.engine.run.initialization import InitializationReport, initialize
 from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.loops import LoopWork
 from ssptool.engine.run.make_plan import with_feedthrough
-from ssptool.engine.run.system import LoadedSystem, SystemSteps, system_for
+from ssptool.engine.run.system import LoadedSystem, steps_of, system_for
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries
 from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 from ssptool.errors import WrongValue
 
 if TYPE_CHECKING:
-    from ssptool.engine.run.ode_steps import OdeBesideSteps, OdeSteps
-
-    StepsOfSystem: TypeAlias = SystemSteps | OdeSteps | OdeBesideSteps
+    from ssptool.engine.run.system import AnySteps
 
 PACED_CHUNK_SECONDS = 0.01
 """Wall time [s] between two looks at the clock, if macro steps are shorter than that."""
@@ -213,7 +211,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         if report.failure is not None:
             assembly.abandon(report.failure)
             return Execution(report, report.failure, counts, _calls(watch), *_said(assembly))
-        steps = None if loaded is None else _steps_of(loaded, assembly)
+        steps = None if loaded is None else steps_of(loaded, assembly)
         assembly = assembly if steps is None else steps.assembly
         evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
         system = couple(assembly, evaluation, initialized.loops) if steps is None else steps
@@ -243,14 +241,6 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         said = _said(assembly)
     end = Ending.TERMINATED if terminated else Ending.COMPLETED
     return Execution(report, failure, counts, _calls(watch), *said, shares, slowest, end)
-
-
-def _steps_of(loaded: LoadedSystem, assembly: Assembly) -> "StepsOfSystem":
-    if assembly.plan.ode is None:
-        return SystemSteps(loaded, assembly)
-    from ssptool.engine.run.ode_steps import steps_with_ode  # only systems of model exchange load it
-
-    return steps_with_ode(loaded, assembly)
 
 
 def _assembled(
@@ -294,7 +284,7 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
 def _step(
     job: Job,
     assembly: Assembly,
-    system: "CoupledSystem | StepsOfSystem",
+    system: "CoupledSystem | AnySteps",
     rows: Rows,
     counts: Counts,
     contents: "_Contents",
@@ -334,7 +324,7 @@ def _step(
     return failure, last
 
 
-def _stepper(job: Job, system: "CoupledSystem | StepsOfSystem") -> Stepper:
+def _stepper(job: Job, system: "CoupledSystem | AnySteps") -> Stepper:
     if not isinstance(system, CoupledSystem):
         return system
     return start_limited(job.plan.master, system) if job.met else job.plan.master.start(system)
@@ -346,7 +336,7 @@ def _next_met(job: Job, t: float) -> float:
     return job.met[after] if after < len(job.met) else job.plan.interval.stop
 
 
-def _observed(batch: StepBatch, rows: Floats, system: "CoupledSystem | StepsOfSystem") -> StepBatch:
+def _observed(batch: StepBatch, rows: Floats, system: "CoupledSystem | AnySteps") -> StepBatch:
     """The segment until the first row for which a variable could not be got."""
     if not system.unobserved:
         return batch
@@ -391,7 +381,7 @@ class _Contents:
         return tuple(forgotten)
 
 
-def _first_row(system: "CoupledSystem | StepsOfSystem", rows: Rows, contents: _Contents) -> Floats:
+def _first_row(system: "CoupledSystem | AnySteps", rows: Rows, contents: _Contents) -> Floats:
     first = rows.space(1)
     system.record(system.start, first[0])
     row: Floats = first[0].copy()

@@ -1,9 +1,9 @@
 """Steps of a system with an ODE, which a system in C++ integrates: of nothing else, or beside co-simulation."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,8 @@ from ssptool.engine.failure import Failure, IntegrationStopped
 from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import Code, Floats, Kernel, Outcome
 from ssptool.engine.kernel.ode import IntegrationEvent
-from ssptool.engine.kernel.solutions import SystemRefusal
 from ssptool.engine.masters.master import CoupledSystem, StepBatch
-from ssptool.engine.masters.protocols import NONE_UNCONVERGED, InstanceGroup, Unconverged
+from ssptool.engine.masters.protocols import NONE_UNCONVERGED, InstanceGroup, SavedState, Unconverged
 from ssptool.engine.ode.event_rows import EventRows, all_points
 from ssptool.engine.ode.integration import WRONG_DERIVATIVES, remark_on_coarseness
 from ssptool.engine.ode.master import StepsWithOde
@@ -85,9 +84,10 @@ class OdeInSystem:
         return self._assembly.refused(FmiError(instance.name, outcome.function, outcome.fmi_status, messages), t)
 
 
-def steps_with_ode(loaded: LoadedSystem, assembly: Assembly) -> "OdeSteps | OdeBesideSteps":
-    """Ready for the first step of an initialized system with an ODE."""
-    return OdeSteps(loaded, assembly) if assembly.plan.is_one_ode else OdeBesideSteps(loaded, assembly)
+def steps_with_ode(loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> "OdeSteps | OdeBesideSteps":
+    """Ready for the first step of an initialized system with an ODE, or of one that is resumed."""
+    kind = OdeSteps if assembly.plan.is_one_ode else OdeBesideSteps
+    return kind(loaded, assembly, resumed=resumed)
 
 
 class OdeSteps(StepsOfSystem):
@@ -99,19 +99,22 @@ class OdeSteps(StepsOfSystem):
         No row is made beyond; there is one at it.
     """
 
-    def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
+    def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
         super().__init__(loaded, assembly)
         self.limit = assembly.plan.interval.stop
         self._native.couple()
         self._ode = OdeInSystem(self._native, assembly, self._native.loops)
-        self._native.begin_alone()
+        if resumed:
+            self._go_on()
+        else:
+            self._native.begin_alone()
         self._ode.remark()
 
     @cached_property
     def _evaluation(self) -> Evaluation:
         return self._ode.evaluation
 
-    @property
+    @cached_property
     def system(self) -> CoupledSystem:
         """The coupled system that a run in Python has, as far as the last row needs it."""
         plan, evaluation = self.assembly.plan, self._evaluation
@@ -127,6 +130,7 @@ class OdeSteps(StepsOfSystem):
             explain=evaluation.explain,
             stop=plan.interval.stop,
             reals=real_slots(plan),
+            unobserved=self.unobserved,
         )
 
     @property
@@ -176,10 +180,11 @@ class OdeBeside:
         self._told = 0, 0
         self.takes_event_signals = bool(assembly.plan.ode_event_sources)
 
-    def begin(self) -> None:
-        """Go from a coupled system to the first instant."""
+    def begin(self, *, resumed: bool) -> None:
+        """Go from a coupled system to the first instant, unless it is `resumed`."""
         self._words = OdeInSystem(self._native, self.assembly.of_ode, self._native.loops_of_ode)
-        self._native.begin_beside()
+        if not resumed:
+            self._native.begin_beside()
         self._words.remark()
 
     def remark(self) -> None:
@@ -215,9 +220,8 @@ class OdeBeside:
 class _Coupled(SystemSteps):
     """Macro steps of co-simulation with an ODE."""
 
-    def __init__(self, loaded: LoadedSystem, ode: OdeBeside) -> None:
-        super().__init__(loaded, ode.assembly, ode.begin)
-        self.ode: Any = ode
+    def __init__(self, loaded: LoadedSystem, ode: OdeBeside, *, resumed: bool) -> None:
+        super().__init__(loaded, ode.assembly, ode=ode, resumed=resumed)
 
     @property
     def stop(self) -> float:
@@ -239,26 +243,23 @@ class _Coupled(SystemSteps):
         reason = self._native.react()
         return None if reason is None else self._stopped(reason, t)
 
-    def _stopped(self, reason: SystemRefusal | Stopped, time: float) -> Failure:
+    def _time_of(self, component: str, time: float) -> float:
         # An ODE with events of its own is where its integration is, which is not exactly there.
-        if not self.assembly.plan.event_modes.with_ode and self._of_ode(reason):
-            time = self._native.time_of_ode
-        return super()._stopped(reason, time)
-
-    def _of_ode(self, reason: SystemRefusal | Stopped) -> bool:
-        """Whether a function of model exchange was refused."""
-        names = {one.name for one in self.assembly.plan.integrated}
-        return isinstance(reason, SystemRefusal) and reason.outcome is None and reason.component in names
+        apart = not self.assembly.plan.event_modes.with_ode
+        integrated = component in {one.name for one in self.assembly.plan.integrated}
+        return self._native.time_of_ode if apart and integrated else time
 
 
 class OdeBesideSteps(StepsWithOde):
     """Steps of a system with an ODE beside co-simulation: rows of its events stand between those of macro steps."""
 
-    def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
+    def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
         self._beside = OdeBeside(loaded.native, assembly)
         self.assembly = self._beside.assembly
-        self.coupled = _Coupled(loaded, self._beside)
+        self.coupled = _Coupled(loaded, self._beside, resumed=resumed)
         super().__init__(self.coupled, self.coupled, self._beside)
+        if resumed:
+            self._record(loaded.native.time, self.last)
 
     @property
     def start(self) -> float:
@@ -300,3 +301,18 @@ class OdeBesideSteps(StepsWithOde):
 
     def event(self, t: float) -> Failure | None:
         return self.coupled.react(t)
+
+    def intervene(self, time: float, act: Callable[[], None], *, at_events: bool) -> Failure | None:
+        return self.coupled.intervene(time, act, at_events=at_events)
+
+    def follow(self, components: Collection[str], time: float) -> Failure | None:
+        return self.coupled.follow(components, time)
+
+    def save(self) -> bytes:
+        return self.coupled.save()
+
+    def memory(self) -> SavedState | None:
+        return self.coupled.memory()
+
+    def recall(self, memory: SavedState) -> None:
+        self.coupled.recall(memory)

@@ -9,15 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ssptool.engine.assembly.applied_stimuli import endless_parameters
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.assembly.running_events import explanation, failure_of
-from ssptool.engine.failure import BadInputs, Failure, IntegrationStopped
+from ssptool.engine.failure import BadInputs, Failure, IntegrationStopped, RunError
 from ssptool.engine.kernel import native_system
 from ssptool.engine.kernel.calls import AcceptedSteps
 from ssptool.engine.kernel.event_calls import Refused, Stopped
@@ -29,14 +27,7 @@ from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iterated_groups import KernelGroup
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
 from ssptool.engine.masters.master import CoupledSystem, SavableStepper, StepBatch, Stepper
-from ssptool.engine.masters.protocols import (
-    NONE_UNCONVERGED,
-    SavedState,
-    SteppedOde,
-    Unconverged,
-    part_of,
-    under,
-)
+from ssptool.engine.masters.protocols import NONE_UNCONVERGED, SavedState, Unconverged
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
 from ssptool.engine.run.coupling import Evaluation, couple, evaluation_in
@@ -46,7 +37,6 @@ from ssptool.engine.run.freeze import (
     frozen_run,
     frozen_starts,
     is_programmed,
-    stepping_master,
 )
 from ssptool.engine.run.initialization import (
     RESET,
@@ -67,6 +57,9 @@ if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeSystem
     from ssptool.engine.run.asked_steps import AskedSteps
     from ssptool.engine.run.iterate_logs import IterateLogs
+    from ssptool.engine.run.ode_steps import OdeBeside, OdeBesideSteps, OdeSteps
+
+    AnySteps: TypeAlias = "SystemSteps | OdeSteps | OdeBesideSteps"
 
 
 def _has_more_beside_events(plan: Plan) -> bool:
@@ -83,13 +76,6 @@ BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
 }
 """Subjects that Python still carries out, since no system does → whether they are in a plan."""
 
-STEPPED_BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
-    "model exchange": lambda plan: plan.ode is not None,
-    "event mode": lambda plan: bool(plan.event_modes),
-    "adaptive steps": lambda plan: not plan.is_one_ode and stepping_master(plan) is not coupling_master(plan),
-}
-"""The same, where a program steps the plan, sets values and saves states."""
-
 
 def why_by_python(plan: Plan) -> str:
     """The first subject of a plan that no system carries out; "": it carries out all."""
@@ -99,11 +85,6 @@ def why_by_python(plan: Plan) -> str:
 def carried_out(plan: Plan) -> bool:
     """Whether a system carries out the whole plan, from initialization to the last row."""
     return not why_by_python(plan)
-
-
-def stepped(plan: Plan) -> bool:
-    """Whether a system carries it out step by step for a program, too."""
-    return carried_out(plan) and not any(is_in(plan) for is_in in STEPPED_BY_PYTHON.values())
 
 
 class LoadedSystem:
@@ -187,10 +168,22 @@ class LoadedSystem:
         self._log_iterates(assembly)
         return carried_through(SystemInitialization(assembly, self))
 
-    def resume(self, assembly: Assembly, loops: Mapping[int, float]) -> None:
-        """Instead of initialization: components are in saved states, and loops have these tolerances, by number."""
+    def resume(self, assembly: Assembly, state: bytes) -> None:
+        """Instead of initialization: components go on from a state that was saved.
+
+        Raises
+        ------
+        FmiError
+            A component refuses its state.
+        RuntimeError, ValueError
+            The state is of another system.
+        """
         self._log_iterates(assembly)
-        self.native.resume(loops)
+        refusal = self.native.resume(state)
+        if isinstance(refusal, SystemRefusal):
+            raise _refused(assembly, refusal)
+        for instance in assembly.instances:
+            instance.was_initialized(done=True)
 
     def _log_iterates(self, assembly: Assembly) -> None:
         self.logs = None
@@ -426,6 +419,56 @@ class StepsOfSystem:
         if not outcome.ok:
             self.unobserved.append(self._evaluation.explain(outcome, time))
 
+    def intervene(self, time: float, act: Callable[[], None], *, at_events: bool) -> Failure | None:
+        """Do something to components in event mode: with an event of the whole system, or one of the ODE."""
+        try:
+            reason = self._native.intervene(act, not at_events)
+        except FmiError as error:
+            return self.assembly.refused(error, self._time_of(error.instance, time))
+        return None if reason is None else self._stopped(reason, time)
+
+    def follow(self, components: Collection[str], time: float) -> Failure | None:
+        """Outputs follow from what was set in these components, and the past is forgotten."""
+        parts = [number for number, one in enumerate(self.assembly.plan.instances) if one.name in components]
+        reason = self._native.follow(parts)
+        return None if reason is None else self._stopped(reason, time)
+
+    def save(self) -> bytes:
+        """The complete state, for `LoadedSystem.resume`; no row waits. Raises `FmiError`, `RunError`."""
+        found = self._native.save()
+        if isinstance(found, bytes):
+            return found
+        if isinstance(found, SystemRefusal) and found.outcome is None:
+            raise _refused(self.assembly, found)
+        raise RunError(self._stopped(found, self.start))
+
+    def memory(self) -> SavedState | None:
+        """Memory of a master in Python, which is no part of the system; None: it cannot be stored."""
+        return {}
+
+    def recall(self, memory: SavedState) -> None:
+        """Go on with this memory."""
+
+    def _go_on(self) -> None:
+        """As the simulation was that is resumed."""
+        reason = self._native.go_on()
+        if reason is not None:
+            raise RunError(self._stopped(reason, self.start))
+
+    def _stopped(self, reason: SystemRefusal | Stopped, time: float) -> Failure:
+        """Failure outside of a step."""
+        if isinstance(reason, Stopped):
+            return failure_of(reason)
+        if reason.unsettled is Unsettled.PARAMETERS:
+            return endless_parameters(reason.names, time)
+        if reason.outcome is not None:
+            return self._evaluation.explain(reason.outcome, time)
+        return self.assembly.refused(_refused(self.assembly, reason), self._time_of(reason.component, time))
+
+    def _time_of(self, _component: str, time: float) -> float:
+        """Where a component is that has refused something at this time [s]."""
+        return time
+
     def count_rescues(self, rescues: LoopWork) -> None:
         """Loops in steps that needed the full chain of solvers."""
         work = self._native.rescue_work
@@ -445,26 +488,35 @@ class SystemSteps(StepsOfSystem):
         Reason of the end.
     """
 
-    def __init__(self, loaded: LoadedSystem, assembly: Assembly, begin_ode: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        loaded: LoadedSystem,
+        assembly: Assembly,
+        *,
+        ode: "OdeBeside | None" = None,
+        resumed: bool = False,
+    ) -> None:
         super().__init__(loaded, assembly)
         self._logs, self._iterations = loaded.logs, loaded.iterations
         self.limit = math.inf
-        self.ode: SteppedOde | None = None
+        self.ode: Any = ode
         # An empty one: its number tells those of the schedules that come next.
         self._schedules = self.kernel.schedule(()) + 1
         self._native.couple()
         self._sources = _InputSources(assembly.plan, self.kernel, self._native)
-        if self._logs is not None:
-            self._logs.groups = self.system.groups
         self._asked: AskedSteps | None = None
         if asks_python(coupling_master(assembly.plan)):
             from ssptool.engine.run import asked_steps  # masters of other packages
 
             self._asked = asked_steps.AskedSteps(self._native, self._stepped[1])
             assembly.at_end.callback(self._native.answer_steps, None)
-        if begin_ode is not None:
-            begin_ode()
-        first = self._native.first_event() if assembly.plan.event_modes else None
+        if ode is not None:
+            ode.begin(resumed=resumed)
+        if resumed:
+            self._go_on()
+        if self._logs is not None:
+            self._logs.groups = self.system.groups
+        first = None if resumed else self._native.begin_steps()
         self.failure = None if first is None else self._stopped(first, self.start)
 
     @cached_property
@@ -516,7 +568,8 @@ class SystemSteps(StepsOfSystem):
             self.assembly.remark(WRONG_DERIVATIVES)
 
     def restart(self) -> None:
-        """Sizes of steps are those of the plan."""
+        """Sizes of steps begin anew, where they are chosen."""
+        self._native.restart()
 
     def run(self, first: int, rows: Floats) -> StepBatch:
         """As `Stepper.run`."""
@@ -552,38 +605,16 @@ class SystemSteps(StepsOfSystem):
         """Loops in steps, by number in the plan."""
         return {loop.number: loop for loop in self._evaluation.loops}
 
-    @property
-    def savable(self) -> bool:
-        """Whether its master can store what it remembers."""
-        return isinstance(self._stepped[1], SavableStepper)
-
-    @property
-    def _savable(self) -> SavableStepper:
+    def memory(self) -> SavedState | None:
+        if self._asked is None:
+            return {}
         stepper = self._stepped[1]
-        assert isinstance(stepper, SavableStepper)  # was asked before
-        return stepper
+        return stepper.save_state() if isinstance(stepper, SavableStepper) else None
 
-    def save_state(self) -> SavedState:
-        """As `SavableStepper.save_state`."""
-        own = {"t": np.array(self._native.time)}
-        if self.assembly.plan.stimuli:
-            own["stretch"] = np.array(self._native.segment)
-        return {**own, **under("base", self._savable.save_state())}
-
-    def restore_state(self, state: SavedState) -> None:
-        """Go on from there."""
-        self._savable.restore_state(part_of(state, "base"))
-        self._native.go_to(float(state["t"]), int(state["stretch"]) if self.assembly.plan.stimuli else 0)
-
-    def _stopped(self, reason: SystemRefusal | Stopped, time: float) -> Failure:
-        """Failure outside of a step."""
-        if isinstance(reason, Stopped):
-            return failure_of(reason)
-        if reason.unsettled is Unsettled.PARAMETERS:
-            return endless_parameters(reason.names, time)
-        if reason.outcome is not None:
-            return self._evaluation.explain(reason.outcome, time)
-        return self.assembly.refused(_refused(self.assembly, reason), time)
+    def recall(self, memory: SavedState) -> None:
+        stepper = self._stepped[1]
+        if self._asked is not None and isinstance(stepper, SavableStepper):
+            stepper.restore_state(memory)
 
     def _without_size(self, done: SystemBatch, why: NoSize) -> Failure:
         """Failure where no step is small enough."""
@@ -610,3 +641,12 @@ class SystemSteps(StepsOfSystem):
             if isinstance(group, KernelGroup):
                 return group.explain(outcome, t, end)
         return system.explain_step(outcome, t, end)
+
+
+def steps_of(loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> "AnySteps":
+    """Ready for the first step of an initialized system, or of one that is `resumed`."""
+    if assembly.plan.ode is None:
+        return SystemSteps(loaded, assembly, resumed=resumed)
+    from ssptool.engine.run.ode_steps import steps_with_ode  # only systems of model exchange load it
+
+    return steps_with_ode(loaded, assembly, resumed=resumed)

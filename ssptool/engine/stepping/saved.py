@@ -5,12 +5,13 @@ import hashlib
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssptool.documents.foreign_files import ArchiveLimits, ForeignZip, SpecialFile, exceeded
 from ssptool.documents.saving import replaced_atomically
@@ -24,8 +25,8 @@ from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.instance import FmiError
 from ssptool.foreign_text import json_content, strict_json
 
-_FORMAT = 8
-_FACTS, _MEMORY, _CHECKSUM = "facts", "master", "sha256"
+_FORMAT = 9
+_FACTS, _SYSTEM, _MEMORY, _CHECKSUM = "facts", "system", "master", "sha256"
 
 
 class NotASavedSimulation(Exception):
@@ -68,60 +69,104 @@ _DAMAGED = (
 
 
 @dataclass(frozen=True, slots=True)
-class SavedSimulation:
-    """The state of a co-simulation at a communication point.
+class StateInPython:
+    """The state of a co-simulation that Python steps.
 
     Attributes
     ----------
-    steps
-        Macro steps from the start to here.
     values, input_value, input_rates
         Arrays of the kernel.
-    history : (k, 1 + n)
-        The latest accepted points, oldest first: time, then all slots.
-    last : (1 + n,)
-        The last row, which may be a side of an event.
     loops
         By their number in the plan.
     states
         Serialized FMU states, in the order of the instances.
-    memory
-        Saved state of the master.
-    texts
-        String table of the slots of strings.
+    follows : (k, 2)
+        Instances whose FMUs do not follow their inputs, with the order that is left to them.
     """
 
-    steps: int
     values: Floats
     input_value: Floats
     input_rates: Floats
-    history: Floats
-    last: Floats
     loops: Mapping[int, SavedLoop]
     states: tuple[bytes, ...]
-    state: SavedState
-    contents: tuple[bytes, ...] = ()
+    follows: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, assembly: Assembly, loops: Mapping[int, RunningLoop]) -> "StateInPython":
+        """The present one. Raises `NotSavable`."""
+        kernel = assembly.kernel
+        return cls(
+            kernel.values.copy(),
+            kernel.input_value.copy(),
+            kernel.input_rates.copy(),
+            {number: SavedLoop(loop.rtol, loop.chord) for number, loop in loops.items()},
+            _serialized(assembly),
+            np.array([found[:2] for found in kernel.retreats], dtype=np.int64).reshape(-1, 2),
+        )
+
+    def arrays(self) -> dict[str, Any]:
+        """Arrays by name, for a file."""
+        return {
+            "values": self.values,
+            "input_value": self.input_value,
+            "input_rates": self.input_rates,
+            "loops": np.array([[number, loop.rtol] for number, loop in self.loops.items()]).reshape(-1, 2),
+            **{f"chord_{number}": loop.chord for number, loop in self.loops.items()},
+            **{f"state_{index}": _bytes(state) for index, state in enumerate(self.states)},
+            "follows": self.follows,
+        }
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, Any], instances: int) -> "StateInPython":
+        """The inverse of `arrays`."""
+        return cls(
+            arrays["values"],
+            arrays["input_value"],
+            arrays["input_rates"],
+            {int(n): SavedLoop(float(rtol), arrays[f"chord_{int(n)}"]) for n, rtol in arrays["loops"].tolist()},
+            tuple(arrays[f"state_{index}"].tobytes() for index in range(instances)),
+            arrays["follows"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSimulation:
+    """A simulation at a communication point.
+
+    Attributes
+    ----------
+    steps
+        Rows from the start to here.
+    history : (k, 1 + n)
+        The latest accepted points, oldest first: time, then all slots.
+    last : (1 + n,)
+        The last row, which may be a side of an event.
+    contents
+        String table of the slots of strings.
+    state
+        The complete state of the system, FMUs included.
+    memory
+        What a master in Python remembers from earlier steps.
+    """
+
+    steps: int
+    history: Floats
+    last: Floats
+    contents: tuple[bytes, ...]
+    state: bytes | StateInPython
+    memory: SavedState
 
     def write(self, path: Path, plan: Plan) -> None:
         """Write a file (a zip of arrays); it replaces an old one only when it is complete."""
         arrays: dict[str, Any] = {
-            "values": self.values,
-            "input_value": self.input_value,
-            "input_rates": self.input_rates,
             "history": self.history,
             "last": self.last,
             "contents": _bytes(b"".join(self.contents)),
             "content_sizes": np.array([len(content) for content in self.contents], dtype=np.int64),
+            **({_SYSTEM: _bytes(self.state)} if isinstance(self.state, bytes) else self.state.arrays()),
+            **under(_MEMORY, self.memory),
         }
-        arrays |= {f"chord_{number}": loop.chord for number, loop in self.loops.items()}
-        arrays |= {f"state_{index}": _bytes(state) for index, state in enumerate(self.states)}
-        arrays |= under(_MEMORY, self.state)
-        facts = {
-            "format": _FORMAT,
-            "plan": _identity(plan),
-            "steps": self.steps,
-            "loops": {str(number): loop.rtol for number, loop in self.loops.items()},
-        }
+        facts = {"format": _FORMAT, "plan": _identity(plan), "steps": self.steps}
         facts[_CHECKSUM] = _digest(arrays, facts)
         arrays[_FACTS] = _bytes(strict_json(facts).encode())
         with replaced_atomically(path) as file:
@@ -164,17 +209,14 @@ class SavedSimulation:
 
     @classmethod
     def _of(cls, arrays: dict[str, Any], facts: dict[str, Any], plan: Plan) -> "SavedSimulation":
+        of_system = _SYSTEM in arrays
         return cls(
             steps=_count(facts["steps"]),
-            values=arrays["values"],
-            input_value=arrays["input_value"],
-            input_rates=arrays["input_rates"],
             history=arrays["history"],
             last=arrays["last"],
-            loops={int(n): SavedLoop(float(rtol), arrays[f"chord_{n}"]) for n, rtol in facts["loops"].items()},
             contents=tuple(_parts(arrays["contents"].tobytes(), arrays["content_sizes"])),
-            state=part_of(arrays, _MEMORY),
-            states=tuple(arrays[f"state_{index}"].tobytes() for index in range(len(plan.instances))),
+            state=arrays[_SYSTEM].tobytes() if of_system else StateInPython.restored(arrays, len(plan.instances)),
+            memory=part_of(arrays, _MEMORY),
         )
 
 
@@ -228,9 +270,6 @@ def _identity(plan: Plan) -> dict[str, Any]:
     }
 
 
-_FOLLOWS = "follows inputs"
-
-
 def check_savable(plan: Plan) -> None:
     """Check that every FMU can serialize its state.
 
@@ -243,7 +282,7 @@ def check_savable(plan: Plan) -> None:
             raise NotSavable(f"the FMU of {planned.name} cannot serialize its state (canSerializeFMUState)")
 
 
-def serialized(assembly: Assembly) -> tuple[bytes, ...]:
+def _serialized(assembly: Assembly) -> tuple[bytes, ...]:
     """The states of all FMUs."""
     try:
         return tuple(instance.serialize() for instance in assembly.instances)
@@ -256,44 +295,24 @@ def contents(kernel: Kernel) -> tuple[bytes, ...]:
     return tuple(kernel.content(number) for number in range(kernel.contents))
 
 
-def saved_loops(loops: Mapping[int, RunningLoop]) -> dict[int, SavedLoop]:
-    return {number: SavedLoop(loop.rtol, loop.chord) for number, loop in loops.items()}
+def number_contents(kernel: Kernel, contents: Iterable[bytes]) -> None:
+    """The kernel knows what it knew of contents: in their order, so that they get the numbers that they had."""
+    for content in contents:
+        kernel.number(content)
 
 
-def restore_components(plan: Plan, assembly: Assembly, saved: SavedSimulation) -> None:
-    """The FMUs are in their saved states, and the kernel knows what it knew of contents."""
-    for content in saved.contents:
-        assembly.kernel.number(content)  # in their order, so that they get the numbers that they had
-    _restore_states(plan, assembly, saved)
-
-
-def restored_loops(plan: Plan, assembly: Assembly, saved: SavedSimulation) -> dict[int, RunningLoop]:
+def restored_loops(plan: Plan, assembly: Assembly, saved: StateInPython) -> dict[int, RunningLoop]:
     """The loops, by their number."""
     return {number: _loop_of(plan, assembly, number, loop) for number, loop in saved.loops.items()}
 
 
-def refusals(kernel: Kernel) -> SavedState:
-    """The instances whose FMUs do not follow their inputs, with the order that is left to them."""
-    return {_FOLLOWS: np.array([found[:2] for found in kernel.retreats], dtype=int).reshape(-1, 2)}
-
-
-def recall_refusals(kernel: Kernel, saved: SavedSimulation) -> None:
-    for instance, order in saved.state[_FOLLOWS].tolist():
-        kernel.limit_inputs(instance, order)
-
-
-def accept_points(kernel: Kernel, saved: SavedSimulation) -> None:
-    for point in saved.history:
+def accept_points(kernel: Kernel, history: Floats) -> None:
+    for point in history:
         kernel.values[:] = point[1:]
         kernel.accept(float(point[0]))
 
 
-def set_chords(loops: Mapping[int, RunningLoop], saved: SavedSimulation) -> None:
-    for number, loop in saved.loops.items():
-        loops[number].kernel.set_chord(loops[number].index, loop.chord)
-
-
-def set_values(kernel: Kernel, saved: SavedSimulation) -> None:
+def set_values(kernel: Kernel, saved: StateInPython) -> None:
     kernel.values[:] = saved.values
     kernel.input_value[:] = saved.input_value
     kernel.input_rates[:] = saved.input_rates
@@ -308,8 +327,11 @@ def _loop_of(plan: Plan, assembly: Assembly, number: int, saved: SavedLoop) -> R
     return loop
 
 
-def _restore_states(plan: Plan, assembly: Assembly, saved: SavedSimulation) -> None:
-    limits: dict[int, int] = dict(saved.state[_FOLLOWS].tolist())
+def restore_states(plan: Plan, assembly: Assembly, saved: StateInPython) -> None:
+    """The FMUs are in their saved states, and those that do not follow their inputs need not refuse it again."""
+    limits: dict[int, int] = dict(saved.follows.tolist())
+    for number, order in limits.items():
+        assembly.kernel.limit_inputs(number, order)
     every = zip(plan.instances, assembly.instances, saved.states, strict=True)
     for number, (planned, instance, state) in enumerate(every):
         instance.deserialize(state)

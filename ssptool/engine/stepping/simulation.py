@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,7 @@ from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.jumps import start_limited
 from ssptool.engine.masters.master import CoupledSystem, LimitedStepper, SavableStepper, StepBatch
+from ssptool.engine.masters.protocols import SavedState
 from ssptool.engine.planning.plan import Feedthrough, Plan
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import InitializationReport, initialize
@@ -30,22 +31,22 @@ from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.loops import RunningLoop
 from ssptool.engine.run.make_plan import with_feedthrough
 from ssptool.engine.run.manifest import Override, OverrideKind, overrides
-from ssptool.engine.run.system import LoadedSystem, SystemSteps, stepped
+from ssptool.engine.run.system import LoadedSystem, carried_out, steps_of
 from ssptool.engine.stepping.saved import (
+    NotASavedSimulation,
     SavedSimulation,
+    StateInPython,
     accept_points,
     check_savable,
     contents,
-    recall_refusals,
-    refusals,
-    restore_components,
+    number_contents,
+    restore_states,
     restored_loops,
-    saved_loops,
-    serialized,
-    set_chords,
     set_values,
 )
 from ssptool.engine.stepping.values import (
+    ChangedInPython,
+    ChangedSystem,
     NotRunning,
     NotSavable,
     PastTheEnd,
@@ -59,8 +60,12 @@ from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue
 from ssptool.fmu.binary import UNUSABLE
 from ssptool.fmu.description import Value
+from ssptool.fmu.instance import FmiError
 from ssptool.public_calls import public
 from ssptool.working_directory import KeptWorkingDirectory, absolute
+
+if TYPE_CHECKING:
+    from ssptool.engine.run.system import AnySteps
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -138,6 +143,8 @@ class SteppedRun:
         self._system: CoupledSystem
         self._loops: dict[int, RunningLoop]
         self._stepper: LimitedStepper
+        self._changed: ChangedSystem
+        self._in_system: AnySteps | None = None
         self._values: SimulationValues
         self._sets: list[Override] = []
         self._steps = 0
@@ -297,7 +304,7 @@ class SteppedRun:
         if self._terminated:
             return
         stimuli, interval = self._system.stimuli, self.plan.interval
-        if stimuli is not None and self._system.integration is None and self.time >= stimuli.end:
+        if stimuli is not None and not self.plan.is_one_ode and self.time >= stimuli.end:
             self._run(1)
         while self.plan.master.chooses_steps and not self.finished and self._same(self.time, interval.stop):
             self._run(1)
@@ -434,7 +441,7 @@ class SteppedRun:
         given = self._values.given(name, signal, value)
         check_settable(self.plan, name, given)
         before = self._values.get(signal)
-        changes = SimulationChanges(self.plan, self._assembly, self._system, self._values)
+        changes = SimulationChanges(self.plan, self._assembly.kernel, self._changed, self._values)
         try:
             changes.make(name, signal, given, self.time)
         except RunError as error:
@@ -467,39 +474,41 @@ class SteppedRun:
         """
         self._check_running()
         path = file_path("path", path)
-        stepper = self._savable()
-        kernel = self._assembly.kernel
-        # First, because it may move the FMUs to the point to be saved.
-        state = stepper.save_state()
-        saved = SavedSimulation(
-            steps=self._steps,
-            values=kernel.values.copy(),
-            input_value=kernel.input_value.copy(),
-            input_rates=kernel.input_rates.copy(),
-            history=self._rows.history,
-            last=self._rows.last,
-            loops=saved_loops(self._loops),
-            states=serialized(self._assembly),
-            state={**state, **refusals(kernel)},
-            contents=contents(kernel),
-        )
-        saved.write(absolute(path), self.plan)
-
-    def _savable(self) -> SavableStepper:
         if self._failure is not None:
             raise NotSavable(f"it has failed: {self._failure}")
         if self.plan.undeclared:
             raise NotSavable(f"{self.plan.undeclared[0].component} has feedthrough that its description denies")
-        stepper = self._stepper
-        if not isinstance(stepper, SavableStepper) or (isinstance(stepper, SystemSteps) and not stepper.savable):
-            raise NotSavable(f"master {self.plan.master.name} cannot store its state")
+        memory = self._memory()
         check_savable(self.plan)
-        return stepper
+        # First, because it may move the FMUs to the point to be saved.
+        state = self._state()
+        kernel = self._assembly.kernel
+        saved = SavedSimulation(self._steps, self._rows.history, self._rows.last, contents(kernel), state, memory)
+        saved.write(absolute(path), self.plan)
+
+    def _memory(self) -> SavedState:
+        """Memory of a master in Python. Raises `NotSavable`."""
+        if self._in_system is not None:
+            memory = self._in_system.memory()
+        else:
+            memory = self._stepper.save_state() if isinstance(self._stepper, SavableStepper) else None
+        if memory is None:
+            raise NotSavable(f"master {self.plan.master.name} cannot store its state")
+        return memory
+
+    def _state(self) -> bytes | StateInPython:
+        """Complete state of the system. Raises `NotSavable`."""
+        if self._in_system is None:
+            return StateInPython.of(self._assembly, self._loops)
+        try:
+            return self._in_system.save()
+        except FmiError as error:
+            raise NotSavable(str(error)) from None
 
     def _begin(self) -> tuple[Feedthrough, ...]:
         """Load and initialize, or go on; with feedthrough that the plan does not have, only that is returned."""
         with ExitStack() as stack:
-            self._loaded = LoadedSystem(self._whole) if stepped(self._whole) else None
+            self._loaded = LoadedSystem(self._whole) if carried_out(self._whole) else None
             self._assembly = stack.enter_context(
                 assemble(self._whole, self._sources)
                 if self._loaded is None
@@ -507,7 +516,7 @@ class SteppedRun:
             )
             self._values = SimulationValues(self.plan, self._assembly)
             if self._saved is not None:
-                self._go_on(SavedSimulation.read(self._saved, self.plan))
+                self._go_on(self._saved)
             elif undeclared := self._initialize():
                 self._assembly.terminate(self.plan.interval.start)
                 return undeclared
@@ -527,7 +536,7 @@ class SteppedRun:
                 self._couple(initialized.loops)
                 self._stepper = start_limited(self.plan.master, self._system)
             else:
-                self._step_by(SystemSteps(self._loaded, self._assembly))
+                self._step_by(steps_of(self._loaded, self._assembly))
             self._rows.add(self._row(self.plan.interval.start)[None])
         return initialized.undeclared
 
@@ -543,30 +552,41 @@ class SteppedRun:
             self._failure = self._system.unobserved[0]
             raise RunError(self._failure)
 
-    def _go_on(self, saved: SavedSimulation) -> None:
-        kernel = self._assembly.kernel
-        restore_components(self.plan, self._assembly, saved)
-        if self._loaded is None:
-            self._couple(restored_loops(self.plan, self._assembly, saved), afresh=False)
+    def _go_on(self, path: Path) -> None:
+        saved, kernel = SavedSimulation.read(path, self.plan), self._assembly.kernel
+        number_contents(kernel, saved.contents)
+        if self._loaded is None and isinstance(saved.state, StateInPython):
+            self._go_on_in_python(saved.state, saved)
+        elif self._loaded is not None and isinstance(saved.state, bytes):
+            try:
+                self._loaded.resume(self._assembly, saved.state)
+                steps = steps_of(self._loaded, self._assembly, resumed=True)
+                steps.recall(saved.memory)
+            except (RuntimeError, ValueError) as error:
+                raise NotASavedSimulation(path, str(error)) from None
+            self._step_by(steps)
         else:
-            self._loaded.resume(self._assembly, {number: loop.rtol for number, loop in saved.loops.items()})
-            self._step_by(SystemSteps(self._loaded, self._assembly))
-            set_chords(self._loops, saved)
-        recall_refusals(kernel, saved)
-        accept_points(kernel, saved)
-        if self._loaded is None:
-            self._stepper = start_limited(self.plan.master, self._system)
-        if isinstance(self._stepper, SavableStepper):
-            self._stepper.restore_state(saved.state)
-        set_values(kernel, saved)
+            raise NotASavedSimulation(path, "it was saved by another version of ssptool")
         self._steps = saved.steps
         self._rows.go_on(saved.history, saved.last)
         self._finished = self._stepper.run(self._steps, np.empty((0, len(saved.last)))).finished
 
-    def _step_by(self, steps: SystemSteps) -> None:
-        self._stepper, self._system, self._loops = steps, steps.system, steps.loops
+    def _go_on_in_python(self, state: StateInPython, saved: SavedSimulation) -> None:
+        kernel = self._assembly.kernel
+        restore_states(self.plan, self._assembly, state)
+        self._couple(restored_loops(self.plan, self._assembly, state), afresh=False)
+        accept_points(kernel, saved.history)
+        self._stepper = start_limited(self.plan.master, self._system)
+        if isinstance(self._stepper, SavableStepper):
+            self._stepper.restore_state(saved.memory)
+        set_values(kernel, state)
+
+    def _step_by(self, steps: "AnySteps") -> None:
+        self._assembly, self._system = steps.assembly, steps.system
+        self._stepper = self._changed = self._in_system = steps
 
     def _couple(self, loops: dict[int, RunningLoop], *, afresh: bool = True) -> None:
         self._loops = loops
         evaluation = Evaluation(self._assembly, tuple(loops.values()))
         self._system = couple(self._assembly, evaluation, loops, afresh=afresh)
+        self._changed, self._in_system = ChangedInPython(self._assembly, self._system), None

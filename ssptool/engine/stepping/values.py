@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from math import floor
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.applied_stimuli import propagate, why_not
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.failure import Failure, IntegrationStopped, RunError
-from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats, read_slot, write_slot
+from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats, Kernel, read_slot, write_slot
 from ssptool.engine.masters.master import CoupledSystem
 from ssptool.engine.planning.events import CLOCK
 from ssptool.engine.planning.fixed_steps import (
@@ -278,18 +278,53 @@ def _led_to(plan: Plan, signal: Signal) -> str:
     return f"set {abbreviated(inside)}, to which it leads" if inside else "set inputs and parameters of components"
 
 
+class ChangedSystem(Protocol):
+    """A system in which something is changed between steps."""
+
+    def intervene(self, time: float, act: Callable[[], None], *, at_events: bool) -> Failure | None:
+        """Do something to components in event mode: with an event of the whole system, or one of the ODE."""
+        ...
+
+    def follow(self, components: Collection[str], time: float) -> Failure | None:
+        """Outputs follow from what was set in these components, and the past is forgotten."""
+        ...
+
+
+class ChangedInPython(NamedTuple):
+    """A system that Python steps."""
+
+    assembly: Assembly
+    system: CoupledSystem
+
+    def intervene(self, time: float, act: Callable[[], None], *, at_events: bool) -> Failure | None:
+        if at_events:
+            assert self.system.events is not None
+            return self.system.events.intervene(self.system, time, act)
+        ode = self.system.integration or self.system.ode
+        assert ode is not None
+        return ode.intervene(act)
+
+    def follow(self, components: Collection[str], time: float) -> Failure | None:
+        for index, planned in enumerate(self.assembly.plan.instances):
+            if planned.name in components and planned.output_slots:
+                outcome = self.assembly.perform([Call(index, (), planned.output_slots)])
+                if not outcome.ok:
+                    return self.assembly.explain(outcome, time)
+        return self.system.settle(time)
+
+
 class SimulationChanges:
     """Changes at the present communication point; RunError is raised where the simulation cannot continue with them."""
 
-    def __init__(self, plan: Plan, assembly: Assembly, system: CoupledSystem, values: SimulationValues) -> None:
+    def __init__(self, plan: Plan, kernel: Kernel, system: ChangedSystem, values: SimulationValues) -> None:
         self._plan = plan
-        self._assembly = assembly
+        self._kernel = kernel
         self._system = system
         self._values = values
 
     def make(self, name: str, signal: Signal, given: Mapping[Signal, Any], time: float) -> None:
         """Outputs follow. What is refused changes nothing in the kernel."""
-        kernel = self._assembly.kernel
+        kernel = self._kernel
         before = kernel.integers.copy()  # the same memory as `values`
         try:
             self._values.write(name, given)
@@ -298,7 +333,7 @@ class SimulationChanges:
         except Exception:
             kernel.integers[:] = before
             raise
-        self._settle(told, time)
+        _check(self._system.follow(told, time))
 
     def _propagate(self, signal: Signal, time: float) -> Collection[str]:
         """Parameters that follow from this one; gives the names of all components that were told something."""
@@ -315,42 +350,21 @@ class SimulationChanges:
             raise RunError(stopped.failure) from stopped
 
     def _tell(self, signal: Signal, given: Mapping[Signal, Any], time: float) -> None:
-        """Them to the FMU."""
-        values = {each.variable: own for each, own in given.items()}
-        integrated = signal.component in {one.name for one in self._plan.integrated}
-        if signal.component in self._plan.event_modes.members or (integrated and self._plan.event_modes.with_ode):
-            self._set_at_event(signal, given, time)
-        elif integrated:
-            self._intervene(lambda: self._values.instances[signal.component].set(values))
-        elif signal.component:
-            self._values.instances[signal.component].set(values)
-        elif self._system.integration is not None:
-            self._intervene(lambda: None)
+        """Them to the FMU, in event mode where it has one. A clocked input waits for the next tick of its clock."""
+        modes, name = self._plan.event_modes, signal.component
+        integrated = name in {one.name for one in self._plan.integrated}
+        at_events = name in modes.members or (integrated and modes.with_ode)
+        waiting = {each for each in given if at_events and self._plan.network.variable(each).clocks}
+        values = {each.variable: own for each, own in given.items() if each not in waiting}
 
-    def _set_at_event(self, signal: Signal, given: Mapping[Signal, Any], time: float) -> None:
-        """Set an input of a component in event mode. A clocked input waits for the next tick of its clock."""
-        assert self._system.events is not None
-        values = {each.variable: own for each, own in given.items() if not self._plan.network.variable(each).clocks}
+        def act() -> None:
+            if name and values:
+                self._values.instances[name].set(values)
 
-        def action() -> None:
-            if values:
-                self._values.instances[signal.component].set(values)
-
-        _check(self._system.events.intervene(self._system, time, action))
-
-    def _intervene(self, action: Callable[[], None]) -> None:
-        """In event mode, which is where most variables of model exchange may be set."""
-        ode = self._system.integration or self._system.ode
-        assert ode is not None
-        _check(ode.intervene(action))
-
-    def _settle(self, components: Collection[str], time: float) -> None:
-        """Outputs follow from what was set in these components, and the past is forgotten."""
-        for index, planned in enumerate(self._plan.instances):
-            if planned.name in components and planned.output_slots:
-                outcome = self._assembly.perform([Call(index, (), planned.output_slots)])
-                _check(None if outcome.ok else self._assembly.explain(outcome, time))
-        _check(self._system.settle(time))
+        if at_events or integrated or (not name and self._plan.is_one_ode):
+            _check(self._system.intervene(time, act, at_events=at_events))
+        else:
+            act()
 
 
 def _check(failure: Failure | None) -> None:

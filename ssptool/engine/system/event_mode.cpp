@@ -77,7 +77,7 @@ void System::first_event() {
 }
 
 // At the present time: with what the importer has set, with ticks that are due, and with what parts have to do.
-bool System::handle_event(const std::vector<Cause>& causes) {
+bool System::handle_event(const std::vector<Cause>& causes, const std::function<void()>& act) {
   bool seen = true;
   explained([&] {
     chatter_->note(now_, causes);
@@ -88,6 +88,7 @@ bool System::handle_event(const std::vector<Cause>& causes) {
       component_->intervene([this] { set_tuned(); });
     else
       set_tuned();
+    if (act) act();
     seen = iterate_and_leave(false);
   });
   return seen || !causes.empty();

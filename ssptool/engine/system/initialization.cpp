@@ -216,7 +216,7 @@ void System::couple() {
   everything_ = schedules.at(plan_.everything);
   outputs_of_.assign(parts_.size(), none);
   for (Index part = 0; part < parts_.size(); ++part)
-    if (const PlannedPart& plan = parts_[part]->plan(); !plan.exchange && !plan.outputs.slots.empty())
+    if (const PlannedPart& plan = parts_[part]->plan(); (adopts_ || !plan.exchange) && !plan.outputs.slots.empty())
       outputs_of_[part] = kernel_->schedules.add({Call{part, {}, plan.outputs.slots}});
   for (IterationCalls calls : plan_.iterations) {
     calls.schedule = schedules.at(calls.schedule);
@@ -233,7 +233,7 @@ void System::couple() {
     kernel_->inputs.exchange(plan_.everyone);
     kernel_->history.accept(now_);
   }
-  if (adopts_ && !plan_.ode && !plan_.at_events) phase_ = Phase::stepping;
+  if (adopts_) phase_ = Phase::stepping;
   if (plan_.ode && !adopts_) make_ode();
 }
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
+#include "state.hpp"
 #include "step_comparison.hpp"
 
 namespace ssptool::runtime {
@@ -84,6 +86,22 @@ void OdeAlone::end_at(const IntegrationStopped& stopped) {
   } catch (const IntegrationStopped&) {  // the end itself is well without it
   } catch (const CallRefused&) {
   }
+}
+
+void OdeAlone::intervene(const std::function<void()>& act) {
+  integration().go_to(integration().position(reached_));
+  integration().intervene(act);
+}
+
+SavedAlone OdeAlone::save() const { return {point_, at_point_, reached_, last_}; }
+
+void OdeAlone::go_on(const SavedAlone& saved) {
+  if (saved.last.size() != last_.size()) throw std::runtime_error("the state is of other rows");
+  point_ = saved.point;
+  at_point_ = saved.at_point;
+  reached_ = saved.reached;
+  last_ = saved.last;
+  events_ = integration().events();
 }
 
 void OdeAlone::count(OdeBatch& batch) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct OdeBatch {
   std::exception_ptr failure{};
   double t = 0.0;  // where the integration is [s]
 };
+
+struct SavedAlone;
 
 // start + k · step until `stop` [s], in so many steps, the last of which may be shorter.
 struct CommunicationPoints {
@@ -44,6 +47,13 @@ class OdeAlone {
   void begin();
   // As many rows as there is room for, none of them beyond `limit` [s], at which there is one.
   OdeBatch run(double limit, std::span<double> rows);
+
+  // Something is done to the parts, in event mode, where the last row that was taken is.
+  void intervene(const std::function<void()>& act);
+  [[nodiscard]] double reached() const noexcept { return reached_; }  // by rows that were taken [s]
+  // With no row waiting. The integration is led there by the system. Throws std::runtime_error as StepDoubling.
+  [[nodiscard]] SavedAlone save() const;
+  void go_on(const SavedAlone&);
 
  private:
   [[nodiscard]] Integration& integration() const noexcept { return *ode_.integration; }

@@ -66,20 +66,27 @@ RunningOde& System::integrate(OdeOfRun& run) {
   ode_->integration->on_retreat = [&run](double t, const std::string& reason) {
     run.remarks.push_back({IntegrationRemark::What::retreat, t, reason});
   };
-  if (component_ != nullptr) component_->attach(ode_->system, ode_->events, *ode_->integration, exchange_of(plan_));
+  if (component_ != nullptr) attach_with_rows(run);
   if (ode_->jacobian)
     ode_->jacobian->on_contradiction = [&run] { run.remarks.push_back({IntegrationRemark::What::wrong_derivatives}); };
   return *ode_;
 }
 
-// What goes wrong at the start comes out of the first step.
-void System::begin_beside(OdeOfRun& run) {
-  begin_inside();
+void System::attach_with_rows(OdeOfRun& run) {
+  OdeExchange exchange = exchange_of(plan_);
+  for (std::size_t column = 0; column < plan_.recorded.size(); ++column)
+    if (is_content(plan_.types[plan_.recorded[column]])) exchange.content_columns.push_back(column + 1);
+  component_->attach(ode_->system, ode_->events, *ode_->integration, std::move(exchange));
   std::vector<Index> everyone;
   for (Index part = 0; part < parts_.size(); ++part) everyone.push_back(part);
   component_->make_row = [this, &run, group = inside_->groups.add(everyone)](double t) {
     return row_of(*inside_, group, t, run.explain);
   };
+}
+
+// What goes wrong at the start comes out of the first step.
+void System::begin_beside(OdeOfRun& run) {
+  begin_inside();
   try {
     component_->begin();
   } catch (const IntegrationStopped& stopped) {

@@ -17,7 +17,8 @@ PlannedDoubling doubling_from(Json json, std::size_t slots) {
                           [](Json one) { return one.is_null() ? std::nullopt : std::optional(one.get<double>()); });
   compared.tolerance = positive_from(json.at("tolerance"));
   compared.order = static_cast<int>(json.at("order").between(1, 3));
-  found.largest = positive_from(json.at("largest"));
+  found.largest = finite_from(json.at("largest"));  // 0 for a run without time
+  json.at("largest").require(found.largest >= 0.0, "not negative");
   found.safety = positive_from(json.at("safety"));
   found.least_factor = positive_from(json.at("least_factor"));
   found.largest_factor = positive_from(json.at("largest_factor"));

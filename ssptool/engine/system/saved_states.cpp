@@ -1,10 +1,28 @@
 // Save and restore the complete state of a system.
 #include <algorithm>
+#include <deque>
+#include <stdexcept>
 #include <utility>
 
 #include "system.hpp"
 
 namespace ssptool::runtime {
+
+namespace {
+
+// What next steps depend on: a run that goes on tells of its own only.
+AcceptedSteps for_next_steps(const AcceptedSteps& all) {
+  AcceptedSteps found;
+  found.floor = all.floor;
+  found.failed = all.failed;
+  found.failed_damped = all.failed_damped;
+  found.steps = all.steps;
+  found.unplanned = all.unplanned;
+  found.trial = all.trial;
+  return found;
+}
+
+}  // namespace
 
 std::unique_ptr<SystemState> System::save() {
   if (ode_ != nullptr || !tuned_.empty()) settle();
@@ -55,7 +73,13 @@ void System::restore(const SystemState& state) {
     register_loops();
     couple();
   }
+  go_on(state);
+}
+
+void System::go_on(const SystemState& state) {
+  require_fitting(state);
   phase_ = state.phase;
+  now_ = state.now;
   if (events_ != nullptr) restore_events(state.events);
   changed_ = state.changed;
   ended_ = false;
@@ -76,7 +100,8 @@ void System::restore(const SystemState& state) {
   kernel_->history.go_on(points);
   for (Index i = 0; i < state.iterations.size(); ++i) {
     kernel_->iterations.set_memory(i, state.iterations[i].memory);
-    kernel_->iterations.set_accepted(i, state.iterations[i].accepted);
+    kernel_->iterations.set_accepted(
+        i, adopts_ ? for_next_steps(state.iterations[i].accepted) : state.iterations[i].accepted);
   }
   for (Index i = 0; i < parts_.size(); ++i) kernel_->members.instance(i).go_on(state.instances[i]);
   if (state.phase >= Phase::stepping) restore_loops(state.loops, loops_, *kernel_);
@@ -84,15 +109,58 @@ void System::restore(const SystemState& state) {
   if (state.ode) restore_ode(*state.ode);
 }
 
-// An integration goes on from here as from the restored state, so that both lead to the same.
+// Sizes are those of the plan, as bytes may be from anywhere. What is not said here is checked where it is restored.
+void System::require_fitting(const SystemState& state) const {
+  const auto is_whole = [this](const SlotContents& one) { return one.values.size() == plan_.slots; };
+  const auto are_whole = [&](const SavedPoint& point) { return is_whole(point.contents); };
+  const auto count = [](const std::vector<Index>& loops) {
+    return loops.size() - static_cast<std::size_t>(std::ranges::count(loops, none));
+  };
+  const auto has_orders = [](const InstanceMemory& one) {
+    return std::min(one.following.order, one.told_order) >= 0 && std::max(one.following.order, one.told_order) <= 2;
+  };
+  bool fits = is_whole(state.slots) && state.input_value.size() == plan_.slots &&
+              state.input_rates.size() == 2 * plan_.slots && std::ranges::all_of(state.points, are_whole) &&
+              state.iterations.size() <= kernel_->iterations.size() && state.instances.size() == parts_.size() &&
+              std::ranges::all_of(state.retuned, [this](Index part) { return part < parts_.size(); }) &&
+              std::ranges::all_of(state.instances, has_orders) && state.segment <= plan_.tables.jumps.size();
+  if (state.phase >= Phase::stepping) fits = fits && state.loops.size() == count(loops_);
+  const bool integrates = ode_ != nullptr && ode_->integration != nullptr;
+  fits =
+      fits && state.ode.has_value() == integrates && state.continuous.has_value() == (state.phase == Phase::exchange);
+  if (integrates && state.ode) {
+    const IntegrationState& position = state.ode->component.position;
+    const std::size_t indicators = ode_->system.indicator_count();
+    fits = fits && position.x.size() == ode_->system.size() &&
+           std::ranges::all_of(position.at_zero, [&](std::size_t one) { return one < indicators; });
+  }
+  if (component_ != nullptr && integrates && state.ode) {
+    const auto& [position, inputs, signs, clocks, values, end] = state.ode->component;
+    const std::size_t driven = inputs.value.empty() ? 0 : ode_->system.inputs().size();
+    fits = fits && is_whole(state.ode->slots) && state.ode->loops.size() == count(loops_of_ode_) &&
+           (signs.empty() || signs.size() == ode_->system.indicator_count()) && inputs.value.size() == driven &&
+           inputs.first.size() == driven && inputs.second.size() == driven;
+  }
+  if (state.continuous && ode_ != nullptr) fits = fits && state.continuous->x.size() == ode_->system.size();
+  if (!fits) throw std::runtime_error("the state is of another system");
+}
+
+// An integration goes on from here as from the restored state, so that both lead to the same. That of a run forgets all
+// that is not in the state.
 SavedOde System::save_ode() {
   SavedOde saved;
+  Integration& integration = *ode_->integration;
   if (component_ == nullptr) {
-    saved.component.position = ode_->integration->position(now_);
-    ode_->integration->go_to(saved.component.position);
+    saved.component.position = integration.position(now_);
+    adopts_ ? integration.start_over(saved.component.position) : integration.go_to(saved.component.position);
     return saved;
   }
-  saved.component = component_->save(now_);
+  saved.component = component_->save(adopts_ ? integration.time() : now_);
+  if (adopts_) {
+    saved.component.inputs = {};
+    if (ode_->jacobian) ode_->jacobian->forget();
+  }
+  for (const EventRow& row : component_->rows()) saved.rows.emplace_back(row.end, row.row);
   component_->restore(saved.component);
   saved.slots = contents(inside_->slot_values.values, *inside_);
   saved.loops = saved_loops(loops_of_ode_, *inside_);
@@ -110,6 +178,9 @@ void System::restore_ode(const SavedOde& saved) {
   OdeComponentState component = saved.component;
   component.values = values_of(saved.slots, *inside_);
   component_->restore(component);
+  std::deque<EventRow> rows;
+  for (const auto& [end, row] : saved.rows) rows.push_back({end, row});
+  component_->set_rows(std::move(rows));
 }
 
 std::vector<SavedLoop> System::saved_loops(const std::vector<Index>& loops, Kernel& kernel) {
@@ -145,15 +216,11 @@ void System::register_loops(const Schedule& schedule, Kernel& kernel, std::vecto
       loops[*loop] = kernel.loop_solutions.add(plan_.loops[*loop].calls);
 }
 
-void System::resume(const std::map<Index, double>& rtol) {
+void System::resume(const SystemState& state) {
   now_ = experiment_.start;
+  make_events();
+  for (Index i = 0; i < parts_.size(); ++i) parts_[i]->restore_state(state.parts[i]);
   register_loops();
-  for (const auto& [number, value] : rtol) kernel_->loops.loosen(loops_.at(number), value);
-}
-
-void System::go_to(double t, std::size_t segment) {
-  now_ = t;
-  go_to_segment(segment);
 }
 
 void System::release(const SystemState& state) noexcept {

@@ -8,7 +8,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-constexpr const char* begin_of_state = "ssptool state 4";
+constexpr const char* begin_of_state = "ssptool state 5";
 
 // Each thing to be stored is named once, in `visit`; a Writer appends it and a Reader fills it.
 class Writer {
@@ -206,6 +206,22 @@ void visit(Visitor& each, SavedOde& ode) {
   each(ode.component.end);
   each(ode.slots);
   each(ode.loops);
+  each(ode.rows);
+}
+
+template <class Visitor>
+void visit(Visitor& each, SavedSizes& sizes) {
+  each(sizes.numbers);
+  each(sizes.of_each);
+  each(sizes.past);
+}
+
+template <class Visitor>
+void visit(Visitor& each, SavedAlone& alone) {
+  each(alone.point);
+  each(alone.at_point);
+  each(alone.reached);
+  each(alone.last);
 }
 
 template <class Visitor, class T>
@@ -271,6 +287,8 @@ void visit(Visitor& each, SystemState& state) {
   each(state.continuous);
   each(state.ode);
   each(state.events);
+  each(state.sizes);
+  each(state.alone);
 }
 
 }  // namespace

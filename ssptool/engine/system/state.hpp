@@ -45,6 +45,21 @@ struct SavedOde {
   OdeComponentState component;
   SlotContents slots;
   std::vector<SavedLoop> loops;
+  std::vector<std::pair<double, std::vector<double>>> rows;  // of events in a macro step that ends then [s]
+};
+
+// What macro steps of varying size depend on: numbers, those of each signal or bond, and past values at times [s].
+struct SavedSizes {
+  std::vector<double> numbers, of_each;
+  std::vector<std::pair<double, std::vector<double>>> past;
+};
+
+// A run of nothing but an ODE; the names are those of OdeAlone.
+struct SavedAlone {
+  std::int64_t point = 1;
+  bool at_point = true;
+  double reached = 0.0;  // [s]
+  std::vector<double> last;
 };
 
 // Parameters that an importer has set, the latest ones last: value reference and values of all elements.
@@ -92,6 +107,9 @@ struct SystemState {
   std::optional<ContinuousState> continuous;
   std::optional<SavedOde> ode;
   SavedEvents events;
+  // Of runs.
+  std::optional<SavedSizes> sizes;
+  std::optional<SavedAlone> alone;
   std::vector<fmi::State> parts;  // of the parts, whose memory they are
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "../kernel/core/calls.hpp"
@@ -44,6 +45,9 @@ class StepComparison {
   [[nodiscard]] bool has_others() const noexcept { return !plan_.others.empty(); }
   // Continues from these values, which may be larger than all before.
   void accept(const Values&);
+  // By real signal.
+  [[nodiscard]] const std::vector<double>& sizes() const noexcept { return sizes_; }
+  void set_sizes(std::vector<double> sizes) { sizes_ = std::move(sizes); }
   // Takes differences that no step size removes for noise, if they are negligible beside the largest signal.
   void tolerate(const Values& fine, const Values& coarse);
 

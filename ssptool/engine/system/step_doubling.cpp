@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "state.hpp"
 #include "system.hpp"
 
 namespace ssptool::runtime {
@@ -32,6 +33,28 @@ void StepDoubling::restart() {
   usual_ = first_ = 0.0;
   until_ = -HUGE_VAL;
   past_.clear();
+}
+
+SavedSizes StepDoubling::save() const {
+  SavedSizes saved{{t_, h_, usual_, first_, until_, changes_, static_cast<double>(jumps_)}, comparison_.sizes(), {}};
+  for (const Point& point : past_) saved.past.emplace_back(point.t, point.values);
+  return saved;
+}
+
+void StepDoubling::go_on(const SavedSizes& saved) {
+  const auto fits = [this](const auto& point) { return point.second.size() == values().size(); };
+  require_same_steps(saved.numbers.size() == 7 && saved.of_each.size() == comparison_.sizes().size() &&
+                     std::ranges::all_of(saved.past, fits));
+  t_ = saved.numbers[0];
+  h_ = saved.numbers[1];
+  usual_ = saved.numbers[2];
+  first_ = saved.numbers[3];
+  until_ = saved.numbers[4];
+  changes_ = saved.numbers[5];
+  jumps_ = static_cast<int>(saved.numbers[6]);
+  comparison_.set_sizes(saved.of_each);
+  past_.clear();
+  for (const auto& [t, values] : saved.past) past_.push_back({t, values});
 }
 
 std::optional<double> StepDoubling::next(Stretch& found, const AroundSteps& around) {

@@ -35,6 +35,8 @@ class StepDoubling final : public VaryingSteps {
   // Two of a size at which they are exact enough.
   std::optional<double> next(Stretch&, const AroundSteps&) override;
   void restart() override;
+  [[nodiscard]] SavedSizes save() const override;
+  void go_on(const SavedSizes&) override;
 
  private:
   using Values = StepComparison::Values;

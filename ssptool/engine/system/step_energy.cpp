@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "state.hpp"
 #include "step_comparison.hpp"
 #include "system.hpp"
 
@@ -27,6 +28,17 @@ StepEnergy::StepEnergy(const PlannedEnergy& plan, const VariedSteps& varied)
 void StepEnergy::restart() {
   h_ = first_size();
   last_error_ = 1.0;
+}
+
+SavedSizes StepEnergy::save() const { return {{t_, h_, elapsed_, last_error_}, through_, {}}; }
+
+void StepEnergy::go_on(const SavedSizes& saved) {
+  require_same_steps(saved.numbers.size() == 4 && saved.of_each.size() == through_.size());
+  t_ = saved.numbers[0];
+  h_ = saved.numbers[1];
+  elapsed_ = saved.numbers[2];
+  last_error_ = saved.numbers[3];
+  through_ = saved.of_each;
 }
 
 std::optional<double> StepEnergy::next(Stretch& found, const AroundSteps& around) {

@@ -38,6 +38,8 @@ class StepEnergy final : public VaryingSteps {
   // One step, whatever its residuals are: they are those of the next size.
   std::optional<double> next(Stretch&, const AroundSteps&) override;
   void restart() override;
+  [[nodiscard]] SavedSizes save() const override;
+  void go_on(const SavedSizes&) override;
 
  private:
   // By bond, of each side.

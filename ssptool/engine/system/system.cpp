@@ -192,6 +192,19 @@ void System::forget_past() {
   jump();
 }
 
+void System::intervene(const std::function<void()>& act, bool of_ode) {
+  if (of_ode)
+    component_->intervene(act);
+  else
+    (void)handle_event({}, act);
+}
+
+void System::follow(const std::vector<Index>& parts) {
+  retuned_.insert(parts.begin(), parts.end());
+  jumps_ = true;
+  jump();
+}
+
 void System::refresh_outputs() {
   for (const Index part : std::exchange(retuned_, {}))
     if (outputs_of_[part] != none) check(kernel_->schedules.evaluate(outputs_of_[part]), now_);

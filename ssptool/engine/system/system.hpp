@@ -86,15 +86,20 @@ class System {
   void first_point();
   // Ready for the first step.
   void couple();
-  // Instead of `initialize` and `first_point`: parts are in the states of a run that was saved, and loops in steps have
-  // these tolerances, by number in the plan.
-  void resume(const std::map<Index, double>& rtol);
-  // Where that run was, after `couple`.
-  void go_to(double t, std::size_t segment);
-  [[nodiscard]] std::size_t segment() const noexcept { return segment_; }
+  // A run that was saved goes on: parts are in their states, instead of `initialize` and `first_point`; all else is as
+  // it was, after `couple` and `integrate`. Throws std::runtime_error, or std::invalid_argument, for a state of another
+  // system.
+  void resume(const SystemState&);
+  void go_on(const SystemState&);
   [[nodiscard]] double end_of_segment() const noexcept;
   // The event at the start of parts in event mode.
   void first_event();
+  // Between steps: something is done to parts, in event mode; `of_ode`: to those of an ODE with events of its own.
+  void intervene(const std::function<void()>& act, bool of_ode);
+  // All that depends on what was set in these parts follows, and what was before bends no polynomial any more.
+  void follow(const std::vector<Index>& parts);
+  // Where a run of nothing but an ODE is [s].
+  void stand_at(double t) noexcept { now_ = t; }
   // Steps from where it is, and events, as many as there is room for rows, none beyond the stop time or this one [s].
   // What it throws happens at the time from which the next step starts.
   void run(Stretch&, double limit, std::span<double> rows, const Sample&);
@@ -209,6 +214,7 @@ class System {
   [[nodiscard]] static std::vector<SavedLoop> saved_loops(const std::vector<Index>& loops, Kernel&);
   static void restore_loops(const std::vector<SavedLoop>&, const std::vector<Index>& loops, Kernel&);
   [[nodiscard]] SavedOde save_ode();
+  void require_fitting(const SystemState&) const;
   void restore_ode(const SavedOde&);
   // What was set of arrays of parts before initialization mode, by part and reference.
   using ArraysBefore = std::map<std::pair<Index, fmi::Reference>, std::vector<Value>>;
@@ -264,6 +270,7 @@ class System {
   [[nodiscard]] Kernel& kernel_of_ode() noexcept { return inside_ != nullptr ? *inside_ : *kernel_; }
   void build_kernel_of_ode();
   void begin_inside();
+  void attach_with_rows(OdeOfRun&);
   void jump_of_ode();
   // Parameters that were set, in event mode.
   void tune();
@@ -323,7 +330,7 @@ class System {
   void step_through_events(double end);
   // Whether anything was to be seen of it.
   bool handle_event() { return handle_event(causes()); }
-  bool handle_event(const std::vector<Cause>&);
+  bool handle_event(const std::vector<Cause>&, const std::function<void()>& act = {});
   bool iterate_and_leave(bool first);
   bool settle_event();
   void explained(const std::function<void()>& act) const;

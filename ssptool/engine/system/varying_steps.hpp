@@ -13,6 +13,7 @@
 namespace ssptool::runtime {
 
 struct Stretch;
+struct SavedSizes;
 
 // Reason to stop at a time [s], since no step is small enough: the last one has failed, a signal has too large an
 // error, one that is not a real number changes again and again, or energy residuals of power bonds are too large.
@@ -53,6 +54,9 @@ class VaryingSteps {
   virtual std::optional<double> next(Stretch&, const AroundSteps&) = 0;
   // Sizes begin anew with the first one.
   virtual void restart() = 0;
+  // What sizes depend on, with no row waiting. Throws std::runtime_error for what is of other steps.
+  [[nodiscard]] virtual SavedSizes save() const = 0;
+  virtual void go_on(const SavedSizes&) = 0;
   // The first row that waits.
   void hand_out(std::span<double> row);
   [[nodiscard]] bool waiting() const noexcept { return !rows_.empty(); }
@@ -62,6 +66,7 @@ class VaryingSteps {
   // From the start time, in steps of no more than the largest size [s].
   VaryingSteps(const VariedSteps& varied, double largest);
 
+  static void require_same_steps(bool same);
   [[nodiscard]] double first_size() const noexcept;
   // The outcome of a step between two times, or of a part of it; whether it is good.
   bool note(Stretch&, double from, double to, const Outcome&);

@@ -1,11 +1,11 @@
 // Systems that carry out frozen plans, with FMUs that Python has instantiated: the GIL is released while these work.
 #include "../../system/system.hpp"
 
-#include <nanobind/stl/map.h>
 #include <nanobind/stl/vector.h>
 
-#include <map>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -97,19 +97,77 @@ class NativeSystem {
 
   void couple() { system_.couple(); }
 
-  // Tolerances of loops, by number in the plan.
-  void resume(const std::map<Index, double>& rtol) { system_.resume(rtol); }
+  // The state as bytes, or what has refused or stopped.
+  nb::object save() {
+    std::string bytes;
+    const nb::object stopped = stopped_by([&] {
+      ode_.stand();
+      const SavedState saved(system_, system_.save());
+      if (varying_) saved.state->sizes = varying_->save();
+      ode_.save(*saved.state);
+      bytes = system_.serialized(*saved.state);
+    });
+    return stopped.is_none() ? nb::bytes(bytes.data(), bytes.size()) : stopped;
+  }
 
-  void go_to(double t, std::size_t segment) { system_.go_to(t, segment); }
+  // None, or what has refused. Raises RuntimeError or ValueError for bytes that are no state of this plan.
+  nb::object resume(const nb::bytes& content) {
+    const std::string bytes = text_of(content);
+    return stopped_by([&] {
+      resumed_.emplace(system_, system_.deserialized(bytes));
+      system_.resume(*resumed_->state);
+    });
+  }
+
+  // Likewise, or what has stopped. The ODE is integrated already.
+  nb::object go_on() {
+    return stopped_by([this] {
+      const runtime::SystemState& state = *resumed_.value().state;
+      system_.go_on(state);
+      begin_varying();
+      if (state.sizes.has_value() != (varying_ != nullptr)) throw std::runtime_error("the state is of other steps");
+      if (varying_) varying_->go_on(*state.sizes);
+      ode_.go_on(state);
+      resumed_.reset();
+    });
+  }
 
   void release() {
+    resumed_.reset();
     varying_.reset();
     system_.release_states();
   }
 
-  // None, or the reason to stop.
-  nb::object first_event() {
-    return stopped_by([this] { system_.first_event(); });
+  // The first event, if there are any, and steps of varying size; None, or the reason to stop.
+  nb::object begin_steps() {
+    return stopped_by([this] {
+      if (system_.plan().at_events) system_.first_event();
+      begin_varying();
+    });
+  }
+
+  // Sizes of steps begin anew.
+  void restart() {
+    if (varying_) varying_->restart();
+  }
+
+  // What `act` raises passes as it is. None, or the reason to stop.
+  nb::object intervene(const nb::callable& act, bool of_ode) {
+    return stopped_by([&] {
+      const auto acting = [&act] {
+        const nb::gil_scoped_acquire locked;
+        act();
+      };
+      ode_.is_alone() ? ode_.intervene(acting) : system_.intervene(acting, of_ode);
+    });
+  }
+
+  // Likewise.
+  nb::object follow(const std::vector<Number>& parts) {
+    return stopped_by([&] {
+      ode_.stand();
+      system_.follow({parts.begin(), parts.end()});
+    });
   }
 
   // Likewise.
@@ -158,7 +216,6 @@ class NativeSystem {
       };
     runtime::Stretch found;
     const std::span<double> room(rows.data(), rows.size());
-    begin_varying();
     const nb::object stopped = stopped_by(
         [&] { varying_ ? system_.run(*varying_, found, limit, room, asked) : system_.run(found, limit, room, asked); });
     nb::object unobserved = nb::none();
@@ -197,6 +254,19 @@ class NativeSystem {
   SystemOde& ode() { return ode_; }
 
  private:
+  // Parts have it until it is released.
+  struct SavedState {
+    SavedState(runtime::System& system, std::unique_ptr<runtime::SystemState> saved)
+        : state(std::move(saved)), system_(system) {}
+    SavedState(const SavedState&) = delete;
+    SavedState& operator=(const SavedState&) = delete;
+    ~SavedState() { system_.release(*state); }
+    std::unique_ptr<runtime::SystemState> state;
+
+   private:
+    runtime::System& system_;
+  };
+
   template <class Act>
   nb::object stopped_by(const Act& act) {
     try {
@@ -213,7 +283,6 @@ class NativeSystem {
   }
 
   void begin_varying() {
-    if (varying_) return;
     if (run_.doubling) varying_ = system_.double_steps(*run_.doubling);
     if (run_.energy) varying_ = system_.steps_by_energy(*run_.energy);
   }
@@ -240,7 +309,8 @@ class NativeSystem {
   runtime::RunPlan run_;
   runtime::System system_;
   SystemOde ode_;
-  std::unique_ptr<runtime::VaryingSteps> varying_;  // since the first steps of the run
+  std::unique_ptr<runtime::VaryingSteps> varying_;  // of the present run
+  std::optional<SavedState> resumed_;               // with which the present run begins
   nb::object solutions_;
 };
 
@@ -262,15 +332,27 @@ void bind_system(nb::module_& module) {
           "first_point", [](Self& self) { return self.does(&runtime::System::first_point); },
           nb::sig("def first_point(self) -> ssptool.engine.kernel.solutions.SystemRefusal | None"))
       .def("couple", &Self::couple)
-      .def("resume", &Self::resume, "rtol"_a,
-           nb::sig("def resume(self, rtol: collections.abc.Mapping[int, float]) -> None"))
-      .def("go_to", &Self::go_to, "t"_a, "segment"_a)
-      .def_prop_ro("time", [](Self& self) { return self.core().time(); })
-      .def_prop_ro("segment", [](Self& self) { return self.core().segment(); })
-      .def_prop_ro("end_of_segment", [](Self& self) { return self.core().end_of_segment(); })
-      .def("first_event", &Self::first_event,
-           nb::sig("def first_event(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
+      .def("save", &Self::save,
+           nb::sig("def save(self) -> bytes | ssptool.engine.kernel.solutions.SystemRefusal | "
+                   "ssptool.engine.kernel.event_calls.Stopped"))
+      .def("resume", &Self::resume, "state"_a,
+           nb::sig("def resume(self, state: bytes) -> ssptool.engine.kernel.solutions.SystemRefusal | "
                    "ssptool.engine.kernel.event_calls.Stopped | None"))
+      .def("go_on", &Self::go_on,
+           nb::sig("def go_on(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
+                   "ssptool.engine.kernel.event_calls.Stopped | None"))
+      .def_prop_ro("time", [](Self& self) { return self.core().time(); })
+      .def_prop_ro("end_of_segment", [](Self& self) { return self.core().end_of_segment(); })
+      .def("begin_steps", &Self::begin_steps,
+           nb::sig("def begin_steps(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
+                   "ssptool.engine.kernel.event_calls.Stopped | None"))
+      .def("restart", &Self::restart)
+      .def("intervene", &Self::intervene, "act"_a, "of_ode"_a,
+           nb::sig("def intervene(self, act: collections.abc.Callable[[], None], of_ode: bool) -> "
+                   "ssptool.engine.kernel.solutions.SystemRefusal | ssptool.engine.kernel.event_calls.Stopped | None"))
+      .def("follow", &Self::follow, "parts"_a,
+           nb::sig("def follow(self, parts: collections.abc.Sequence[int]) -> "
+                   "ssptool.engine.kernel.solutions.SystemRefusal | ssptool.engine.kernel.event_calls.Stopped | None"))
       .def("release", &Self::release)
       .def(
           "resumed", [](Self& self, Number part) { return static_cast<Number>(self.core().resumed(index(part))); },

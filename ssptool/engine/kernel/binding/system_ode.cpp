@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -38,10 +39,29 @@ void SystemOde::integrate(int solver, nb::object cvode, nb::object explain, nb::
   ode_.make_solver = {};
 }
 
-void SystemOde::begin_alone() {
+void SystemOde::stand() {
+  if (alone_) system_.stand_at(alone_->reached());
+}
+
+void SystemOde::save(runtime::SystemState& state) const {
+  if (alone_) state.alone = alone_->save();
+}
+
+void SystemOde::go_on(const runtime::SystemState& state) {
+  if (!is_alone()) return;
+  if (!state.alone) throw std::runtime_error("the state is of another system");
+  stand_alone();
+  alone_->go_on(*state.alone);
+}
+
+void SystemOde::stand_alone() {
   const runtime::Plan& plan = system_.plan();
   alone_ = std::make_unique<runtime::OdeAlone>(*running_, ode_, plan.everyone,
                                                runtime::CommunicationPoints{system_.grid(), plan.stop, run_.steps});
+}
+
+void SystemOde::begin_alone() {
+  stand_alone();
   translated_unlocked([&] { alone_->begin(); });
 }
 

@@ -1,6 +1,7 @@
 // The ODE of a system that carries out a frozen plan, as a run integrates it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -26,6 +27,14 @@ class SystemOde {
     explain_.reset();
     refused_.reset();
   }
+
+  // Into a saved state, before that of the system is made; and from one, after that.
+  void stand();
+  void save(runtime::SystemState&) const;
+  void go_on(const runtime::SystemState&);
+  // Something is done to its parts, in event mode, if it is the whole system.
+  [[nodiscard]] bool is_alone() const noexcept { return system_.plan().ode && system_.plan().ode->alone; }
+  void intervene(const std::function<void()>& act) { alone_->intervene(act); }
 
   // Of a system that is nothing but an ODE: the first instant, and rows.
   void begin_alone();
@@ -53,6 +62,7 @@ class SystemOde {
   [[nodiscard]] const RescueWork& rescues() const noexcept { return ode_.rescues; }
 
  private:
+  void stand_alone();
   [[nodiscard]] OdeComponent& component() { return system_.component(); }
 
   runtime::System& system_;
