@@ -199,10 +199,15 @@ class WireOverrides:
             )
 
 
+def inputs_at_events(plan: Plan) -> frozenset[Signal]:
+    """Inputs that are set at events only."""
+    return plan.event_modes.inputs | (plan.ode.events.inputs if plan.ode is not None else frozenset())
+
+
 def slot_overrides(plan: Plan, sources: Collection[int]) -> Iterator[SlotOverrides]:
     """Overrides of a scenario on the wires that start from these slots."""
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
-    elsewhere = plan.event_modes.inputs | (plan.ode.events.inputs if plan.ode is not None else frozenset())
+    elsewhere = inputs_at_events(plan)
     for connection in plan.stimuli.connections:
         if connection.destination in elsewhere:
             continue

@@ -393,6 +393,12 @@ ExplainRefusal = Callable[[Refused, float], Stopped]
 """Reason of an end, from a function that a component has refused at a time [s]."""
 
 
+SampleAt = Callable[[float, float, float, float], Stopped | None]
+"""Puts values of functions at a time, inside of the segment between two times, into their columns; the reason of an end
+if they have none, in an evaluation at the last time; all in s.
+"""
+
+
 class IntegrationEvent(IntEnum):
     """Events of an integration that remarks on a run are made of."""
 

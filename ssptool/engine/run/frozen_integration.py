@@ -9,6 +9,7 @@ from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.jacobian import jacobian_calls, kept_for
 from ssptool.engine.ode.master import OdeInCoSimulation
 from ssptool.engine.planning.plan import Plan
+from ssptool.engine.planning.stimuli import slot_sources
 from ssptool.engine.run.frozen_variables import Json
 
 
@@ -35,6 +36,7 @@ def integration_of_run(plan: Plan) -> Json:
     return {
         "slopes": [[slope.name for slope in one.description.state_derivatives] for one in plan.integrated],
         "kept_for": kept_for(integrator_of(plan).method),
+        "knots": sorted({time for one in slot_sources(plan) for time in one.time_signal.knots}),
     }
 
 

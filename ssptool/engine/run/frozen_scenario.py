@@ -2,19 +2,13 @@
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from ssptool.engine.assembly.applied_stimuli import slot_overrides
-from ssptool.engine.kernel.interface import (
-    ACCESS,
-)
+from ssptool.engine.assembly.applied_stimuli import SlotOverrides, inputs_at_events, slot_overrides
+from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.stimuli import slot_sources, table_rows
-from ssptool.engine.run.frozen_variables import (
-    Json,
-    json_value,
-    start_value,
-)
+from ssptool.engine.run.frozen_variables import Json, json_value, start_value
 from ssptool.engine.stimuli.stimuli import Boundary, ParameterChange, boundaries
 from ssptool.engine.stimuli.time_signals import Action, Overridden, SignalOverride, active
 from ssptool.fmu.description import element_names
@@ -41,19 +35,31 @@ def _act(plan: Plan, segment: int, jump: Boundary) -> Json:
             for place, one in sources
             if isinstance(one.time_signal, Overridden) and table_rows(one.time_signal) is not None
         ],
-        "wires": [
-            {
-                "to": one.destination,
-                "at_source": _override(one.source_type, one.at_source, jump.last),
-                "at_destination": _override(one.destination_type, one.at_destination, jump.last),
-            }
-            for one in slot_overrides(plan, range(len(plan.signals)))
-        ],
+        "wires": [_wire(one, jump.last) for one in slot_overrides(plan, range(len(plan.signals)))],
+        "at_events": [_wire(one, jump.last) for one in _overrides_at_events(plan)],
         "settings": [
             _setting(numbers[one.signal.component], plan, one, jump.last)
             for one in plan.stimuli.parameter_changes
             if any(jump.first <= change.time <= jump.last for change in one.overrides)
         ],
+    }
+
+
+def _overrides_at_events(plan: Plan) -> Iterator[SlotOverrides]:
+    """Overrides of what is exchanged at events only."""
+    slots, inputs = {signal: slot for slot, signal in enumerate(plan.signals)}, inputs_at_events(plan)
+    for one in plan.stimuli.connections:
+        if one.destination in inputs:
+            source, destination = slots[one.source], slots[one.destination]
+            types = plan.types[source], plan.types[destination]
+            yield SlotOverrides(destination, *types, one.at_source, one.at_destination)
+
+
+def _wire(one: SlotOverrides, t: float) -> Json:
+    return {
+        "to": one.destination,
+        "at_source": _override(one.source_type, one.at_source, t),
+        "at_destination": _override(one.destination_type, one.at_destination, t),
     }
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.event_members import StepReport
 from ssptool.engine.assembly.running_events import as_stopped, explanation
-from ssptool.engine.failure import Failure, IntegrationStopped
+from ssptool.engine.failure import BadInputs, Failure, IntegrationStopped
 from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import Code, Floats, Kernel, Outcome
 from ssptool.engine.kernel.ode import IntegrationEvent
@@ -21,6 +21,7 @@ from ssptool.engine.ode.event_rows import EventRows, all_points
 from ssptool.engine.ode.integration import WRONG_DERIVATIVES, remark_on_coarseness
 from ssptool.engine.ode.master import StepsWithOde
 from ssptool.engine.ode.solvers import ChosenSolver, choose_solver, on_retreat
+from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
 from ssptool.engine.run.coupling import Evaluation, evaluation_in, real_slots
 from ssptool.engine.run.frozen_integration import integrator_of
 from ssptool.engine.run.loops import WRONG_DERIVATIVES as WRONG_IN_LOOP
@@ -36,11 +37,19 @@ if TYPE_CHECKING:
 class OdeInSystem:
     """The ODE of an initialized and coupled system, with its solver. The kernel of the assembly is that of the ODE."""
 
-    def __init__(self, native: "NativeSystem", assembly: Assembly, loops: Sequence[int]) -> None:
-        self._native, self._assembly, self._loops = native, assembly, loops
+    def __init__(
+        self,
+        native: "NativeSystem",
+        assembly: Assembly,
+        loops: Sequence[int],
+        functions: SampledFunctions | None = None,
+    ) -> None:
+        """`functions` drive the inputs of an ODE that is alone."""
+        self._native, self._assembly, self._loops, self._functions = native, assembly, loops, functions
         plan = assembly.plan
         self._solver: ChosenSolver = choose_solver(integrator_of(plan).method, assembly.remark)
-        native.integrate(self._solver.kind, self._solver.cvode, self._explained, self._explained_refusal)
+        sample = self._sample if functions else None
+        native.integrate(self._solver.kind, self._solver.cvode, self._explained, self._explained_refusal, sample)
         assembly.at_end.callback(native.let_go)
         remark_on_coarseness(assembly.remark, plan.interval)
 
@@ -64,6 +73,14 @@ class OdeInSystem:
     def evaluation(self) -> Evaluation:
         """Puts loops into words."""
         return evaluation_in(self._assembly, self._loops)
+
+    def _sample(self, t: float, begin: float, end: float, now: float) -> Stopped | None:
+        assert self._functions is not None
+        try:
+            self._functions.sample(t, begin, end)
+        except BadInputs as error:
+            return as_stopped(error.failure(now))
+        return None
 
     def _explained(self, outcome: Outcome, t: float) -> Stopped:
         return as_stopped(self._refused(outcome, t) or self.evaluation.explain(outcome, t))
@@ -102,8 +119,10 @@ class OdeSteps(StepsOfSystem):
     def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
         super().__init__(loaded, assembly)
         self.limit = assembly.plan.interval.stop
+        self._logs = loaded.logs
         self._native.couple()
-        self._ode = OdeInSystem(self._native, assembly, self._native.loops)
+        functions = SampledFunctions(slot_sources(assembly.plan), self.kernel)
+        self._ode = OdeInSystem(self._native, assembly, self._native.loops, functions)
         if resumed:
             self._go_on()
         else:
@@ -148,6 +167,8 @@ class OdeSteps(StepsOfSystem):
     def run(self, _first: int, rows: Floats) -> StepBatch:
         """As `Stepper.run`."""
         found = self._native.run_alone(self.limit, rows)
+        if self._logs is not None:
+            self._logs.check()
         self._ode.remark()
         return StepBatch(
             found.rows,

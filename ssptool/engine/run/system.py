@@ -62,14 +62,7 @@ if TYPE_CHECKING:
     AnySteps: TypeAlias = "SystemSteps | OdeSteps | OdeBesideSteps"
 
 
-def _has_more_beside_events(plan: Plan) -> bool:
-    """Whether there are events or model exchange, and stimuli or logs of iterates beside them."""
-    logged = plan.settings.log_loops is not None or plan.settings.log_coupling is not None
-    return bool(plan.stimuli or logged) and bool(plan.event_modes or plan.ode is not None)
-
-
 BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
-    "input sources, scenarios and logs of iterates, beside events or model exchange": _has_more_beside_events,
     "steps that are no program of the kernel": lambda plan: (
         not (plan.is_one_ode or is_programmed(coupling_master(plan)) or asks_python(coupling_master(plan)))
     ),

@@ -73,10 +73,10 @@ void System::set_clocks() {
 // Right after initialization, which leaves the members in event mode.
 void System::first_event() {
   phase_ = Phase::stepping;
-  explained([&] { iterate_and_leave(true); });
+  watched([this] { explained([this] { iterate_and_leave(true); }); });
 }
 
-// At the present time: with what the importer has set, with ticks that are due, and with what parts have to do.
+// At the present time: with what comes from outside, with ticks that are due, and with what parts have to do.
 bool System::handle_event(const std::vector<Cause>& causes, const std::function<void()>& act) {
   bool seen = true;
   explained([&] {
@@ -86,12 +86,17 @@ bool System::handle_event(const std::vector<Cause>& causes, const std::function<
     if (with_ode()) component_->enter();
     if (ode_apart() && !tuned_.empty())
       component_->intervene([this] { set_tuned(); });
-    else
+    else if (!adopts_ || !tuned_.empty())
       set_tuned();
     if (act) act();
     seen = iterate_and_leave(false);
   });
-  return seen || !causes.empty();
+  return seen || !causes.empty() || act != nullptr;
+}
+
+bool System::handle_event() {
+  if (!jump_due()) return handle_event(causes());
+  return handle_event(causes(), [this] { jump_from_outside(); });
 }
 
 bool System::iterate_and_leave(bool first) {
@@ -147,7 +152,8 @@ bool System::event_wanted() const noexcept {
 }
 
 bool System::event_due() const {
-  return event_wanted() || now_ >= next_event() - grid().moment() || (plan_.at_events->samples && events_->pending());
+  const bool known = event_wanted() || jump_due() || now_ >= next_event() - grid().moment();
+  return known || (plan_.at_events->samples && events_->pending());
 }
 
 double System::next_event() const {
@@ -200,7 +206,8 @@ void System::step_until(double limit) {
 void System::step_until(Stretch& found, double limit, std::span<double> rows) {
   const std::int64_t point = grid().passed(now_);
   const std::size_t width = kernel_->recorder.width();
-  const bool together = plan_.at_events->together && !plan_.at_events->samples && now_ == grid().time_of(point);
+  const bool known = !plan_.at_events->samples && !sample_ && iterate_log_ == nullptr;
+  const bool together = plan_.at_events->together && known && now_ == grid().time_of(point);
   const auto room = static_cast<std::int64_t>(rows.size() / width);
   const std::int64_t count = together ? std::min(grid().whole_until(limit) - point, room) : 0;
   if (count <= 0) return step_with_events(found, limit, rows, false);
@@ -229,7 +236,12 @@ void System::step_with_events(Stretch& found, double limit, std::span<double> ro
     if (plan_.at_events->rolls_back) checkpoint_->keep();
   }
   for (int i = 0; i < most_returns; ++i) {
-    found.outcome = end > t && !begun ? steps_->attempt(t, h, end) : Outcome{};
+    if (end > t && !begun) {
+      if (iterate_log_ != nullptr) iterate_log_->at(end);
+      if (!sampled(found, end)) return;
+      found.outcome = steps_->attempt(t, h, end);
+      log_iterates(end);
+    }
     begun = false;
     const std::optional<double> early = returned_early(end);
     if (!early) return arrive(found, end, rows);

@@ -39,6 +39,7 @@ void System::build_kernel_of_ode() {
   const std::vector<std::string> clocks = events_of_ode_->clock_schedule.save_state();
   events_of_ode_ = members_of(*plan_.ode->events, *inside_);
   events_of_ode_->clock_schedule.restore_state(clocks);
+  act();
 }
 
 // With the values outside.

@@ -26,15 +26,7 @@ std::optional<PlannedOdeJacobian> jacobian_of_run(const Plan& plan, std::size_t 
   return found;
 }
 
-// Finishes an evaluation that a loop has ended; the reason if that cannot be done.
-std::optional<IntegrationStopped> rescued(Kernel& kernel, OdeOfRun& run, Index schedule, double t) {
-  const Outcome outcome = evaluate_surely(kernel, schedule, run);
-  if (outcome.ok()) return {};
-  return run.explain(outcome, t);
-}
-
-}  // namespace
-
+// Evaluates a schedule, with better methods for loops that need them.
 Outcome evaluate_surely(Kernel& kernel, Index schedule, OdeOfRun& run) {
   const Outcome outcome = kernel.rescues.evaluate(schedule);
   for (const Rescue& one : kernel.rescues.latest()) {
@@ -44,6 +36,8 @@ Outcome evaluate_surely(Kernel& kernel, Index schedule, OdeOfRun& run) {
   }
   return outcome;
 }
+
+}  // namespace
 
 std::vector<double> row_of(Kernel& kernel, Index everyone, double t, const OdeSystem::Explain& explain) {
   kernel.inputs.exchange(everyone);
@@ -56,9 +50,9 @@ std::vector<double> row_of(Kernel& kernel, Index everyone, double t, const OdeSy
 
 RunningOde& System::integrate(OdeOfRun& run) {
   Kernel& kernel = kernel_of_ode();
-  ode_ = std::make_unique<RunningOde>(
-      kernel, models_of(parts_, *plan_.ode, run.slopes), plan_, schedules_of_ode(), members_of_ode(), run.explain,
-      [&kernel, &run](Index schedule, double t) { return rescued(kernel, run, schedule, t); });
+  ode_ = std::make_unique<RunningOde>(kernel, models_of(parts_, *plan_.ode, run.slopes), plan_, schedules_of_ode(),
+                                      members_of_ode(), run.explain,
+                                      [this, &run](Index schedule, double t) { return rescued(run, schedule, t); });
   const IntegrationSettings settings = integration_settings();
   OdeSystem& system = ode_->system;
   ode_->be_integrated(jacobian_of_run(plan_, system.size(), run.kept_for),
@@ -66,10 +60,76 @@ RunningOde& System::integrate(OdeOfRun& run) {
   ode_->integration->on_retreat = [&run](double t, const std::string& reason) {
     run.remarks.push_back({IntegrationRemark::What::retreat, t, reason});
   };
-  if (component_ != nullptr) attach_with_rows(run);
+  if (component_ != nullptr)
+    attach_with_rows(run);
+  else
+    drive(run);
   if (ode_->jacobian)
     ode_->jacobian->on_contradiction = [&run] { run.remarks.push_back({IntegrationRemark::What::wrong_derivatives}); };
   return *ode_;
+}
+
+std::optional<IntegrationStopped> System::rescued(OdeOfRun& run, Index schedule, double t) {
+  Kernel& kernel = kernel_of_ode();
+  std::vector<Iterate> iterates;
+  const Outcome outcome = [&] {
+    const Watching watching(kernel.loops, iterate_log_ != nullptr ? &iterates : nullptr);
+    return evaluate_surely(kernel, schedule, run);
+  }();
+  log_iterates(iterates, component_ != nullptr ? loops_of_ode_ : loops_, t);
+  if (outcome.ok()) return {};
+  return run.explain(outcome, t);
+}
+
+// Inputs and scenarios of a system that is nothing but an ODE.
+class System::StimuliOfOde final : public OdeStimuli {
+ public:
+  StimuliOfOde(System& system, OdeOfRun& run) : system_(system), run_(run) {
+    if (run.sample)
+      system.sample_with([this](double t, double begin, double end) {
+        run_.sample(t, begin, end, now_);
+        return true;
+      });
+  }
+
+  void write(double t) override {
+    now_ = t;
+    if (system_.sample_) system_.sample_(t, system_.begin_of_segment(), end());
+    system_.kernel_->driven.write(t);
+  }
+
+  double limit(double t) override {
+    for (auto knot = std::ranges::upper_bound(run_.knots, t); knot != run_.knots.end(); ++knot)
+      if (!same_time(*knot, t)) return std::min(*knot, end());
+    return end();
+  }
+
+  double end() override { return system_.end_of_segment(); }
+
+  void jump(double t) override {
+    now_ = t;
+    try {
+      if (const Outcome outcome = system_.enter_segment(); !outcome.ok())
+        throw IntegrationStopped(run_.explain(outcome, t));
+    } catch (const Refused& refused) {
+      const Refusal& what = refused.refusal;
+      if (what.unsettled == Unsettled::nothing) throw CallRefused(what.part, what.function, what.status);
+      throw IntegrationStopped(Ending::events, refused.what(),
+                               "look for equations that contradict each other around a loop of connections",
+                               system_.begin_of_segment());
+    }
+  }
+
+ private:
+  System& system_;
+  OdeOfRun& run_;
+  double now_ = 0.0;  // [s]
+};
+
+void System::drive(OdeOfRun& run) {
+  if (plan_.tables.columns.empty() && stimuli_ == nullptr) return;
+  run.stimuli = std::make_unique<StimuliOfOde>(*this, run);
+  ode_->system.stimuli = run.stimuli.get();
 }
 
 void System::attach_with_rows(OdeOfRun& run) {
@@ -94,19 +154,16 @@ void System::begin_beside(OdeOfRun& run) {
   } catch (const CallRefused& refused) {
     component_->refuse_steps(run.refused(refused, ode_->integration->time()));
   }
-  (void)evaluate_surely(*kernel_, everything_, run);
+  watched([&] { (void)evaluate_surely(*kernel_, everything_, run); });
   kernel_->inputs.exchange(plan_.everyone);
   kernel_->history.accept(now_);
 }
 
 void System::react(OdeOfRun& run) {
-  if (steps_end_at_events()) {
-    (void)handle_event({});
-    return;
-  }
+  if (steps_end_at_events()) return watched([this] { (void)handle_event({}); });
   component_->intervene([] {});
   kernel_->inputs.exchange(plan_.everyone);
-  check(evaluate_surely(*kernel_, everything_, run), now_);
+  watched([&] { check(evaluate_surely(*kernel_, everything_, run), now_); });
   kernel_->inputs.exchange(plan_.everyone);
   kernel_->history.accept(long_ago);
   kernel_->history.accept(now_);

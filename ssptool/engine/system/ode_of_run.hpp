@@ -27,13 +27,15 @@ struct OdeOfRun {
   std::function<IntegrationStopped(const CallRefused&, double t)> refused;
   SlopeNames slopes;
   int kept_for = 0;  // starts of the integrator that may use one Jacobian
+  // Where it is alone: times at which a slope of what drives it jumps [s], ascending; and a Sample of functions that
+  // throws why it is without success, in an evaluation or jump at the time `now` [s].
+  std::vector<double> knots{};
+  std::function<void(double t, double begin, double end, double now)> sample{};
 
+  std::unique_ptr<OdeStimuli> stimuli{};
   RescueWork rescues{};  // of loops that needed better methods
   std::vector<IntegrationRemark> remarks{};
 };
-
-// Evaluates a schedule, with better methods for loops that need them.
-Outcome evaluate_surely(Kernel&, Index schedule, OdeOfRun&);
 
 // Time and recorded signals, as they are at t [s]; the point is part of the history. Throws IntegrationStopped.
 [[nodiscard]] std::vector<double> row_of(Kernel&, Index everyone, double t, const OdeSystem::Explain&);

@@ -45,6 +45,8 @@ void System::propagate(std::vector<Index>& waiting) {
       kernel_->members.leave_mode(part);
       if (at_start ? given[i] == value : get_of_part(wire.to).front() == value) continue;
       if (wire.slot) write(*wire.slot, value);
+      if (wire.slot && inside_ != nullptr)
+        inside_->slot_values.values[*wire.slot] = in_slot(*wire.slot, value, *inside_);
       set_in_part(wire.to, {value}, nullptr);
       kernel_->members.leave_mode(wire.to.part);
       given[i] = std::move(value);

@@ -1,50 +1,58 @@
 // Macro steps of a run: from communication point to communication point, each with its row.
 #include <algorithm>
+#include <utility>
 
 #include "system.hpp"
 
 namespace ssptool::runtime {
 
+namespace {
+
+// A function that drives an input gave no value.
+struct Unsampled {};
+
+}  // namespace
+
 bool System::finished() const {
   return now_ >= plan_.stop - grid().moment() && now_ < end_of_segment() && !(steps_end_at_events() && event_due());
 }
 
-void System::run(Stretch& found, double limit, std::span<double> rows, const Sample& sample) {
-  go_along(found, rows, [&](std::span<double> left, std::vector<Iterate>&) {
-    return !finished() && go_on(found, limit, left, sample);
-  });
+void System::run(Stretch& found, double limit, std::span<double> rows) {
+  go_along(found, rows, [&](std::span<double> left) { return !finished() && go_on(found, limit, left); });
 }
 
 void System::go_along(Stretch& found, std::span<double> rows, const GoOn& go_on) {
-  std::vector<Iterate> iterates;
-  const Watching watching(kernel_->loops, iterate_log_ != nullptr ? &iterates : nullptr);
+  const Watching watching(kernel_->loops, iterate_log_ != nullptr ? &iterates_ : nullptr);
   kernel_->iterations.observe(iterate_log_);
   while (found.outcome.ok() && !found.unsampled) {
     const std::span<double> left = rows_left(found, rows);
     found.from = found.to = now_;
     if (left.empty()) return;
     try {
-      if (!go_on(left, iterates)) return;
+      if (!go_on(left)) return;
+    } catch (const Unsampled&) {
+      found.unsampled = true;
     } catch (...) {
-      log_iterates(iterates, found.to);
+      log_iterates(found.to);
       throw;
     }
-    log_iterates(iterates, found.to);
+    log_iterates(found.to);
   }
 }
 
 // Whether anything was to be done before this limit.
-bool System::go_on(Stretch& found, double limit, std::span<double> rows, const Sample& sample) {
+bool System::go_on(Stretch& found, double limit, std::span<double> rows) {
+  const double end = std::min(plan_.stop, end_of_segment());
   if (steps_end_at_events() && event_due())
     row_of_event(found, rows);
   else if (now_ >= end_of_segment())
-    row_of_jump(found, rows, sample);
+    row_of_jump(found, rows);
   else if (now_ >= limit - grid().moment())
     return false;
   else if (steps_end_at_events())
-    step_until(found, grid().cut(std::min(next_event(), plan_.stop), limit), rows);
+    step_until(found, grid().cut(std::min(next_event(), end), limit), rows);
   else
-    step_on_the_grid(found, grid().cut(std::min(plan_.stop, end_of_segment()), limit), rows, sample);
+    step_on_the_grid(found, grid().cut(end, limit), rows);
   return true;
 }
 
@@ -52,15 +60,15 @@ std::span<double> System::rows_left(const Stretch& found, std::span<double> rows
   return rows.subspan(static_cast<std::size_t>(found.steps) * kernel_->recorder.width());
 }
 
-void System::step_on_the_grid(Stretch& found, double end, std::span<double> rows, const Sample& sample) {
+void System::step_on_the_grid(Stretch& found, double end, std::span<double> rows) {
   const std::size_t width = kernel_->recorder.width();
   const std::int64_t point = grid().passed(now_);
-  const bool together = !sample && iterate_log_ == nullptr && now_ == grid().time_of(point);
+  const bool together = !sample_ && iterate_log_ == nullptr && now_ == grid().time_of(point);
   const std::int64_t whole = together ? grid().whole_until(end) - point : 0;
   if (whole > 0)
     whole_rows(found, point, rows.first(std::min(rows.size(), static_cast<std::size_t>(whole) * width)));
   else
-    one_row(found, end, rows.first(width), sample);
+    one_row(found, end, rows.first(width));
 }
 
 void System::whole_rows(Stretch& found, std::int64_t first, std::span<double> rows) {
@@ -83,37 +91,68 @@ void System::kernel_alone(Stretch& found, std::int64_t first, std::span<double> 
   found.to = grid().time_of(first + done + 1);
 }
 
-void System::log_iterates(std::vector<Iterate>& iterates, double t) const {
+void System::log_iterates(double t) { log_iterates(iterates_, loops_, t); }
+
+void System::log_iterates(std::vector<Iterate>& iterates, const std::vector<Index>& loops, double t) const {
   for (const Iterate& one : iterates)
-    iterate_log_->write(t, static_cast<Index>(std::ranges::find(loops_, one.loop) - loops_.begin()), {&one, 1});
+    iterate_log_->write(t, static_cast<Index>(std::ranges::find(loops, one.loop) - loops.begin()), {&one, 1});
   iterates.clear();
 }
 
+void System::watched(const std::function<void()>& act) {
+  const Watching watching(kernel_->loops, iterate_log_ != nullptr ? &iterates_ : nullptr);
+  try {
+    act();
+  } catch (...) {
+    log_iterates(now_);
+    throw;
+  }
+  log_iterates(now_);
+}
+
 // Functions give their values for the end of a step before it.
-bool System::sampled(Stretch& found, const Sample& sample, double t) const {
-  found.unsampled = sample && !sample(t, begin_of_segment(), end_of_segment());
+bool System::sampled(Stretch& found, double t) const {
+  found.unsampled = sample_ && !sample_(t, begin_of_segment(), end_of_segment());
   return !found.unsampled;
 }
 
-void System::one_row(Stretch& found, double limit, std::span<double> row, const Sample& sample) {
+void System::one_row(Stretch& found, double limit, std::span<double> row) {
   const auto [h, to] = grid().next_step(now_, limit, nullptr);
   found.from = now_;
   found.to = to;
   if (iterate_log_ != nullptr) iterate_log_->at(to);
-  if (!sampled(found, sample, to)) return;
+  if (!sampled(found, to)) return;
   found.outcome = steps_->one(now_, h, to, row);
   rescue(found, h, row);
 }
 
 // The other side of the instant that has been reached.
-void System::row_of_jump(Stretch& found, std::span<double> rows, const Sample& sample) {
-  go_to_segment(segment_ + 1);
-  if (!sampled(found, sample, begin_of_segment())) return;
-  kernel_->driven.write(begin_of_segment());
-  if (stimuli_ != nullptr) set_parameters();
+void System::row_of_jump(Stretch& found, std::span<double> rows) {
+  jump_from_outside();
   jumps_ = true;
   jump();
   add_row(found, rows);
+}
+
+// An ODE with events of its own is in event mode meanwhile.
+void System::jump_from_outside() {
+  Outcome outcome;
+  const auto enter = [&] { outcome = enter_segment(); };
+  ode_apart() ? component_->intervene(enter) : enter();
+  check(outcome, now_);
+}
+
+// What acts from outside is that of the next segment, parameters that are set there included, and what they lead to.
+Outcome System::enter_segment() {
+  go_to_segment(segment_ + 1);
+  if (sample_ && !sample_(begin_of_segment(), begin_of_segment(), end_of_segment())) throw Unsampled();
+  kernel_->driven.write(begin_of_segment());
+  if (stimuli_ != nullptr) set_parameters();
+  for (const Index part : std::exchange(retuned_, {})) {
+    if (outputs_of_[part] == none) continue;
+    if (const Outcome outcome = kernel_->schedules.evaluate(outputs_of_[part]); !outcome.ok()) return outcome;
+  }
+  return {};
 }
 
 void System::set_parameters() {

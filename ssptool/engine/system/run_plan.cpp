@@ -63,6 +63,7 @@ RunPlan run_plan_from(const std::string& text) {
     if (run.contains("energy")) found.energy = energy_from(run.at("energy"), found.plan.slots);
     if (!found.plan.ode) return;
     found.kept_for = static_cast<int>(run.at("kept_for").between(0, most_repetitions));
+    found.knots = run.at("knots").get<std::vector<double>>();
     found.slopes = each(run.at("slopes").sized(found.plan.ode->parts.size()),
                         [](Json names) { return names.get<std::vector<std::string>>(); });
   });

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ode.hpp"
 #include "plan.hpp"
@@ -17,6 +18,7 @@ struct RunPlan {
   std::int64_t steps = 0;  // macro steps, the last of which may be shorter
   SlopeNames slopes{};
   int kept_for = 0;                           // starts of an integrator that may use one Jacobian
+  std::vector<double> knots{};                // times at which a slope of what drives it jumps [s], ascending
   std::optional<PlannedDoubling> doubling{};  // steps of sizes that their errors allow
   std::optional<PlannedEnergy> energy{};      // of sizes that energy residuals allow
 };

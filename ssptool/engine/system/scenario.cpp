@@ -27,43 +27,56 @@ struct WireOverride {
   PlannedOverride at_source, at_destination;
 };
 
-// What is in force from a segment on, until the next one that has such.
+// What is in force from a segment on, until the next one that has such; `inside` are the wires of an ODE that has a
+// kernel of its own.
 struct Act {
   std::size_t segment;
   std::vector<ColumnOverride> columns;
-  std::vector<WireOverride> wires;
+  std::vector<WireOverride> wires, inside, at_events;
   std::vector<ParameterSetting> settings;
 };
 
-// The same in the numbers of a kernel.
-struct ResolvedAct {
-  std::vector<std::pair<Index, SlotOverride>> columns;
+// Texts are kept, since they may be in no slot when they are needed.
+SlotOverride resolved(const PlannedOverride& what, SlotValues& slots) {
+  if (what.kind == SlotOverride::Kind::none) return {};
+  if (const auto* real = std::get_if<double>(&what.value)) return {what.kind, *real};
+  if (const auto* integer = std::get_if<std::int64_t>(&what.value)) return {what.kind, as_double(*integer)};
+  return {what.kind, as_double(slots.contents.number(std::get<std::string>(what.value), true))};
+}
+
+void override_wires(Kernel& kernel, const std::vector<WireOverride>& overrides) {
+  SlotValues& slots = kernel.slot_values;
   std::vector<OverriddenWire> wires;
-};
+  for (const WireOverride& one : overrides)
+    wires.push_back({one.destination, resolved(one.at_source, slots), resolved(one.at_destination, slots)});
+  if (!wires.empty()) kernel.wires.override_wires(wires);
+}
+
+bool lead_to(const std::vector<Wire>& wires, Slot destination) {
+  return std::ranges::any_of(wires, [destination](const Wire& wire) { return wire.destination == destination; });
+}
+
+void override_at_events(EventMembers& events, const std::vector<WireOverride>& overrides) {
+  SlotValues& slots = events.slot_values();
+  for (const WireOverride& one : overrides)
+    if (lead_to(events.plan().wires, one.destination))
+      events.override_wire(one.destination, resolved(one.at_source, slots), resolved(one.at_destination, slots));
+}
 
 class Scenario final : public Stimuli {
  public:
   explicit Scenario(std::vector<Act> acts) : acts_(std::move(acts)) {}
 
-  void begin(Kernel& kernel) override {
-    kernel_ = &kernel;
-    resolved_.clear();
-    in_force_ = nullptr;
-    for (const Act& act : acts_) {
-      ResolvedAct& found = resolved_.emplace_back();
-      for (const ColumnOverride& one : act.columns) found.columns.emplace_back(one.column, resolved(one.what));
-      for (const WireOverride& one : act.wires)
-        found.wires.push_back({one.destination, resolved(one.at_source), resolved(one.at_destination)});
-    }
-  }
-
-  void go_to(std::size_t segment) override {
+  void go_to(std::size_t segment, const ActedOn& on) override {
     const auto after = std::ranges::upper_bound(acts_, segment, {}, &Act::segment);
     if (after == acts_.begin()) return;
-    const ResolvedAct& act = resolved_[static_cast<std::size_t>(std::prev(after) - acts_.begin())];
-    if (std::exchange(in_force_, &act) == &act) return;
-    for (const auto& [column, what] : act.columns) kernel_->driven.override_column(column, what);
-    if (!act.wires.empty()) kernel_->wires.override_wires(act.wires);
+    const Act& act = *std::prev(after);
+    for (const ColumnOverride& one : act.columns)
+      on.kernel.driven.override_column(one.column, resolved(one.what, on.kernel.slot_values));
+    override_wires(on.kernel, act.wires);
+    if (on.inside != nullptr) override_wires(*on.inside, act.inside);
+    for (EventMembers* const events : {on.events, on.events_of_ode})
+      if (events != nullptr) override_at_events(*events, act.at_events);
   }
 
   [[nodiscard]] const std::vector<ParameterSetting>& settings(std::size_t segment) const override {
@@ -73,18 +86,7 @@ class Scenario final : public Stimuli {
   }
 
  private:
-  // Texts are kept, since they may be in no slot when they are needed.
-  [[nodiscard]] SlotOverride resolved(const PlannedOverride& what) const {
-    if (what.kind == SlotOverride::Kind::none) return {};
-    if (const auto* real = std::get_if<double>(&what.value)) return {what.kind, *real};
-    if (const auto* integer = std::get_if<std::int64_t>(&what.value)) return {what.kind, as_double(*integer)};
-    return {what.kind, as_double(kernel_->slot_values.contents.number(std::get<std::string>(what.value), true))};
-  }
-
-  std::vector<Act> acts_;
-  std::vector<ResolvedAct> resolved_;  // of each act
-  Kernel* kernel_ = nullptr;
-  const ResolvedAct* in_force_ = nullptr;
+  const std::vector<Act> acts_;
 };
 
 PlannedOverride override_from(Json json) {
@@ -93,21 +95,30 @@ PlannedOverride override_from(Json json) {
   return {kind, value_from(json.at("value"), content_from(json.at("type")))};
 }
 
+std::vector<WireOverride> wires_from(Json json, std::size_t slots) {
+  return each(json, [slots](Json one) {
+    return WireOverride{one.at("to").below(slots), override_from(one.at("at_source")),
+                        override_from(one.at("at_destination"))};
+  });
+}
+
 Act act_from(Json json, const Plan& plan) {
-  return {json.at("segment").below(plan.tables.jumps.size() + 1),
+  Act act{json.at("segment").below(plan.tables.jumps.size() + 1),
           each(json.at("columns"),
                [&](Json one) {
                  return ColumnOverride{one.at("column").below(plan.tables.columns.size()), override_from(one)};
                }),
-          each(json.at("wires"),
-               [&](Json one) {
-                 return WireOverride{one.at("to").below(plan.slots), override_from(one.at("at_source")),
-                                     override_from(one.at("at_destination"))};
-               }),
+          wires_from(json.at("wires"), plan.slots),
+          {},
+          wires_from(json.at("at_events"), plan.slots),
           each(json.at("settings"), [&](Json one) {
             return ParameterSetting{part_variable_from(one, plan.parts.size()),
                                     value_from(one.at("value"), content_from(one.at("type")))};
           })};
+  if (plan.ode && !plan.ode->alone)
+    std::ranges::copy_if(act.wires, std::back_inserter(act.inside),
+                         [&](const WireOverride& one) { return lead_to(plan.ode->wires, one.destination); });
+  return act;
 }
 
 }  // namespace

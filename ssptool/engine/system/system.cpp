@@ -56,6 +56,7 @@ void System::state_starts(Index part, std::vector<VariableSet> starts) {
 
 void System::begin() {
   std::ranges::fill(reports_, StepReport{});
+  sample_ = {};
   start_over();
   experiment_ = {plan_.start, plan_.stop, {}};
 }
@@ -108,7 +109,6 @@ void System::build_kernel() {
   kernel_->recorder.record_slots(plan_.recorded);
   for (const auto& [slot, demand] : plan_.demands) kernel_->slot_values.demand(slot, demand);
   state_tables();
-  if (stimuli_ != nullptr) stimuli_->begin(*kernel_);
   write(plan_.constants);
   beginnings_.clear();
   known_.clear();
@@ -196,13 +196,13 @@ void System::intervene(const std::function<void()>& act, bool of_ode) {
   if (of_ode)
     component_->intervene(act);
   else
-    (void)handle_event({}, act);
+    watched([&] { (void)handle_event({}, act); });
 }
 
 void System::follow(const std::vector<Index>& parts) {
   retuned_.insert(parts.begin(), parts.end());
   jumps_ = true;
-  jump();
+  watched([this] { jump(); });
 }
 
 void System::refresh_outputs() {

@@ -78,6 +78,8 @@ class System {
   // From now on; null: to nowhere.
   void log_iterates(IterateLog* log) noexcept { iterate_log_ = log; }
   void state_stimuli(std::unique_ptr<Stimuli> stimuli) { stimuli_ = std::move(stimuli); }
+  // Functions that drive inputs, from now on; none of them by default.
+  void sample_with(Sample sample) { sample_ = std::move(sample); }
   void state_starts(Index part, std::vector<VariableSet>);
   void begin();
   // All parts have left initialization mode.
@@ -102,7 +104,7 @@ class System {
   void stand_at(double t) noexcept { now_ = t; }
   // Steps from where it is, and events, as many as there is room for rows, none beyond the stop time or this one [s].
   // What it throws happens at the time from which the next step starts.
-  void run(Stretch&, double limit, std::span<double> rows, const Sample&);
+  void run(Stretch&, double limit, std::span<double> rows);
   // A schedule at the present instant, with better methods for loops that need them.
   Outcome evaluate(Index schedule) { return steps_->evaluate(schedule); }
   // The stop time is reached, but for rounding, and all that happens there has been handled.
@@ -111,7 +113,7 @@ class System {
   // before states are released.
   [[nodiscard]] std::unique_ptr<VaryingSteps> double_steps(const PlannedDoubling&);
   [[nodiscard]] std::unique_ptr<VaryingSteps> steps_by_energy(const PlannedEnergy&);
-  void run(VaryingSteps&, Stretch&, double limit, std::span<double> rows, const Sample&);
+  void run(VaryingSteps&, Stretch&, double limit, std::span<double> rows);
   [[nodiscard]] bool finished(const VaryingSteps&) const;
   // Before somebody frees the parts, to which they belong.
   void release_states() noexcept;
@@ -225,7 +227,8 @@ class System {
   [[nodiscard]] std::vector<Value> get_of_part(const PartVariable&);
   void write(const std::vector<SlotValue>&);
   void write(Slot, const Value&);
-  [[nodiscard]] double in_slot(Slot, const Value&);
+  [[nodiscard]] double in_slot(Slot slot, const Value& value) { return in_slot(slot, value, *kernel_); }
+  [[nodiscard]] static double in_slot(Slot, const Value&, Kernel&);
   [[nodiscard]] Value read(Slot) const;
   void forget_contents();
 
@@ -265,6 +268,10 @@ class System {
   [[nodiscard]] OdeSystem::Schedules schedules_of_ode();
   [[nodiscard]] EventMembers& members_of_ode() noexcept { return component_ != nullptr ? *events_of_ode_ : *events_; }
   [[nodiscard]] IntegrationSettings integration_settings() const;
+  class StimuliOfOde;
+  void drive(OdeOfRun&);
+  // Finishes an evaluation that a loop has ended; the reason if that cannot be done.
+  [[nodiscard]] std::optional<IntegrationStopped> rescued(OdeOfRun&, Index schedule, double t);
   void make_ode();
   void begin_ode();
   [[nodiscard]] Kernel& kernel_of_ode() noexcept { return inside_ != nullptr ? *inside_ : *kernel_; }
@@ -283,6 +290,10 @@ class System {
   void state_tables();
   void begin_tables();
   void go_to_segment(std::size_t);
+  void act();
+  [[nodiscard]] bool jump_due() const noexcept { return now_ >= end_of_segment() - grid().moment(); }
+  [[nodiscard]] Outcome enter_segment();
+  void jump_from_outside();
   [[nodiscard]] double begin_of_segment() const noexcept;
   void jump_of_tables();
   void set_parameters();
@@ -306,17 +317,21 @@ class System {
   }
   void whole_steps(std::int64_t first, std::int64_t count);
   [[nodiscard]] std::span<double> rows_left(const Stretch&, std::span<double> rows) const;
-  void step_on_the_grid(Stretch&, double end, std::span<double> rows, const Sample&);
+  void step_on_the_grid(Stretch&, double end, std::span<double> rows);
   void whole_rows(Stretch&, std::int64_t first, std::span<double> rows);
   void kernel_alone(Stretch&, std::int64_t first, std::span<double> rows);
-  void one_row(Stretch&, double limit, std::span<double> row, const Sample&);
-  // Does something, with room for rows and a list for iterates of loops; false: there is nothing to do.
-  using GoOn = std::function<bool(std::span<double> left, std::vector<Iterate>&)>;
+  void one_row(Stretch&, double limit, std::span<double> row);
+  // Does something, with room for rows; false: there is nothing to do.
+  using GoOn = std::function<bool(std::span<double> left)>;
   void go_along(Stretch&, std::span<double> rows, const GoOn&);
-  [[nodiscard]] bool go_on(Stretch&, double limit, std::span<double> rows, const Sample&);
-  void row_of_jump(Stretch&, std::span<double> rows, const Sample&);
-  void log_iterates(std::vector<Iterate>&, double t) const;
-  [[nodiscard]] bool sampled(Stretch&, const Sample&, double t) const;
+  [[nodiscard]] bool go_on(Stretch&, double limit, std::span<double> rows);
+  void row_of_jump(Stretch&, std::span<double> rows);
+  // Iterates of loops are collected, and belong to this time [s].
+  void log_iterates(double t);
+  void log_iterates(std::vector<Iterate>&, const std::vector<Index>& loops, double t) const;
+  // The same with those of an act at the present time.
+  void watched(const std::function<void()>& act);
+  [[nodiscard]] bool sampled(Stretch&, double t) const;
   void rescue(Stretch&, double h, std::span<double> row);
   void row_of_event(Stretch&, std::span<double> rows);
   void add_row(Stretch&, std::span<double> rows);
@@ -329,7 +344,7 @@ class System {
   void pass_on_at_start();
   void step_through_events(double end);
   // Whether anything was to be seen of it.
-  bool handle_event() { return handle_event(causes()); }
+  bool handle_event();
   bool handle_event(const std::vector<Cause>&, const std::function<void()>& act = {});
   bool iterate_and_leave(bool first);
   bool settle_event();
@@ -384,6 +399,8 @@ class System {
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<Environment> environments_;  // of adopted parts
   std::unique_ptr<Stimuli> stimuli_;
+  Sample sample_;
+  std::vector<Iterate> iterates_;  // of loops, which are not logged yet
   std::shared_ptr<Kernel> kernel_;
   std::shared_ptr<Kernel> inside_;           // of an ODE beside other parts
   std::unique_ptr<RunningOde> ode_;          // of initialized parts; it belongs to its kernel

@@ -25,8 +25,8 @@ void System::write(const std::vector<SlotValue>& values) {
 
 void System::write(Slot slot, const Value& value) { kernel_->slot_values.values[slot] = in_slot(slot, value); }
 
-double System::in_slot(Slot slot, const Value& value) {
-  SlotValues& slots = kernel_->slot_values;
+double System::in_slot(Slot slot, const Value& value, Kernel& kernel) {
+  SlotValues& slots = kernel.slot_values;
   if (const auto* text = std::get_if<std::string>(&value)) return as_double(slots.contents.number(*text));
   if (const auto* integer = std::get_if<std::int64_t>(&value); integer != nullptr && slots.holds_integer[slot])
     return as_double(*integer);
@@ -163,8 +163,8 @@ void System::set_in_parts(const SystemVariable& variable, std::span<const Value>
 // start values, or what was set `before`.
 void System::set_in_part(const PartVariable& variable, std::vector<Value> values, ArraysBefore* before) {
   Part& part = *parts_[variable.part];
-  if (phase_ == Phase::stepping && (component_ != nullptr || (ode_ == nullptr && events_ == nullptr)))
-    retuned_.insert(variable.part);
+  const bool alone = ode_ == nullptr && events_ == nullptr;
+  if (phase_ == Phase::stepping && (adopts_ || component_ != nullptr || alone)) retuned_.insert(variable.part);
   if (!variable.elements.empty()) {
     std::vector<Value> all;
     if (before != nullptr) {

@@ -9,12 +9,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-// Two times that differ by less, absolutely or relatively, are one [s].
-constexpr double same_time = 1e-12;
-
-bool not_after(double time, double t) {
-  return time <= t || time - t <= same_time * std::max({1.0, std::abs(time), std::abs(t)});
-}
+bool not_after(double time, double t) { return time <= t || same_time(time, t); }
 
 }  // namespace
 
@@ -41,16 +36,24 @@ void System::begin_tables() {
 void System::go_to_segment(std::size_t segment) {
   segment_ = segment;
   kernel_->driven.between(begin_of_segment(), end_of_segment());
-  if (stimuli_ != nullptr) stimuli_->go_to(segment);
+  act();
+}
+
+// As the scenario does in the present segment.
+void System::act() {
+  if (stimuli_ != nullptr) stimuli_->go_to(segment_, {*kernel_, inside_.get(), events_.get(), events_of_ode_.get()});
 }
 
 double System::begin_of_segment() const noexcept {
   return segment_ > 0 ? plan_.tables.jumps[segment_ - 1].second : experiment_.start;
 }
 
+// A run has no jumps after its end.
 double System::end_of_segment() const noexcept {
+  constexpr double never = std::numeric_limits<double>::infinity();
   const auto& jumps = plan_.tables.jumps;
-  return segment_ < jumps.size() ? jumps[segment_].first : std::numeric_limits<double>::infinity();
+  if (segment_ == jumps.size() || (adopts_ && !not_after(jumps[segment_].first, plan_.stop))) return never;
+  return jumps[segment_].first;
 }
 
 // The other side of the instant that has been reached.

@@ -60,8 +60,8 @@ std::unique_ptr<VaryingSteps> System::steps_by_energy(const PlannedEnergy& plan)
 
 bool System::finished(const VaryingSteps& steps) const { return !steps.waiting() && finished(); }
 
-void System::run(VaryingSteps& steps, Stretch& found, double limit, std::span<double> rows, const Sample& sample) {
-  go_along(found, rows, [&](std::span<double> left, std::vector<Iterate>& iterates) {
+void System::run(VaryingSteps& steps, Stretch& found, double limit, std::span<double> rows) {
+  go_along(found, rows, [&](std::span<double> left) {
     if (steps.no_size() || finished(steps)) return false;
     if (steps.waiting()) {
       steps.hand_out(left);
@@ -74,7 +74,7 @@ void System::run(VaryingSteps& steps, Stretch& found, double limit, std::span<do
       return true;
     }
     if (now_ >= end_of_segment()) {
-      row_of_jump(found, left, sample);
+      row_of_jump(found, left);
       steps.restart();
       return true;
     }
@@ -85,10 +85,10 @@ void System::run(VaryingSteps& steps, Stretch& found, double limit, std::span<do
     const AroundSteps around{until, horizon,
                              [&](double to) {
                                if (iterate_log_ != nullptr) iterate_log_->at(to);
-                               return sampled(found, sample, to);
+                               return sampled(found, to);
                              },
                              [&](double to, double at_most) {
-                               log_iterates(iterates, to);
+                               log_iterates(to);
                                return asks_for_end(to, at_most);
                              },
                              iterate_log_};
@@ -111,8 +111,10 @@ void System::steps_until_event(VaryingSteps& steps, Stretch& found, AroundSteps 
   around.limit = std::min(around.limit, next_event());
   before_steps();
   const std::vector<double> before = kernel_->slot_values.values;
+  const std::int64_t rejected = found.rejected;
   for (int i = 0; i < most_returns; ++i) {
     const std::optional<double> early = steps.next(found, around);
+    if (found.unsampled) found.rejected = rejected;
     if (!early) return;
     ++found.rejected;
     found.from = t;

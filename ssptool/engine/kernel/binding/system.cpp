@@ -216,8 +216,10 @@ class NativeSystem {
       };
     runtime::Stretch found;
     const std::span<double> room(rows.data(), rows.size());
-    const nb::object stopped = stopped_by(
-        [&] { varying_ ? system_.run(*varying_, found, limit, room, asked) : system_.run(found, limit, room, asked); });
+    system_.sample_with(std::move(asked));
+    const nb::object stopped =
+        stopped_by([&] { varying_ ? system_.run(*varying_, found, limit, room) : system_.run(found, limit, room); });
+    system_.sample_with({});
     nb::object unobserved = nb::none();
     if (found.unobserved) unobserved = nb::make_tuple(to_python(found.unobserved->first), found.unobserved->second);
     return solutions_.attr("SystemBatch")(found.steps, array(std::move(found.iterations)), to_python(found.outcome),
@@ -374,12 +376,13 @@ void bind_system(nb::module_& module) {
       .def_prop_ro("finished", &Self::finished)
       .def(
           "integrate",
-          [](Self& self, int solver, nb::object cvode, nb::object explain, nb::object refused) {
-            self.ode().integrate(solver, std::move(cvode), std::move(explain), std::move(refused));
+          [](Self& self, int solver, nb::object cvode, nb::object explain, nb::object refused, nb::object sample) {
+            self.ode().integrate(solver, std::move(cvode), std::move(explain), std::move(refused), std::move(sample));
           },
-          "solver"_a, "cvode"_a.none(), "explain"_a, "refused"_a,
+          "solver"_a, "cvode"_a.none(), "explain"_a, "refused"_a, "sample"_a.none(),
           nb::sig("def integrate(self, solver: int, cvode: ssptool.engine.kernel.ode.Addresses | None, explain: "
-                  "ssptool.engine.kernel.ode.Explain, refused: ssptool.engine.kernel.ode.ExplainRefusal) -> None"))
+                  "ssptool.engine.kernel.ode.Explain, refused: ssptool.engine.kernel.ode.ExplainRefusal, sample: "
+                  "ssptool.engine.kernel.ode.SampleAt | None) -> None"))
       .def("let_go", [](Self& self) { self.ode().let_go(); })
       .def("begin_alone", [](Self& self) { self.ode().begin_alone(); })
       .def(

@@ -18,12 +18,19 @@ void SystemOde::rest() noexcept {
   running_ = nullptr;
 }
 
-void SystemOde::integrate(int solver, nb::object cvode, nb::object explain, nb::object refused) {
+void SystemOde::integrate(int solver, nb::object cvode, nb::object explain, nb::object refused, nb::object sample) {
   explain_ = std::move(explain);
   refused_ = std::move(refused);
+  sample_ = std::move(sample);
   ode_ = {};
   ode_.slopes = run_.slopes;
   ode_.kept_for = run_.kept_for;
+  ode_.knots = run_.knots;
+  if (!sample_.is_none())
+    ode_.sample = [this](double t, double begin, double end, double now) {
+      const nb::gil_scoped_acquire locked;
+      if (const nb::object reason = sample_(t, begin, end, now); !reason.is_none()) throw stopped_from(reason);
+    };
   ode_.make_solver = [&](OdeProblem& problem, OdeSize size, double rtol) {
     return solver_from(solver, problem, size, rtol, cvode);
   };

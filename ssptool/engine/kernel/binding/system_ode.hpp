@@ -20,12 +20,14 @@ class SystemOde {
   // Before the system begins another run.
   void rest() noexcept;
   // By a solver with this number, to which `cvode` gives functions of CVODE by their names; `explain` says what an
-  // outcome of a kernel at a time [s] means, and `refused` what a function means that a component has refused.
-  void integrate(int solver, nb::object cvode, nb::object explain, nb::object refused);
+  // outcome of a kernel at a time [s] means, and `refused` what a function means that a component has refused;
+  // `sample` has functions called that drive inputs, see OdeOfRun, and returns a reason to stop or None.
+  void integrate(int solver, nb::object cvode, nb::object explain, nb::object refused, nb::object sample);
   // Explanations lead to whoever uses the system, in a circle that Python does not see.
   void let_go() {
     explain_.reset();
     refused_.reset();
+    sample_.reset();
   }
 
   // Into a saved state, before that of the system is made; and from one, after that.
@@ -68,7 +70,7 @@ class SystemOde {
   runtime::System& system_;
   const runtime::RunPlan& run_;
   runtime::OdeOfRun ode_;
-  nb::object explain_, refused_;
+  nb::object explain_, refused_, sample_;
   runtime::RunningOde* running_ = nullptr;
   std::unique_ptr<runtime::OdeAlone> alone_;
 };
