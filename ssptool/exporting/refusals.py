@@ -9,7 +9,7 @@ from ssptool.engine.failure import Unsupported
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.program import ProgrammedMaster
 from ssptool.engine.planning.plan import Plan, PlannedInstance
-from ssptool.engine.run.freeze import is_programmed, stepping_master
+from ssptool.engine.run.freeze import is_newton, stepping_master
 from ssptool.engine.stimuli.time_signals import Constant, Overridden, Table
 from ssptool.exporting.clocks import clock_problems
 from ssptool.exporting.description import type_in
@@ -93,7 +93,7 @@ def _of_settings(plan: Plan) -> Iterator[Unsupported]:
             f"master {master.name} is not supported in an exported FMU",
             "choose a fixed step size, with master jacobi, gauss-seidel or iterated",
         )
-    elif not plan.is_one_ode and not is_programmed(master):
+    elif not plan.is_one_ode and is_newton(master):
         yield Unsupported(
             subject,
             f"master {master.name} with this acceleration is not supported in an exported FMU",

@@ -108,6 +108,7 @@ class RuleKind(IntEnum):
     AITKEN = 1
     SECANTS = 2
     ANDERSON = 3
+    NEWTON = 4  # on the interface of the group
 
 
 class IterateRule(NamedTuple):

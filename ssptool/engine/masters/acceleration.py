@@ -159,6 +159,8 @@ def kernel_rule(acceleration: Acceleration) -> IterateRule | None:
             return rule
         case IqnIls(reuse, limit, max_columns):
             return IterateRule(RuleKind.SECANTS, reuse=reuse, filter=limit, max_columns=max_columns)
+        case InterfaceNewton():
+            return IterateRule(RuleKind.NEWTON)
         case _:
             return None
 

@@ -34,6 +34,7 @@ from ssptool.engine.kernel.interface import (
 from ssptool.engine.masters.acceleration import (
     Acceleration,
     GroupInterface,
+    InterfaceNewton,
     IqnIls,
     kernel_rule,
     restored_secants,
@@ -522,6 +523,8 @@ def iterated_group(method: IterationMethod, system: CoupledSystem, group: Instan
     if not len(group.unknowns):
         inputs = _tried(method.inputs, Trial.STEPS) if method.tries else method.inputs
         return SteppedGroup(inputs, system, group)
-    watched = system.stepwise or system.coupling_log is not None
+    # The kernel's Newton method asks FMUs for derivatives in systems that carry out frozen plans only.
+    newton = isinstance(method.acceleration, InterfaceNewton)
+    watched = not system.programmed and (system.stepwise or system.coupling_log is not None or newton)
     calls = None if watched else kernel_calls(method, group)
     return RepeatedGroup(method, system, group) if calls is None else KernelGroup(method, system, group, calls)

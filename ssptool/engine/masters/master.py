@@ -161,6 +161,8 @@ class CoupledSystem:
         Names of a group → steps that were accepted although their iteration did not converge.
     unobserved
         Failures to get variables for rows that no program of the kernel fills.
+    programmed
+        All steps are programs of the kernel: what is started is for their instructions and words.
     """
 
     kernel: Kernel
@@ -191,6 +193,7 @@ class CoupledSystem:
     events: Events | None = None
     settled: dict[tuple[str, ...], UnplannedSteps] = field(default_factory=dict)
     unobserved: list[Failure] = field(default_factory=list)
+    programmed: bool = False
 
     def explain_step(self, outcome: Outcome, t: float, end: float) -> Failure:
         """Failure of a step from t to `end` [s]; a value that is not finite, or a loop, counts as one at `end`."""

@@ -166,7 +166,7 @@ def couple(
 def _interface_pattern(plan: Plan, group: InstanceGroup) -> NDArray[np.bool_]:
     from ssptool.engine.run.interface_jacobian import interface_pattern  # only Newton's method on interfaces loads it
 
-    return interface_pattern(plan, group)
+    return interface_pattern(plan, group.names, group.unknowns)
 
 
 def _interface_derivatives(assembly: Assembly, group: InstanceGroup) -> "InterfaceDerivatives":

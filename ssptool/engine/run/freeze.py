@@ -26,7 +26,7 @@ from ssptool.engine.kernel.interface import (
     SolveLoop,
     holds_integer,
 )
-from ssptool.engine.masters.acceleration import kernel_rule
+from ssptool.engine.masters.acceleration import InterfaceNewton
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.iterated import Iterated
@@ -111,6 +111,10 @@ def frozen_run(plan: Plan) -> Json:
         from ssptool.engine.run.frozen_sizes import frozen_sizes  # most runs have steps of one size
 
         run |= frozen_sizes(plan, master)
+    if is_newton(coupling_master(plan)):
+        from ssptool.engine.run.interface_jacobian import frozen_interfaces  # of Newton's method only
+
+        run["interfaces"] = frozen_interfaces(plan)
     for part, (one, guessed) in zip(content["parts"], plan.first_guesses(), strict=True):
         part["observed"] = _observed(one)
         part["stated"] = _stated(plan, one, guessed)
@@ -182,11 +186,9 @@ def coupling_master(plan: Plan) -> Master:
     return master.base if isinstance(master, Adaptive | EnergyControlled) else master
 
 
-def is_programmed(master: Master) -> bool:
-    """True if the macro steps that it does are a program of the kernel."""
-    if isinstance(master, Iterated):
-        return kernel_rule(master.acceleration) is not None
-    return isinstance(master, ProgrammedMaster)
+def is_newton(master: Master) -> bool:
+    """True if macro steps are iterated by Newton's method."""
+    return isinstance(master, Iterated) and isinstance(master.acceleration, InterfaceNewton)
 
 
 def asks_python(master: Master) -> bool:
@@ -216,7 +218,7 @@ def _stepping(plan: Plan, drives: bool) -> Json:
         system = replace(system, events=EventsToCome(goes_back(plan)))  # type: ignore[arg-type]
     master = coupling_master(plan)
     # Masters in Python are started with the kernel of the run.
-    stepper = None if asks_python(master) else master.start(system)
+    stepper = None if asks_python(master) else master.start(replace(system, programmed=True))
     drive = (Instruction(Op.DRIVE),) if drives else ()
     program = (*system.saving, *_instructions(stepper, system))
     stepping = {

@@ -1,7 +1,7 @@
 """Jacobian of a group's interface over a macro step, from partial derivatives of its FMUs."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
@@ -15,7 +15,8 @@ from ssptool.engine.kernel.ode import Pattern
 from ssptool.engine.masters.protocols import InstanceGroup, StepDerivatives
 from ssptool.engine.ode.jacobian import PartialDerivatives
 from ssptool.engine.ode.system import dependence
-from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.engine.planning.plan import Plan, PlannedGroup, PlannedInstance
+from ssptool.engine.run.frozen_variables import Json
 from ssptool.fmu.description import Variable
 
 if TYPE_CHECKING:
@@ -48,14 +49,81 @@ def exponential(a: Floats) -> Floats:
     return np.asarray(result)
 
 
-def interface_pattern(plan: Plan, group: InstanceGroup) -> NDArray[np.bool_]:
-    """(m, m) for the unknowns of a group: element (i, j) is true if unknown j may act on unknown i.
+def frozen_interfaces(plan: Plan) -> list[Json]:
+    """What Newton's method is to know of each group whose steps are iterated, for the frozen plan of a run."""
+    return [_frozen(plan, group) for group in plan.groups if group.unknowns]
+
+
+def _frozen(plan: Plan, group: PlannedGroup) -> Json:
+    place = {slot: number for number, slot in enumerate(group.unknowns)}
+    wires = [
+        wire
+        for wire in plan.wires
+        if wire.destination in place and not holds_integer(plan.types[wire.source])  # integers do not move
+    ]
+    outputs = {slot: number for number, slot in enumerate(dict.fromkeys(wire.source for wire in wires))}
+    factors = {(place[wire.destination], outputs[wire.source]): wire.conversion.factor for wire in wires}
+    return {
+        "pattern": _by_rows(interface_pattern(plan, [plan.instances[k].name for k in group.instances], group.unknowns)),
+        "outputs": len(outputs),
+        "wires": [[row, column, factor] for (row, column), factor in factors.items()],
+        "members": [_frozen_member(plan, k, place, outputs) for k in sorted(group.instances)],
+    }
+
+
+def _by_rows(pattern: NDArray[np.bool_]) -> list[list[int]]:
+    """Per row, which columns it has."""
+    return [np.flatnonzero(row).tolist() for row in pattern]
+
+
+def _frozen_member(plan: Plan, number: int, place: Mapping[int, int], outputs: Mapping[int, int]) -> Json:
+    """A component of a group: places of its inputs among the unknowns, and of its outputs among those wired within the
+    group; which of [x', y] depends on which of [x, u]; which inputs run over the step, while others are held; what it
+    is asked for, if it gives partial derivatives.
+    """
+    one = plan.instances[number]
+    arriving = [i for i, slot in enumerate(one.input_slots) if slot in place]
+    leaving = [i for i, slot in enumerate(one.output_slots) if slot in outputs]
+    variables, slopes = one.description.variables, one.description.state_derivatives
+    unknowns = [*slopes, *(variables[one.outputs[i].variable] for i in leaving)]
+    knowns = [
+        *(variables[slope.derivative_of or ""] for slope in slopes),
+        *(variables[one.inputs[i].variable] for i in arriving),
+    ]
+    moving = {slot for _, slot in one.moving} if _follows(plan, one) else set()
+    return {
+        "part": number,
+        "states": len(slopes),
+        "columns": [place[one.input_slots[i]] for i in arriving],
+        "rows": [outputs[one.output_slots[i]] for i in leaving],
+        "pattern": _by_rows(dependence(one, unknowns, knowns)),
+        "moves": [one.input_slots[i] in moving for i in arriving],
+        **_asked(one, unknowns, knowns),
+    }
+
+
+def _asked(one: PlannedInstance, unknowns: Sequence[Variable], knowns: Sequence[Variable]) -> Json:
+    can = one.capabilities
+    arrays = any(variable.array is not None or variable.shape for variable in (*unknowns, *knowns))
+    if not can.answers_by_derivatives or arrays or len(one.description.state_derivatives) > MANY_STATES:
+        return {}
+    asks = {
+        "unknowns": [variable.reference for variable in unknowns],
+        "knowns": [variable.reference for variable in knowns],
+        "forward": can.directional_derivatives,
+        "adjoint": can.adjoint_derivatives,
+    }
+    return {"asks": asks}
+
+
+def interface_pattern(plan: Plan, names: Collection[str], unknowns: Sequence[int]) -> NDArray[np.bool_]:
+    """(m, m) for the unknowns of a group of these components: element (i, j) is true if unknown j may act on unknown i.
 
     Over a step every input may act on every output of its own instance, or of all that are integrated together, through
     states. From there on only what the
     evaluation at the end of the step passes on counts: wires, and outputs with direct feedthrough.
     """
-    names = set(group.names)
+    names = set(names)
     ode = {one.name for one in plan.integrated}
     inside: list[tuple[PlannedInstance, ...]] = [(one,) for one in plan.instances if one.name in names - ode]
     inside += [plan.integrated] if ode & names else []
@@ -71,7 +139,7 @@ def interface_pattern(plan: Plan, group: InstanceGroup) -> NDArray[np.bool_]:
                 passing.add_edge(slot, between)
             for slot in call.outputs:
                 passing.add_edge(between, slot)
-    place = {slot: number for number, slot in enumerate(group.unknowns)}
+    place = {slot: number for number, slot in enumerate(unknowns)}
     pattern = np.zeros((len(place), len(place)), dtype=bool)
     for member in inside:
         columns = [place[slot] for one in member for slot in one.input_slots if slot in place]
@@ -169,7 +237,7 @@ class InterfaceDerivatives:
         self._members = [
             _member(assembly, index, place, outputs) for index, one in enumerate(plan.instances) if one.name in names
         ]
-        self._pattern = interface_pattern(plan, group)
+        self._pattern = interface_pattern(plan, group.names, group.unknowns)
 
     def __call__(self, h: float, order: int) -> StepDerivatives:
         """Jacobian for a step of h [s] with inputs interpolated by polynomials of `order` (0: held at the value of its

@@ -36,7 +36,6 @@ from ssptool.engine.run.freeze import (
     coupling_master,
     frozen_run,
     frozen_starts,
-    is_programmed,
 )
 from ssptool.engine.run.initialization import (
     RESET,
@@ -62,11 +61,7 @@ if TYPE_CHECKING:
     AnySteps: TypeAlias = "SystemSteps | OdeSteps | OdeBesideSteps"
 
 
-BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {
-    "steps that are no program of the kernel": lambda plan: (
-        not (plan.is_one_ode or is_programmed(coupling_master(plan)) or asks_python(coupling_master(plan)))
-    ),
-}
+BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {}
 """Subjects that Python still carries out, since no system does → whether they are in a plan."""
 
 
@@ -526,7 +521,7 @@ class SystemSteps(StepsOfSystem):
         if asks_python(master):
             return system, master.start(system)
         registered: Any = _RegisteredKernel(self.kernel)
-        stepper = master.start(replace(coupled, kernel=registered))
+        stepper = master.start(replace(coupled, kernel=registered, programmed=True))
         registered.registered = True
         return system, stepper
 

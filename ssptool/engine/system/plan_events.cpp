@@ -23,7 +23,8 @@ PlannedClock clock_from(Json json) {
   return clock;
 }
 
-// By row, which of so many columns it has.
+}  // namespace
+
 Pattern pattern_from(Json json, std::size_t columns) {
   json.require(json.size() <= most_of_matrix / std::max(columns, std::size_t{1}), "of less rows");
   Pattern found(json.size(), columns, false);
@@ -31,8 +32,6 @@ Pattern pattern_from(Json json, std::size_t columns) {
     for (const std::size_t j : indices(json[i], columns)) found.set(i, j);
   return found;
 }
-
-}  // namespace
 
 ClockPlace clock_place_from(Json json, const PlannedEvents& events) {
   const std::size_t member = json.sized(2)[0].below(events.members.size());

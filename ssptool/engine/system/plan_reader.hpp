@@ -103,6 +103,8 @@ VariableSet valued_set(Json, int fmi_major);
 // Throws unless both are numbers, or both texts or bytes.
 void require_alike(Json, Content found, Content wanted);
 std::vector<std::size_t> indices(Json array, std::size_t limit);
+// By row, which of so many columns it has.
+Pattern pattern_from(Json, std::size_t columns);
 double finite_from(Json);
 double positive_from(Json);
 Conversion conversion_from(Json);

@@ -9,7 +9,7 @@ namespace {
 
 IterateRule rule_from(Json json, std::size_t unknowns) {
   IterateRule rule;
-  rule.kind = static_cast<RuleKind>(json.at("kind").one_of({"relaxation", "aitken", "secants", "anderson"}));
+  rule.kind = static_cast<RuleKind>(json.at("kind").one_of({"relaxation", "aitken", "secants", "anderson", "newton"}));
   rule.factor = json.at("factor").get<double>();
   rule.reuse = json.at("reuse").between(0, most_repetitions);
   rule.filter = json.at("filter").get<double>();

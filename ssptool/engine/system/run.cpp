@@ -1,5 +1,6 @@
 // Macro steps of a run: from communication point to communication point, each with its row.
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "system.hpp"
@@ -12,6 +13,14 @@ namespace {
 struct Unsampled {};
 
 }  // namespace
+
+void System::know(const std::vector<PlannedInterface>& interfaces) {
+  for (Index i = 0; i < interfaces.size(); ++i) {
+    const auto derivatives = std::make_shared<InterfaceDerivatives>(interfaces[i], parts_);
+    kernel_->iterations.know(
+        i, {interfaces[i].pattern, [derivatives](double h, int order) { return derivatives->over(h, order); }});
+  }
+}
 
 bool System::finished() const {
   return now_ >= plan_.stop - grid().moment() && now_ < end_of_segment() && !(steps_end_at_events() && event_due());

@@ -52,6 +52,43 @@ PlannedEnergy energy_from(Json json, std::size_t slots) {
   return found;
 }
 
+PlannedInterfaceMember member_from(Json json, const DenseMatrix& wires, std::size_t parts) {
+  const std::size_t states = json.at("states").below(most_of_vector);
+  PlannedInterfaceMember found{json.at("part").below(parts),
+                               states,
+                               indices(json.at("columns"), wires.rows),
+                               indices(json.at("rows"), wires.columns),
+                               Pattern(0, 0, false),
+                               {},
+                               {}};
+  const std::size_t knowns = states + found.columns.size(), unknowns = states + found.rows.size();
+  found.pattern = pattern_from(json.at("pattern").sized(unknowns), knowns);
+  found.moves = each(json.at("moves").sized(found.columns.size()), [](Json one) { return one.get<bool>(); });
+  if (!json.contains("asks")) return found;
+  const Json asks = json.at("asks");
+  found.asked = {asks.at("unknowns").sized(unknowns).get<std::vector<fmi::Reference>>(),
+                 asks.at("knowns").sized(knowns).get<std::vector<fmi::Reference>>(), asks.at("forward").get<bool>(),
+                 asks.at("adjoint").get<bool>()};
+  return found;
+}
+
+PlannedInterface interface_from(Json json, const IterationCalls& calls, std::size_t parts) {
+  const std::size_t size = calls.unknowns.size(), outputs = json.at("outputs").below(most_of_matrix / size);
+  PlannedInterface found{pattern_from(json.at("pattern").sized(size), size), DenseMatrix(size, outputs), {}};
+  for (const Json wire : json.at("wires"))
+    found.wires(wire.sized(3)[0].below(size), wire[1].below(outputs)) = wire[2].get<double>();
+  found.members = each(json.at("members"), [&](Json one) { return member_from(one, found.wires, parts); });
+  return found;
+}
+
+std::vector<PlannedInterface> interfaces_from(Json json, const Plan& plan) {
+  std::vector<PlannedInterface> found;
+  (void)json.sized(plan.iterations.size());
+  for (const IterationCalls& calls : plan.iterations)
+    found.push_back(interface_from(json[found.size()], calls, plan.parts.size()));
+  return found;
+}
+
 }  // namespace
 
 RunPlan run_plan_from(const std::string& text) {
@@ -61,6 +98,7 @@ RunPlan run_plan_from(const std::string& text) {
     found.steps = run.at("steps").between(0, std::int64_t{1} << 53);
     if (run.contains("doubling")) found.doubling = doubling_from(run.at("doubling"), found.plan.slots);
     if (run.contains("energy")) found.energy = energy_from(run.at("energy"), found.plan.slots);
+    if (run.contains("interfaces")) found.interfaces = interfaces_from(run.at("interfaces"), found.plan);
     if (!found.plan.ode) return;
     found.kept_for = static_cast<int>(run.at("kept_for").between(0, most_repetitions));
     found.knots = run.at("knots").get<std::vector<double>>();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "interface_derivatives.hpp"
 #include "ode.hpp"
 #include "plan.hpp"
 #include "step_doubling.hpp"
@@ -21,6 +22,8 @@ struct RunPlan {
   std::vector<double> knots{};                // times at which a slope of what drives it jumps [s], ascending
   std::optional<PlannedDoubling> doubling{};  // steps of sizes that their errors allow
   std::optional<PlannedEnergy> energy{};      // of sizes that energy residuals allow
+  // Of each iteration, if Newton's method is to know something of it.
+  std::vector<PlannedInterface> interfaces{};
 };
 
 // Throws as `plan_from`.

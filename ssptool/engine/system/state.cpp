@@ -98,6 +98,9 @@ void visit(Visitor& each, SavedIteration& iteration) {
   each(iteration.memory.secants.columns);
   each(iteration.memory.secants.changes);
   each(iteration.memory.secants.answers);
+  each(iteration.memory.jacobian.differences);
+  each(iteration.memory.jacobian.free);
+  each(iteration.memory.jacobian.inverse);
   AcceptedSteps& accepted = iteration.accepted;
   each(accepted.floor);
   each(accepted.noisy);

@@ -9,6 +9,7 @@
 
 #include "checkpoint.hpp"
 #include "derivatives.hpp"
+#include "interface_derivatives.hpp"
 #include "macro_steps.hpp"
 #include "ode.hpp"
 #include "ode_of_run.hpp"
@@ -88,6 +89,8 @@ class System {
   void first_point();
   // Ready for the first step.
   void couple();
+  // After it: what Newton's method may use of each iteration.
+  void know(const std::vector<PlannedInterface>&);
   // A run that was saved goes on: parts are in their states, instead of `initialize` and `first_point`; all else is as
   // it was, after `couple` and `integrate`. Throws std::runtime_error, or std::invalid_argument, for a state of another
   // system.

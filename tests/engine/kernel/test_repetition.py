@@ -28,6 +28,7 @@ PLAIN = IterateRule()
 AITKEN = IterateRule(RuleKind.AITKEN, 0.5)
 ANDERSON = IterateRule(RuleKind.ANDERSON, 1.0, window=8)
 SECANTS = IterateRule(RuleKind.SECANTS, reuse=5, filter=1e-3, max_columns=60)
+NEWTON = IterateRule(RuleKind.NEWTON)
 FEW_SECANTS = IterateRule(RuleKind.SECANTS, reuse=2, filter=1e-3, max_columns=3)
 DISCARD = 2
 
@@ -136,7 +137,7 @@ MANY = ring(-40.0, 30.0, 55.0, 25.0, -35.0)
 @pytest.mark.parametrize(
     ("rule", "matrix"),
     [
-        *[(rule, matrix) for rule in (SECANTS, FEW_SECANTS, ANDERSON) for matrix in (SOFT, STIFF, ALONE)],
+        *[(rule, matrix) for rule in (SECANTS, FEW_SECANTS, ANDERSON, NEWTON) for matrix in (SOFT, STIFF, ALONE)],
         *[(AITKEN, matrix) for matrix in (SOFT, ALONE)],
     ],
 )
@@ -167,6 +168,34 @@ def test_iqn_ils_solves_stiff_groups_with_the_columns_of_steps_before(make_kerne
     assert outcome.ok
     assert rows == pytest.approx(trapezoidal(MANY, 15, np.ones(5)), rel=1e-6)
     assert system.kernel.iterations()[0] > 5 and system.kernel.iterations()[4:].max() <= 4
+    system.kernel.release()
+
+
+def test_newton_solves_stiff_groups_at_once_and_keeps_the_jacobian(make_kernel, mocks):
+    """The first guess, five differences, and what is right then; later steps need none."""
+    system = System(make_kernel, mocks, MANY, rule=NEWTON, plain_iterations=1)
+    outcome, rows = system.run(15)
+    assert outcome.ok
+    assert rows == pytest.approx(trapezoidal(MANY, 15, np.ones(5)), rel=1e-6)
+    counts = system.kernel.iterations()
+    assert counts.max() <= 3
+    assert system.mocks[0].calls[DO_STEP] == counts.sum() + 5
+    system.kernel.release()
+
+
+def test_newton_renews_a_jacobian_that_is_out_of_date(make_kernel, mocks):
+    """A step of another size answers otherwise: a tenth of it, which the same Jacobian does not solve as fast."""
+    system = System(make_kernel, mocks, STIFF, rule=NEWTON, plain_iterations=1)
+    assert system.run(3)[0].ok
+    before = system.mocks[0].calls[DO_STEP]
+    counts = []
+    for k in range(3):
+        outcome = system.kernel.iterate(0, 3 * H + k * H / 10, H / 10)
+        assert outcome.ok
+        counts.append(outcome.iterations)
+        system.kernel.accept(3 * H + (k + 1) * H / 10)
+    assert system.mocks[0].calls[DO_STEP] == before + sum(counts) + 2  # differences, once
+    assert counts[1:] == [2, 2]
     system.kernel.release()
 
 

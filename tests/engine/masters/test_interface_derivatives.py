@@ -1,7 +1,7 @@
 """The Jacobian of a macro step from partial derivatives of the FMUs: what it is, and what it is worth."""
 
 import ctypes
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,18 +10,13 @@ from scipy.linalg import expm
 
 import ssptool
 from ssptool import Settings
-from ssptool.engine.iterated.jacobians import Domain, FiniteDifferences
-from ssptool.engine.masters import acceleration
-from ssptool.engine.masters.acceleration import GroupInterface, InterfaceNewton
-from ssptool.engine.masters.protocols import StepDerivatives
-from ssptool.engine.masters.registry import ADJOINT
-from ssptool.engine.method_names import AccelerationName
-from ssptool.engine.ode.jacobian import FORWARD, PartialDerivatives
-from ssptool.engine.run.interface_jacobian import _response, exponential
+from ssptool.engine.kernel._kernel import exponential, step_response
 from ssptool.engine.run.make_plan import make_plan
+from ssptool.engine.run.system import SystemSteps
 from ssptool.engine.simulate import run
+from ssptool.fmu.instance import FmuInstance
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator, simulate
-from tests.engine.masters.test_interfaces import iterations
+from tests.engine.ode.systems import check_same, saved_and_resumed
 from tests.engine.systems import write_system
 from tests.systems import flyball_governor as governor
 
@@ -46,46 +41,38 @@ def test_inputs_act_on_a_mass_as_the_integrals_say():
     zeros h apart, u = s (s + h)/2h², h²/8m and 5h/12m.
     """
     a, b, h, m = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0] * 3, [0.5] * 3]), 0.1, 2.0
-    found = _response(a, b, h, np.array([0, 1, 2]))
+    found = step_response(a, b, h, [0, 1, 2])
     assert found[0] == approx(np.array([1 / 2, 1 / 6, 1 / 8]) * h**2 / m, rel=1e-12)
     assert found[1] == approx(np.array([1, 1 / 2, 5 / 12]) * h / m, rel=1e-12)
 
 
-class Witness:
-    """An acceleration that compares derivatives with differences of whole steps at each first iterate."""
+@dataclass(frozen=True)
+class LastStep:
+    """Of the last step of a run: derivatives that FMUs give, which columns are known, and differences of the step."""
 
-    name = "witness"
-
-    def __init__(self):
-        self.pairs, self.inner = [], InterfaceNewton()
-
-    def start(self, interface):
-        self.interface, self.accelerator = interface, self.inner.start(interface)
-        return self
-
-    def begin(self):
-        self.accelerator.begin()
-        self.first = True
-        return self
-
-    def __call__(self, x, value):
-        if self.first:
-            known = self.interface.derivatives()
-            differences = FiniteDifferences(None, 1e-4).at(self.interface.step, x, value, Domain.of_size(len(x)))
-            self.pairs.append((known, differences))
-            self.interface.step(x)
-        self.first = False
-        return self.accelerator(x, value)
-
-    def save_state(self):
-        return {}
+    matrix: np.ndarray
+    known: list[bool]
+    differences: np.ndarray
 
 
 @pytest.fixture
-def witness(monkeypatch):
-    found = Witness()
-    monkeypatch.setitem(acceleration.ACCELERATIONS, AccelerationName.NEWTON, lambda: found)
-    return found
+def last_step(monkeypatch):
+    """Asks for the last step of the runs that come; all in nominal values."""
+    found, remarks = [], SystemSteps.remarks
+
+    def look(steps):
+        kernel, plan = steps.kernel, steps.assembly.plan
+        (unknowns,) = (list(group.unknowns) for group in plan.groups if group.unknowns)
+        x = kernel.values[unknowns] / np.array(plan.nominal)[unknowns]
+        matrix, known = kernel.step_derivatives(0)
+        kernel.discard_point()  # the step is done again, from the point before
+        value, sizes = kernel.repeat_step(0, x), 1e-4 * np.maximum(np.abs(x), 1.0)
+        changes = [kernel.repeat_step(0, moved) - value for moved in x + np.diag(sizes)]
+        found.append(LastStep(matrix, list(known), np.transpose(changes) / sizes))
+        return remarks(steps)
+
+    monkeypatch.setattr(SystemSteps, "remarks", look)
+    return lambda: found[-1]
 
 
 def offering(net, name, **flags):
@@ -97,6 +84,7 @@ def offering(net, name, **flags):
     )
 
 
+NEWTON = {"acceleration": "newton", "stop_time": 0.2, "step_size": 0.05}
 MASS_ON_A_SPRING = [("Mass.z", "Spring.z"), ("Mass.v", "Spring.v"), ("Spring.F", "Mass.F")]
 
 
@@ -107,7 +95,7 @@ def mass_on_a_spring(fmus, folder):
 @pytest.mark.parametrize("sources", [FMI2, FMI3, MIXED])
 @pytest.mark.parametrize(("approximation", "order"), [("hold", 1), ("interpolate", 1), ("interpolate", 2)])
 @pytest.mark.parametrize("m_c", [0.0, 2.0])
-def test_of_linear_components_the_jacobian_is_exact(witness, sources, approximation, order, m_c):
+def test_of_linear_components_the_jacobian_is_exact(last_step, sources, approximation, order, m_c):
     """Also through the algebraic loop of a heavy flange. Differences of steps integrated to 1e-9 or so, over 1e-4."""
     settings = {
         "approximation": approximation,
@@ -117,30 +105,29 @@ def test_of_linear_components_the_jacobian_is_exact(witness, sources, approximat
         "step_size": 0.05,
     }
     assert simulate(oscillator(sources, System2__m_c=m_c), **settings).ok
-    found, differences = witness.pairs[-1]  # with two points of the past that order 2 needs
-    assert found.known.all() and np.abs(differences).max() > 0.1
-    assert found.matrix == approx(differences, abs=2e-4)
+    found = last_step()  # with two points of the past that order 2 needs
+    assert all(found.known) and np.abs(found.differences).max() > 0.1
+    assert found.matrix == approx(found.differences, abs=2e-4)
 
 
-def test_adjoint_derivatives_serve_as_well(witness):
+def test_adjoint_derivatives_serve_as_well(last_step):
     net = oscillator(FMI3)
     for name in FMI3:
         net = offering(net, name, directional_derivatives=False)
-    assert simulate(net, acceleration="newton", stop_time=0.2, step_size=0.05).ok
-    found, differences = witness.pairs[-1]
-    assert found.known.all() and found.matrix == approx(differences, abs=2e-4)
+    assert simulate(net, **NEWTON).ok
+    found = last_step()
+    assert all(found.known) and found.matrix == approx(found.differences, abs=2e-4)
 
 
-def test_columns_of_an_fmu_without_derivatives_are_left_to_differences(witness):
+def test_columns_of_an_fmu_without_derivatives_are_left_to_differences(last_step):
     """System1 knows how F moves it; its a1 follows from F at once, but it knows that too. System2 knows neither how its
     inputs move it nor how they pass, so that not even the column of F is known: x1, v1 and a1 lead through System2.
     """
-    settings = {"acceleration": "newton", "stop_time": 0.2, "step_size": 0.05}
-    assert simulate(offering(oscillator(), "System2", directional_derivatives=False), **settings).ok
-    assert not witness.pairs[-1][0].known.any()
+    assert simulate(offering(oscillator(), "System2", directional_derivatives=False), **NEWTON).ok
+    assert not any(last_step().known)
 
 
-def test_columns_that_meet_no_unknown_feedthrough_are_known(witness, engine_models):
+def test_columns_that_meet_no_unknown_feedthrough_are_known(last_step, engine_models):
     """The spring passes z and v on at once, the mass nothing: without derivatives of the mass, its column alone is
     missing.
     """
@@ -148,9 +135,9 @@ def test_columns_that_meet_no_unknown_feedthrough_are_known(witness, engine_mode
     net = offering(net, "Mass", directional_derivatives=False)
     plan = make_plan(net, Settings(stop_time=0.01, step_size=1e-3, acceleration="newton"))
     assert run(plan, Folder(engine_models)).ok
-    found, differences = witness.pairs[-1]
-    assert found.known.tolist() == [False, True, True]  # Mass.F; Spring.z, Spring.v, which have no states to move
-    assert found.matrix[:, 1:] == approx(differences[:, 1:], abs=1e-6)
+    found = last_step()
+    assert found.known == [False, True, True]  # Mass.F; Spring.z, Spring.v, which have no states to move
+    assert found.matrix[:, 1:] == approx(found.differences[:, 1:], abs=1e-6)
 
 
 def test_the_plan_says_where_the_jacobian_comes_from():
@@ -167,94 +154,75 @@ def test_the_plan_says_where_the_jacobian_comes_from():
     assert choice(silent).value == "finite differences"
 
 
-@pytest.mark.parametrize(("adjoint", "calls"), [(True, 1), (False, 3)])
-def test_the_way_that_takes_fewer_calls_is_taken(adjoint, calls):
-    """One unknown y = 2 a + 3 b + 4 c: one row, or three columns."""
-    asked = []
-
-    def answer(seed, row):
-        asked.append(1)
-        return np.array([2.0, 3.0, 4.0]) * seed[0] if row else np.array([np.array([2.0, 3.0, 4.0]) @ seed])
-
-    found = derivatives(answer, adjoint)()
-    assert found.tolist() == [[2.0, 3.0, 4.0]] and len(asked) == calls
-
-
-def test_an_fmu_that_refuses_is_asked_once():
-    asked = []
-
-    def answer(seed, row):
-        asked.append(1)
-
-    one = derivatives(answer, False)
-    assert one() is None and one() is None and len(asked) == 1
+@pytest.mark.parametrize(
+    ("adjoint", "function", "calls"),
+    [(True, "fmi3GetAdjointDerivative", 3), (False, "fmi3GetDirectionalDerivative", 5)],
+)
+def test_the_way_that_takes_fewer_calls_is_taken(adjoint, function, calls):
+    """Of System2: the slopes of two states, and F, by these states and three inputs, where no two rows or columns have
+    nothing in common. Three directional derivatives are those of inputs at the start.
+    """
+    net = offering(oscillator(FMI3), "System2", adjoint_derivatives=adjoint)
+    result = run(make_plan(net, Settings(**NEWTON)), Folder(), measured=True)
+    asked = {one.function: one.calls for one in result.statistics.calls if one.component == "System2"}
+    assert asked[function] == 4 * calls + (0 if adjoint else 3)
 
 
-def derivatives(answer, adjoint):
-    """Those of an FMU of FMI 3.0 with one unknown and three knowns that answers like this; None: an error."""
-
-    def function(row):
-        def call(instance, unknowns, m, knowns, n, seed, seeds, sensitivity, count):
-            vector = answer(np.ctypeslib.as_array(ctypes.cast(seed, DOUBLES), (seeds,)), row)
-            if vector is not None:
-                np.ctypeslib.as_array(ctypes.cast(sensitivity, DOUBLES), (count,))[:] = vector
-            return 3 if vector is None else 0
-
-        pair = (ctypes.c_void_p, ctypes.c_size_t)
-        return ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *pair * 4)(call)
-
-    kept = {FORWARD[3]: function(False), ADJOINT: function(True)}
-    functions = {name: ctypes.cast(one, ctypes.c_void_p).value for name, one in kept.items()}
-    references = np.array([7], dtype=np.uint32), np.array([1, 2, 3], dtype=np.uint32)
-    pattern = np.ones((1, 3), dtype=bool)
-    made = PartialDerivatives(functions, 0, *references, pattern, 3, forward=True, adjoint=adjoint)
-    KEPT.append(kept)
-    return made
+NAME = "fmi3GetDirectionalDerivative"
+PAIR = (ctypes.c_void_p, ctypes.c_size_t)
+ASK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *PAIR * 4)
 
 
-DOUBLES = ctypes.POINTER(ctypes.c_double)
-KEPT = []
-"""Functions must outlive those who call them."""
+@pytest.fixture
+def answers(monkeypatch):
+    """Has an FMU of FMI 3.0 say that nothing depends on anything, or refuse, where it is asked for three columns or
+    more; the number of these questions.
+    """
+    asked, kept, functions = [], [], FmuInstance.functions
+
+    def become(component, status):
+        def changed(instance):
+            found = functions.fget(instance)
+            if instance.name != component:
+                return found
+            own = ASK(found[NAME])
+
+            def ask(fmu, unknowns, m, knowns, n, seed, seeds, derivatives, count):
+                if n < 3:
+                    return own(fmu, unknowns, m, knowns, n, seed, seeds, derivatives, count)
+                asked.append(seeds)
+                ctypes.memset(derivatives, 0, 8 * count)
+                return status
+
+            kept.append(ASK(ask))
+            return {**found, NAME: ctypes.cast(kept[-1], ctypes.c_void_p).value}
+
+        monkeypatch.setattr(FmuInstance, "functions", property(changed))
+        return asked
+
+    yield become
+    kept.clear()
 
 
-# -- the method on a closed form ---------------------------------------------------------------------------------
-
-A = np.array([[0.0, -20.0], [15.0, 3.0]])
-
-
-def newton(matrix, known, steps=1):
-    """Iterations of each of some steps of x = A x + 1, and calls of the step, with what are said to be derivatives."""
-    calls, counts = [], []
-
-    def step(x):
-        calls.append(x)
-        return A @ x + 1.0
-
-    derivatives = StepDerivatives(matrix, np.array(known))
-    interface = GroupInterface(step, lambda: np.ones((2, 2), dtype=bool), lambda: derivatives)
-    accelerator = InterfaceNewton().start(interface)
-    for _ in range(steps):
-        x, count = iterations(accelerator, lambda x: A @ x + 1.0, np.zeros(2))
-        assert x == approx(np.linalg.solve(np.eye(2) - A, np.ones(2)), rel=1e-6)
-        counts.append(count)
-    return counts, len(calls)
+def test_an_fmu_that_refuses_is_asked_once(answers):
+    asked = answers("System1", 3)
+    net = offering(oscillator(FMI3), "System1", adjoint_derivatives=False)
+    assert simulate(net, **NEWTON).ok
+    assert len(asked) == 1
 
 
-def test_with_all_derivatives_no_step_is_done_for_the_jacobian():
-    assert newton(A, [True, True]) == ([2], 0)
-
-
-def test_only_missing_columns_cost_steps():
-    """One column: one step."""
-    counts, calls = newton(np.array([[0.0, 0.0], [15.0, 0.0]]), [True, False])
-    assert counts[0] <= 3 and calls == 1
-
-
-def test_derivatives_that_are_not_those_of_the_steps_give_way_to_differences():
-    """Two iterations in vain, then two differences, once and for all."""
-    counts, calls = newton(np.zeros((2, 2)), [True, True], steps=3)
-    assert counts[0] <= 7 and counts[1:] == [counts[1]] * 2 and counts[1] <= 3
-    assert calls == 2
+def test_derivatives_that_are_not_those_of_the_steps_give_way_to_differences(answers):
+    """After two iterations of one step in vain, once and for all: x1, v1 and a1 do not follow from F, says System1, on
+    which a stiff spring acts.
+    """
+    asked = answers("System1", 0)
+    net = offering(oscillator(FMI3, System2__k2=1e4), "System1", adjoint_derivatives=False)
+    counts = []
+    for stop in (0.2, 0.5):
+        result = simulate(net, **{**NEWTON, "stop_time": stop})
+        assert result.ok and result.statistics.iterations_mean <= 4.0
+        counts.append(len(asked))
+    assert counts == [counts[0], 2 * counts[0]] and 0 < counts[0] <= 4 * 3  # three columns: two states and F
 
 
 # -- what it is worth -----------------------------------------------------------------------------------------------
@@ -284,3 +252,13 @@ def test_a_stiff_spring_on_a_mass_takes_two_iterations(engine_models, tmp_path):
     assert not stiff("none").ok
     found = stiff("newton")
     assert found.ok and found.statistics.iterations_max <= 3 and found.statistics.iterations_mean <= 2.1
+
+
+@pytest.mark.parametrize("silent", [[], ["System2"], ["System1", "System2"]], ids=str)
+def test_a_saved_simulation_goes_on_with_the_jacobian_that_it_had(silent, tmp_path):
+    """As many iterations and the same bits as without a break."""
+    net = oscillator(System2__k2=1e4)
+    for name in silent:
+        net = offering(net, name, directional_derivatives=False)
+    plan = make_plan(net, Settings(**{**NEWTON, "stop_time": 1.0}))
+    check_same(*saved_and_resumed(plan, Folder(), tmp_path / "saved", 7))

@@ -72,7 +72,7 @@ LoopCalls loop_from(nb::handle calls) {
 
 static IterateRule rule_from(nb::handle rule) {
   const auto kind = attribute<int>(rule, "kind");
-  if (kind < 0 || kind > static_cast<int>(RuleKind::anderson)) throw std::invalid_argument("unknown rule of iterates");
+  if (kind < 0 || kind > static_cast<int>(RuleKind::newton)) throw std::invalid_argument("unknown rule of iterates");
   return {.kind = static_cast<RuleKind>(kind),
           .factor = attribute<double>(rule, "factor"),
           .reuse = attribute<Number>(rule, "reuse"),

@@ -1,9 +1,8 @@
 // Dense linear algebra as Python sees it: for tests.
-#include "../core/dense.hpp"
-
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include "../core/exponential.hpp"
 #include "kernel.hpp"
 
 namespace ssptool::binding {
@@ -40,6 +39,20 @@ nb::object corrected(const std::vector<std::pair<Vector, Vector>>& columns, cons
   return array(correction(secants, span_of(residual), limit));
 }
 
+nb::object exponential_of(const Matrix& array) {
+  DenseMatrix matrix = dense_from(array);
+  check_square(matrix);
+  return ssptool::binding::array(exponential(std::move(matrix)));
+}
+
+nb::object response(const Matrix& a, const Matrix& b, double h, const std::vector<int>& orders) {
+  const DenseMatrix states = dense_from(a), inputs = dense_from(b);
+  check_square(states);
+  check_size(inputs.rows, states.rows, "a column");
+  check_size(orders.size(), inputs.columns, "the list of orders");
+  return array(step_response(states, inputs, h, orders));
+}
+
 }  // namespace
 
 void bind_dense(nb::module_& module) {
@@ -70,6 +83,13 @@ void bind_dense(nb::module_& module) {
   module.def("inverse_of", &inverse, "matrix"_a,
              nb::sig("def inverse_of(matrix: ssptool.engine.kernel.interface.Floats) -> "
                      "ssptool.engine.kernel.interface.Floats | None"));
+  module.def("exponential", &exponential_of, "matrix"_a,
+             nb::sig("def exponential(matrix: ssptool.engine.kernel.interface.Floats) -> "
+                     "ssptool.engine.kernel.interface.Floats"));
+  module.def("step_response", &response, "a"_a, "b"_a, "h"_a, "orders"_a,
+             nb::sig("def step_response(a: ssptool.engine.kernel.interface.Floats, b: "
+                     "ssptool.engine.kernel.interface.Floats, h: float, orders: collections.abc.Sequence[int]) -> "
+                     "ssptool.engine.kernel.interface.Floats"));
   module.def("correction", &corrected, "columns"_a, "residual"_a, "limit"_a,
              nb::sig("def correction(columns: collections.abc.Sequence[tuple[ssptool.engine.kernel.interface.Floats, "
                      "ssptool.engine.kernel.interface.Floats]], residual: ssptool.engine.kernel.interface.Floats, "

@@ -177,6 +177,25 @@ void bind_kernel(nb::module_& module) {
           nb::sig("def set_iteration_memory(self, iteration: int, memory: "
                   "ssptool.engine.kernel.interface.IterationMemory) -> None"))
       .def(
+          "step_derivatives",
+          [](Self& self, Number iteration) {
+            StepDerivatives found = self.core().iterations.step(index(iteration)).derivatives();
+            return nb::make_tuple(array(std::move(found.matrix)), nb::tuple(nb::cast(found.known)));
+          },
+          "iteration"_a,
+          nb::sig("def step_derivatives(self, iteration: int) -> tuple[ssptool.engine.kernel.interface.Floats, "
+                  "tuple[bool, ...]]"))
+      .def(
+          "repeat_step",
+          [](Self& self, Number iteration, const Vector& x) {
+            Iterations& iterations = self.core().iterations;
+            check_size(x.size(), iterations.unknowns(index(iteration)), "the list of unknowns");
+            return array(iterations.step(index(iteration)).repeated(span_of(x)));
+          },
+          "iteration"_a, "x"_a,
+          nb::sig("def repeat_step(self, iteration: int, x: ssptool.engine.kernel.interface.Floats) -> "
+                  "ssptool.engine.kernel.interface.Floats"))
+      .def(
           "accepted_steps",
           [](Self& self, Number iteration) { return to_python(self.core().iterations.accepted(index(iteration))); },
           "iteration"_a,

@@ -95,7 +95,10 @@ class NativeSystem {
     return nb::none();
   }
 
-  void couple() { system_.couple(); }
+  void couple() {
+    system_.couple();
+    system_.know(run_.interfaces);
+  }
 
   // The state as bytes, or what has refused or stopped.
   nb::object save() {

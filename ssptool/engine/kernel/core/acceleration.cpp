@@ -114,19 +114,32 @@ void SecantIterates::go_on(const SecantMemory& memory) {
   }
 }
 
-Acceleration::Acceleration(const IterateRule& rule, std::size_t unknowns) : rule_(rule) {
+Acceleration::Acceleration(const IterateRule& rule, std::size_t unknowns) : rule_(rule), unknowns_(unknowns) {
   if (rule.kind == RuleKind::secants) secants_.emplace(rule, unknowns);
+  if (rule.kind == RuleKind::newton) newton_.emplace();
 }
 
 void Acceleration::begin() noexcept {
   forgetful_ = nullptr;
   if (secants_) secants_->begin();
+  if (newton_) newton_->begin();
 }
 
-std::vector<double> Acceleration::next(std::span<const double> x, std::span<const double> found) {
+std::vector<double> Acceleration::next(std::span<const double> x, std::span<const double> found, RepeatedStep& step) {
   if (secants_) return secants_->next(x, found);
+  if (newton_) return newton_->next(x, found, step);
   if (!forgetful_) forgetful_ = begun(rule_);
   return forgetful_->next(x, found);
+}
+
+void Acceleration::remember(IterationMemory& memory) const {
+  if (secants_) memory.secants = secants_->memory();
+  if (newton_) memory.jacobian = newton_->memory();
+}
+
+void Acceleration::go_on(const IterationMemory& memory) {
+  if (secants_) secants_->go_on(memory.secants);
+  if (newton_) newton_->go_on(memory.jacobian, unknowns_);
 }
 
 }  // namespace ssptool

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "calls.hpp"
+#include "interface_newton.hpp"
 #include "proposals.hpp"
 
 namespace ssptool {
@@ -53,15 +54,17 @@ class Acceleration {
   void begin() noexcept;
   // What was found is the next iterate.
   [[nodiscard]] bool is_plain() const noexcept { return rule_.kind == RuleKind::relaxation && rule_.factor == 1.0; }
-  std::vector<double> next(std::span<const double> x, std::span<const double> found);
+  std::vector<double> next(std::span<const double> x, std::span<const double> found, RepeatedStep&);
 
-  // Of a rule that remembers; null: it begins anew with every step.
-  [[nodiscard]] SecantIterates* secants() noexcept { return secants_ ? &*secants_ : nullptr; }
-  [[nodiscard]] const SecantIterates* secants() const noexcept { return secants_ ? &*secants_ : nullptr; }
+  // What a rule remembers; most begin anew with every step.
+  void remember(IterationMemory&) const;
+  void go_on(const IterationMemory&);
 
  private:
   IterateRule rule_;
+  std::size_t unknowns_;
   std::optional<SecantIterates> secants_;
+  std::optional<InterfaceNewton> newton_;
   std::unique_ptr<Proposal> forgetful_;  // of the present step, once it was asked
 };
 

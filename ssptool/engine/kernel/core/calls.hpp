@@ -57,7 +57,7 @@ struct LoopCalls {
   double rounding = 0x1p-52;
 };
 
-enum class RuleKind { relaxation, aitken, secants, anderson };
+enum class RuleKind { relaxation, aitken, secants, anderson, newton };
 
 struct IterateRule {
   RuleKind kind = RuleKind::relaxation;
@@ -127,10 +127,18 @@ struct SecantMemory {
   std::vector<double> changes, answers;
 };
 
+// Of Newton's method: whether differences have taken the place of derivatives, and the inverse that is kept (none:
+// empty), row by row, with whether it took no step.
+struct JacobianMemory {
+  bool differences = false, free = false;
+  std::vector<double> inverse{};
+};
+
 struct IterationMemory {
   bool given_up = false;
   std::vector<double> misses;
   SecantMemory secants;
+  JacobianMemory jacobian{};
 };
 
 struct IterationReport {

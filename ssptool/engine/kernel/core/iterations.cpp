@@ -68,6 +68,8 @@ void Iterations::set_memory(Index iteration, const IterationMemory& memory) {
   const std::size_t numbers = static_cast<std::size_t>(columns) * own.unknowns();
   check_size(memory.secants.changes.size(), numbers, "the array of changes");
   check_size(memory.secants.answers.size(), numbers, "the array of answers");
+  if (!memory.jacobian.inverse.empty())
+    check_size(memory.jacobian.inverse.size(), own.unknowns() * own.unknowns(), "the inverse of the Jacobian");
   own.go_on(memory);
 }
 

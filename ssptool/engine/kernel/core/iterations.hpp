@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "repetition.hpp"
@@ -33,6 +34,9 @@ class Iterations {
   [[nodiscard]] IterationReport report(Index iteration) { return at(iteration).report(); }
   [[nodiscard]] IterationMemory memory(Index iteration) { return at(iteration).memory(); }
   void set_memory(Index iteration, const IterationMemory&);
+  void know(Index iteration, GroupInterface interface) { at(iteration).know(std::move(interface)); }
+  // The last one.
+  [[nodiscard]] RepeatedStep& step(Index iteration) { return at(iteration); }
   [[nodiscard]] AcceptedSteps accepted(Index iteration) { return at(iteration).accepted; }
   void set_accepted(Index iteration, const AcceptedSteps& accepted) { at(iteration).accepted = accepted; }
 

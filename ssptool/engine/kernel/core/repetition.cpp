@@ -183,7 +183,7 @@ void Repetition::propose(Acceleration& acceleration, bool plain) noexcept {
     scaled_[i] = x_[i] / calls_.nominal[i];
     scaled_found_[i] = found_[i] / calls_.nominal[i];
   }
-  if (!plain && !acceleration.is_plain()) scaled_found_ = acceleration.next(scaled_, scaled_found_);
+  if (!plain && !acceleration.is_plain()) scaled_found_ = acceleration.next(scaled_, scaled_found_, *this);
   for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = calls_.nominal[i] * scaled_found_[i];
 }
 
@@ -211,13 +211,29 @@ bool Repetition::is_enough(bool plain) noexcept {
 }
 
 void Repetition::probe_noise() noexcept {
-  agreement_.probe([this](std::span<double> x) noexcept {
-    for (std::size_t i = 0; i < x.size(); ++i) scaled_[i] = x[i] * calls_.nominal[i];
-    const bool ok = again(scaled_);
-    attempts_.find(calls_, scaled_found_);
-    for (std::size_t i = 0; i < x.size(); ++i)
-      x[i] = ok ? scaled_found_[i] / calls_.nominal[i] : std::numeric_limits<double>::quiet_NaN();
-  });
+  agreement_.probe([this](std::span<double> x) noexcept { std::ranges::copy(repeated(x), x.begin()); });
+}
+
+std::vector<double> Repetition::repeated(std::span<const double> x) {
+  std::vector<double> moved(x.begin(), x.end());
+  for (std::size_t i = 0; i < x.size(); ++i) moved[i] *= calls_.nominal[i];
+  const bool ok = again(moved);
+  attempts_.find(calls_, moved);
+  for (std::size_t i = 0; i < x.size(); ++i) moved[i] = ok ? moved[i] / calls_.nominal[i] : nan;
+  return moved;
+}
+
+StepDerivatives Repetition::derivatives() const {
+  const std::vector<double>& nominal = calls_.nominal;
+  if (!interface_.derivatives) return StepDerivatives(nominal.size());
+  StepDerivatives found = interface_.derivatives(present_.h, calls_.order);
+  for (std::size_t i = 0; i < nominal.size(); ++i)
+    for (std::size_t j = 0; j < nominal.size(); ++j) found.matrix(i, j) = found.matrix(i, j) * nominal[j] / nominal[i];
+  return found;
+}
+
+Pattern Repetition::pattern() const {
+  return interface_.pattern ? *interface_.pattern : Pattern(x_.size(), x_.size(), true);
 }
 
 // A change that the noise of the FMUs explains is accepted.
@@ -342,13 +358,13 @@ IterationReport Repetition::report() const {
 
 IterationMemory Repetition::memory() const {
   IterationMemory memory{.given_up = switch_.given_up(), .misses = switch_.misses(), .secants = {}};
-  if (const SecantIterates* secants = acceleration_.secants()) memory.secants = secants->memory();
+  acceleration_.remember(memory);
   return memory;
 }
 
 void Repetition::go_on(const IterationMemory& memory) {
   switch_.go_on(memory.given_up, memory.misses);
-  if (SecantIterates* secants = acceleration_.secants()) secants->go_on(memory.secants);
+  acceleration_.go_on(memory);
 }
 
 }  // namespace ssptool

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "acceleration.hpp"
@@ -91,13 +92,19 @@ class Attempts {
 };
 
 // The steps of one group.
-class Repetition {
+class Repetition final : public RepeatedStep {
  public:
   Repetition(IterationCalls, Attempts&);
   // The agreement is about numbers in here.
   Repetition(const Repetition&) = delete;
   Repetition& operator=(const Repetition&) = delete;
-  ~Repetition() = default;
+  ~Repetition() override = default;
+
+  // What Newton's method may use from now on.
+  void know(GroupInterface interface) { interface_ = std::move(interface); }
+  std::vector<double> repeated(std::span<const double> x) override;
+  [[nodiscard]] StepDerivatives derivatives() const override;
+  [[nodiscard]] Pattern pattern() const override;
 
   // The number of iterations; none if the step failed, as the outcome says.
   std::optional<std::int64_t> step(const MacroStep&) noexcept;
@@ -139,6 +146,7 @@ class Repetition {
   PlainIterationSwitch switch_;
   Agreement agreement_, damped_agreement_;
   Acceleration acceleration_, damping_;
+  GroupInterface interface_;
   std::vector<double> x_, found_;
   std::vector<double> scaled_, scaled_found_;  // the same in nominal values
   std::vector<double> sizes_;                  // the largest that each unknown was at the start of a step

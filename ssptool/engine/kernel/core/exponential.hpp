@@ -1,0 +1,22 @@
+// The exponential of a matrix, and what it says of components that are driven over a step.
+#pragma once
+
+#include <span>
+
+#include "dense.hpp"
+
+namespace ssptool {
+
+DenseMatrix product(const DenseMatrix&, const DenseMatrix&);
+
+// By scaling and squaring of the Padé approximant [3/3], whose argument is at most 1/8 then, so that exp(a + e) is
+// found with ‖e‖ about 4e-11 ‖a‖ (Moler, Van Loan 2003, "Nineteen dubious ways to compute the exponential of a matrix,
+// twenty-five years later", §3); nan for a matrix that is not finite.
+DenseMatrix exponential(DenseMatrix a);
+
+// Change of the states (n) of x' = a x + b u at the end of a step of h [s] per unit of each input there: an input of
+// order 0 is held, of order 1 runs from its value at the start, of order 2 on the parabola through the point a step
+// before that, too (Hochbruck, Ostermann 2010, "Exponential integrators", §2.1).
+DenseMatrix step_response(const DenseMatrix& a, const DenseMatrix& b, double h, std::span<const int> orders);
+
+}  // namespace ssptool

@@ -1,0 +1,95 @@
+// Jacobian of a group's interface over a macro step, from partial derivatives of its FMUs. Only runs have it.
+//
+// Sicklinger, Belsky, Engelmann, Elmqvist, Olsson, Wüchner, Bletzinger 2014, "Interface Jacobian-based co-simulation"
+// (D alone); Schweizer, Lu 2015, "Predictor/corrector co-simulation approaches for solver coupling with algebraic
+// constraints" (what integration over a step adds).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "../kernel/core/interface_newton.hpp"
+#include "part.hpp"
+
+namespace ssptool::runtime {
+
+// What a component is asked for: derivatives of these by those, along columns, rows or both.
+struct AskedDerivatives {
+  std::vector<fmi::Reference> unknowns, knowns;
+  bool forward, adjoint;
+};
+
+// A component of a group: places of its inputs among the unknowns of the group, and of its outputs among those wired
+// within the group; which of [x', y] depends on which of [x, u]; which inputs run over the step, while others are held.
+struct PlannedInterfaceMember {
+  Index part;
+  std::size_t states;
+  std::vector<std::size_t> columns, rows;
+  Pattern pattern;
+  std::vector<bool> moves;
+  std::optional<AskedDerivatives> asked;  // none: it gives none
+};
+
+// Of a group with so many unknowns: which may act on which, and what the wires make of outputs.
+struct PlannedInterface {
+  Pattern pattern;
+  DenseMatrix wires;  // unknowns by outputs
+  std::vector<PlannedInterfaceMember> members;
+};
+
+// ∂unknowns/∂knowns of one component, at the point where it is.
+//
+// A seed on the knowns gives a combination of columns (directional derivatives), one on the unknowns a combination of
+// rows (adjoint derivatives). Columns that share no row of the pattern are asked for together, and rows likewise; the
+// way that takes fewer calls is taken. An FMU that has refused once is not asked again (FMI 2.0.4 §2.1.9; FMI 3.0
+// §2.2.11; Curtis, Powell, Reid 1974, "On the estimation of sparse Jacobian matrices").
+class PartialDerivatives {
+ public:
+  PartialDerivatives(const Part&, const AskedDerivatives&, const Pattern&);
+
+  // None where the FMU refuses, or answers nothing finite.
+  std::optional<DenseMatrix> matrix();
+
+ private:
+  [[nodiscard]] int ask(const std::vector<double>& seed, std::vector<double>& answer) const;
+
+  const Part& part_;
+  const AskedDerivatives& asked_;
+  const Pattern& pattern_;
+  bool by_rows_;
+  std::vector<std::vector<std::size_t>> groups_;  // of columns, or rows
+  void* function_;                                // of the type of its version
+  bool refused_ = false;
+};
+
+// dS/dx, S leading from the inputs x at the end of a step to what comes out for them.
+//
+// Over the step each component is taken to be what it is at its end: x' = A x + B u, y = C x + D u. An input that runs
+// linearly from the value at the start of the step to the one at its end changes the states there by h φ2(h A) B per
+// unit of the latter; one that is held by h φ1(h A) B; one on the parabola through the accepted point before, a step
+// earlier, by h (φ3(h A) + φ2(h A)/2) B. With G = C h φ B and u = W y,
+//
+//     dS/dx = W (1 − D W)⁻¹ G,
+//
+// because outputs at the end of the step are made consistent. That is exact where components are linear and solve their
+// equations exactly; else it is as good as the linearization, and the solution of an iteration with it is the same,
+// only more or fewer iterations away.
+class InterfaceDerivatives {
+ public:
+  // All must outlive it.
+  InterfaceDerivatives(const PlannedInterface&, const std::vector<std::unique_ptr<Part>>&);
+
+  // For a step of h [s] with inputs interpolated by polynomials of this order (0: held at the value of its end), at the
+  // point reached.
+  [[nodiscard]] StepDerivatives over(double h, int order);
+
+ private:
+  struct Response;
+  void add(std::size_t member, double h, int order, Response&);
+
+  const PlannedInterface& plan_;
+  std::vector<std::optional<PartialDerivatives>> partial_;  // by member
+};
+
+}  // namespace ssptool::runtime
