@@ -12,10 +12,10 @@ from unittest.mock import patch
 import numpy as np
 
 import ssptool.engine.run.execution as execution
-import ssptool.engine.run.freeze as freeze
 import ssptool.engine.run.system as system
 import ssptool.engine.simulate as simulating
 import ssptool.studies.worker as worker
+from ssptool.engine.run.freeze import coupling_master, is_newton
 from ssptool.engine.trace import NO_ENTRIES
 from ssptool.studies.definition import RunStatus, Task
 from ssptool.working_directory import absolute
@@ -24,13 +24,6 @@ COMPARED = []
 """The names of the systems that were compared so far."""
 
 _execute = execution.execute
-
-
-class Failures(tuple):
-    """With all their facts."""
-
-    def __repr__(self):
-        return repr([None if one is None else (str(one), asdict(one)) for one in self])
 
 
 class _Rows:
@@ -64,18 +57,15 @@ def in_python(job):
 def both(job, rows, watch=None, pool=None):
     """`execute`, both ways."""
     quiet = job.plan.settings.fmu_log is None
-    if watch is not None or job.realtime or not quiet or not system.carried_out(job.plan):
+    known = system.carried_out(job.plan) and not is_newton(coupling_master(job.plan))  # of which Python has nothing
+    if watch is not None or job.realtime or not quiet or not known:
         return _execute(job, rows, watch, pool)
     expected = in_python(job)
     expected_logs = logs(job.plan)
     own = _Rows(1 + len(job.plan.recorded), rows)
     found = _execute(job, own, None, pool)
-    if freeze.is_newton(freeze.coupling_master(job.plan)):
-        compare_nearly((own, found), expected)
-        assert [len(lines) for lines in logs(job.plan)] == [len(lines) for lines in expected_logs]
-    else:
-        compare((own, found), expected, job.plan.settings.log_loops is not None)
-        compare_logs(logs(job.plan), expected_logs)
+    compare((own, found), expected, job.plan.settings.log_loops is not None)
+    compare_logs(logs(job.plan), expected_logs)
     COMPARED.append(job.plan.name)
     return found
 
@@ -87,9 +77,11 @@ def logs(plan):
 
 
 def compare_logs(found, expected):
-    """Iterates of loops are more where a chord is tried again (see `said`), or in trial steps; else lines are equal."""
+    """Iterates of loops are more where a chord is tried again (see `said`), or in iterated steps, of which Python sees
+    nothing; else lines are equal.
+    """
     assert set(found[0]) >= set(expected[0])
-    assert found[1] == expected[1]
+    assert set(found[1]) >= set(expected[1])
 
 
 def compare(found, expected, logged=False):
@@ -101,23 +93,6 @@ def compare(found, expected, logged=False):
         assert own.tobytes() == other.tobytes(), np.argwhere((own != other) & ~(np.isnan(own) & np.isnan(other)))[:5]
     assert list(chain(*found[0].entries)) == list(chain(*expected[0].entries))
     assert repr(said(found[1], logged)) == repr(said(expected[1], logged))  # where nan is nan
-
-
-def compare_nearly(found, expected):
-    """With Newton's method on interfaces, whose Jacobians numpy calculates in another order: rows agree to 1e-9 of the
-    largest value of a signal, all counts are equal, and so are words.
-    """
-    own, other = (
-        np.concatenate(rows.rows) if rows.rows else np.zeros((0, rows.width)) for rows, _ in (found, expected)
-    )
-    assert own.shape == other.shape
-    sizes = np.max(np.abs(other), axis=0, initial=1e-30)
-    assert np.array_equal(np.isnan(own), np.isnan(other)) and not np.any(np.abs(own - other) > 1e-9 * sizes)
-    for ours, theirs in zip(said(found[1]), said(expected[1]), strict=True):
-        if isinstance(ours, Failures):
-            assert [str(one) for one in ours] == [str(one) for one in theirs]
-        else:
-            assert repr(ours) == repr(theirs)
 
 
 def said(outcome, logged=False):
@@ -132,7 +107,7 @@ def said(outcome, logged=False):
         counts = replace(counts, loops_solved=0, loop_iterations=0)
     loops = [(loop.facts(), str(loop.failure()) if not loop.ok else "") for loop in report.loops]
     problems = [(one.component, dict(one.counts), one.kinds) for one in outcome.problems]
-    failures = Failures((report.failure, outcome.failure))
+    failures = [None if one is None else (str(one), asdict(one)) for one in (report.failure, outcome.failure)]
     return (
         asdict(counts),
         loops,

@@ -81,7 +81,6 @@ def test_measured_runs_make_the_same_calls(name, monkeypatch):
         {"iterations": 1},
         {"acceleration": "aitken"},
         {"acceleration": "anderson"},
-        {"acceleration": "newton"},
         {"relaxation": 0.5},
         {"convergence": {"absolute": 1e-6, "residual-relative": 1e-4}},
         {"max_iterations": 1},

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from ssptool.engine.iterated.newton import Newton
+from ssptool.engine.kernel.solutions import LoopMethod
 from ssptool.engine.planning.schedule import ScheduledLoop, Visit, needed_again, schedule
 from ssptool.network.dependencies import evaluation_order
 from ssptool.network.network import Signal
+from tests.engine.kernel.test_loop_solvers import solution_of
 from tests.network.small import graph_of_edges
 
 
@@ -83,7 +84,7 @@ class Evaluation:
                 self.visit(visit)
             return np.array([self.values[y] for y in torn])
 
-        Newton().solve(g, np.zeros(len(loop.torn)))
+        solution_of(LoopMethod.NEWTON, g, np.zeros(len(loop.torn)))
 
 
 @given(st.integers(0, 100_000), st.integers(1, 5), st.integers(1, 3))

@@ -102,7 +102,7 @@ class LoopCalls:
 
 
 class RuleKind(IntEnum):
-    """Kind of rule that makes the next iterate of a step; see `iterated.acceleration` and `iterated.proposals`."""
+    """Kind of rule that makes the next iterate of a step; see `masters.acceleration`."""
 
     RELAXATION = 0
     AITKEN = 1

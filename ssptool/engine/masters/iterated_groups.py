@@ -1,8 +1,6 @@
-"""Groups whose macro steps are repeated until their interface values converge.
+"""Groups whose macro steps are repeated by the kernel until their interface values converge."""
 
-The kernel does it, but for accelerations, measures and logs that it has not."""
-
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -18,8 +16,6 @@ from ssptool.engine.failure import (
     residual_curves,
     seconds_text,
 )
-from ssptool.engine.iterated.convergence import NOISE_MARGIN, Agreement
-from ssptool.engine.iterated.repetition import GROWTH_OF_UNPLANNED, Repetition, RepetitionLimits, RepetitionMethod
 from ssptool.engine.kernel.interface import (
     Code,
     Floats,
@@ -33,10 +29,7 @@ from ssptool.engine.kernel.interface import (
 )
 from ssptool.engine.masters.acceleration import (
     Acceleration,
-    GroupInterface,
-    InterfaceNewton,
     IqnIls,
-    kernel_rule,
     restored_secants,
     saved_secants,
 )
@@ -52,11 +45,9 @@ from ssptool.engine.masters.convergence import (
 from ssptool.engine.masters.master import CoupledSystem
 from ssptool.engine.masters.program import Hold, Interpolate, Mean, MidStep
 from ssptool.engine.masters.protocols import (
-    AskDerivatives,
     InputApproximation,
     InstanceGroup,
     SavedState,
-    StepDerivatives,
     part_of,
     under,
 )
@@ -69,6 +60,12 @@ PREDICTION_ORDER = 2
 nothing.
 """
 
+
+NOISE_MARGIN = 10.0
+"""Largest remaining change that noise explains, as a multiple of the noise."""
+
+GROWTH_OF_UNPLANNED = 1e3
+"""A step without agreement that leads beyond so many times the largest values so far is not accepted."""
 
 WORTH_ALLOWING = 0.1
 """A larger tolerance is no advice."""
@@ -134,11 +131,8 @@ def _tried(inputs: InputApproximation, trial: int) -> InputApproximation:
     return replace(inputs, held=held) if isinstance(inputs, Interpolate) else held
 
 
-def kernel_calls(method: IterationMethod, group: InstanceGroup) -> IterationCalls | None:
-    """The iterated step of this group as a kernel does it; None if a kernel has no such acceleration."""
-    rule = kernel_rule(method.acceleration)
-    if rule is None:
-        return None
+def kernel_calls(method: IterationMethod, group: InstanceGroup) -> IterationCalls:
+    """The iterated step of this group as a kernel does it."""
     return IterationCalls(
         group=group.group,
         following=group.following,
@@ -149,7 +143,7 @@ def kernel_calls(method: IterationMethod, group: InstanceGroup) -> IterationCall
         order=method.inputs.order,
         prediction=method.prediction,
         measures=method.measure.limits,
-        rule=rule,
+        rule=method.acceleration.rule,
         plain_iterations=method.plain_iterations,
         max_iterations=method.max_iterations,
         retreats=method.retreats,
@@ -198,11 +192,6 @@ def advance(
     return system.evaluate(group.schedule, end) if outcome.ok else system.explain_step(outcome, t, end)
 
 
-def is_final(failure: Failure) -> bool:
-    """True if it does not come from the values at an iterate, so that no other iterate helps."""
-    return failure.ending is Ending.FMI and not failure.recoverable
-
-
 class KernelGroup:
     """A group that the kernel iterates."""
 
@@ -243,139 +232,6 @@ class KernelGroup:
         report = self.kernel.iteration_report(self.iteration)
         component = None if outcome.code is Code.COUPLING else self.system.explain_step(outcome, t, end)
         return self.failures.of_step(t, outcome.iterations, report, component)
-
-
-class RepeatedGroup:
-    """A group whose steps are repeated one operation after the other; its troubles are failures.
-
-    Attributes
-    ----------
-    t, h, end : [s]
-        The present step: its start, size and end.
-    """
-
-    def __init__(self, method: IterationMethod, system: CoupledSystem, group: InstanceGroup) -> None:
-        self.method, self.system, self.kernel, self.group = method, system, system.kernel, group
-        self.unknowns = np.asarray(group.unknowns, dtype=np.intp)
-        self.nominal = np.asarray(group.nominal, dtype=float)
-        # Views, fetched once: asking the kernel for them costs more than reading them.
-        self.values = self.kernel.values
-        self.input_value, self.input_rates = self.kernel.input_value, self.kernel.input_rates
-        self.t, self.h, self.end = system.start, system.step, system.start
-        self.settled = settled_of(system.settled, group.names, group.signals, method.count)
-        self.failures = IterationFailures(method, system, group, self.settled)
-        self.trouble: Failure | None = None
-        self.ask_derivatives: AskDerivatives | None = None
-        self.inputs = method.inputs
-        self.tries = self._trying()
-        self.accelerator = method.acceleration.start(GroupInterface(self._probe, self._pattern, self._derivatives))
-        self.repetition = self._begun()
-
-    def _begun(self) -> Repetition[Failure]:
-        method = self.method
-        limits = RepetitionLimits(
-            method.prediction,
-            method.plain_iterations,
-            method.max_iterations,
-            method.retreats,
-            method.measure.limits,
-            method.count,
-        )
-        repeated = RepetitionMethod(limits, self.accelerator)
-        repetition: Repetition[Failure] = Repetition(repeated, self, self.nominal, self._log)
-        repetition.accepted = self.settled.accepted()
-        self.settled.accepted = lambda: repetition.accepted
-        return repetition
-
-    def save_state(self) -> SavedState:
-        switch = self.repetition.switch
-        return {
-            "cautious": np.array(switch.given_up),
-            "misses": np.array(switch.misses, dtype=float),
-            **saved_counts(self.repetition.accepted),
-            **under("acceleration", self.accelerator.save_state()),
-        }
-
-    def restore_state(self, state: SavedState) -> None:
-        switch = self.repetition.switch
-        switch.given_up = bool(state["cautious"])
-        switch.misses.extend(state["misses"].tolist())
-        self.repetition.accepted = restored_counts(self.repetition.accepted, state)
-        self.accelerator.restore_state(part_of(state, "acceleration"))
-
-    def step(self, t: float, h: float, end: float) -> int | Failure:
-        self.t, self.h, self.end = t, h, end
-        repetition = self.repetition
-        found = repetition.step(t, h)
-        if isinstance(found, int):
-            return found
-        return self.failures.of_step(t, repetition.iterations, repetition.report, found)
-
-    def _trying(self) -> int | None:
-        """The iteration of a kernel that finds out how inputs are held; None: that is known."""
-        calls = kernel_calls(self.method, self.group) if self.method.tries else None
-        return None if calls is None else self.kernel.iteration(calls)
-
-    def save(self) -> Failure | None:
-        failure = self._checked(self.kernel.save)
-        if failure is not None or self.tries is None:
-            return failure
-        accepted = self.repetition.accepted
-        if accepted.trial == Trial.NONE:
-            accepted.trial = self.kernel.trial(self.tries, self.t, self.h)
-        self.inputs, self.tries = _tried(self.method.inputs, accepted.trial), None
-        return self.restore() if accepted.trial == Trial.NONE else None
-
-    def restore(self) -> Failure | None:
-        return self._checked(self.kernel.restore)
-
-    def predict(self, order: int) -> Floats:
-        h, slots = self.h, self.unknowns
-        if order == 0:
-            self.exchange()
-            return np.array(self.values[slots])
-        self.kernel.extrapolate(self.group.group, order)
-        first, second = self.input_rates[0][slots], self.input_rates[1][slots]
-        return np.asarray(self.input_value[slots] + h * first + h * h / 2 * second)
-
-    def exchange(self) -> None:
-        self.kernel.exchange(self.group.group)
-
-    def attempt(self, x: Floats) -> Failure | None:
-        self.values[self.unknowns] = x
-        self.trouble = advance(self.system, self.group, self.inputs, (self.t, self.h, self.end))
-        if self.trouble is None:
-            self.exchange()
-        return self.trouble
-
-    def found(self) -> Floats:
-        return np.asarray(self.values[self.unknowns])
-
-    def is_final(self) -> bool:
-        return self.trouble is not None and is_final(self.trouble)
-
-    def _checked(self, operation: Callable[[int], Outcome]) -> Failure | None:
-        outcome = operation(self.group.group)
-        self.trouble = None if outcome.ok else self.system.explain(outcome, self.t)
-        return self.trouble
-
-    def _probe(self, x: Floats) -> Floats:
-        return self.repetition.probe(x)
-
-    def _pattern(self) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
-        return self.system.interface_pattern(self.group)
-
-    def _derivatives(self) -> StepDerivatives:
-        """Derivatives of `_probe` at the present iterate."""
-        if self.ask_derivatives is None:
-            self.ask_derivatives = self.system.interface_derivatives(self.group)
-        found = self.ask_derivatives(self.h, self.method.inputs.order)
-        return StepDerivatives(found.matrix * self.nominal / self.nominal[:, None], found.known)
-
-    def _log(self, iteration: int, x: Floats, found: Floats, agreement: Agreement, agrees: bool) -> None:
-        if self.system.coupling_log is not None:
-            facts = self.end, iteration, agreement.excess, agrees
-            log_iterate(self.system.coupling_log, self.group, facts, x, found)
 
 
 def log_iterate(
@@ -518,13 +374,8 @@ def _largest_change(iteration: FailedIteration) -> str:
     return f"{worst.destination} changes by {change}, {worst.relative:.3g} of its size"
 
 
-def iterated_group(method: IterationMethod, system: CoupledSystem, group: InstanceGroup) -> IteratedGroup:
-    """The group as the kernel iterates it if it can, and if nobody looks at its operations."""
-    if not len(group.unknowns):
-        inputs = _tried(method.inputs, Trial.STEPS) if method.tries else method.inputs
-        return SteppedGroup(inputs, system, group)
-    # The kernel's Newton method asks FMUs for derivatives in systems that carry out frozen plans only.
-    newton = isinstance(method.acceleration, InterfaceNewton)
-    watched = not system.programmed and (system.stepwise or system.coupling_log is not None or newton)
-    calls = None if watched else kernel_calls(method, group)
-    return RepeatedGroup(method, system, group) if calls is None else KernelGroup(method, system, group, calls)
+def iterated_group(method: IterationMethod, system: CoupledSystem, group: InstanceGroup) -> KernelGroup | SteppedGroup:
+    """The group as it is stepped: iterated if something in it feeds back."""
+    if len(group.unknowns):
+        return KernelGroup(method, system, group, kernel_calls(method, group))
+    return SteppedGroup(_tried(method.inputs, Trial.STEPS) if method.tries else method.inputs, system, group)

@@ -11,7 +11,6 @@ from ssptool.engine.masters.iterated_groups import (
     IteratedGroup,
     IterationMethod,
     KernelGroup,
-    RepeatedGroup,
     SteppedGroup,
     iterated_group,
 )
@@ -129,7 +128,7 @@ def started(method: IterationMethod, system: CoupledSystem) -> GroupIteration | 
     """All groups of a system, ready for the first macro step; as a program if the kernel can do them all."""
     groups = tuple(iterated_group(method, system, group) for group in system.groups)
     iteration = GroupIteration(system, groups)
-    if system.stepwise or any(isinstance(group, RepeatedGroup) for group in groups):
+    if system.stepwise:
         return iteration
     instructions: list[Instruction] = []
     owner: list[int] = []

@@ -13,7 +13,6 @@ from ssptool.engine.failure import Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import LONG_AGO, Code, Floats, Instruction, Kernel, Op, Outcome
 from ssptool.engine.masters.protocols import (
     NONE_UNCONVERGED,
-    AskDerivatives,
     CheckpointProtocol,
     InputApproximation,
     InstanceGroup,
@@ -25,7 +24,6 @@ from ssptool.engine.masters.protocols import (
     StimuliProtocol,
     Unconverged,
     UnplannedSteps,
-    nothing_known,
 )
 from ssptool.engine.recording.iteration_log import IterationLog
 from ssptool.engine.time_grid import grid_time
@@ -139,10 +137,6 @@ class CoupledSystem:
         Slots of real numbers that a step size control compares (None: all), and of all other signals that it does.
     name_of
         Slot → name of its signal.
-    interface_pattern
-        Pattern of a group (m, m): which unknowns change within a step with which; columns act on rows.
-    interface_derivatives
-        Derivatives of these changes, as far as FMUs give partial derivatives.
     interface_ends
         Connections that feed the unknowns of a group, in the order of the unknowns.
     checkpoint
@@ -161,8 +155,6 @@ class CoupledSystem:
         Names of a group → steps that were accepted although their iteration did not converge.
     unobserved
         Failures to get variables for rows that no program of the kernel fills.
-    programmed
-        All steps are programs of the kernel: what is started is for their instructions and words.
     """
 
     kernel: Kernel
@@ -182,8 +174,6 @@ class CoupledSystem:
     reals: NDArray[np.intp] | None = None
     discrete: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
     name_of: Callable[[int], str] = str
-    interface_pattern: Callable[[InstanceGroup], NDArray[np.bool_]] = lambda _: np.ones((0, 0), dtype=bool)
-    interface_derivatives: Callable[[InstanceGroup], AskDerivatives] = nothing_known
     interface_ends: Callable[[InstanceGroup], Sequence[InterfaceEnds]] = lambda _: ()
     checkpoint: CheckpointProtocol | None = None
     second_checkpoint: CheckpointProtocol | None = None
@@ -193,7 +183,6 @@ class CoupledSystem:
     events: Events | None = None
     settled: dict[tuple[str, ...], UnplannedSteps] = field(default_factory=dict)
     unobserved: list[Failure] = field(default_factory=list)
-    programmed: bool = False
 
     def explain_step(self, outcome: Outcome, t: float, end: float) -> Failure:
         """Failure of a step from t to `end` [s]; a value that is not finite, or a loop, counts as one at `end`."""

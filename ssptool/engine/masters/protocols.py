@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -279,32 +279,6 @@ class InterfaceEnds(NamedTuple):
     source: Signal
     destination: Signal
     unit: str
-
-
-@dataclass(frozen=True, slots=True)
-class StepDerivatives:
-    """Derivatives of the unknowns of a group at the end of a step by their values in it.
-
-    Attributes
-    ----------
-    matrix : (m, m)
-        In the units of the signals; columns that are not known are zero.
-    known : (m,)
-        True for columns that are known.
-    """
-
-    matrix: Floats
-    known: NDArray[np.bool_]
-
-
-AskDerivatives: TypeAlias = Callable[[float, int], StepDerivatives]
-"""For a step of this size [s], inputs being interpolated with this order (0: held), at the point reached."""
-
-
-def nothing_known(group: InstanceGroup) -> AskDerivatives:
-    """Derivatives of a group whose FMUs give none."""
-    m = len(group.unknowns)
-    return lambda h, order: StepDerivatives(np.zeros((m, m)), np.zeros(m, dtype=bool))
 
 
 class Participants(NamedTuple):

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +16,6 @@ from ssptool.engine.masters.master import CoupledSystem, SteppedAlone
 from ssptool.engine.masters.protocols import InstanceGroup, InterfaceEnds, SteppedOde
 from ssptool.engine.planning.plan import Plan, PlannedGroup
 from ssptool.engine.run.loops import WRONG_DERIVATIVES, LoopWork, RunningLoop, unit_of
-
-if TYPE_CHECKING:
-    from ssptool.engine.run.interface_jacobian import InterfaceDerivatives
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +144,6 @@ def couple(
         reals=real_slots(plan),
         discrete=other_slots(plan),
         name_of=lambda slot: str(plan.signals[slot]),
-        interface_pattern=partial(_interface_pattern, plan),
-        interface_derivatives=partial(_interface_derivatives, assembly),
         interface_ends=partial(_interface_ends, plan),
         checkpoint=assembly.checkpoint,
         second_checkpoint=assembly.second_checkpoint,
@@ -161,18 +155,6 @@ def couple(
         return system
     events = begin_events(assembly, assembly.events, system, afresh=afresh)
     return replace(system, events=events)
-
-
-def _interface_pattern(plan: Plan, group: InstanceGroup) -> NDArray[np.bool_]:
-    from ssptool.engine.run.interface_jacobian import interface_pattern  # only Newton's method on interfaces loads it
-
-    return interface_pattern(plan, group.names, group.unknowns)
-
-
-def _interface_derivatives(assembly: Assembly, group: InstanceGroup) -> "InterfaceDerivatives":
-    from ssptool.engine.run.interface_jacobian import InterfaceDerivatives
-
-    return InterfaceDerivatives(assembly, group)
 
 
 def _interface_ends(plan: Plan, group: InstanceGroup) -> tuple[InterfaceEnds, ...]:

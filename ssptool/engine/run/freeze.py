@@ -218,7 +218,7 @@ def _stepping(plan: Plan, drives: bool) -> Json:
         system = replace(system, events=EventsToCome(goes_back(plan)))  # type: ignore[arg-type]
     master = coupling_master(plan)
     # Masters in Python are started with the kernel of the run.
-    stepper = None if asks_python(master) else master.start(replace(system, programmed=True))
+    stepper = None if asks_python(master) else master.start(system)
     drive = (Instruction(Op.DRIVE),) if drives else ()
     program = (*system.saving, *_instructions(stepper, system))
     stepping = {

@@ -521,7 +521,7 @@ class SystemSteps(StepsOfSystem):
         if asks_python(master):
             return system, master.start(system)
         registered: Any = _RegisteredKernel(self.kernel)
-        stepper = master.start(replace(coupled, kernel=registered, programmed=True))
+        stepper = master.start(replace(coupled, kernel=registered))
         registered.registered = True
         return system, stepper
 

@@ -9,7 +9,7 @@ from pytest import approx
 from ssptool.engine.kernel.interface import Call, Code, LoopCalls, LoopMethod, SolveLoop
 from ssptool.engine.kernel.solutions import SolutionStatus
 from tests.engine.kernel.kernels import bits
-from tests.engine.kernel.mock_fmu import DIRECTIONAL, GET, Mock
+from tests.engine.kernel.mock_fmu import DIRECTIONAL, GET, WIDTH, Mock
 
 AUTO = LoopMethod.AUTO
 DISCARD, ERROR = 2, 3
@@ -43,6 +43,20 @@ def test_a_loop_is_solved_and_its_components_are_there(make_kernel, mocks, gain,
     assert solution.x == approx([3 / (1 - gain)], rel=1e-9)
     assert kernel.values[0] == solution.x[0]
     assert kernel.values[1] == solution.x[0] + solution.residual[0]
+
+
+def test_differences_take_one_evaluation_per_colour(make_kernel, mocks):
+    """y_k depends on y_k and y_(k+1): columns that are two apart share no row, so that two colours are enough.
+    The second of two Newton steps is for what rounding of differences leaves.
+    """
+    gains = np.diag([-2.0] * WIDTH) + np.diag([0.5] * (WIDTH - 1), 1)
+    evaluations = []
+    for pattern in ([(int(i), int(j)) for i, j in zip(*np.nonzero(gains), strict=True)], None):
+        mock = Mock(gains, x=[3.0] * WIDTH)
+        kernel, loop = loop_of(make_kernel, mocks, mock, WIDTH, pattern=pattern)
+        assert solve(kernel, loop, LoopMethod.NEWTON).converged
+        evaluations.append(mock.calls[GET])
+    assert evaluations[1] - evaluations[0] == 2 * (WIDTH - 2)
 
 
 @pytest.mark.parametrize("method", LoopMethod)

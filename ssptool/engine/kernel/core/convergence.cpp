@@ -10,12 +10,22 @@ namespace ssptool {
 
 namespace {
 
-// convergence.py says of each what it is.
+// To which part of themselves values are taken to be the same: a few operations on them leave as much.
 constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon();
+// Iterates that come to differ by this factor more than they once did will not come back.
 constexpr double growth_limit = 1e6;
+// Iterations in a row that do not bring the change below this part of the least one before them: it has stopped
+// falling.
 constexpr double fall = 0.5;
+// Largest remaining change that noise explains, as a multiple of the noise, which also moves iterates away from the
+// solution.
 constexpr double noise_margin = 10.0;
+// The standard deviation of a fourth difference of independent values: of 1, -4, 6, -4, 1 times the value. Such
+// differences of a smooth response vanish with the fourth power of the distance, however steep and bent it is.
+const double fourth_difference = std::sqrt(70.0);
+// Macro steps within which plain iteration may fail a few times before it is skipped.
 constexpr double misses_within = 50.0;
+// So many steps may be done otherwise than planned, or else one of so many.
 constexpr std::int64_t few_unplanned = 10;
 constexpr double unplanned_share = 100.0;
 
@@ -142,7 +152,7 @@ double Agreement::scatter() const noexcept {
       const double part = found[k] / size_of_best(i);
       sum += part * part;
     }
-    most.add(std::sqrt(sum / 3.0) / std::sqrt(70.0), i);
+    most.add(std::sqrt(sum / 3.0) / fourth_difference, i);
   }
   return std::isfinite(most.value) ? most.value : 0.0;
 }

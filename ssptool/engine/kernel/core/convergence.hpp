@@ -85,6 +85,7 @@ class Agreement {
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   static constexpr std::size_t window = 6;
+  // Around an iterate, in an order in which noise that changes slowly from call to call is no smooth response.
   static constexpr std::array<int, 7> probed_places{0, -3, 2, -1, 3, -2, 1};
 
   [[nodiscard]] std::span<double> probes(int place) noexcept {

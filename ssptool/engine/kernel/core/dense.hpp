@@ -1,5 +1,5 @@
-// Small dense linear algebra in a fixed order of operations: equal numbers give equal bits with every compiler, and in
-// Python: dense.py has some of it under the same names.
+// Small dense linear algebra in a fixed order of operations: equal numbers give equal bits with every compiler, which
+// products and factorizations of BLAS do not.
 #pragma once
 
 #include <cstddef>

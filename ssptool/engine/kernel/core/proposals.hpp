@@ -1,4 +1,4 @@
-// The next point of a fixed-point iteration from the last ones, in nominal values. Sources are named in proposals.py.
+// The next point of a fixed-point iteration from the last ones, in nominal values.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,8 @@ class Proposal {
   virtual std::vector<double> next(std::span<const double> x, std::span<const double> value) = 0;
 };
 
-// x ← x + ω (g(x) − x)
+// x ← x + ω (g(x) − x). Of a scalar loop with gain γ it converges for |1 − ω (1 − γ)| < 1 (Quarteroni, Sacco, Saleri
+// 2007, "Numerical Mathematics", §6.3).
 class Relaxation final : public Proposal {
  public:
   explicit Relaxation(double factor) : factor_(factor) {}
@@ -34,7 +35,9 @@ class Relaxation final : public Proposal {
   double factor_;
 };
 
-// x ← x + ω_k (g(x) − x), with ω_k from the last two residuals.
+// x ← x + ω_k (g(x) − x), with ω_k from the last two residuals; exact in three evaluations for a scalar linear loop
+// (Irons and Tuck 1969, "A version of the Aitken accelerator for computer iteration"; Küttler and Wall 2008,
+// "Fixed-point fluid-structure interaction solvers with dynamic relaxation", eq. (44)).
 class AitkenRelaxation final : public Proposal {
  public:
   static constexpr double default_factor = 0.5;
@@ -47,7 +50,9 @@ class AitkenRelaxation final : public Proposal {
   std::optional<std::vector<double>> residual_;
 };
 
-// To where the residual would be smallest if it were linear in the last steps.
+// To where the residual would be smallest if it were linear in the last `window` steps: for a linear loop of m signals
+// exact after m + 2 evaluations, if the window is not less than m (Walker and Ni 2011, "Anderson acceleration for
+// fixed-point iterations", eq. (2.1) and §4; Anderson 1965, "Iterative procedures for nonlinear integral equations").
 class AndersonMixing final : public Proposal {
  public:
   static constexpr std::size_t default_window = 8;

@@ -13,10 +13,14 @@ namespace ssptool {
 
 namespace {
 
-// repetition.py says of each what it is.
+// Damping of the first step of a repetition with stronger damping.
 constexpr double strong_damping = 0.1;
+// After so many steps in a row that a method has not done, the next one is taken at once.
 constexpr std::int64_t tried = 3;
+// A step without agreement that leads beyond so many times the largest values so far is not accepted.
 constexpr double growth_of_unplanned = 1e3;
+// Limit of Newton's method, which takes 2 if the step is linear in its unknowns; √ε balances truncation and rounding of
+// its differences.
 constexpr std::int64_t newton_iterations = 10;
 constexpr double newton_difference = 0x1p-26;
 
