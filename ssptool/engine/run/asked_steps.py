@@ -25,7 +25,7 @@ class AskedSteps:
         native.answer_steps(self._answer)
 
     def failure(self) -> Failure | None:
-        """Why the last step has failed. Raises what the master has raised."""
+        """Reason for the failure of the last step. Raises what the master has raised."""
         if self._error is not None:
             raise self._error
         return self._failure

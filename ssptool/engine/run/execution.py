@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,15 @@ from ssptool.engine.run.initialization import InitializationReport, initialize
 from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.loops import LoopWork
 from ssptool.engine.run.make_plan import with_feedthrough
-from ssptool.engine.run.system import LoadedSystem, steps_of, system_for
+from ssptool.engine.run.system import LoadedSystem, SystemSteps, system_for
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries
 from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 from ssptool.errors import WrongValue
 
 if TYPE_CHECKING:
-    from ssptool.engine.run.system import AnySteps
+    from ssptool.engine.run.ode_steps import OdeBesideSteps, OdeSteps
+
+    AnySteps: TypeAlias = SystemSteps | OdeSteps | OdeBesideSteps
 
 PACED_CHUNK_SECONDS = 0.01
 """Wall time [s] between two looks at the clock, if macro steps are shorter than that."""
@@ -241,6 +243,15 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         said = _said(assembly)
     end = Ending.TERMINATED if terminated else Ending.COMPLETED
     return Execution(report, failure, counts, _calls(watch), *said, shares, slowest, end)
+
+
+def steps_of(loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> "AnySteps":
+    """Ready for the first step of an initialized system, or of one that is `resumed`."""
+    if assembly.plan.ode is None:
+        return SystemSteps(loaded, assembly, resumed=resumed)
+    from ssptool.engine.run.ode_steps import steps_with_ode  # only systems of model exchange load it
+
+    return steps_with_ode(loaded, assembly, resumed=resumed)
 
 
 def _assembled(

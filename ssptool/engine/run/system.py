@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from ssptool.engine.assembly.applied_stimuli import endless_parameters
 from ssptool.engine.assembly.assembly import Assembly
@@ -56,9 +56,6 @@ if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeSystem
     from ssptool.engine.run.asked_steps import AskedSteps
     from ssptool.engine.run.iterate_logs import IterateLogs
-    from ssptool.engine.run.ode_steps import OdeBeside, OdeBesideSteps, OdeSteps
-
-    AnySteps: TypeAlias = "SystemSteps | OdeSteps | OdeBesideSteps"
 
 
 BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {}
@@ -454,7 +451,7 @@ class StepsOfSystem:
         return self.assembly.refused(_refused(self.assembly, reason), self._time_of(reason.component, time))
 
     def _time_of(self, _component: str, time: float) -> float:
-        """Where a component is that has refused something at this time [s]."""
+        """Time [s] at which a component is that has refused something at this time."""
         return time
 
     def count_rescues(self, rescues: LoopWork) -> None:
@@ -481,7 +478,7 @@ class SystemSteps(StepsOfSystem):
         loaded: LoadedSystem,
         assembly: Assembly,
         *,
-        ode: "OdeBeside | None" = None,
+        ode: Any = None,
         resumed: bool = False,
     ) -> None:
         super().__init__(loaded, assembly)
@@ -629,12 +626,3 @@ class SystemSteps(StepsOfSystem):
             if isinstance(group, KernelGroup):
                 return group.explain(outcome, t, end)
         return system.explain_step(outcome, t, end)
-
-
-def steps_of(loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> "AnySteps":
-    """Ready for the first step of an initialized system, or of one that is `resumed`."""
-    if assembly.plan.ode is None:
-        return SystemSteps(loaded, assembly, resumed=resumed)
-    from ssptool.engine.run.ode_steps import steps_with_ode  # only systems of model exchange load it
-
-    return steps_with_ode(loaded, assembly, resumed=resumed)

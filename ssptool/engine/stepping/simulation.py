@@ -26,12 +26,13 @@ from ssptool.engine.masters.master import CoupledSystem, LimitedStepper, Savable
 from ssptool.engine.masters.protocols import SavedState
 from ssptool.engine.planning.plan import Feedthrough, Plan
 from ssptool.engine.run.coupling import Evaluation, couple
+from ssptool.engine.run.execution import steps_of
 from ssptool.engine.run.initialization import InitializationReport, initialize
 from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.loops import RunningLoop
 from ssptool.engine.run.make_plan import with_feedthrough
 from ssptool.engine.run.manifest import Override, OverrideKind, overrides
-from ssptool.engine.run.system import LoadedSystem, carried_out, steps_of
+from ssptool.engine.run.system import LoadedSystem, carried_out
 from ssptool.engine.stepping.saved import (
     NotASavedSimulation,
     SavedSimulation,
@@ -65,7 +66,7 @@ from ssptool.public_calls import public
 from ssptool.working_directory import KeptWorkingDirectory, absolute
 
 if TYPE_CHECKING:
-    from ssptool.engine.run.system import AnySteps
+    from ssptool.engine.run.execution import AnySteps
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
