@@ -9,7 +9,7 @@ from ssptool.engine.run.frozen_variables import Json
 
 
 def frozen_sizes(plan: Plan, master: Master) -> Json:
-    """What the plan of a run has for a master that chooses the sizes of its steps."""
+    """Control of sizes that the plan of a run has for a master that chooses them."""
     if isinstance(master, Adaptive):
         return {"doubling": _doubling(plan, master)}
     assert isinstance(master, EnergyControlled)
