@@ -85,8 +85,8 @@ class EqualSteps:
         """
         h, end = self.system.next_step(t, limit)
         values = self.system.kernel.values
-        before = values.copy()
         failure = None if begun else self.events.before_step(t)
+        before = values.copy()  # without ticks
         for _ in range(MAX_RETURNS):
             if failure is not None:
                 return StepBatch(0, failure)

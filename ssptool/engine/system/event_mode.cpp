@@ -229,12 +229,12 @@ void System::step_until(Stretch& found, double limit, std::span<double> rows) {
 void System::step_with_events(Stretch& found, double limit, std::span<double> rows, bool begun) {
   const double t = now_;
   auto [h, end] = grid().next_step(t, limit, communication_step_ ? &*communication_step_ : nullptr);
-  const std::vector<double> before = kernel_->slot_values.values;
   found.from = t;
   if (!begun) {
     before_steps();
     if (plan_.at_events->rolls_back) checkpoint_->keep();
   }
+  const std::vector<double> before = kernel_->slot_values.values;  // without ticks
   for (int i = 0; i < most_returns; ++i) {
     if (end > t && !begun) {
       if (iterate_log_ != nullptr) iterate_log_->at(end);

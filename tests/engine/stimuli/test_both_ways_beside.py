@@ -235,6 +235,20 @@ def test_logs_of_loops_beside_events(engine_models, log, tmp_path, compared):
     assert compared()
 
 
+def test_ticks_are_over_at_the_next_event(engine_models, tmp_path, compared):
+    """Also where it ends the step that begins with a tick, and steps are done one by one, for the log."""
+    fmus, files = engine_models.parent / "fmi3", {"Controller": "SampledController", "Tank": "Cistern"}
+    events = [(0.1999999999999, "Controller.u", "bias", 0.84)]
+    settings = {"step_size": 0.1, "master": "iterated"}
+    ways = [{}, {"log_loops": tmp_path / "loops.csv"}]
+    traces = [simulate(fmus, files, TICKED, None, ("Tank",), events, **settings, **way).unwrap() for way in ways]
+    assert traces[0].cells.tobytes() == traces[1].cells.tobytes()
+    trace = traces[0]
+    before = [row for row, ticks in enumerate(trace["Controller.sample"]) if ticks]
+    assert before and all(trace.t[row - 1] == trace.t[row] for row in before if row)
+    assert compared() == 2
+
+
 # -- one system after the other --------------------------------------------------------------------------------------
 
 
