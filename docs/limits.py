@@ -46,7 +46,12 @@ SECTIONS = (
         frozenset({"refuse", "IncompatibleUnits", "InvalidValue", "Unpaired"}),
         ("network",),
     ),
-    Section("Events and clocks", "", frozenset({"Unsupported"}), ("engine/planning/events.py", "engine/event_mode")),
+    Section(
+        "Events and clocks",
+        "",
+        frozenset({"Unsupported"}),
+        ("engine/planning/events.py", "engine/planning/shared_events.py"),
+    ),
     Section(
         "FMUs",
         "Refused when the FMU is loaded, or is to do what it does not offer.",

@@ -47,7 +47,7 @@ LEVELS = [
 # Inside the engine too, a sub-package or module imports only those before it.
 ENGINE = [
     *["failure", "method_names", "settings", "text", "trace", "time_grid"],
-    *["kernel", "watch", "recording", "masters", "stimuli", "planning", "assembly", "event_mode", "ode"],
+    *["kernel", "watch", "recording", "masters", "stimuli", "planning", "assembly", "ode"],
     *["run", "isolation", "simulate", "stepping"],
 ]
 MODULES_OF_A_RUN = 200

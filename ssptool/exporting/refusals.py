@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from ssptool.engine.assembly.instances import disturbance
 from ssptool.engine.failure import Unsupported
-from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.program import ProgrammedMaster
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.run.freeze import is_newton, stepping_master
@@ -87,7 +86,7 @@ def _of_settings(plan: Plan) -> Iterator[Unsupported]:
             "threads and processes are not supported in an exported FMU",
             "leave them out: all parts are in the process of the importer, in the thread that calls the FMU",
         )
-    if not plan.is_one_ode and not isinstance(master, ProgrammedMaster | Iterated):
+    if not plan.is_one_ode and not isinstance(master, ProgrammedMaster):
         yield Unsupported(
             subject,
             f"master {master.name} is not supported in an exported FMU",

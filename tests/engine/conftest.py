@@ -6,10 +6,8 @@ import pytest
 
 import ssptool.engine.simulate as simulating
 import ssptool.studies.worker as working
-from ssptool.engine.stepping.simulation import SteppedRun
 from tests.cmake_build import build
 from tests.engine import both_ways
-from tests.engine import twins as twins_of_simulations
 from tests.engine.carriers import build as build_carriers
 from tests.engine.dual_mass import RESOURCES
 from tests.engine.systems import write_system
@@ -26,7 +24,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def compared(monkeypatch):
-    """Runs in this process are done both ways; gives the number of those that were compared."""
+    """Runs in this process are done at once and row by row; gives the number of those that were compared."""
     monkeypatch.setattr(simulating, "execute", both_ways.both)
     monkeypatch.setattr(working, "execute", both_ways.both)
     before = len(both_ways.COMPARED)
@@ -75,12 +73,3 @@ def swing(system):
 def _built(source, folder):
     build(source, folder)
     return folder / "fmi2"
-
-
-@pytest.fixture
-def twins(monkeypatch):
-    """Simulations have twins in Python, and are compared; gives the number of those that were."""
-    for name, method in twins_of_simulations.methods().items():
-        monkeypatch.setattr(SteppedRun, name, method)
-    before = len(twins_of_simulations.COMPARED)
-    return lambda: len(twins_of_simulations.COMPARED) - before

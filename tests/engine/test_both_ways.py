@@ -1,4 +1,4 @@
-"""What systems carry out is the same as in Python; the list of what Python still carries out only becomes shorter."""
+"""Runs that are carried out at once are the same row by row."""
 
 import math
 
@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 import ssptool
-import ssptool.engine.run.execution as execution
 import ssptool.engine.simulate as simulating
 from ssptool.engine.assembly.assembly import asks_for_inputs
 from ssptool.engine.recording import iteration_log
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.run.system import BY_PYTHON, carried_out, why_by_python
 from ssptool.fmu.processes import AVAILABLE
 from ssptool.studies.checking import check_study
 from ssptool.studies.study_file import study_from
@@ -30,30 +28,6 @@ from tests.fmus.build import EXIT_WITH_3, KILL_ITSELF, NOT_A_NUMBER
 SYSTEMS = RESOURCES.parents[1]
 EXAMPLES = ["dual_mass_oscillator", "mass_spring_damper", "one_dof_oscillator", "rotational_spring_mass_damper"]
 OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
-LEFT = {
-    "input sources, scenarios and logs of iterates, beside events or model exchange",
-}
-"""What Python still carries out: nothing is added here."""
-
-
-def test_python_carries_out_no_more_than_it_did():
-    assert set(BY_PYTHON) <= LEFT
-
-
-@pytest.mark.parametrize(
-    ("reason", "options"),
-    [
-        ("", {}),
-        ("", {"adaptive": 1e-4}),
-        ("", {"step_size": 0.03}),
-        ("", {"acceleration": "newton", "master": "iterated"}),
-        ("", {"log_loops": "loops.csv"}),
-    ],
-    ids=str,
-)
-def test_plans_are_told_apart(reason, options):
-    plan = ssptool.plan(OSCILLATOR, settings=ssptool.Settings(stop_time=1.0, **options))
-    assert why_by_python(plan) == reason
 
 
 @pytest.mark.parametrize("master", ["auto", "jacobi", "gauss-seidel", "iterated"])
@@ -61,17 +35,6 @@ def test_plans_are_told_apart(reason, options):
 def test_example_systems(name, master, compared):
     assert ssptool.simulate(SYSTEMS / name, master=master, stop_time=0.5, isolated=False).ok
     assert compared()
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_measured_runs_make_the_same_calls(name, monkeypatch):
-    def calls():
-        result = ssptool.simulate(SYSTEMS / name, stop_time=0.1, isolated=False, statistics=True)
-        return [(one.component, one.function, one.calls) for one in result.statistics.calls]
-
-    found = calls()
-    monkeypatch.setattr(execution, "system_for", lambda plan, pool: None)
-    assert found == calls() and found
 
 
 @pytest.mark.parametrize(
@@ -407,11 +370,3 @@ def test_runs_of_a_study(reuse, settings, compared):
         )
     )
     assert both_ways.runs_of_a_study(checked, reuse) == compared()
-
-
-@pytest.mark.parametrize("options", [{}, {"adaptive": 1e-4}, {"implementation": "me"}], ids=str)
-def test_a_system_steps_for_a_program_what_it_carries_out(options):
-    settings = ssptool.Settings(stop_time=1.0, **options)
-    plan = ssptool.plan(OSCILLATOR, settings=settings)
-    with ssptool.Simulation(OSCILLATOR, settings=settings) as one:
-        assert carried_out(plan) and one._loaded is not None

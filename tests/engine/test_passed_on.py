@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ssptool.engine.assembly.applied_stimuli import MAX_PASSES, propagate, propagate_at_start
+from ssptool.engine.assembly.applied_stimuli import MAX_PASSES, propagate
 from ssptool.engine.failure import IntegrationStopped
 from ssptool.fmu.description import Variability
 from ssptool.network.network import Signal, Wire
@@ -42,15 +42,11 @@ def giving(instances):
 
 
 @pytest.mark.parametrize("against", [False, True])
-@pytest.mark.parametrize("running", [False, True])
-def test_a_chain_of_any_length_settles_whatever_the_order_of_its_connections(running, against):
+def test_a_chain_of_any_length_settles_whatever_the_order_of_its_connections(against):
     names = [f"C{k}" for k in range(LONG)]
     pairs = list(itertools.pairwise(names))
-    plan, instances = system(names, pairs[::-1] if against else pairs, told=running)
-    if running:
-        assert list(propagate(plan, instances, names[:1], giving(instances), 1.0)) == names
-    else:
-        propagate_at_start(plan, instances)
+    plan, instances = system(names, pairs[::-1] if against else pairs)
+    assert list(propagate(plan, instances, names[:1], giving(instances), 1.0)) == names
     assert [instances[name].p for name in names] == list(range(LONG))
 
 
@@ -60,11 +56,7 @@ def test_only_what_follows_from_a_change_is_passed_on():
     assert [one.p for one in instances.values()] == [0.0, 1.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("running", [False, True])
-def test_a_loop_without_end_is_named_with_its_members_and_nobody_else(running):
-    plan, instances = system("ABCD", ["AB", "BC", "CB", "DA"], told=running)
+def test_a_loop_without_end_is_named_with_its_members_and_nobody_else():
+    plan, instances = system("ABCD", ["AB", "BC", "CB", "DA"])
     with pytest.raises(IntegrationStopped, match=f"do not settle, after {MAX_PASSES} passes: B.p, C.p;"):
-        if running:
-            propagate(plan, instances, "D", giving(instances), 1.0)
-        else:
-            propagate_at_start(plan, instances)
+        propagate(plan, instances, "D", giving(instances), 1.0)

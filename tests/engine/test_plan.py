@@ -52,7 +52,7 @@ def test_threads_that_a_master_has_no_use_for_are_told(master, told):
 @pytest.mark.parametrize("sources", [None, FMI3, NO_FLANGE])
 def test_components_that_feed_each_other_are_iterated_with_interpolated_inputs(sources):
     plan = make_plan(oscillator(sources), Settings())
-    assert isinstance(plan.master, Iterated) and isinstance(plan.master.inputs, Interpolate)
+    assert isinstance(plan.master.coupling, Iterated) and isinstance(plan.master.coupling.inputs, Interpolate)
     assert "System1, System2 are mutually coupled" in choice(plan, "master")[1]
 
 
@@ -68,7 +68,7 @@ HOLDS = {"saves_state": False, "input_derivatives": False}
 )
 def test_what_an_fmu_lacks_decides_the_master_and_is_the_reason(flags, inputs, reason):
     plan = make_plan(with_interface(oscillator(), "System2", **flags), Settings())
-    assert plan.master == Jacobi(inputs)
+    assert plan.master.coupling == Jacobi(inputs)
     assert reason in choice(plan, "master")[1]
     if "input_derivatives" in flags:
         assert "System2: canInterpolateInputs is not set" in choice(plan, "approximation")[1]
@@ -79,7 +79,7 @@ def test_inputs_are_held_at_mid_step_if_no_fmu_can_do_better():
     for name in net.components:
         net = with_interface(net, name, **HOLDS)
     plan = make_plan(net, Settings())
-    assert plan.master == Jacobi(MidStep())
+    assert plan.master.coupling == Jacobi(MidStep())
 
 
 @pytest.mark.parametrize("holding", [["System2"], ["System1", "System2"]])
@@ -88,25 +88,26 @@ def test_fmus_that_save_states_are_iterated_although_they_cannot_follow_inputs(h
     for name in holding:
         net = with_interface(net, name, input_derivatives=False)
     plan = make_plan(net, Settings())
-    assert isinstance(plan.master, Iterated)
-    assert isinstance(plan.master.inputs, MidStep if len(holding) == 2 else Interpolate)
+    assert isinstance(plan.master.coupling, Iterated)
+    assert isinstance(plan.master.coupling.inputs, MidStep if len(holding) == 2 else Interpolate)
     assert "System2: canInterpolateInputs is not set" in choice(plan, "approximation")[1]
 
 
 def test_a_system_without_cycle_is_not_iterated():
     plan = make_plan(network({"System1": "System1.fmu"}, []), Settings())
-    assert isinstance(plan.master, Jacobi)
+    assert isinstance(plan.master.coupling, Jacobi)
     assert choice(plan, "master")[1] == "no components are mutually coupled"
 
 
 def test_without_cycle_followers_are_stepped_in_their_order():
     """What comes before them is known over the whole step then, and needs no extrapolation."""
     net = network(FMI2, [("System1.x1", "System2.x1")])
-    assert make_plan(net, Settings()).master == GaussSeidel(Interpolate())
-    assert make_plan(net, Settings(approximation="hold")).master == Jacobi(Hold())
-    assert make_plan(net, Settings(approximation="extrapolate")).master == Jacobi(Extrapolate())
+    assert make_plan(net, Settings()).master.coupling == GaussSeidel(Interpolate())
+    assert make_plan(net, Settings(approximation="hold")).master.coupling == Jacobi(Hold())
+    assert make_plan(net, Settings(approximation="extrapolate")).master.coupling == Jacobi(Extrapolate())
     alone = make_plan(network({"System2": "System2.fmu"}, []), Settings())
-    assert isinstance(alone.master, Jacobi)  # which lets components that are side by side step at the same time
+    # It lets components that are side by side step at the same time.
+    assert isinstance(alone.master.coupling, Jacobi)
 
 
 def test_the_alternative_to_what_an_fmu_lacks_is_one_that_works():
@@ -117,7 +118,7 @@ def test_the_alternative_to_what_an_fmu_lacks_is_one_that_works():
     with pytest.raises(UnsupportedByFmu, match="; use approximation auto, which holds only these inputs"):
         make_plan(net, Settings(master="jacobi", approximation="extrapolate"))
     plan = make_plan(net, Settings(master="jacobi", approximation="auto"))
-    assert plan.master == Jacobi(Extrapolate(1, MidStep()))
+    assert plan.master.coupling == Jacobi(Extrapolate(1, MidStep()))
 
 
 def test_an_fmu_outside_of_all_cycles_does_not_keep_others_from_being_iterated():
@@ -126,7 +127,7 @@ def test_an_fmu_outside_of_all_cycles_does_not_keep_others_from_being_iterated()
     net = with_interface(net, "Third", saves_state=False)
     with pytest.raises(UnsupportedByFmu, match="or fixed steps, master iterated with interpolated inputs"):
         make_plan(net, Settings(adaptive=1e-3))
-    assert make_plan(net, Settings(master="iterated")).master == Iterated(Interpolate())
+    assert make_plan(net, Settings(master="iterated")).master.coupling == Iterated(Interpolate())
 
 
 @pytest.mark.parametrize(
@@ -145,13 +146,13 @@ def test_an_fmu_outside_of_all_cycles_does_not_keep_others_from_being_iterated()
     ],
 )
 def test_what_is_asked_for_is_taken(settings, master):
-    assert make_plan(oscillator(), settings).master == master
+    assert make_plan(oscillator(), settings).master.coupling == master
 
 
 def test_iteration_settings_reach_the_master():
     plan = make_plan(oscillator(), Settings(acceleration="anderson", tolerance=1e-5, max_iterations=7))
-    assert plan.master.acceleration.name == "Anderson"
-    assert (plan.master.measure, plan.master.max_iterations) == (Relative(1e-5), 7)
+    assert plan.master.coupling.acceleration.name == "Anderson"
+    assert (plan.master.coupling.measure, plan.master.coupling.max_iterations) == (Relative(1e-5), 7)
 
 
 def test_what_an_fmu_lacks_for_the_master_asked_for_is_refused_with_an_alternative():
@@ -469,9 +470,9 @@ def test_a_conversion_leads_a_guess_back_to_its_source():
 def test_settings_of_iterations_ask_for_the_master_that_iterates(settings, reason):
     """Also where nothing is mutually coupled, so that another master is chosen without them."""
     uncoupled = network(FMI2, WIRES[:1])
-    assert not isinstance(make_plan(uncoupled, Settings(stop_time=1.0, step_size=0.1)).master, Iterated)
+    assert not isinstance(make_plan(uncoupled, Settings(stop_time=1.0, step_size=0.1)).master.coupling, Iterated)
     plan = make_plan(uncoupled, Settings(stop_time=1.0, step_size=0.1, **settings))
-    assert isinstance(plan.master, Iterated)
+    assert isinstance(plan.master.coupling, Iterated)
     assert choice(plan, "master")[1] == f"required by {reason}"
 
 

@@ -10,6 +10,7 @@ from pytest import approx
 from ssptool import Settings
 from ssptool.engine.failure import Ending, RunError
 from ssptool.engine.recording.csv import read_csv
+from ssptool.engine.run.initialization import Initialization
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.fmu.instance import FmuInstance
@@ -162,18 +163,17 @@ def test_a_chord_that_is_out_of_date_is_renewed_and_the_run_goes_on(monkeypatch)
     """Without a chord the kernel iterates x ← g(x), which diverges for the heavy flange; the chain steps
     in.
     """
-    from ssptool.engine.run.loops import RunningLoop
-
     plan = make_plan(oscillator(System2__m_c=2.0), Settings(stop_time=0.2, step_size=0.01, master="jacobi"))
     reference = run(plan, Folder())
-    real = RunningLoop.for_kernel
+    first_point = Initialization._evaluate_first_point
 
-    def without_chord(self):
-        real(self)
-        self.kernel.set_chord(self.index, -np.eye(len(self.planned.torn)))
+    def without_chords(self):
+        first_point(self)
+        known = ((number, index) for number, index in enumerate(self._native.loops) if index >= 0)
+        for number, index in known:
+            self._assembly.kernel.set_chord(index, -np.eye(len(self._plan.loops[number].torn)))
 
-    monkeypatch.setattr(RunningLoop, "for_kernel", without_chord)
-    monkeypatch.setattr("ssptool.engine.run.execution.system_for", lambda plan, pool: None)
+    monkeypatch.setattr(Initialization, "_evaluate_first_point", without_chords)
     result = run(plan, Folder())
     assert result.statistics.loops_rescued == 1
     assert result.unwrap().y == approx(reference.unwrap().y, abs=1e-10)

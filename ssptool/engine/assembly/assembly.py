@@ -2,37 +2,29 @@
 
 import contextlib
 import ctypes
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import isfinite, isnan
+from math import isnan
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from ssptool.engine.assembly.applied_stimuli import AppliedStimuli
-from ssptool.engine.assembly.event_members import RunningMember, StepReport
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
 from ssptool.engine.assembly.instances import Fresh, Pool, Sources, lost_process
-from ssptool.engine.assembly.running_events import RunningEvents
 from ssptool.engine.failure import Ending, Failure, wish_to_end
-from ssptool.engine.kernel import create
 from ssptool.engine.kernel.event_calls import EVENT_FUNCTIONS
 from ssptool.engine.kernel.interface import (
-    REAL_TYPES,
     Call,
     Code,
-    InstanceTable,
     Kernel,
     Outcome,
     functions_for,
-    holds_integer,
     read_slot,
-    signed_bits,
 )
 from ssptool.engine.masters.registry import ADJOINT
 from ssptool.engine.planning.events import EventMember
-from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
+from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.recording.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
 from ssptool.engine.settings import Settings
 from ssptool.engine.watch import Watch
@@ -50,9 +42,7 @@ Explain = Callable[[Outcome, float], Failure]
 
 
 class InstanceOfOde(Protocol):
-    """An ODE as an instance of a kernel; with a report, its steps may end at events."""
-
-    report: StepReport | None
+    """An ODE as an instance of a kernel."""
 
     def explain(self) -> Failure:
         """Failure of its last call; raises errors that are not of a component."""
@@ -92,61 +82,6 @@ class AdoptingSystem(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A kernel holds one saved state per instance, so a second one on the same instances holds another. `count`: of
-    instances.
-    """
-
-    kernel: Kernel
-    second: Kernel
-    group: int
-    second_group: int
-    explain: Explain
-    count: int
-    _parts: dict[Set[int], int] = field(default_factory=dict)
-
-    def save(self, time: float) -> Failure | None:
-        # The first kernel as well: it then tells the FMUs that they may be set back.
-        outcome = self.kernel.save(self.group)
-        outcome = self.second.save(self.second_group) if outcome.ok else outcome
-        return None if outcome.ok else self.explain(outcome, time)
-
-    def restore(self, time: float, but: Set[int] = frozenset()) -> Failure | None:
-        """Restore the states of all instances except some."""
-        outcome = self.second.restore(self._part(but) if but else self.second_group)
-        return None if outcome.ok else self.explain(outcome, time)
-
-    def _part(self, but: Set[int]) -> int:
-        if but not in self._parts:
-            self._parts[but] = self.second.group([index for index in range(self.count) if index not in but])
-        return self._parts[but]
-
-
-@contextmanager
-def open_checkpoint(kernel: Kernel, tables: Sequence[InstanceTable], explain: Explain) -> Iterator[Checkpoint]:
-    """Checkpoint of all instances of a kernel. Leaving the context frees its states, which must happen before the
-    instances are freed.
-    """
-    integers = {
-        slot
-        for table in tables
-        for slot, kind in zip(
-            (*table.input_slots, *table.output_slots), (*table.input_types, *table.output_types), strict=True
-        )
-        if kind not in REAL_TYPES
-    }
-    second = create(len(kernel.values), integers=sorted(integers))
-    for table in tables:
-        # It never steps them, so no FMU asks it for inputs.
-        second.add(replace(table, environment=0))
-    everyone = range(len(tables))
-    try:
-        yield Checkpoint(kernel, second, kernel.group(everyone), second.group(everyone), explain, len(tables))
-    finally:
-        second.release()
-
-
-@dataclass(frozen=True, slots=True)
 class Assembly:
     """Running FMUs and the kernel that they are registered with. Indices and slots are those of the plan.
 
@@ -154,23 +89,12 @@ class Assembly:
     ----------
     instances
         In the order of the plan.
-    tables
-        Instance tables of the kernel; the last one is that of `ode`, if there is one.
     loop_log, coupling_log
         Logs of the iterates of algebraic loops and of macro steps, if asked for.
-    applied_stimuli
-        Inputs and scenario, if there are any.
     ode
         Instance that the kernel steps in place of all components of model exchange, beside co-simulation.
     ode_kernel
         A kernel for these components alone, with the slots of the whole, where nothing leads in from other components.
-    events
-        The components of co-simulation that use event mode, if there are any; with those of model exchange, if the
-        events of their ODE are those of all.
-    integrated
-        Components of model exchange that exchange signals at events only, if there is an ODE.
-    kept
-        Stand-ins, kept alive because the kernel has their addresses only.
     logging
         Logging of the FMUs.
     remarks
@@ -180,38 +104,26 @@ class Assembly:
     at_end
         Callbacks for the end of the run, called before the FMUs are freed.
     system
-        The system that carries out the plan, if it is not Python.
+        It carries out the plan.
     """
 
     plan: Plan
     kernel: Kernel
     instances: tuple[FmuInstance, ...]
     logging: FmuLogging
-    tables: tuple[InstanceTable, ...] = ()
+    system: AdoptingSystem
     loop_log: IterationLog | None = None
     coupling_log: IterationLog | None = None
-    checkpoint: Checkpoint | None = None
-    second_checkpoint: Checkpoint | None = None
-    applied_stimuli: "AppliedStimuli | None" = None
     ode: InstanceOfOde | None = None
     ode_kernel: Kernel | None = None
-    events: "RunningEvents | None" = None
-    integrated: "RunningEvents | None" = None
-    kept: tuple[object, ...] = ()
     remarks: dict[str, None] = field(default_factory=dict)
     at_end: ExitStack = field(default_factory=ExitStack)
     surroundings: Surroundings = field(default_factory=Surroundings)
-    system: AdoptingSystem | None = None
 
     @property
     def of_ode(self) -> "Assembly":
         """The same with the kernel of the components of model exchange."""
         return self if self.ode_kernel is None else replace(self, kernel=self.ode_kernel)
-
-    def events_of_ode(self) -> "RunningEvents":
-        """Event exchange of the components of model exchange, with the present kernel."""
-        assert self.integrated is not None
-        return self.integrated.within(self.kernel)
 
     def remark(self, text: str) -> None:
         """Add a remark on the run."""
@@ -264,13 +176,9 @@ class Assembly:
 
     def _resumed(self) -> Iterator[tuple[str, int]]:
         """Numbers of steps that components in event mode have ended early although they may not."""
-        if self.system is not None:
-            for index, instance in enumerate(self.instances):
-                if instance.name in self.plan.event_modes.members:
-                    yield instance.name, self.system.resumed(index)
-        for member in () if self.events is None else self.events.stepped:
-            if member.step is not None:
-                yield member.name, member.step.resumed
+        for index, instance in enumerate(self.instances):
+            if instance.name in self.plan.event_modes.members:
+                yield instance.name, self.system.resumed(index)
 
     def explain(self, outcome: Outcome, time: float) -> Failure:
         """Failure of a run, from the outcome of a kernel operation."""
@@ -421,12 +329,10 @@ def _asks_to_end(outcome: Outcome, instance: FmuInstance) -> bool:
 
 @contextmanager
 def assemble(
-    plan: Plan,
-    archive: Sources,
-    watch: Watch | None = None,
-    pool: Pool | None = None,
+    system: AdoptingSystem, plan: Plan, archive: Sources, watch: Watch | None = None, pool: Pool | None = None
 ) -> Iterator[Assembly]:
-    """Load and instantiate every FMU of a plan; on leaving free states, instances and libraries.
+    """Load and instantiate every FMU of a plan, for the system that carries it out; on leaving free states, instances
+    and libraries.
 
     `watch`, if given, notes every call to them. With a `pool`, libraries and instances are those of earlier runs where
     that can be, and are left to it for later ones.
@@ -437,57 +343,7 @@ def assemble(
         A binary cannot be used here.
     FmiError
         An FMU refuses to be instantiated.
-    MissingKernel
-        ssptool was installed without its native modules.
     """
-    with ExitStack() as stack:
-        kernel = create(len(plan.signals), integers=plan.integers)
-        kernel.use_threads(min(plan.settings.threads, len(plan.instances)))
-        logging = stack.enter_context(open_fmu_logging(plan.settings))
-        kernel.report_time(logging.clock.address)
-        remarks: dict[str, None] = {}
-        supply = pool if pool is not None else stack.enter_context(Fresh())
-        instances: list[FmuInstance] = []
-        tables: list[InstanceTable] = []
-        members: list[RunningMember] = []
-        integrated: list[RunningMember] = []
-        kept: list[_Added] = []
-        for planned in plan.instances:
-            binary = supply.binary(
-                archive.local_path(planned.source), planned.description, planned.interface, planned.process
-            )
-            coupled = plan.coupled_ode is not None and len(instances) in plan.coupled_ode.instances
-            added = _add(kernel, plan, binary, supply, watch, len(instances), coupled, logging)
-            if note := added.note:
-                remarks[note] = None
-            if added.member is not None:
-                (members if planned.name in plan.event_modes.members else integrated).append(added.member)
-            kept.append(added)
-            instances.append(added.instance)
-            tables.append(added.table)
-            stack.callback(supply.give_back, added.binary, added.instance, keep=_serves_again(plan, planned, watch))
-        # Pushed last to run first: saved states must be freed before their instances.
-        stack.callback(kernel.release)
-        logging.clock.time = plan.interval.start
-        assembly = Assembly(
-            plan, kernel, tuple(instances), logging, tuple(tables), kept=tuple(kept), remarks=remarks, at_end=stack
-        )
-        if plan.ode is not None:
-            events = RunningEvents(plan, kernel, integrated, plan.ode.events, tables)
-            assembly = replace(assembly, integrated=events)
-        if members:
-            assembly = replace(assembly, events=RunningEvents(plan, kernel, members, plan.event_modes, tables))
-        if plan.coupled_ode is not None:
-            assembly = _with_ode(assembly, plan.coupled_ode)
-        _connect(kernel, plan, (*plan.wires, *plan.shown_wires))
-        yield _watched(assembly)
-
-
-@contextmanager
-def assemble_for(
-    system: AdoptingSystem, plan: Plan, archive: Sources, watch: Watch | None = None, pool: Pool | None = None
-) -> Iterator[Assembly]:
-    """As `assemble`, for a system that carries the plan out, with the kernel of that system."""
     with ExitStack() as stack:
         logging = stack.enter_context(open_fmu_logging(plan.settings))
         remarks: dict[str, None] = {}
@@ -521,60 +377,12 @@ def assemble_for(
             kernel,
             tuple(instances),
             logging,
+            system,
             loop_log=loops,
             coupling_log=coupling,
             remarks=remarks,
             at_end=stack,
-            system=system,
         )
-
-
-def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
-    """Add the ODE of model exchange beside co-simulation as one more instance of the kernel."""
-    from ssptool.engine.assembly.ode_instance import OdeInstance  # few systems have both
-
-    plan = assembly.plan
-    report = StepReport() if plan.event_modes.with_ode else None
-    instance = OdeInstance(assembly.kernel, report)
-    assembly.kernel.add(instance.table())
-    kernel = create(len(plan.signals), integers=plan.integers)
-    kernel.report_time(assembly.logging.clock.address)
-    for index, table in enumerate(assembly.tables):
-        kernel.add(replace(table, environment=0) if index in ode.instances else _unobserved(table))
-    slots = _outputs(plan, ode)
-    _connect(kernel, plan, [wire for wire in (*plan.wires, *plan.shown_wires) if wire.source in slots])
-    tables = (*assembly.tables, instance.table())
-    return replace(assembly, tables=tables, ode=instance, ode_kernel=kernel)
-
-
-def _unobserved(table: InstanceTable) -> InstanceTable:
-    """Table for a kernel that only needs to know the instance."""
-    nothing: dict[str, Any] = dict.fromkeys(
-        ("observed_slots", "observed_references", "observed_types", "observed_elements"), ()
-    )
-    return replace(table, environment=0, **nothing)
-
-
-def _watched(assembly: Assembly) -> Assembly:
-    """The assembly with logs, checkpoint and applied stimuli as settings and stimuli require."""
-    settings, stack = assembly.plan.settings, assembly.at_end
-    applied_stimuli = _apply_stimuli(assembly) if assembly.plan.stimuli else None  # before any group is registered
-    loops, coupling = _logs(settings, stack)
-    checkpoint, second = None, None
-    events = assembly.plan.event_modes
-    repeats = settings.adaptive is not None and all(one.capabilities.saves_state for one in assembly.plan.instances)
-    if repeats or (events.rolls_back and len(assembly.tables) > 1):
-        checkpoint = stack.enter_context(open_checkpoint(assembly.kernel, _saved_tables(assembly), assembly.explain))
-    if repeats:
-        second = stack.enter_context(open_checkpoint(assembly.kernel, _saved_tables(assembly), assembly.explain))
-    return replace(
-        assembly,
-        loop_log=loops,
-        coupling_log=coupling,
-        checkpoint=checkpoint,
-        second_checkpoint=second,
-        applied_stimuli=applied_stimuli,
-    )
 
 
 def _logs(settings: Settings, stack: ExitStack) -> tuple[IterationLog | None, IterationLog | None]:
@@ -584,78 +392,6 @@ def _logs(settings: Settings, stack: ExitStack) -> tuple[IterationLog | None, It
         found.append(None if path is None else stack.enter_context(open_log(path, facts)))
     loops, coupling = found
     return loops, coupling
-
-
-def _saved_tables(assembly: Assembly) -> list[InstanceTable]:
-    """States of components of model exchange beside co-simulation are saved by the ODE."""
-    ode = assembly.plan.coupled_ode
-    inside = () if ode is None else ode.instances
-    return [_idle(table) if index in inside else table for index, table in enumerate(assembly.tables)]
-
-
-def _idle(table: InstanceTable) -> InstanceTable:
-    from ssptool.engine.assembly.ode_instance import idle_steps
-
-    return idle_steps(table)
-
-
-def _apply_stimuli(assembly: Assembly) -> "AppliedStimuli":
-    plan, ode = assembly.plan, assembly.plan.coupled_ode
-    more = () if ode is None or assembly.ode_kernel is None else ((assembly.ode_kernel, _outputs(plan, ode)),)
-    at_events = [one.overrides for one in (assembly.events, assembly.integrated) if one is not None]
-    return AppliedStimuli(plan, assembly.instances, assembly.kernel, more, at_events)
-
-
-def _outputs(plan: Plan, ode: PlannedOde) -> frozenset[int]:
-    """Slots from which the kernel of an ODE has wires."""
-    slots = {signal: slot for slot, signal in enumerate(plan.signals)}
-    held = frozenset(slots[signal] for signal in ode.events.outputs)
-    own = (plan.instances[index] for index in ode.instances)
-    return held | {slot for one in own for slot in (*one.output_slots, *one.observed_slots)}
-
-
-@dataclass(frozen=True, slots=True)
-class _Added:
-    """An instance that is registered with the kernel, and its binary."""
-
-    binary: FmuBinary
-    instance: FmuInstance
-    table: InstanceTable
-    member: "RunningMember | None"
-    note: str
-
-
-def _add(
-    kernel: Kernel,
-    plan: Plan,
-    binary: FmuBinary,
-    supply: Pool,
-    watch: Watch | None,
-    index: int,
-    coupled: bool,
-    logging: FmuLogging,
-) -> _Added:
-    planned = plan.instances[index]
-    events = plan.event_modes.members.get(planned.name)
-    callback = kernel.intermediate_update_address()
-    environment = kernel.environment() if coupled or asks_for_inputs(planned) else 0
-
-    def make(of: FmuBinary) -> FmuInstance:
-        return _instantiated(of, plan, planned, (environment, callback), logging)
-
-    binary, instance, note = _supplied(plan, index, binary, supply, make, watch)
-    own = _member_of(plan, planned)
-    table = _table(plan, planned, instance, environment, _event_types(planned, own))
-    if watch:
-        instance.intercept(watch.around(index))
-        table = watch.stand_in(index, table)
-    note = "; ".join(filter(None, (note, logging.start(instance))))
-    step = StepReport(returns_early=events.returns_early) if events is not None and not coupled else None
-    if step is not None:
-        table = replace(table, report=step.numbers)
-    kernel.add(_idle(table) if coupled else table)
-    member = None if own is None else RunningMember(index, own, instance, step)
-    return _Added(binary, instance, table, member, note)
 
 
 def _supplied(
@@ -744,33 +480,6 @@ def _event_types(planned: PlannedInstance, member: EventMember | None) -> tuple[
     return tuple(dict.fromkeys(variables[one.signal.variable].type for one in exchanged))
 
 
-def _table(
-    plan: Plan, planned: PlannedInstance, instance: FmuInstance, environment: int, event_types: tuple[str, ...]
-) -> InstanceTable:
-    return InstanceTable(
-        fmi_major=planned.description.fmi_major,
-        functions=_functions(planned, instance, event_types),
-        component=instance.component,
-        input_slots=planned.input_slots,
-        input_references=planned.input_references,
-        output_slots=planned.output_slots,
-        output_references=planned.output_references,
-        environment=environment,
-        input_types=planned.input_types,
-        output_types=planned.output_types,
-        input_elements=planned.input_elements,
-        output_elements=planned.output_elements,
-        observed_slots=planned.observed_slots,
-        observed_references=tuple(variable.reference for variable in planned.observed_variables),
-        observed_types=tuple(variable.type for variable in planned.observed_variables),
-        observed_elements=tuple(variable.element for variable in planned.observed_variables),
-        # For model exchange, evaluations of the ODE have set them.
-        refreshed=planned.interface is InterfaceType.CO_SIMULATION,
-        event_types=event_types,
-        substeps=plan.substeps(planned),
-    )
-
-
 def _functions(planned: PlannedInstance, instance: FmuInstance, event_types: tuple[str, ...]) -> dict[str, int]:
     """Functions that a kernel and an integrator want. What model exchange does not have is never called; should it
     be, it refuses.
@@ -805,29 +514,3 @@ def asks_for_inputs(planned: PlannedInstance) -> bool:
     """Whether it gets inputs within its steps, which it asks for."""
     simulated = planned.interface is InterfaceType.CO_SIMULATION
     return simulated and planned.description.fmi_major == 3 and bool(planned.wired) and planned.capabilities.follows
-
-
-def _connect(kernel: Kernel, plan: Plan, wires: Sequence[PlannedWire]) -> None:
-    kernel.connect(
-        [wire.source for wire in wires],
-        [wire.destination for wire in wires],
-        [wire.conversion.factor for wire in wires],
-        # To add −0.0 changes nothing; to add 0.0 changes the sign of a zero.
-        [wire.conversion.offset or -0.0 for wire in wires],
-        {
-            number: {signed_bits(source): signed_bits(target) for source, target in wire.conversion.table}
-            for number, wire in enumerate(wires)
-            if wire.conversion.table
-        },
-        [number for number, wire in enumerate(wires) if wire.discrete],
-        {
-            number: (wire.minimum, wire.maximum)
-            for number, wire in enumerate(wires)
-            if isfinite(wire.minimum) or isfinite(wire.maximum)
-        },
-    )
-    for wire in wires:
-        checked = narrowing(plan.types[wire.source], plan.types[wire.destination])
-        if checked is not None and holds_integer(plan.types[wire.source]):
-            kernel.demand(wire.source, checked.nonnegative, checked.digits)
-    kernel.record_slots(plan.recorded)

@@ -375,6 +375,16 @@ class Kernel(Protocol):
         FMI 2.0.4 §4.2.2 (fmi2Discard: a step may be repeated with a smaller size).
         """
 
+    def step_derivatives(self, iteration: int) -> tuple[Floats, tuple[bool, ...]]:
+        """Derivatives (m, m) of the unknowns of an iterated step at its end by their values in it, at the last iterate,
+        and (m,) which columns are known.
+        """
+        ...
+
+    def repeat_step(self, iteration: int, x: Floats) -> Floats:
+        """(m,) What comes out for the unknowns at the end of the last iterated step, if it is repeated with x (m,)."""
+        ...
+
     def limit_inputs(self, instance: int, order: int) -> None:
         """Limit the inputs of an instance to polynomials of this order from now on, as after a refusal."""
 

@@ -1,6 +1,6 @@
 """Integrators of x' = f(t, x), as those who integrate see them, with the values that they return."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, Protocol
@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.calls import Floats, Slots
+from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import Outcome
 
@@ -153,41 +153,6 @@ class SolverKind(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ContinuousCalls:
-    """A component of model exchange.
-
-    Attributes
-    ----------
-    instance
-        Its number in the kernel.
-    component, functions
-        Addresses, of functions by name.
-    states, indicators
-        Numbers of states and event indicators, as they are stated; an FMU of FMI 3.0 is asked.
-    reports_steps
-        It is to be told of completed steps.
-    slopes
-        Names of its state derivatives.
-    directional
-        It is to be asked for directional derivatives.
-    saves_state
-        It can be set back.
-    """
-
-    instance: int
-    name: str
-    fmi_major: int
-    component: int
-    functions: Mapping[str, int]
-    states: int
-    indicators: int
-    reports_steps: bool
-    slopes: Sequence[str]
-    directional: bool
-    saves_state: bool
-
-
-@dataclass(frozen=True, slots=True)
 class OdePart:
     """The share of one component in A, B, C and D, where x' = A x + B u, y = C x + D u, u = W y.
 
@@ -236,153 +201,6 @@ class JacobianCalls:
     pattern: Pattern | None
     parts: Sequence[OdePart]
     wires: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class OdeCalls:
-    """Components of model exchange as one ODE, and how it is integrated.
-
-    Attributes
-    ----------
-    whole, slopes
-        Schedules: over everything, and over what state derivatives and event indicators need.
-    everyone
-        The group of all instances.
-    inputs
-        Slots of inputs that run along polynomials.
-    nominal : (slots,)
-        Usual sizes of the signals.
-    solver, rtol, cvode
-        How it is integrated, and what gives the address of a function of CVODE by its name; None for other solvers.
-    start, stop, macro_step : [s]
-    takes_samples
-        Inputs of the system are taken at events only.
-    jacobian
-        How df/dx is got, for a solver that asks for it.
-    has_stimuli
-        `OdeOwner` writes values of input sources.
-    retreats
-        Another solver may replace this one where it cannot go on.
-    """
-
-    models: Sequence[ContinuousCalls]
-    whole: int
-    slopes: int
-    everyone: int
-    inputs: Slots
-    nominal: Floats
-    solver: SolverKind
-    rtol: float
-    cvode: Addresses | None
-    start: float
-    stop: float
-    macro_step: float
-    takes_samples: bool
-    jacobian: JacobianCalls | None
-    has_stimuli: bool
-    retreats: bool
-
-
-@dataclass(frozen=True, slots=True)
-class OdeExchangeCalls:
-    """Calls by which an ODE exchanges values with other components, by slots that are the same in both kernels.
-
-    Attributes
-    ----------
-    moving, nominal
-        Of each of its `inputs`: it is of type Float64 (others are held); its usual size.
-    received
-        All continuous inputs of its components.
-    shown
-        Their inputs and outputs, and what they exchange at events only.
-    event_signals, event_sources
-        The latter, and the sources of those that come from outside.
-    contents, content_columns
-        Slots and columns of rows with numbers of contents.
-    start, macro_step : [s]
-    hands_over
-        Its events are those of the whole system.
-    """
-
-    moving: Sequence[bool]
-    nominal: Floats
-    received: Slots
-    shown: Slots
-    event_signals: Slots
-    event_sources: Slots
-    contents: Slots
-    content_columns: Sequence[int]
-    start: float
-    macro_step: float
-    hands_over: bool
-
-
-class OdeOwner(Protocol):
-    """Functions that an integration in the kernel calls. All may raise `Stopped`."""
-
-    def explain(self, outcome: Outcome, t: float) -> Stopped:
-        """Reason of an end, from an outcome of the kernel at t [s], or from a function of model exchange."""
-        ...
-
-    def rescue(self, schedule: int, t: float) -> Stopped | None:
-        """Finish the evaluation of a schedule that a loop has ended; the reason if that cannot be done."""
-        ...
-
-    def row(self, row: Floats) -> None:
-        """Keep a row of the trace: of a communication point, or of a side of an event."""
-        ...
-
-    def no_row(self) -> None:
-        """The last row was that of no event."""
-        ...
-
-    def write(self, t: float) -> None:
-        """Write the values of all input sources at t [s]."""
-        ...
-
-    def limit(self, t: float) -> float:
-        """The next time after t [s] that no step leads over."""
-        ...
-
-    def segment_end(self) -> float:
-        """Time of the next jump [s]."""
-        ...
-
-    def jump(self, t: float) -> None:
-        """Let what acts from outside jump, with all components in event mode."""
-        ...
-
-    def contradicted(self) -> None:
-        """Directional derivatives have turned out to be wrong."""
-        ...
-
-    def retreated(self, t: float, reason: str) -> None:
-        """Another solver has gone on from t [s], for this reason."""
-        ...
-
-
-CauseText = tuple[str, str]
-"""Cause of an event: a component, and what has happened there."""
-
-
-class KernelPosition(NamedTuple):
-    """Position of an integration between two steps: see `IntegrationState`.
-
-    `at_zero` are numbers of event indicators; `seen` has for each cause the number of events and the latest times [s].
-    """
-
-    t: float
-    x: Floats
-    next_time: float
-    timers: Sequence[CauseText]
-    limited_until: float
-    longest_step: float
-    restarted: float
-    at_zero: Sequence[int]
-    seen: Mapping[CauseText, tuple[int, Sequence[float]]]
-    events: int
-    first_step: float
-    retreated: bool
 
 
 Explain = Callable[[Outcome, float], Stopped]

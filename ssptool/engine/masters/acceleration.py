@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from ssptool.engine.kernel.interface import IterateRule, RuleKind, SecantMemory
-from ssptool.engine.masters.protocols import SavedState
+from ssptool.engine.kernel.interface import IterateRule, RuleKind
 from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.errors import ContradictingSettings, WrongValue
@@ -69,16 +68,6 @@ class IqnIls:
     @property
     def rule(self) -> IterateRule:
         return IterateRule(RuleKind.SECANTS, reuse=self.reuse, filter=self.filter, max_columns=self.max_columns)
-
-
-def saved_secants(memory: SecantMemory) -> SavedState:
-    """Memory of IQN-ILS as arrays by name."""
-    return memory._asdict()
-
-
-def restored_secants(state: SavedState) -> SecantMemory:
-    """The inverse of `saved_secants`."""
-    return SecantMemory(**{name: state[name] for name in SecantMemory._fields})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,14 @@
 """Convergence of iterated steps: measures with their limits, and remarks on steps that did not converge."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 import numpy as np
 
 from ssptool.engine.kernel.interface import AcceptedSteps, Floats, MeasureKind, MeasureLimit, Trial
-from ssptool.engine.masters.protocols import NONE_UNCONVERGED, SavedState, Unconverged, UnplannedSteps
+from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.settings import ASKED, Settings
 from ssptool.errors import WrongValue, counted
 
@@ -195,26 +195,26 @@ class UnconvergedSteps:
     signals
         Names of the unknowns of the group.
     accepted
-        Asks whatever iterates the group for such steps so far.
+        Steps so far.
     count
         Iterations of each step, if their number is fixed.
     """
 
     signals: tuple[str, ...]
-    accepted: Callable[[], AcceptedSteps] = AcceptedSteps
+    accepted: AcceptedSteps
     count: int = 0
 
     @property
     def unconverged(self) -> Unconverged:
         """Steps of a fixed number of iterations that had not converged, and the worst of them."""
-        steps = self.accepted()
+        steps = self.accepted
         if not steps.unconverged:
             return NONE_UNCONVERGED
         worst = steps.residual, self.signals[steps.open_signal], steps.open_time
         return Unconverged(steps.unconverged, *worst, self.count, steps.grows)
 
     def remarks(self, names: tuple[str, ...]) -> Iterator[str]:
-        who, steps = ", ".join(names), self.accepted()
+        who, steps = ", ".join(names), self.accepted
         if steps.trial != Trial.NONE:
             yield f"inputs of {who} that can only be held have {_HELD[steps.trial]}"
         if steps.noisy:
@@ -238,36 +238,5 @@ class UnconvergedSteps:
             yield self.unconverged.text(who)
 
 
-def settled_of(
-    known: dict[tuple[str, ...], UnplannedSteps], names: tuple[str, ...], signals: tuple[str, ...], count: int
-) -> UnconvergedSteps:
-    """Counts of the group of these names, which outlast a restart of the master; `count`: of iterations, if fixed."""
-    found = known.setdefault(names, UnconvergedSteps(signals, count=count))
-    assert isinstance(found, UnconvergedSteps)
-    return found
-
-
 def _steps(count: int) -> str:
     return counted(count, "macro step")
-
-
-def saved_counts(steps: AcceptedSteps) -> SavedState:
-    """The part of the counts that next steps depend on."""
-    return {
-        "settled": np.array([steps.floor, steps.failed, steps.failed_damped, steps.steps, steps.unplanned, steps.trial])
-    }
-
-
-def restored_counts(steps: AcceptedSteps, state: SavedState) -> AcceptedSteps:
-    """The same counts with the part that was saved."""
-    floor, *counts = state["settled"].tolist()
-    failed, failed_damped, done, unplanned, trial = map(int, counts)
-    return replace(
-        steps,
-        floor=floor,
-        failed=failed,
-        failed_damped=failed_damped,
-        steps=done,
-        unplanned=unplanned,
-        trial=Trial(trial),
-    )

@@ -2,20 +2,16 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from types import MappingProxyType
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import REAL_TYPES, Floats
-from ssptool.engine.masters.master import CoupledSystem, StepBatch, nothing
 from ssptool.engine.masters.program import ProgrammedMaster
-from ssptool.engine.masters.protocols import Participants, SavedState
+from ssptool.engine.masters.protocols import Participants
 from ssptool.engine.recording.iteration_log import IterationLog
 from ssptool.engine.settings import Settings
 from ssptool.errors import NAMED, ContradictingSettings, in_other_case, similar_names
@@ -300,10 +296,6 @@ class Bond:
     nominal: float
 
 
-_WEIGHTS = (1 / 2, 5 / 12, 3 / 8)
-"""∫e dt/(h e(h)) over a step for what inputs of order 0, 1, 2 miss: e = s, s (s + h), s (s + h)(s + 2h)."""
-
-
 @dataclass(frozen=True, slots=True)
 class EnergyControlled:
     """Macro steps at which the energy residual of every bond stays about `tolerance` · h · (the power of the bond).
@@ -349,126 +341,11 @@ class EnergyControlled:
     def chooses_steps(self) -> bool:
         return True
 
-    def driven(self, after: Callable[[float], None] = nothing) -> "EnergyControlled":
-        return self  # no step is taken back, and each begins with what drives inputs
-
-    def start(self, system: CoupledSystem) -> "Controlled":
-        return Controlled(self, system)
-
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         return (
             *self.base.outline(groups),
             f"energy residuals of {', '.join(bond.name for bond in self.bonds)}: the size of the next step",
         )
-
-
-_CUT = 0.999
-"""Fraction of a step below which a shorter step is not due to rounding."""
-
-
-class Controlled:
-    """Step after step, each as large as the residuals of the last two allow.
-
-    Attributes
-    ----------
-    limit : [s]
-        No step goes beyond.
-    """
-
-    def __init__(self, master: EnergyControlled, system: CoupledSystem) -> None:
-        self.master, self.system = master, system
-        # Residuals need outputs as they were delivered at the end of each step, before they are made consistent.
-        self.program = replace(master.base.program(system), consistent=False)
-        self.sides = _Sides(master.bonds)
-        self.t, self.limit = system.start, system.stop
-        self.elapsed = 0.0
-        self.through = np.zeros(len(master.bonds))  # energy that went through each bond, in either direction [J]
-        self.restart()
-
-    @property
-    def finished(self) -> bool:
-        return self.t >= self.system.stop
-
-    def restart(self) -> None:
-        self.h, self.last_error = min(self.system.step, self.master.largest), 1.0
-
-    def save_state(self) -> SavedState:
-        times = np.array([self.t, self.h, self.elapsed, self.last_error])
-        return {"times": times, "through": self.through}
-
-    def restore_state(self, state: SavedState) -> None:
-        self.t, self.h, self.elapsed, self.last_error = state["times"].tolist()
-        self.through = np.array(state["through"])
-
-    def run(self, first: int, rows: Floats) -> StepBatch:
-        filled = 0
-        while filled < len(rows) and self.t < self.limit:
-            before = self._discrete()
-            if failure := self._step(self._end()):
-                return StepBatch(filled, failure)
-            self.system.finish_at(self.t, rows[filled])
-            filled += 1
-            if not np.array_equal(before, self._discrete()):
-                self.restart()
-        return StepBatch(filled, finished=self.finished)
-
-    def _discrete(self) -> NDArray[np.int64]:
-        return np.asarray(self.system.kernel.integers[self.system.discrete])
-
-    def _end(self) -> float:
-        """End of the next step; the last two steps share the rest."""
-        left = self.limit - self.t
-        if left <= 1.01 * self.h and left <= self.master.largest:
-            return self.limit
-        return self.t + (left / 2 if left < 2 * self.h else self.h)
-
-    def _step(self, end: float) -> Failure | None:
-        system, h = self.system, end - self.t
-        if self.h < self.master.smallest * (system.stop - system.start):
-            return residuals_too_large(self.h, self.last_error, self.t)
-        values = system.kernel.values
-        before, added = self.sides.outputs(values), self.sides.added(values)
-        if system.stimuli is not None:
-            system.stimuli.begin(h, end)
-        outcome = self.program.step(self.t, h, end)
-        if isinstance(outcome, Failure):
-            return outcome
-        after = self.sides.outputs(values)
-        inputs = self.sides.inputs(system, 0.0), self.sides.inputs(system, h)
-        if failure := system.evaluate(system.everything.schedule, end):
-            return failure
-        self._control(end, h, (before, after), inputs, added)
-        return None
-
-    def _control(
-        self, end: float, h: float, outputs: tuple[Floats, Floats], inputs: tuple[Floats, Floats], added: Floats
-    ) -> None:
-        """Choose the next step size from the outputs and inputs of both sides of each bond (2, k) at the start and at
-        the end of a step.
-        """
-        master, sides = self.master, self.sides
-        powers = [sides.powers(y, u) for y, u in zip(outputs, inputs, strict=True)]
-        missed = [sides.missed(y, u - added) for y, u in zip(outputs, inputs, strict=True)]
-        shares = h * (missed[0] / 2 + _WEIGHTS[master.order] * missed[1])
-        carried = h * (np.abs(powers[0]).max(axis=0) + np.abs(powers[1]).max(axis=0)) / 2
-        self.through = self.through + carried
-        self.elapsed += h
-        level = np.maximum(np.abs(powers[1]).max(axis=0), self.through / self.elapsed)
-        allowed = master.tolerance * h * np.maximum(level, master.tolerance * sides.nominal)
-        error = max(float((np.abs(shares).sum(axis=0) / allowed).max()), 1e-12)
-        self._log(end, error, carried, shares[0] - shares[1])
-        order = master.order + 1
-        factor = master.safety * error ** (-(master.integral + master.proportional) / order)
-        factor *= self.last_error ** (master.proportional / order)
-        chosen = h * float(np.clip(factor, master.least_factor, master.largest_factor))
-        # A step that was only cut gives no reason for a smaller size.
-        self.h = max(chosen, self.h) if h < _CUT * self.h and error <= 1.0 else chosen
-        self.h = min(self.h, master.largest)
-        self.t, self.last_error = end, error
-
-    def _log(self, end: float, error: float, carried: Floats, residual: Floats) -> None:
-        if self.system.coupling_log is not None:
-            log_energies(self.system.coupling_log, self.master.bonds, (end, error), carried, residual)
 
 
 def log_energies(
@@ -494,37 +371,3 @@ def residuals_too_large(size: float, error: float, t: float) -> Failure:
         "look for a signal that jumps or grows without limit, loosen the tolerance, or use fixed steps",
         t,
     )
-
-
-class _Sides:
-    """Values on both sides of all bonds, as arrays."""
-
-    def __init__(self, bonds: Sequence[Bond]) -> None:
-        self._outputs = np.array([[bond.first, bond.second] for bond in bonds], dtype=np.intp).T
-        self._inputs = np.array([[bond.into_first, bond.into_second] for bond in bonds], dtype=np.intp).T
-        self._factors = np.array([[bond.first_factor, bond.second_factor] for bond in bonds]).T
-        self._scales = np.array([[bond.first_scale, bond.second_scale] for bond in bonds]).T
-        self.nominal = np.array([bond.nominal for bond in bonds])
-
-    def outputs(self, values: Floats) -> Floats:
-        """(2, k)."""
-        return np.asarray(values[self._outputs])
-
-    def added(self, values: Floats) -> Floats:
-        """(2, k): what inputs have beside what the other side gives, as where a scenario adds a bias."""
-        return np.asarray(values[self._inputs] - self._scales * values[self._outputs[::-1]])
-
-    def inputs(self, system: CoupledSystem, past: float) -> Floats:
-        """(2, k): what they had as inputs in the step that was done, `past` [s] after its start."""
-        slots: NDArray[np.intp] = self._inputs
-        rates = system.kernel.input_rates
-        given = system.kernel.input_value[slots] + past * (rates[0][slots] + past / 2 * rates[1][slots])
-        return np.asarray(given)
-
-    def powers(self, outputs: Floats, inputs: Floats) -> Floats:
-        """(2, k) [W]: into the first component of each bond as it sees it, and as the second one does."""
-        return np.asarray(self._factors * outputs * inputs)
-
-    def missed(self, outputs: Floats, inputs: Floats) -> Floats:
-        """(2, k) [W]: by how much that is more than it would be with the outputs of the other side as inputs."""
-        return np.asarray(self._factors * outputs * (inputs - self._scales * outputs[::-1]))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ssptool.engine.kernel.interface import Instruction, Op
-from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
+from ssptool.engine.masters.master import Coupling, CouplingMaster
 from ssptool.engine.masters.program import Hold, Program, set_inputs
 from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup, Participants
 from ssptool.engine.masters.registry import MasterEntry, Situation
@@ -35,12 +35,9 @@ class GaussSeidel(CouplingMaster):
     def side_by_side(self) -> bool:
         return False
 
-    def start(self, system: CoupledSystem) -> Program:
-        return self.program(system)
-
-    def program(self, system: CoupledSystem) -> Program:
-        ones = (one for group in system.groups for one in group.members or (group,))
-        return Program(system, tuple(step for one in ones for step in self._step(one)))
+    def program(self, coupling: Coupling) -> Program:
+        ones = (one for group in coupling.groups for one in group.members or (group,))
+        return Program(tuple(step for one in ones for step in self._step(one)))
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         lines: list[str] = []

@@ -13,9 +13,9 @@ from ssptool.engine.masters.convergence import (
     FixedCount,
     choose_measure,
 )
-from ssptool.engine.masters.iterated_groups import PREDICTION_ORDER, IterationMethod
-from ssptool.engine.masters.iterated_steps import GroupIteration, ProgrammedIteration, started
-from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
+from ssptool.engine.masters.iterated_groups import PREDICTION_ORDER, IterationMethod, iterated_program
+from ssptool.engine.masters.master import Coupling
+from ssptool.engine.masters.program import Program, ProgrammedMaster
 from ssptool.engine.masters.protocols import (
     InputApproximation,
     Participants,
@@ -27,7 +27,7 @@ from ssptool.errors import ContradictingSettings, WrongValue, abbreviated, count
 
 
 @dataclass(frozen=True, slots=True)
-class Iterated(IterationMethod, CouplingMaster):
+class Iterated(IterationMethod, ProgrammedMaster):
     """Groups of instances that are mutually coupled repeat a step until their inputs at its end agree with their
     sources.
 
@@ -48,8 +48,8 @@ class Iterated(IterationMethod, CouplingMaster):
     def name(self) -> str:
         return "iterated"
 
-    def start(self, system: CoupledSystem) -> "GroupIteration | ProgrammedIteration":
-        return started(self, system)
+    def program(self, coupling: Coupling) -> Program:
+        return iterated_program(self, coupling)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         lines: list[str] = []

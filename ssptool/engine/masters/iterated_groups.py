@@ -1,8 +1,7 @@
 """Groups whose macro steps are repeated by the kernel until their interface values converge."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -17,39 +16,30 @@ from ssptool.engine.failure import (
     seconds_text,
 )
 from ssptool.engine.kernel.interface import (
-    Code,
+    AcceptedSteps,
     Floats,
     HeldInputs,
+    Instruction,
     IterationCalls,
-    IterationMemory,
     IterationReport,
-    Outcome,
-    RuleKind,
+    Op,
     Trial,
 )
 from ssptool.engine.masters.acceleration import (
     Acceleration,
     IqnIls,
-    restored_secants,
-    saved_secants,
 )
 from ssptool.engine.masters.convergence import (
     FixedCount,
     Measure,
     Relative,
-    UnconvergedSteps,
-    restored_counts,
-    saved_counts,
-    settled_of,
 )
-from ssptool.engine.masters.master import CoupledSystem
-from ssptool.engine.masters.program import Hold, Interpolate, Mean, MidStep
+from ssptool.engine.masters.master import Coupling
+from ssptool.engine.masters.program import Hold, Interpolate, Mean, MidStep, Program, set_inputs
 from ssptool.engine.masters.protocols import (
     InputApproximation,
     InstanceGroup,
-    SavedState,
-    part_of,
-    under,
+    InterfaceEnds,
 )
 from ssptool.engine.recording.iteration_log import IterationLog
 from ssptool.errors import counted
@@ -131,7 +121,7 @@ def _tried(inputs: InputApproximation, trial: int) -> InputApproximation:
     return replace(inputs, held=held) if isinstance(inputs, Interpolate) else held
 
 
-def kernel_calls(method: IterationMethod, group: InstanceGroup) -> IterationCalls:
+def _iteration(method: IterationMethod, group: InstanceGroup) -> IterationCalls:
     """The iterated step of this group as a kernel does it."""
     return IterationCalls(
         group=group.group,
@@ -152,86 +142,23 @@ def kernel_calls(method: IterationMethod, group: InstanceGroup) -> IterationCall
     )
 
 
-class IteratedGroup(Protocol):
-    """One group of instances, with what its steps need at hand."""
-
-    def step(self, t: float, h: float, end: float) -> int | Failure:
-        """One macro step; the number of iterations that it took."""
-        ...
-
-    def save_state(self) -> SavedState: ...
-
-    def restore_state(self, state: SavedState) -> None: ...
-
-
-class SteppedGroup:
-    """A group in which nothing feeds back: values from earlier groups are known at the end of the step."""
-
-    def __init__(self, inputs: InputApproximation, system: CoupledSystem, group: InstanceGroup) -> None:
-        self.inputs, self.system, self.group = inputs, system, group
-
-    def save_state(self) -> SavedState:
-        return {}
-
-    def restore_state(self, state: SavedState) -> None:
-        pass
-
-    def step(self, t: float, h: float, end: float) -> int | Failure:
-        self.system.kernel.exchange(self.group.group)
-        return advance(self.system, self.group, self.inputs, (t, h, end)) or 1
-
-
-def advance(
-    system: CoupledSystem, group: InstanceGroup, inputs: InputApproximation, step: tuple[float, float, float]
-) -> Failure | None:
-    """Step a group once and make its outputs consistent; `step` is start, size and end [s]."""
-    t, h, end = step
-    inputs.where_held.apply(system.kernel, group.held, h)
-    inputs.apply(system.kernel, group.following, h)
-    outcome = system.advance(group, t, h)
-    return system.evaluate(group.schedule, end) if outcome.ok else system.explain_step(outcome, t, end)
-
-
-class KernelGroup:
-    """A group that the kernel iterates."""
-
-    def __init__(
-        self, method: IterationMethod, system: CoupledSystem, group: InstanceGroup, calls: IterationCalls
-    ) -> None:
-        self.system, self.kernel = system, system.kernel
-        self.iteration = self.kernel.iteration(calls)
-        self.settled = settled_of(system.settled, group.names, group.signals, method.count)
-        self.kernel.set_accepted_steps(self.iteration, self.settled.accepted())
-        self.settled.accepted = lambda: self.kernel.accepted_steps(self.iteration)
-        self.failures = IterationFailures(method, system, group, self.settled)
-        self.rule = calls.rule
-
-    def save_state(self) -> SavedState:
-        memory = self.kernel.iteration_memory(self.iteration)
-        return {
-            "cautious": np.array(memory.given_up),
-            "misses": memory.misses,
-            **saved_counts(self.settled.accepted()),
-            **(under("acceleration", saved_secants(memory.secants)) if self.rule.kind is RuleKind.SECANTS else {}),
-        }
-
-    def restore_state(self, state: SavedState) -> None:
-        secants = self.kernel.iteration_memory(self.iteration).secants
-        if self.rule.kind is RuleKind.SECANTS:
-            secants = restored_secants(part_of(state, "acceleration"))
-        memory = IterationMemory(bool(state["cautious"]), state["misses"], secants)
-        self.kernel.set_iteration_memory(self.iteration, memory)
-        self.kernel.set_accepted_steps(self.iteration, restored_counts(self.settled.accepted(), state))
-
-    def step(self, t: float, h: float, end: float) -> int | Failure:
-        outcome = self.kernel.iterate(self.iteration, t, h)
-        return outcome.iterations if outcome.ok else self.explain(outcome, t, end)
-
-    def explain(self, outcome: Outcome, t: float, end: float) -> Failure:
-        """Failure of the step from t to `end` [s] that the kernel has ended."""
-        report = self.kernel.iteration_report(self.iteration)
-        component = None if outcome.code is Code.COUPLING else self.system.explain_step(outcome, t, end)
-        return self.failures.of_step(t, outcome.iterations, report, component)
+def iterated_program(method: IterationMethod, coupling: Coupling) -> Program:
+    """Steps of all groups in the order of the signal flow; those in which something feeds back are iterated."""
+    steps: list[Instruction] = []
+    iterations: list[IterationCalls] = []
+    once = _tried(method.inputs, Trial.STEPS) if method.tries else method.inputs
+    for group in coupling.groups:
+        if len(group.unknowns):
+            steps.append(Instruction(Op.ITERATE, len(iterations)))
+            iterations.append(_iteration(method, group))
+        else:  # values from earlier groups are known at the end of the step
+            steps += [
+                Instruction(Op.EXCHANGE, group.group),
+                *set_inputs(group, once),
+                Instruction(Op.ADVANCE, group.group),
+                Instruction(Op.EVALUATE, group.schedule),
+            ]
+    return Program(tuple(steps), tuple(iterations), consistent=False, interruptible=False)
 
 
 def log_iterate(
@@ -247,12 +174,20 @@ def log_iterate(
 
 @dataclass(frozen=True, slots=True)
 class IterationFailures:
-    """Failures of the iterated steps of one group, in words and with the iteration."""
+    """Failures of the iterated steps of one group, in words and with the iteration.
+
+    Attributes
+    ----------
+    ends
+        Connections that feed the unknowns, in their order.
+    accepted
+        Steps so far.
+    """
 
     method: IterationMethod
-    system: CoupledSystem
     group: InstanceGroup
-    settled: UnconvergedSteps
+    ends: Sequence[InterfaceEnds]
+    accepted: AcceptedSteps
 
     def of_step(self, t: float, iterations: int, report: IterationReport, component: Failure | None) -> Failure:
         """Failure of a step from t [s], that of a component or of the iteration itself."""
@@ -285,7 +220,7 @@ class IterationFailures:
 
     def _unplanned(self, failure: Failure, report: IterationReport) -> Failure:
         """Failure of steps that were done otherwise than planned: too many, or one that leads far beyond all before."""
-        steps, names = self.settled.accepted(), ", ".join(self.group.names)
+        steps, names = self.accepted, ", ".join(self.group.names)
         why = (
             f"{steps.unplanned} of {counted(steps.steps, 'macro step')} of {names} did not converge as planned "
             f"({steps.damped} done with stronger damping or Newton's method, {steps.unrepeated} with extrapolated "
@@ -327,7 +262,7 @@ class IterationFailures:
         allowed = self.method.measure.allowed(report.best, nominal)
         relative = np.abs(report.change) / np.maximum(np.abs(report.best), nominal)
         numbers = np.transpose((report.best, report.change, allowed, relative)).tolist()
-        for (source, destination, unit), row in zip(self.system.interface_ends(self.group), numbers, strict=True):
+        for (source, destination, unit), row in zip(self.ends, numbers, strict=True):
             value, change, limit, share = map(finite, row)
             ends = str(source), str(destination), source.component, destination.component
             yield IteratedConnection(*ends, value, unit, change, limit, share)
@@ -343,7 +278,7 @@ class IterationFailures:
 
     def _later(self, failure: Failure) -> Failure:
         """A failure that earlier steps without iterations may have led to says so."""
-        steps = self.settled.accepted()
+        steps = self.accepted
         if not steps.unrepeated:
             return failure
         cause = f"steps since t = {steps.unrepeated_from:.6g} s that did not converge may have led to this"
@@ -372,10 +307,3 @@ def _largest_change(iteration: FailedIteration) -> str:
         return "a value is not finite"
     change = with_unit(f"{abs(worst.residual):.3g}", worst.unit)
     return f"{worst.destination} changes by {change}, {worst.relative:.3g} of its size"
-
-
-def iterated_group(method: IterationMethod, system: CoupledSystem, group: InstanceGroup) -> KernelGroup | SteppedGroup:
-    """The group as it is stepped: iterated if something in it feeds back."""
-    if len(group.unknowns):
-        return KernelGroup(method, system, group, kernel_calls(method, group))
-    return SteppedGroup(_tried(method.inputs, Trial.STEPS) if method.tries else method.inputs, system, group)

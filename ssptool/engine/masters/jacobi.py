@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ssptool.engine.kernel.interface import Instruction, Op
-from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
+from ssptool.engine.masters.master import Coupling, CouplingMaster
 from ssptool.engine.masters.program import Hold, Program, set_inputs
 from ssptool.engine.masters.protocols import InputApproximation, Participants
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
@@ -38,13 +38,10 @@ class Jacobi(CouplingMaster):
     def independent_steps(self) -> bool:
         return True
 
-    def start(self, system: CoupledSystem) -> Program:
-        return self.program(system)
-
-    def program(self, system: CoupledSystem) -> Program:
-        everything = system.everything
+    def program(self, coupling: Coupling) -> Program:
+        everything = coupling.everything
         advance = Instruction(Op.ADVANCE, everything.group)
-        return Program(system, (*set_inputs(everything, self.inputs), advance), consistent=not self.late)
+        return Program((*set_inputs(everything, self.inputs), advance), consistent=not self.late)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         moves = (line for group in groups for line in group.moves(self.inputs.name))

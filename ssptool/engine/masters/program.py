@@ -1,32 +1,36 @@
 """Macro steps as kernel programs, and input approximations (hold, mid-step, extrapolation, interpolation)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from ssptool.engine.failure import Failure
-from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Kernel, Op, Outcome
-from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, StepBatch
-from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup, SavedState
+from ssptool.engine.kernel.interface import Instruction, IterationCalls, Kernel, Op
+from ssptool.engine.masters.master import Coupling, CouplingMaster
+from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A macro step that needs no decision: `steps`, then all outputs made consistent, exchanged and
-    recorded.
+    """A macro step that needs no decision: `steps`, then all outputs made consistent, exchanged and recorded.
 
-    Without `consistent` outputs stay what each instance delivered at the end of its own step.
+    Attributes
+    ----------
+    iterations
+        What ITERATE does, by its argument.
+    consistent
+        Outputs are made consistent after the steps; else they are so already, or stay what each component delivered at
+        the end of its own step.
+    interruptible
+        Steps that are done many at once may end where a component asks for an event, even if nobody can go back.
     """
 
-    system: CoupledSystem
-    steps: tuple[Instruction, ...] = field(default_factory=tuple)
+    steps: tuple[Instruction, ...]
+    iterations: tuple[IterationCalls, ...] = ()
     consistent: bool = True
+    interruptible: bool = True
 
-    def instructions(self) -> tuple[Instruction, ...]:
-        everything = self.system.everything
+    def instructions(self, everything: InstanceGroup) -> tuple[Instruction, ...]:
+        """All of them."""
         return (
-            *self.system.saving,
-            *self.system.driving,
             *self.steps,
             *([Instruction(Op.EVALUATE, everything.schedule)] if self.consistent else []),
             Instruction(Op.EXCHANGE, everything.group),
@@ -34,103 +38,16 @@ class Program:
             Instruction(Op.RECORD),
         )
 
-    def run(self, first: int, rows: Floats) -> StepBatch:
-        """Hand it to the kernel for as many steps as it can do; help where it cannot solve a loop."""
-        if self.system.stepwise:
-            return self._stepwise(first, rows)
-        system, instructions = self.system, self.instructions()
-        done = 0
-        while done < len(rows):
-            outcome = system.kernel.run(instructions, system.start, system.step, first + done, rows[done:])
-            done += outcome.steps
-            if outcome.ok and not self._event_wanted:
-                continue
-            if outcome.ok or outcome.code is Code.EVENT:
-                return StepBatch(done, interrupted=not outcome.ok)
-            if outcome.code is not Code.LOOP:
-                t, end = system.time(first + done), system.time(first + done + 1)
-                return StepBatch(done, system.explain_step(outcome, t, end))
-            # Repeat the schedule that stopped, with the full solvers.
-            left = self.steps[outcome.instruction - len(system.saving) - len(system.driving) :]
-            t, end = system.time(first + done), system.time(first + done + 1)
-            if isinstance(rest := self._rest(left, t, system.step, end), Failure):
-                return StepBatch(done, rest)
-            system.finish(first + done + 1, rows[done])
-            done += 1
-            if self._event_wanted:
-                break
-        return StepBatch(done)
 
-    @property
-    def _event_wanted(self) -> bool:
-        return self.system.events is not None and self.system.events.wanted
-
-    def _stepwise(self, first: int, rows: Floats) -> StepBatch:
-        for done in range(len(rows)):
-            point = first + done
-            outcome = self.step(self.system.time(point), self.system.step, self.system.time(point + 1))
-            if isinstance(outcome, Failure):
-                return StepBatch(done, outcome)
-            self.system.finish(point + 1, rows[done])
-        return StepBatch(len(rows))
-
-    @property
-    def interruptible(self) -> bool:
-        return True
-
-    def save_state(self) -> SavedState:
-        return {}
-
-    def restore_state(self, state: SavedState) -> None:
-        pass
-
-    def step(self, t: float, h: float, end: float) -> int | Failure:
-        return self._rest(self.steps, t, h, end)
-
-    def _rest(self, steps: Sequence[Instruction], t: float, h: float, end: float) -> int | Failure:
-        """These last ones of the step, and outputs made consistent."""
-        for instruction in steps:
-            if instruction.op is Op.EVALUATE:
-                if failure := self.system.evaluate(instruction.argument, end):
-                    return failure
-                continue
-            outcome = self._execute(instruction, t, h)
-            if not outcome.ok:
-                return self.system.explain_step(outcome, t, end)
-        if not self.consistent:
-            return 1
-        return self.system.evaluate(self.system.everything.schedule, end) or 1
-
-    def _execute(self, instruction: Instruction, t: float, h: float) -> Outcome:
-        kernel, argument = self.system.kernel, instruction.argument
-        match instruction.op:
-            case Op.EXCHANGE:
-                kernel.exchange(argument)
-            case Op.HOLD:
-                kernel.hold(argument)
-            case Op.EXTRAPOLATE:
-                kernel.extrapolate(argument, instruction.order)
-            case Op.INTERPOLATE:
-                kernel.interpolate(argument, instruction.order, h)
-            case Op.MID_STEP:
-                kernel.mid_step(argument, instruction.order, h)
-            case Op.ADVANCE:
-                return self.system.advance(self._instances(argument), t, h)
-            case _:
-                raise AssertionError(f"{instruction.op} does not belong to a step")
-        return OK
-
-    def _instances(self, group: int) -> InstanceGroup:
-        system = self.system
-        sets = (one for whole in (system.everything, *system.groups) for one in (whole, *whole.members))
-        return next(one for one in sets if one.group == group)
+ASKED = Program((Instruction(Op.ASK),), consistent=False, interruptible=False)
+"""Steps of a master in Python, which leave outputs consistent."""
 
 
 @runtime_checkable
 class ProgrammedMaster(CouplingMaster, Protocol):
     """A master whose macro steps need no decision."""
 
-    def program(self, system: CoupledSystem) -> Program: ...
+    def program(self, coupling: Coupling) -> Program: ...
 
 
 def set_inputs(instances: InstanceGroup, inputs: InputApproximation) -> tuple[Instruction, ...]:

@@ -1,14 +1,12 @@
 """Protocols of the parts of a coupled system besides instances: input approximation, ODE, stimuli, checkpoints."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.failure import Failure
-from ssptool.engine.kernel.interface import Floats, Instruction, Kernel, Outcome, Slots
+from ssptool.engine.kernel.interface import Instruction, Kernel, Slots
 from ssptool.errors import counted
 from ssptool.network.network import Signal
 
@@ -103,136 +101,6 @@ class Unconverged:
 
 
 NONE_UNCONVERGED = Unconverged()
-
-
-class UnplannedSteps(Protocol):
-    """Count of steps of a group that were done otherwise than planned."""
-
-    @property
-    def unconverged(self) -> Unconverged: ...
-
-    def remarks(self, names: tuple[str, ...]) -> Iterator[str]:
-        """In words, for the group of these names."""
-        ...
-
-
-class CheckpointProtocol(Protocol):
-    """States of all instances, kept beside the one that a kernel saves."""
-
-    def save(self, time: float) -> Failure | None: ...
-
-    def restore(self, time: float) -> Failure | None: ...
-
-
-class Ode(Protocol):
-    """Components of model exchange, all together: most of what can be done to them can be done in event mode only."""
-
-    def intervene(self, action: Callable[[], None]) -> Failure | None:
-        """Call `action`, which may set any value at the communication point reached; this is an event."""
-        ...
-
-
-class Updated(NamedTuple):
-    """A component has updated its discrete states in event mode; `again`: it wants another event iteration."""
-
-    component: str
-    again: bool
-
-
-class SteppedOde(Ode, Protocol):
-    """An ODE that is stepped as if it were a component of co-simulation."""
-
-    def with_event_rows(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """Rows (k, 1 + recorded) of communication points, the one before them being `before`, with those of events in
-        between: new ones, or the same where there are no events. And which of them are communication points.
-        """
-        ...
-
-    def remarks(self) -> Iterator[str]:
-        """Remarks on the rows of events."""
-        ...
-
-    def show_end(self, t: float) -> None:
-        """Make its outputs consistent at t [s], where one of its components has ended the simulation, and visible to
-        all. May raise `Stopped`, `FmiError`.
-        """
-        ...
-
-    @property
-    def takes_event_signals(self) -> bool:
-        """True if components of co-simulation feed inputs of the ODE that are set at events only."""
-        ...
-
-    def event_pending(self) -> bool:
-        """True if such an input has changed, so that an event is due at the communication point reached."""
-        ...
-
-    @property
-    def next_time(self) -> float:
-        """Time of the next known event [s]."""
-        ...
-
-    def enter(self) -> None:
-        """Enter event mode, together with all other components. Like `update` and `leave`, may raise `Stopped`,
-        `FmiError`.
-        """
-        ...
-
-    def update(self, t: float) -> Sequence[Updated]:
-        """New discrete states, at t [s]."""
-        ...
-
-    def leave(self, *, changed: bool, first: bool) -> bool:
-        """Enter continuous-time mode with the present signals, which have `changed` or not; `first`: for the first time
-        after initialization. Returns whether more happened than that an own event indicator leaves zero.
-        """
-        ...
-
-    def new_counts(self) -> tuple[int, int]:
-        """Numbers of events and of evaluations of derivatives since the last call."""
-        ...
-
-    def save_state(self) -> SavedState:
-        """State needed to continue from the present point with the same bits."""
-        ...
-
-    def restore_state(self, state: SavedState) -> None:
-        """Continue from a saved state."""
-        ...
-
-
-class StimuliProtocol(Protocol):
-    """Inputs and scenarios applied to the system."""
-
-    end: float
-    """Until which time [s] nothing jumps."""
-    segment: int
-    """Number of jumps so far."""
-
-    @property
-    def instructions(self) -> tuple[Instruction, ...]:
-        """Instructions at the start of a macro step, as part of a program."""
-        ...
-
-    def begin(self, h: float, end: float) -> None:
-        """Before a macro step of size h [s] to `end` [s], where it is not a program. May raise BadInputs."""
-        ...
-
-    def jump(self) -> Outcome:
-        """Jump to the right side of `end`. May raise FmiError."""
-        ...
-
-    def go_to(self, segment: int) -> None:
-        """Go to the segment with this number; values and parameters are already those of that segment."""
-        ...
-
-    def write(self, t: float) -> None:
-        """Write the values of all input sources at t [s], which is not after `end`."""
-        ...
-
-    def limit(self, t: float) -> float:
-        """The next time after t [s] that an integrator must not step over."""
-        ...
 
 
 class InstanceGroup(NamedTuple):

@@ -1,16 +1,12 @@
 """Rows of the trace for events of an ODE inside macro steps, among those of communication points."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from math import ceil
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.interface import Floats, Kernel
-from ssptool.engine.masters.protocols import SavedState
-from ssptool.engine.ode.integration_state import IntegrationState
-from ssptool.engine.ode.system import OdeSystem
+from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.planning.plan import Plan
 from ssptool.errors import abbreviated
 from ssptool.fmu.description import InterfaceType
@@ -20,13 +16,6 @@ ROUNDING = 1e-9
 
 MOST_STEPS, MOST_SIZES = 10, 1000
 """A step size that ends steps at all events is looked for until it takes so many times the steps, among so many."""
-
-
-class EventRow(NamedTuple):
-    """A side of an event, within the macro step that ends at `end` [s]."""
-
-    end: float
-    row: Floats
 
 
 class EventRows:
@@ -130,31 +119,3 @@ def _is_short(size: float) -> bool:
 def all_points(rows: Floats) -> NDArray[np.bool_]:
     """All of them are communication points."""
     return np.ones(len(rows), dtype=bool)
-
-
-def saved_component(
-    system: OdeSystem, position: IntegrationState, signs: Floats, end: float, rows: Iterable[EventRow]
-) -> SavedState:
-    """State of an ODE beside co-simulation: its `position`, event indicators `signs` (k,) at the `end` [s] of its last
-    step, and rows that were not handed out; with the contents of its own kernel.
-    """
-    kernel = system.kernel
-    table = [np.concatenate(((one.end,), one.row)) for one in rows]
-    return {
-        **position.save_state(),
-        "signs": signs,
-        "end": np.array(end),
-        "rows": np.array(table).reshape(-1, 1 + system.width),
-        "contents": np.array([kernel.content(number).hex() for number in range(kernel.contents)], dtype=np.str_),
-    }
-
-
-def saved_rows(state: SavedState) -> Iterator[EventRow]:
-    """Rows that were not handed out."""
-    return (EventRow(float(row[0]), row[1:]) for row in state["rows"])
-
-
-def restore_contents(kernel: Kernel, state: SavedState) -> None:
-    """Add the contents in their order, so that they get the numbers that they had."""
-    for content in state["contents"].tolist():
-        kernel.number(bytes.fromhex(content))

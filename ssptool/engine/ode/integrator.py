@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from ssptool.engine.masters.master import CoupledSystem, Stepper
 from ssptool.engine.masters.protocols import Participants
 
 
@@ -88,11 +87,6 @@ class Integrator:
     @property
     def chooses_steps(self) -> bool:
         return True
-
-    def start(self, system: CoupledSystem) -> Stepper:
-        if system.integration is None:
-            raise ValueError("the components of this system are not those of model exchange")
-        return system.integration
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         return (

@@ -7,7 +7,7 @@ import numpy as np
 
 from ssptool.engine.kernel.ode import JacobianCalls
 from ssptool.engine.ode.integrator import Integrator, Method
-from ssptool.engine.ode.system import structure
+from ssptool.engine.ode.structure import structure
 from ssptool.engine.planning.plan import Plan
 from ssptool.network.signal_graph import Stage
 

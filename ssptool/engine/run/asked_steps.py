@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from ssptool.engine.failure import Failure
 from ssptool.engine.masters.adaptive import a_smaller_step_may_do
-from ssptool.engine.masters.master import OneStepper, Stepper
+from ssptool.engine.masters.master import OneStepper, SavableStepper
+from ssptool.engine.masters.protocols import SavedState
 
 if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeSystem
@@ -16,7 +17,7 @@ FAILED, MAY_BE_SMALLER = 0, -1
 class AskedSteps:
     """Answers the system with steps of a master. Raises TypeError if its stepper has no method for one step."""
 
-    def __init__(self, native: "NativeSystem", stepper: Stepper) -> None:
+    def __init__(self, native: "NativeSystem", stepper: OneStepper) -> None:
         if not isinstance(stepper, OneStepper):
             raise TypeError(f"{type(stepper).__name__} does not do one macro step of any size: it has no method step")
         self._stepper = stepper
@@ -29,6 +30,15 @@ class AskedSteps:
         if self._error is not None:
             raise self._error
         return self._failure
+
+    def memory(self) -> SavedState | None:
+        """Memory of the master; None: it cannot be stored."""
+        return self._stepper.save_state() if isinstance(self._stepper, SavableStepper) else None
+
+    def recall(self, memory: SavedState) -> None:
+        """Go on with this memory."""
+        if isinstance(self._stepper, SavableStepper):
+            self._stepper.restore_state(memory)
 
     def _answer(self, t: float, h: float, end: float) -> int:
         self._failure = None

@@ -2,37 +2,30 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.assembly.assembly import Assembly, assemble, assemble_for
+from ssptool.engine.assembly.assembly import Assembly, assemble
 from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats, Kernel
-from ssptool.engine.masters.jumps import start_limited
-from ssptool.engine.masters.master import CLOSE, CoupledSystem, LimitedStepper, StepBatch, Stepper
+from ssptool.engine.masters.master import CLOSE, StepBatch
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.planning.plan import Feedthrough, Plan
-from ssptool.engine.run.coupling import Evaluation, couple
-from ssptool.engine.run.initialization import InitializationReport, initialize
+from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.loops import LoopWork
 from ssptool.engine.run.make_plan import with_feedthrough
-from ssptool.engine.run.system import LoadedSystem, SystemSteps, system_for
+from ssptool.engine.run.steps import AnySteps, steps_of
+from ssptool.engine.run.system import system_for
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries
 from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 from ssptool.errors import WrongValue
-
-if TYPE_CHECKING:
-    from ssptool.engine.run.ode_steps import OdeBesideSteps, OdeSteps
-
-    AnySteps: TypeAlias = SystemSteps | OdeSteps | OdeBesideSteps
 
 PACED_CHUNK_SECONDS = 0.01
 """Wall time [s] between two looks at the clock, if macro steps are shorter than that."""
@@ -203,8 +196,8 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
     shares: tuple[Cost, ...] = ()
     slowest: SlowestStep | None = None
     loaded = system_for(job.plan, pool)
-    with _assembled(job, watch, pool, loaded) as assembly:
-        initialized = initialize(assembly) if loaded is None else loaded.initialize(assembly)
+    with assemble(loaded, job.plan, job.sources, watch, pool) as assembly:
+        initialized = loaded.initialize(assembly)
         report = initialized.report
         if report.ok and initialized.undeclared:
             assembly.terminate(job.plan.interval.start)
@@ -213,17 +206,14 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         if report.failure is not None:
             assembly.abandon(report.failure)
             return Execution(report, report.failure, counts, _calls(watch), *_said(assembly))
-        steps = None if loaded is None else steps_of(loaded, assembly)
-        assembly = assembly if steps is None else steps.assembly
-        evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
-        system = couple(assembly, evaluation, initialized.loops) if steps is None else steps
-        before = evaluation.scheduled()
+        steps = steps_of(loaded, assembly)
+        assembly = steps.assembly
+        before = _scheduled_loops(assembly)
         spent = watch.seconds() if watch and watch.measured else {}
-        contents = _Contents(system.kernel, job.plan)
-        failure, last = _step(job, assembly, system, rows, counts, contents)
+        contents = _Contents(steps.kernel, job.plan)
+        failure, last = _step(job, steps, rows, counts, contents)
         if failure is not None:
-            coupled = system if isinstance(system, CoupledSystem) else system.system
-            row, remark = last_row(assembly, coupled, failure, last)
+            row, remark = last_row(steps, failure, last)
             if row is not None:
                 rows.space(1)[0] = row
                 rows.commit(1, contents.new_entries())
@@ -232,34 +222,15 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         if watch and watch.measured:
             since = {name: seconds - spent[name] for name, seconds in watch.seconds().items()}
             shares, slowest = costs(since, counts.seconds, counts.waited), watch.slowest_step()
-        if steps is not None:
-            steps.count_rescues(evaluation.rescues)
-        counts.add_loops(before, evaluation.scheduled(), evaluation.rescued())
-        counts.unconverged = system.unconverged
-        for remark in (*assembly.retreats(), *system.remarks()):
+        counts.add_loops(before, _scheduled_loops(assembly), steps.rescues())
+        counts.unconverged = steps.unconverged
+        for remark in (*assembly.retreats(), *steps.remarks()):
             assembly.remark(remark)
         terminated = failure is not None and failure.ending is Ending.TERMINATED
         failure = _end(assembly, failure)
         said = _said(assembly)
     end = Ending.TERMINATED if terminated else Ending.COMPLETED
     return Execution(report, failure, counts, _calls(watch), *said, shares, slowest, end)
-
-
-def steps_of(loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> "AnySteps":
-    """Ready for the first step of an initialized system, or of one that is `resumed`."""
-    if assembly.plan.ode is None:
-        return SystemSteps(loaded, assembly, resumed=resumed)
-    from ssptool.engine.run.ode_steps import steps_with_ode  # only systems of model exchange load it
-
-    return steps_with_ode(loaded, assembly, resumed=resumed)
-
-
-def _assembled(
-    job: Job, watch: Watch | None, pool: Pool | None, loaded: LoadedSystem | None
-) -> AbstractContextManager[Assembly]:
-    if loaded is None:
-        return assemble(job.plan, job.sources, watch, pool)
-    return assemble_for(loaded, job.plan, job.sources, watch, pool)
 
 
 def planned_and_executed(job: Job, carry_out: Callable[[Job], Execution]) -> tuple[Job, Execution]:
@@ -269,6 +240,12 @@ def planned_and_executed(job: Job, carry_out: Callable[[Job], Execution]) -> tup
         job = replace(job, plan=with_feedthrough(job.plan, execution.undeclared))
         execution = carry_out(job)
     return job, execution
+
+
+def _scheduled_loops(assembly: Assembly) -> LoopWork:
+    """Loop solves in schedules so far, without rescued loops."""
+    kernels = [kernel for kernel in (assembly.kernel, assembly.ode_kernel) if kernel is not None]
+    return LoopWork(sum(one.loops_solved for one in kernels), sum(one.loop_iterations for one in kernels))
 
 
 def _calls(watch: Watch | None) -> tuple[CallCount, ...]:
@@ -293,12 +270,7 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
 
 
 def _step(
-    job: Job,
-    assembly: Assembly,
-    system: "CoupledSystem | AnySteps",
-    rows: Rows,
-    counts: Counts,
-    contents: "_Contents",
+    job: Job, system: AnySteps, rows: Rows, counts: Counts, contents: "_Contents"
 ) -> tuple[Failure | None, Floats]:
     """Do all macro steps, or as many as possible; returns the last row (1 + recorded,)."""
     plan, failure = job.plan, None
@@ -307,15 +279,14 @@ def _step(
     last = _first_row(system, rows, contents)
     chunk = FIRST_CHUNK if pace is None else pace.chunk(plan.interval.step)
     steps, free = plan.interval.steps, plan.master.chooses_steps or bool(job.met)
-    stepper = _stepper(job, system)
     finished, reached = steps == 0, system.start
     while failure is None and not finished:
         chunk_began = perf_counter()
         space = rows.space(chunk if free else min(chunk, steps - counts.steps))
-        if job.met and isinstance(stepper, LimitedStepper):
-            stepper.limit = _next_met(job, reached)
-        batch = _observed(stepper.run(counts.steps, space), space, system)
-        assembly.restore_surroundings()
+        if job.met:
+            system.limit = _next_met(job, reached)
+        batch = _observed(system.run(counts.steps, space), space, system)
+        system.assembly.restore_surroundings()
         failure = batch.failure
         counts.add(batch.steps, batch.iterations)
         counts.rejected += batch.rejected
@@ -335,19 +306,13 @@ def _step(
     return failure, last
 
 
-def _stepper(job: Job, system: "CoupledSystem | AnySteps") -> Stepper:
-    if not isinstance(system, CoupledSystem):
-        return system
-    return start_limited(job.plan.master, system) if job.met else job.plan.master.start(system)
-
-
 def _next_met(job: Job, t: float) -> float:
     """The first time after t [s] at which a step is to end."""
     after = bisect_right(job.met, t + CLOSE * job.plan.interval.step)
     return job.met[after] if after < len(job.met) else job.plan.interval.stop
 
 
-def _observed(batch: StepBatch, rows: Floats, system: "CoupledSystem | AnySteps") -> StepBatch:
+def _observed(batch: StepBatch, rows: Floats, system: AnySteps) -> StepBatch:
     """The segment until the first row for which a variable could not be got."""
     if not system.unobserved:
         return batch
@@ -392,7 +357,7 @@ class _Contents:
         return tuple(forgotten)
 
 
-def _first_row(system: "CoupledSystem | AnySteps", rows: Rows, contents: _Contents) -> Floats:
+def _first_row(system: AnySteps, rows: Rows, contents: _Contents) -> Floats:
     first = rows.space(1)
     system.record(system.start, first[0])
     row: Floats = first[0].copy()

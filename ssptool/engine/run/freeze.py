@@ -7,14 +7,10 @@ program of a macro step are those that a run makes of the same plan, number by n
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
-from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.assembly.fmu_log import FmuLogging
-from ssptool.engine.event_mode.iteration import ode_takes_samples, system_takes_samples
-from ssptool.engine.event_mode.master import WithEvents
 from ssptool.engine.kernel.interface import (
     ACCESS,
     NOTHING,
@@ -28,16 +24,14 @@ from ssptool.engine.kernel.interface import (
 )
 from ssptool.engine.masters.acceleration import InterfaceNewton
 from ssptool.engine.masters.adaptive import Adaptive
-from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.iterated import Iterated
-from ssptool.engine.masters.iterated_steps import ProgrammedIteration
-from ssptool.engine.masters.jumps import StepsToInputJumps, WithShortStep
-from ssptool.engine.masters.master import CoupledSystem, InterruptibleStepper, Master, Stepper
-from ssptool.engine.masters.program import Program, ProgrammedMaster
+from ssptool.engine.masters.master import Coupling, CouplingMaster, Master, SteppingMaster, StepSizeControl
+from ssptool.engine.masters.program import ASKED, Program, ProgrammedMaster
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
+from ssptool.engine.planning.shared_events import ode_takes_samples, system_takes_samples
 from ssptool.engine.planning.stimuli import column_rows, driven_inputs, slot_sources
-from ssptool.engine.run.coupling import Evaluation, couple
+from ssptool.engine.run.coupling import Registrations
 from ssptool.engine.run.frozen_variables import (
     Json,
     conversion_facts,
@@ -46,7 +40,7 @@ from ssptool.engine.run.frozen_variables import (
     start_value,
 )
 from ssptool.engine.run.initialization import stated_value
-from ssptool.engine.run.registration_log import EventsToCome, NumberedLoop, OdeToCome, RegistrationLog
+from ssptool.engine.run.macro_steps import MacroSteps
 from ssptool.engine.stimuli.stimuli import boundaries
 from ssptool.fmu.description import FmuClock, InterfaceType, Value, element_names
 from ssptool.network.conversion import narrowing
@@ -107,11 +101,12 @@ def frozen_run(plan: Plan) -> Json:
 
         content["ode"] = _ode(plan, plan.ode, recorded=True) | frozen_integration(plan)
         run |= integration_of_run(plan)
-    if (master := stepping_master(plan)) is not coupling_master(plan):
+    master = stepping_master(plan)
+    if isinstance(master, StepSizeControl):
         from ssptool.engine.run.frozen_sizes import frozen_sizes  # most runs have steps of one size
 
         run |= frozen_sizes(plan, master)
-    if is_newton(coupling_master(plan)):
+    if isinstance(plan.master, MacroSteps) and is_newton(plan.master.coupling):
         from ssptool.engine.run.interface_jacobian import frozen_interfaces  # of Newton's method only
 
         run["interfaces"] = frozen_interfaces(plan)
@@ -169,21 +164,13 @@ def root_starts(plan: Plan) -> Mapping[int, Value]:
 
 def stepping_master(plan: Plan) -> Master:
     """The master that does the macro steps, wherever these end."""
-    master = plan.master
-    if plan.coupled_ode is not None:
-        from ssptool.engine.ode.master import OdeInCoSimulation  # few systems have both
-
-        assert isinstance(master, OdeInCoSimulation)
-        master = master.base
-    while isinstance(master, WithShortStep | WithEvents | StepsToInputJumps):
-        master = master.base
-    return master
+    return plan.master.base if isinstance(plan.master, MacroSteps) else plan.master
 
 
-def coupling_master(plan: Plan) -> Master:
+def coupling_master(plan: Plan) -> CouplingMaster:
     """The master of each macro step, of whatever size."""
-    master = stepping_master(plan)
-    return master.base if isinstance(master, Adaptive | EnergyControlled) else master
+    assert isinstance(plan.master, MacroSteps)  # since there is something to couple
+    return plan.master.coupling
 
 
 def is_newton(master: Master) -> bool:
@@ -191,9 +178,9 @@ def is_newton(master: Master) -> bool:
     return isinstance(master, Iterated) and isinstance(master.acceleration, InterfaceNewton)
 
 
-def asks_python(master: Master) -> bool:
+def asks_python(master: Master) -> TypeGuard[SteppingMaster]:
     """True if macro steps are done by a master of another package, in Python."""
-    return not isinstance(master, Iterated | ProgrammedMaster)
+    return isinstance(master, SteppingMaster) and not isinstance(master, ProgrammedMaster)
 
 
 def part_folder(number: int) -> str:
@@ -207,49 +194,42 @@ def firsts_of_sources(plan: Plan) -> tuple[int, ...]:
     return tuple(firsts.setdefault(one.source, number) for number, one in enumerate(plan.instances))
 
 
+def program_of(plan: Plan, coupling: Coupling) -> Program:
+    """The program of a macro step."""
+    master = coupling_master(plan)
+    return master.program(coupling) if isinstance(master, ProgrammedMaster) else ASKED
+
+
 def _stepping(plan: Plan, drives: bool) -> Json:
     """Registrations of the couplings, and the program of a macro step, at whose start inputs may be driven."""
-    log = RegistrationLog(len(plan.signals))
-    assembly = Assembly(plan, log, (), FmuLogging(plan.settings, None))  # type: ignore[arg-type]
-    loops = {number: NumberedLoop(number) for number in range(len(plan.loops))}
-    ode = None if plan.coupled_ode is None else OdeToCome(bool(plan.ode_event_sources))
-    system = couple(assembly, Evaluation(assembly, ()), loops, ode=ode)  # type: ignore[arg-type]
-    if plan.event_modes:
-        system = replace(system, events=EventsToCome(goes_back(plan)))  # type: ignore[arg-type]
-    master = coupling_master(plan)
-    # Masters in Python are started with the kernel of the run.
-    stepper = None if asks_python(master) else master.start(system)
+    registrations = Registrations(plan)
+    coupling = registrations.coupling()
+    program = program_of(plan, coupling)
     drive = (Instruction(Op.DRIVE),) if drives else ()
-    program = (*system.saving, *_instructions(stepper, system))
+    back = goes_back(plan)
+    save = (Instruction(Op.SAVE, coupling.everything.group),) if back and plan.event_modes else ()
     stepping = {
-        "groups": log.groups,
-        "schedules": [_steps(steps) for steps in log.schedules],
-        "iterations": [_iteration(calls) for calls in log.iterations],
-        "everyone": system.everything.group,
-        "everything": system.everything.schedule,
-        "program": [[int(one.op), one.argument, one.order] for one in (*drive, *program)],
+        "groups": list(map(list, registrations.groups)),
+        "schedules": list(map(_steps, registrations.schedules)),
+        "iterations": list(map(_iteration, program.iterations)),
+        "everyone": coupling.everything.group,
+        "everything": coupling.everything.schedule,
+        "program": [
+            [int(one.op), one.argument, one.order]
+            for one in (*drive, *save, *program.instructions(coupling.everything))
+        ],
     }
     if not plan.event_modes:
         return {"stepping": stepping}
-    together = not system.stepwise and isinstance(stepper, InterruptibleStepper) and stepper.interruptible
-    apart = getattr(master, "independent_steps", False)
-    steps = {"together": together, "independent_steps": apart, "rolls_back": goes_back(plan)}
+    together = program is not ASKED and (program.interruptible or back)
+    apart = coupling_master(plan).independent_steps
+    steps = {"together": together, "independent_steps": apart, "rolls_back": back}
     if plan.event_modes.with_ode:
         steps["with_ode"] = True
     return {
         "stepping": stepping,
         "at_events": _at_events(plan, plan.event_modes, samples=system_takes_samples(plan)) | steps,
     }
-
-
-def _instructions(stepper: Stepper | None, system: CoupledSystem) -> tuple[Instruction, ...]:
-    """Program of a macro step, after states are saved; None: somebody else is asked to do it."""
-    if isinstance(stepper, ProgrammedIteration):
-        return stepper.instructions
-    if isinstance(stepper, Program):
-        return stepper.instructions()[len(system.saving) :]
-    exchange = Instruction(Op.EXCHANGE, system.everything.group)
-    return Instruction(Op.ASK), exchange, Instruction(Op.ACCEPT), Instruction(Op.RECORD)
 
 
 def goes_back(plan: Plan) -> bool:

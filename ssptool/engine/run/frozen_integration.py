@@ -7,15 +7,15 @@ import numpy as np
 from ssptool.engine.kernel.ode import Pattern
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.jacobian import jacobian_calls, kept_for
-from ssptool.engine.ode.master import OdeInCoSimulation
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.stimuli import slot_sources
 from ssptool.engine.run.frozen_variables import Json
+from ssptool.engine.run.macro_steps import MacroSteps
 
 
 def integrator_of(plan: Plan) -> Integrator:
     """The integrator of the ODE of a plan."""
-    integrator = plan.master.integrator if isinstance(plan.master, OdeInCoSimulation) else plan.master
+    integrator = plan.master.integrator if isinstance(plan.master, MacroSteps) else plan.master
     assert isinstance(integrator, Integrator)  # since there is something to integrate
     return integrator
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from ssptool.engine.kernel.interface import FLOAT, DrivenInputMode
 from ssptool.engine.masters.energy import PowerBond, bonds_of_units
 from ssptool.engine.masters.program import Extrapolate, Hold, MidStep
-from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.method_names import GAUSS_SEIDEL, ITERATED, WarningsName
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.rows_inside import rows_inside
 from ssptool.engine.run.contradictions import UnheldStart
+from ssptool.engine.run.macro_steps import MacroSteps
 from ssptool.engine.trace import NUMBERED, Column, Floats, Trace, as_doubles
 from ssptool.errors import abbreviated, counted
 from ssptool.fmu.description import InterfaceType
@@ -222,10 +222,10 @@ def _energy(plan: Plan, trace: Trace, courses: Mapping[str, _Course]) -> Iterato
 
 def _courses(plan: Plan) -> Mapping[str, _Course]:
     """Courses of the continuous inputs of components that are co-simulated in whole macro steps."""
-    master = getattr(plan.master, "base", plan.master)
-    coupling: InputApproximation | None = getattr(master, "inputs", None)
-    if coupling is None:
+    if not isinstance(plan.master, MacroSteps):
         return {}
+    master = plan.master.coupling
+    coupling = master.inputs
     found: dict[str, _Course] = {}
     for one in plan.instances:
         if one.interface is InterfaceType.CO_SIMULATION and plan.substeps(one).count == 1:

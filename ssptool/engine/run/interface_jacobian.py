@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import Call, SolveLoop, holds_integer
-from ssptool.engine.ode.system import dependence
+from ssptool.engine.ode.structure import dependence
 from ssptool.engine.planning.plan import Plan, PlannedGroup, PlannedInstance
 from ssptool.engine.run.frozen_variables import Json
 from ssptool.fmu.description import Variable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def frozen_interfaces(plan: Plan) -> list[Json]:
-    """What Newton's method is to know of each group whose steps are iterated, for the frozen plan of a run."""
+    """Facts for Newton's method about each group whose steps are iterated, for the frozen plan of a run."""
     return [_frozen(plan, group) for group in plan.groups if group.unknowns]
 
 

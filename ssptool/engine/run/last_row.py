@@ -2,37 +2,37 @@
 
 import numpy as np
 
-from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import Call, Floats
-from ssptool.engine.masters.master import CLOSE, CoupledSystem
+from ssptool.engine.masters.master import CLOSE
+from ssptool.engine.run.coupling import real_slots
+from ssptool.engine.run.steps import AnySteps
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.instance import FmiError
 
 
-def last_row(assembly: Assembly, system: CoupledSystem, failure: Failure, last: Floats) -> tuple[Floats | None, str]:
+def last_row(steps: AnySteps, failure: Failure, last: Floats) -> tuple[Floats | None, str]:
     """The row (1 + recorded,) after the `last` one of a run that ended, and a remark on it; None: there is none."""
     if failure.ending is Ending.NONFINITE:
-        return _with_nonfinite(assembly, system, failure, float(last[0]))
-    if failure.ending is Ending.TERMINATED and not assembly.plan.is_one_ode:
-        return _of_end(assembly, system, failure, last)
+        return _with_nonfinite(steps, failure, float(last[0]))
+    if failure.ending is Ending.TERMINATED and not steps.assembly.plan.is_one_ode:
+        return _of_end(steps, failure, last)
     return None, ""
 
 
-def _with_nonfinite(
-    assembly: Assembly, system: CoupledSystem, failure: Failure, since: float
-) -> tuple[Floats | None, str]:
+def _with_nonfinite(steps: AnySteps, failure: Failure, since: float) -> tuple[Floats | None, str]:
     """With the value that is not finite. There is no row if it is in no slot, as a derivative, or was taken back."""
     if failure.time < since:
         return None, ""
-    kernel, ode = system.kernel, assembly.ode_kernel
-    values, reals = kernel.values, slice(None) if system.reals is None else system.reals
+    kernel, ode, plan = steps.kernel, steps.assembly.ode_kernel, steps.assembly.plan
+    chosen = real_slots(plan)
+    values, reals = kernel.values, slice(None) if chosen is None else chosen
     if ode is not None:
         values[reals] = np.where(np.isfinite(ode.values[reals]), values[reals], ode.values[reals])
     if np.isfinite(values[reals]).all():
         return None, ""
-    kernel.exchange(system.everything.group)
-    row = np.empty(1 + len(system.recorded))
+    kernel.exchange(steps.everyone)
+    row = np.empty(1 + len(plan.recorded))
     if not kernel.record(failure.time, row).ok:
         return None, ""
     return row, (
@@ -41,14 +41,15 @@ def _with_nonfinite(
     )
 
 
-def _of_end(assembly: Assembly, system: CoupledSystem, failure: Failure, last: Floats) -> tuple[Floats | None, str]:
+def _of_end(steps: AnySteps, failure: Failure, last: Floats) -> tuple[Floats | None, str]:
     """With the values of the component that ended the simulation, after its last event or at the end of its last step.
 
     Other components keep the values of the row before: they have not been there, or are beyond.
     """
-    plan, since, close = assembly.plan, float(last[0]), CLOSE * system.step
+    plan, since = steps.assembly.plan, float(last[0])
+    close = CLOSE * plan.interval.step
     t = since if abs(failure.time - since) <= close else failure.time
-    if not since <= t <= system.stop + close:
+    if not since <= t <= plan.interval.stop + close:
         return None, ""
     row, found = last.copy(), np.empty(len(last))
     place = next(place for place, one in enumerate(plan.instances) if one.name == failure.component)
@@ -56,7 +57,7 @@ def _of_end(assembly: Assembly, system: CoupledSystem, failure: Failure, last: F
     if stepped and t == since:  # nothing was done of the step, but the values may be those of its end
         return None, ""
     try:
-        if not (_read(assembly, system, place, t) and system.kernel.record(t, found).ok):
+        if not (_read(steps, place, t) and steps.kernel.record(t, found).ok):
             return None, ""
     except (IntegrationStopped, FmiError):  # the end itself is well without it
         return None, ""
@@ -77,14 +78,14 @@ def _of_end(assembly: Assembly, system: CoupledSystem, failure: Failure, last: F
 _CS = InterfaceType.CO_SIMULATION
 
 
-def _read(assembly: Assembly, system: CoupledSystem, place: int, t: float) -> bool:
+def _read(steps: AnySteps, place: int, t: float) -> bool:
     """Read the values of the component with this number, at its end at t [s], into the kernel; whether it gave them."""
-    if system.stimuli is not None and t > system.start:
-        system.stimuli.write(t)
-    if assembly.plan.instances[place].interface is not _CS:
-        assert system.ode is not None
-        system.ode.show_end(t)
-    elif not assembly.perform([Call(place, (), assembly.plan.instances[place].output_slots)]).ok:
+    plan = steps.assembly.plan
+    if plan.stimuli and t > steps.start:
+        steps.write_inputs(t)
+    if plan.instances[place].interface is not _CS:
+        steps.show_end(t)
+    elif not steps.assembly.perform([Call(place, (), plan.instances[place].output_slots)]).ok:
         return False
-    system.kernel.exchange(system.everything.group)
+    steps.kernel.exchange(steps.everyone)
     return True

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,23 +17,13 @@ from ssptool.engine.failure import (
     residual_curves,
 )
 from ssptool.engine.kernel.interface import Floats, Outcome, holds_integer
-from ssptool.engine.kernel.solutions import Convergence, Iterate, LoopMethod, Solution, SolutionStatus
-from ssptool.engine.method_names import InitName
+from ssptool.engine.kernel.solutions import Convergence, Iterate, Solution, SolutionStatus
 from ssptool.engine.planning.plan import Plan, PlannedLoop
 from ssptool.engine.trace import NUMBERED
 from ssptool.errors import abbreviated, counted
 from ssptool.fmu.units import with_unit
 from ssptool.network.network import Signal
 from ssptool.network.signal_graph import Stage
-
-METHODS: Mapping[InitName, LoopMethod] = {
-    InitName.AUTO: LoopMethod.AUTO,
-    InitName.NEWTON: LoopMethod.NEWTON,
-    InitName.AITKEN: LoopMethod.AITKEN,
-    InitName.ANDERSON: LoopMethod.ANDERSON,
-    InitName.FIXED_POINT: LoopMethod.FIXED_POINT,
-    InitName.HOMOTOPY: LoopMethod.HOMOTOPY,
-}
 
 WRONG_DERIVATIVES = (
     "directional derivatives of a component in an algebraic loop are wrong: finite differences replace them"
@@ -149,40 +138,14 @@ class ComponentFailed(Exception):
 class RunningLoop:
     """A planned loop, registered with the `kernel` of an assembly."""
 
-    def __init__(self, assembly: Assembly, planned: PlannedLoop, number: int, index: int | None = None) -> None:
-        """`index`: of the kernel, where it is registered already."""
+    def __init__(self, assembly: Assembly, planned: PlannedLoop, number: int, index: int = -1) -> None:
+        """`index`: of the kernel, after initialization."""
         self.planned = planned
         self.number = number
         self._assembly = assembly
         self.kernel = assembly.kernel
-        self.index = self.kernel.loop(planned.calls) if index is None else index
+        self.index = index
         self.rtol = planned.calls.rtol
-
-    @property
-    def chord(self) -> Floats:
-        """The matrix (m, m) of the chord iteration in schedules."""
-        return self.kernel.chord(self.index)
-
-    def solve(self, how: InitName, time: float, second: Mapping[int, float] = MappingProxyType({})) -> LoopReport:
-        """Solve the loop from the present values or, where the components cannot be evaluated there, from the `second`
-        ones (by slot).
-
-        Discrete signals at which the loop is cut are frozen while the unknowns are solved for, then updated, until they
-        no longer change. Afterwards the components are at the solution, if there is one.
-
-        Raises
-        ------
-        ComponentFailed
-            An FMU cannot continue.
-        """
-        values = self.kernel.values
-        guesses = np.array([second.get(slot, values[slot]) for slot in self.planned.calls.torn], dtype=float)
-        # Watched, for the residual curves of a loop that is not solved.
-        outcome, solution, iterates = self.kernel.solve(self.index, METHODS[how], guesses, True)
-        self.write(time, iterates)
-        if not outcome.ok:
-            raise ComponentFailed(outcome)
-        return self.report(solution, time, iterates)
 
     def report(self, solution: Solution, time: float, iterates: Sequence[Iterate] = ()) -> LoopReport:
         """Report on a solution of this loop; a remark on the run, if derivatives were wrong. `iterates` are those of
@@ -290,11 +253,6 @@ class RunningLoop:
             values, residuals = (dict(zip(names, numbers.tolist(), strict=True)) for numbers in (x, residual))
             facts = (time, str(self.planned.stage), self.number, solver, number)
             self._assembly.loop_log.write(facts, values, residuals)
-
-    def for_kernel(self) -> None:
-        """Make the loop ready for schedules: with the chord of its solution, and a tolerance that rounding allows."""
-        self.rtol = self.kernel.allow_rounding(self.index)
-        self.kernel.refresh_chord(self.index)
 
 
 def _along(torn: Sequence[Signal], direction: Floats) -> str:

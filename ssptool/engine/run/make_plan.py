@@ -16,7 +16,6 @@ from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.engine.assembly.applied_stimuli import check_settings
 from ssptool.engine.assembly.fmu_log import check_fmu_log
 from ssptool.engine.assembly.instances import distribute
-from ssptool.engine.event_mode.master import shared_with_ode, with_event_mode
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.masters.energy import (
     NO_UNITS,
@@ -27,7 +26,6 @@ from ssptool.engine.masters.energy import (
     bonds_of_terminals,
     declared_bonds,
 )
-from ssptool.engine.masters.jumps import StepsToInputJumps, WithShortStep
 from ssptool.engine.masters.master import CLOSE, CouplingMaster, Master, StepSizeControl
 from ssptool.engine.masters.registry import VARIES_STEP, Capabilities, Situation
 from ssptool.engine.method_names import ImplementationName, InitName
@@ -37,9 +35,11 @@ from ssptool.engine.planning.interval import Interval, choose_interval
 from ssptool.engine.planning.plan import Feedthrough, Plan, PlannedLoop, PlannedOde
 from ssptool.engine.planning.rows_inside import notes_on_rows
 from ssptool.engine.planning.schedule import Schedules
+from ssptool.engine.planning.shared_events import shared_with_ode
 from ssptool.engine.planning.slots import LaterColumns, SlotTable
 from ssptool.engine.planning.stimuli import resolve
 from ssptool.engine.recording.iteration_log import check_log_name
+from ssptool.engine.run.macro_steps import MacroSteps
 from ssptool.engine.run.methods import (
     Implementations,
     choose_implementations,
@@ -68,31 +68,17 @@ if TYPE_CHECKING:
     from ssptool.engine.stimuli.scenario import Scenario
 
 
-def to_input_jumps(
-    master: CouplingMaster | StepSizeControl,
-    stimuli: Stimuli,
-    everyone: Mapping[str, Capabilities],
-    interval: Interval,
-) -> Master:
-    """The master, with macro steps that end where something jumps.
-
-    Raises
-    ------
-    UnsupportedByFmu
-        An FMU takes steps of one size only, and something jumps in the middle of one.
-    """
-    if not stimuli:
-        return master
-    between = _between(stimuli, interval)
-    for name, can in everyone.items():
-        if between is not None and not can.varies_step:
-            raise UnsupportedByFmu(
-                name,
-                VARIES_STEP,
-                f"a jump of an input at t = {between!r} s, which is inside a macro step of {interval.step:g} s,",
-                "a step size that divides the times of all jumps",
-            )
-    return StepsToInputJumps(master)
+def _refuse_jumps_inside(stimuli: Stimuli, everyone: Mapping[str, Capabilities], interval: Interval) -> None:
+    """Raises UnsupportedByFmu if an FMU takes steps of one size only, and something jumps in the middle of one."""
+    rigid = [name for name, can in everyone.items() if not can.varies_step]
+    between = _between(stimuli, interval) if stimuli and rigid else None
+    if between is not None:
+        raise UnsupportedByFmu(
+            rigid[0],
+            VARIES_STEP,
+            f"a jump of an input at t = {between!r} s, which is inside a macro step of {interval.step:g} s,",
+            "a step size that divides the times of all jumps",
+        )
 
 
 def _between(stimuli: Stimuli, interval: Interval) -> float | None:
@@ -301,19 +287,14 @@ def _choose_master(
     situation = Situation(fed, cycles, everyone, power, bonded, successors, single)
     chosen, choices = choose_master(situation, settings, interval)
     threads = tuple(_threads(settings, chosen.base if isinstance(chosen, StepSizeControl) else chosen, ode))
-    master = to_input_jumps(chosen, schedules.table.stimuli, everyone, interval)
-    if events:
-        master = with_event_mode(chosen, events)
-    elif master is chosen and interval.end is not None and not isinstance(chosen, StepSizeControl):
-        master = WithShortStep(chosen)
+    _refuse_jumps_inside(schedules.table.stimuli, everyone, interval)
+    steps = MacroSteps(chosen, bool(schedules.table.stimuli), bool(events), events.with_ode)
     if ode is None:
         refuse_integrator(settings)
-        return master, (*choices, *threads)
-    from ssptool.engine.ode.master import OdeInCoSimulation  # few systems have both
-
+        return steps, (*choices, *threads)
     refuse_substeps(exchange, settings)
     integrator, more = integrator_of(exchange, settings, schedules.table.network)
-    return OdeInCoSimulation(master, integrator), (*choices, *more, *threads)
+    return replace(steps, integrator=integrator), (*choices, *more, *threads)
 
 
 def _threads(settings: Settings, master: CouplingMaster, ode: PlannedOde | None) -> Iterator[Choice]:

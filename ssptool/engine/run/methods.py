@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.energy import EnergyControlled
+from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.master import CouplingMaster, Master, StepSizeControl
 from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, Mean, MidStep, ProgrammedMaster
 from ssptool.engine.masters.protocols import InputApproximation
@@ -439,7 +440,7 @@ def _adaptive(
             "steps chosen by the energy residuals of power bonds, if you declare some (power_bonds, --power-bonds), "
             f"or fixed steps, {_alternative(situation)}",
         )
-    if not isinstance(base, ProgrammedMaster):
+    if isinstance(base, Iterated) or not isinstance(base, ProgrammedMaster):
         raise ContradictingSettings(
             f"adaptive steps by energy residuals with master {base.name}",
             f"{unable[0]} cannot save its state, and the {base.name} master leaves no residual to choose steps by",

@@ -1,28 +1,27 @@
 """Steps of a system with an ODE, which a system in C++ integrates: of nothing else, or beside co-simulation."""
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.assembly.event_members import StepReport
-from ssptool.engine.assembly.running_events import as_stopped, explanation
-from ssptool.engine.failure import BadInputs, Failure, IntegrationStopped
+from ssptool.engine.assembly.stopped import as_stopped, explanation
+from ssptool.engine.failure import BadInputs, Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import Code, Floats, Kernel, Outcome
 from ssptool.engine.kernel.ode import IntegrationEvent
-from ssptool.engine.masters.master import CoupledSystem, StepBatch
-from ssptool.engine.masters.protocols import NONE_UNCONVERGED, InstanceGroup, SavedState, Unconverged
+from ssptool.engine.masters.master import StepBatch
+from ssptool.engine.masters.protocols import NONE_UNCONVERGED, SavedState, Unconverged
 from ssptool.engine.ode.event_rows import EventRows, all_points
-from ssptool.engine.ode.integration import WRONG_DERIVATIVES, remark_on_coarseness
-from ssptool.engine.ode.master import StepsWithOde
 from ssptool.engine.ode.solvers import ChosenSolver, choose_solver, on_retreat
+from ssptool.engine.planning.interval import coarseness
 from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
-from ssptool.engine.run.coupling import Evaluation, evaluation_in, real_slots
+from ssptool.engine.run.coupling import Evaluation, evaluation_in
 from ssptool.engine.run.frozen_integration import integrator_of
 from ssptool.engine.run.loops import WRONG_DERIVATIVES as WRONG_IN_LOOP
 from ssptool.engine.run.loops import LoopWork
@@ -32,6 +31,11 @@ from ssptool.fmu.model_exchange import functions_of_exchange
 
 if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeSystem
+
+
+WRONG_DERIVATIVES = (
+    "directional derivatives of a component of model exchange are wrong: finite differences replace them"
+)
 
 
 class OdeInSystem:
@@ -51,7 +55,8 @@ class OdeInSystem:
         sample = self._sample if functions else None
         native.integrate(self._solver.kind, self._solver.cvode, self._explained, self._explained_refusal, sample)
         assembly.at_end.callback(native.let_go)
-        remark_on_coarseness(assembly.remark, plan.interval)
+        if note := coarseness(plan.interval.step, plan.interval.start, plan.interval.stop):
+            assembly.remark(note)
 
     def remark(self) -> None:
         """Remarks on what has happened since the last time."""
@@ -133,25 +138,6 @@ class OdeSteps(StepsOfSystem):
     def _evaluation(self) -> Evaluation:
         return self._ode.evaluation
 
-    @cached_property
-    def system(self) -> CoupledSystem:
-        """The coupled system that a run in Python has, as far as the last row needs it."""
-        plan, evaluation = self.assembly.plan, self._evaluation
-        everyone = InstanceGroup(group=0, following=0, held=0, schedule=0)
-        return CoupledSystem(
-            kernel=self.kernel,
-            start=self.start,
-            step=plan.interval.step,
-            recorded=np.array(plan.recorded, dtype=np.intp),
-            everything=everyone,
-            groups=(everyone,),
-            evaluate=evaluation,
-            explain=evaluation.explain,
-            stop=plan.interval.stop,
-            reals=real_slots(plan),
-            unobserved=self.unobserved,
-        )
-
     @property
     def unconverged(self) -> Unconverged:
         """None: there are no iterated steps."""
@@ -163,6 +149,12 @@ class OdeSteps(StepsOfSystem):
 
     def restart(self) -> None:
         """The integrator chooses its steps."""
+
+    def jacobian(self, time: float, states: Floats) -> Floats | None:
+        """(n, n) df/dx at this time [s] and states (n,); None: the integrator has no way to it, or an FMU refuses."""
+        columns = self._native.jacobian(time, states.tolist())
+        n = len(states)
+        return columns.reshape(n, n).T if len(columns) == n * n else None
 
     def run(self, _first: int, rows: Floats) -> StepBatch:
         """As `Stepper.run`."""
@@ -182,15 +174,13 @@ class OdeSteps(StepsOfSystem):
 
 
 class OdeBeside:
-    """An ODE beside co-simulation, as an instance of the kernel that a system steps: as `SteppedOde`.
+    """An ODE beside co-simulation, as an instance of the kernel that a system steps.
 
     Attributes
     ----------
     assembly
         With it.
     """
-
-    report: StepReport | None = None
 
     def __init__(self, native: "NativeSystem", assembly: Assembly) -> None:
         self._native = native
@@ -245,16 +235,6 @@ class _Coupled(SystemSteps):
         super().__init__(loaded, ode.assembly, ode=ode, resumed=resumed)
 
     @property
-    def stop(self) -> float:
-        """[s]"""
-        return self.assembly.plan.interval.stop
-
-    @property
-    def width(self) -> int:
-        """Length of a row."""
-        return 1 + len(self.assembly.plan.recorded)
-
-    @property
     def macro_steps(self) -> int:
         """0: there is nothing to step."""
         return 0 if self._native.finished else self.assembly.plan.interval.steps
@@ -271,16 +251,47 @@ class _Coupled(SystemSteps):
         return self._native.time_of_ode if apart and integrated else time
 
 
-class OdeBesideSteps(StepsWithOde):
-    """Steps of a system with an ODE beside co-simulation: rows of its events stand between those of macro steps."""
+MAX_ITERATIONS = 100
+"""Largest number of events at one communication point because of signals that the ODE takes at events only."""
+
+
+def _endless(t: float) -> Failure:
+    """Failure of such events at t [s]."""
+    return Failure(
+        Ending.EVENTS,
+        f"the event iteration does not converge: after {MAX_ITERATIONS} iterations signals still change",
+        "look for clocks and discrete equations that drive each other around a loop of connections",
+        t,
+    )
+
+
+class Row(NamedTuple):
+    """Time and signals, at a communication point or on a side of an event."""
+
+    cells: Floats
+    point: bool
+
+
+class OdeBesideSteps:
+    """Steps of a system with an ODE beside co-simulation: rows of its events stand between those of macro steps.
+
+    Attributes
+    ----------
+    limit : [s]
+        No step goes beyond.
+    """
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
         self._beside = OdeBeside(loaded.native, assembly)
         self.assembly = self._beside.assembly
         self.coupled = _Coupled(loaded, self._beside, resumed=resumed)
-        super().__init__(self.coupled, self.coupled, self._beside)
-        if resumed:
-            self._record(loaded.native.time, self.last)
+        self.limit = assembly.plan.interval.stop
+        self.rows: deque[Row] = deque()  # not handed out yet
+        self.last = np.empty(1 + len(assembly.plan.recorded))
+        self.record(loaded.native.time if resumed else self.start, self.last)
+        self.failure: Failure | None = None
+        self.done = self.coupled.macro_steps == 0
+        self.waiting = False  # the next row of the coupled system is made already
 
     @property
     def start(self) -> float:
@@ -296,32 +307,117 @@ class OdeBesideSteps(StepsWithOde):
         return self.coupled.unobserved
 
     @property
-    def system(self) -> CoupledSystem:
-        """The coupled system that a run in Python has, for words."""
-        return self.coupled.system
-
-    @property
     def unconverged(self) -> Unconverged:
         return self.coupled.unconverged
 
-    def remarks(self) -> Iterable[str]:
+    @property
+    def everyone(self) -> int:
+        return self.coupled.everyone
+
+    @property
+    def next_jump(self) -> float:
+        """The next jump of inputs or scenarios [s]."""
+        return self.coupled.next_jump
+
+    def write_inputs(self, time: float) -> None:
+        self.coupled.write_inputs(time)
+
+    def show_end(self, time: float) -> None:
+        self._beside.show_end(time)
+
+    def remarks(self) -> Iterator[str]:
         """Remarks on rows of events, and on accepted steps."""
-        return self.coupled.remarks() or self._beside.remarks()
+        return self.coupled.remarks()
 
     def record(self, time: float, row: Floats) -> None:
         self.coupled.record(time, row)
 
-    def count_rescues(self, rescues: LoopWork) -> None:
-        self.coupled.count_rescues(rescues)
+    def rescues(self) -> LoopWork:
+        return self.coupled.rescues()
 
-    def run(self, first: int, rows: Floats) -> StepBatch:
-        """As `Stepper.run`."""
-        batch = super().run(first, rows)
+    def run(self, _first: int, rows: Floats) -> StepBatch:
+        points = np.zeros(len(rows), dtype=bool)
+        filled = self._hand_out(rows, points)
+        iterations: tuple[int, ...] = ()
+        rejected = events = 0
+        while filled < len(rows) and not self.finished and self.failure is None:
+            if not self.waiting and self._beside.event_pending():
+                filled += self._react(rows[filled], points[filled : filled + 1])
+                continue
+            count = 1 if self._beside.takes_event_signals else len(rows) - filled
+            self.coupled.limit = self.limit
+            # Write rows to their final place if there are no events, so that each step is visible at once.
+            batch = self.coupled.run(0, rows[filled : filled + count])
+            iterations += batch.iterations
+            rejected += batch.rejected
+            events += batch.events
+            filled = self._take(batch, rows, points, filled)
+            if not batch.steps and not self.done:
+                break  # at the limit
         self._beside.remark()
-        return batch
+        failure = None if self.rows else self.failure
+        own, evaluations = self._beside.new_counts()
+        waiting = self.waiting or bool(self.rows)
+        return StepBatch(
+            filled,
+            failure,
+            iterations,
+            rejected,
+            finished=self.finished and not waiting,
+            events=events + own,
+            evaluations=evaluations,
+            points=points[:filled],
+            waiting=waiting,
+        )
 
-    def event(self, t: float) -> Failure | None:
-        return self.coupled.react(t)
+    def restart(self) -> None:
+        self.coupled.restart()
+        self.record(float(self.last[0]), self.last)
+
+    @property
+    def finished(self) -> bool:
+        """True if all rows are delivered and no event is due."""
+        return self.done and not self.waiting and not self._beside.event_pending()
+
+    def _react(self, row: Floats, point: NDArray[np.bool_]) -> int:
+        """Handle an event at the communication point reached, since signals of others that the ODE takes at events only
+        have changed. Returns the number of rows filled.
+        """
+        t = float(self.last[0])
+        for _ in range(MAX_ITERATIONS):
+            self.failure = self.coupled.react(t)
+            if self.failure is not None:
+                return 0
+            if not self._beside.event_pending():
+                self.record(t, row)
+                point[:] = True
+                self.last = row.copy()
+                return 1
+        self.failure = _endless(t)
+        return 0
+
+    def _take(self, batch: StepBatch, rows: Floats, points: NDArray[np.bool_], filled: int) -> int:
+        """Put rows of events between those of a segment; what finds no room waits. Returns how many are filled now."""
+        self.failure, self.waiting = batch.failure, batch.waiting
+        self.done = batch.finished
+        if not batch.steps:
+            return filled
+        found = rows[filled : filled + batch.steps]
+        woven, are_points = self._beside.with_event_rows(self.last, found)
+        self.last = found[-1].copy()
+        room = min(len(woven), len(rows) - filled)
+        self.rows.extend(map(Row, woven[room:], are_points[room:].tolist()))
+        rows[filled : filled + room] = woven[:room]
+        points[filled : filled + room] = are_points[:room]
+        return filled + room
+
+    def _hand_out(self, rows: Floats, points: NDArray[np.bool_]) -> int:
+        filled = 0
+        while filled < len(rows) and self.rows:
+            row = self.rows.popleft()
+            rows[filled], points[filled] = row.cells, row.point
+            filled += 1
+        return filled
 
     def intervene(self, time: float, act: Callable[[], None], *, at_events: bool) -> Failure | None:
         return self.coupled.intervene(time, act, at_events=at_events)

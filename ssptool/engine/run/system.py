@@ -1,75 +1,46 @@
-"""Systems in C++ that carry out frozen plans: which plans they take, and what they do of a run.
+"""Systems in C++ that carry out frozen plans, in words.
 
-The FMUs are those of an `Assembly`, and so is the wording of all that a system says: it answers with outcomes and
-solutions, which are put into words as those of other runs. `carried_out` is the one place that decides.
+The FMUs are those of an `Assembly`. A system answers with outcomes and solutions, which become failures and remarks
+here.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import fields, replace
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import fields
+from functools import cached_property, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ssptool.engine.assembly.applied_stimuli import endless_parameters
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.instances import Pool, Sources
-from ssptool.engine.assembly.running_events import explanation, failure_of
-from ssptool.engine.failure import BadInputs, Failure, IntegrationStopped, RunError
+from ssptool.engine.assembly.stopped import failure_of
+from ssptool.engine.failure import BadInputs, Failure, RunError
 from ssptool.engine.kernel import native_system
-from ssptool.engine.kernel.calls import AcceptedSteps
-from ssptool.engine.kernel.event_calls import Refused, Stopped
-from ssptool.engine.kernel.interface import Floats, Kernel, read_slot
+from ssptool.engine.kernel.event_calls import Stopped
+from ssptool.engine.kernel.interface import Code, Floats, Kernel, Op, Outcome
 from ssptool.engine.kernel.solutions import NoSize, SystemBatch, SystemRefusal, Unsettled, WhyNoSize
 from ssptool.engine.masters.adaptive import always_switching, too_inexact, too_small
+from ssptool.engine.masters.convergence import UnconvergedSteps
 from ssptool.engine.masters.energy import residuals_too_large
 from ssptool.engine.masters.iterated import Iterated
-from ssptool.engine.masters.iterated_groups import KernelGroup
-from ssptool.engine.masters.iterated_steps import ProgrammedIteration
-from ssptool.engine.masters.master import CoupledSystem, SavableStepper, StepBatch, Stepper
-from ssptool.engine.masters.protocols import NONE_UNCONVERGED, SavedState, Unconverged
+from ssptool.engine.masters.iterated_groups import IterationFailures
+from ssptool.engine.masters.master import CoupledSystem, Coupling, CouplingMaster, StepBatch, time_of_failure
+from ssptool.engine.masters.protocols import NONE_UNCONVERGED, InstanceGroup, SavedState, Unconverged
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
-from ssptool.engine.run.coupling import Evaluation, couple, evaluation_in
-from ssptool.engine.run.freeze import (
-    asks_python,
-    coupling_master,
-    frozen_run,
-    frozen_starts,
-)
-from ssptool.engine.run.initialization import (
-    RESET,
-    Initialization,
-    InitializedSystem,
-    carried_through,
-    refused_guesses,
-    refused_reset,
-    unsettled_inputs,
-)
-from ssptool.engine.run.loops import WRONG_DERIVATIVES, ComponentFailed, LoopWork, RunningLoop
+from ssptool.engine.run.coupling import Evaluation, Registrations, evaluation_in, interface_ends, real_slots
+from ssptool.engine.run.freeze import asks_python, coupling_master, frozen_run, frozen_starts, program_of
+from ssptool.engine.run.initialization import Initialization, InitializedSystem, refused_call
+from ssptool.engine.run.loops import WRONG_DERIVATIVES, LoopWork, RunningLoop
 from ssptool.engine.watch import Watch
-from ssptool.fmu.description import Value
-from ssptool.fmu.instance import NO_FUNCTION, FmiError, FmuInstance
+from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.foreign_text import strict_json
 
 if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeSystem
     from ssptool.engine.run.asked_steps import AskedSteps
     from ssptool.engine.run.iterate_logs import IterateLogs
-
-
-BY_PYTHON: Mapping[str, Callable[[Plan], bool]] = {}
-"""Subjects that Python still carries out, since no system does → whether they are in a plan."""
-
-
-def why_by_python(plan: Plan) -> str:
-    """The first subject of a plan that no system carries out; "": it carries out all."""
-    return next((what for what, is_in in BY_PYTHON.items() if is_in(plan)), "")
-
-
-def carried_out(plan: Plan) -> bool:
-    """Whether a system carries out the whole plan, from initialization to the last row."""
-    return not why_by_python(plan)
 
 
 class LoadedSystem:
@@ -149,9 +120,9 @@ class LoadedSystem:
         return self.native.resumed(index)
 
     def initialize(self, assembly: Assembly) -> InitializedSystem:
-        """As `initialize` of components that Python leads."""
+        """Go from start values to the first row; what goes wrong is in the report."""
         self._log_iterates(assembly)
-        return carried_through(SystemInitialization(assembly, self))
+        return Initialization(assembly, self.native, self._check_logs).carried_out()
 
     def resume(self, assembly: Assembly, state: bytes) -> None:
         """Instead of initialization: components go on from a state that was saved.
@@ -166,9 +137,13 @@ class LoadedSystem:
         self._log_iterates(assembly)
         refusal = self.native.resume(state)
         if isinstance(refusal, SystemRefusal):
-            raise _refused(assembly, refusal)
+            raise refused_call(assembly, refusal)
         for instance in assembly.instances:
             instance.was_initialized(done=True)
+
+    def _check_logs(self) -> None:
+        if self.logs is not None:
+            self.logs.check()
 
     def _log_iterates(self, assembly: Assembly) -> None:
         self.logs = None
@@ -178,87 +153,6 @@ class LoadedSystem:
             self.logs = IterateLogs(assembly)
             self.native.log_iterates(self.logs.loop, self.logs.step, self.logs.of_bonds)
             assembly.at_end.callback(self.native.log_iterates, None, None, None)
-
-
-class SystemInitialization(Initialization):
-    """Passes of an initialization that a system does."""
-
-    def __init__(self, assembly: Assembly, loaded: LoadedSystem) -> None:
-        super().__init__(assembly)
-        self._native, self._logs = loaded.native, loaded.logs
-
-    def lead_through(self) -> None:
-        refusal, stopped = self._initialized()
-        if self._logs is not None:
-            self._logs.check()
-        self.assembly.restore_surroundings("in initialization")
-        for number, instance in enumerate(self.assembly.instances):
-            instance.was_initialized(done=self._native.initialized(number))
-        self.notes += self._of_refused_guesses()
-        self._report(refusal)
-        if stopped is not None:
-            raise explanation(stopped, self.assembly.instances)
-
-    def _initialized(self) -> tuple[SystemRefusal | None, Stopped | Refused | None]:
-        """Reason for which the initialization has ended before its time, if there is one."""
-        try:
-            return self._native.initialize(), None
-        except (Stopped, Refused) as stopped:
-            return None, stopped
-
-    def evaluate_first_point(self) -> None:
-        refusal = self._native.first_point()
-        if self._logs is not None:
-            self._logs.check()
-        self._report(refusal)
-
-    def _of_refused_guesses(self) -> Iterator[str]:
-        planned = {one.name: (one, slots) for one, slots in self.plan.first_guesses()}
-        for refusal in self._native.refused_guesses:
-            one, slots = planned[refusal.component]
-            names = [self.plan.signals[slot].variable for slot in slots]
-            yield from refused_guesses(one, refusal.function, refusal.status, names)
-
-    def _report(self, refusal: SystemRefusal | None) -> None:
-        """Reports on loops so far; raises for what has been refused what `carried_through` takes."""
-        start, loops = self.plan.interval.start, self.plan.loops
-        for one in self._native.solved[len(self.reports) :]:
-            loop = RunningLoop(self.assembly, loops[one.number], one.number, -1)
-            self.reports.append(loop.report(one.solution, start, one.iterates))
-        if refusal is None:
-            return
-        if refusal.outcome is not None:
-            raise ComponentFailed(refusal.outcome)
-        if refusal.loop is not None:
-            raise IntegrationStopped(self.reports[-1].failure())
-        if refusal.unsettled is not Unsettled.NOTHING:
-            raise IntegrationStopped(self._unsettled_in(refusal))
-        error = _refused(self.assembly, refusal)
-        if refusal.function == RESET:
-            failure = self.assembly.refused(error, start)
-            raise IntegrationStopped(refused_reset(failure, self._values(refusal.names)))
-        raise error
-
-    def _unsettled_in(self, refusal: SystemRefusal) -> Failure:
-        if refusal.unsettled is Unsettled.INPUTS_WITHOUT_MODE:
-            return unsettled_inputs(self.plan, refusal.names)
-        if refusal.unsettled is Unsettled.DISCRETE_SIGNALS:
-            return self._unsettled("discrete signals", refusal.names)
-        return endless_parameters(refusal.names, self.plan.interval.start)
-
-    def _values(self, names: Collection[str]) -> dict[str, Value]:
-        """Present values of signals of one component, by the names of its variables."""
-        signals, types = self.plan.signals, self.plan.types
-        slots = [slot for slot, signal in enumerate(signals) if str(signal) in names]
-        return {signals[slot].variable: read_slot(self.kernel, slot, types[slot]) for slot in slots}
-
-
-def _refused(assembly: Assembly, refusal: SystemRefusal) -> FmiError:
-    """Refusal of a function by a component."""
-    instance = next(one for one in assembly.instances if one.name == refusal.component)
-    instance.note(refusal.status)
-    advice = "" if instance.has(refusal.function) else NO_FUNCTION
-    return FmiError(instance.name, refusal.function, refusal.status, instance.log.latest(), advice)
 
 
 _STARTS = frozenset({"starts"})
@@ -283,54 +177,15 @@ def _same_signals(plan: Plan, one: PlannedInstance, other: PlannedInstance) -> b
     return all(one.starts.get(name, missing) == other.starts.get(name, missing) for name in exchanged & names)
 
 
-def system_for(plan: Plan, pool: Pool | None) -> LoadedSystem | None:
-    """A system for a run of this plan, out of the pool if one of an earlier run serves; None: Python carries it out."""
+def system_for(plan: Plan, pool: Pool | None) -> LoadedSystem:
+    """A system for a run of this plan, out of the pool if one of an earlier run serves."""
     kept = [] if pool is None else pool.systems
     found = next((one for one in kept if isinstance(one, LoadedSystem) and one.serves(plan)), None)
-    if found is not None or not carried_out(plan):
+    if found is not None:
         return found
     loaded = LoadedSystem(plan)
     kept[:] = [loaded]
     return loaded
-
-
-class _RegisteredKernel:
-    """The kernel of a system, for those who register what the system has registered already, in the same order."""
-
-    def __init__(self, kernel: Kernel, schedules: int = 0) -> None:
-        """`schedules`: so many were registered before."""
-        self._kernel = kernel
-        self._counts = {"group": 0, "schedule": schedules, "iteration": 0}
-        self.registered = False  # all of them
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._kernel, name)
-
-    def group(self, _: object) -> int:
-        return self._next("group")
-
-    def schedule(self, _: object) -> int:
-        return self._next("schedule")
-
-    def iteration(self, _: object) -> int:
-        return self._next("iteration")
-
-    def set_accepted_steps(self, iteration: int, accepted: AcceptedSteps) -> None:
-        """While they are registered, they are what they are."""
-        if self.registered:
-            self._kernel.set_accepted_steps(iteration, accepted)
-
-    def _next(self, what: str) -> int:
-        self._counts[what] += 1
-        return self._counts[what] - 1
-
-
-class _Registering(_RegisteredKernel):
-    """Nothing moves."""
-
-    def exchange(self, _: int) -> None: ...
-
-    def accept(self, _: float) -> None: ...
 
 
 class _InputSources:
@@ -369,7 +224,7 @@ class _InputSources:
         return self._error.failure(t)
 
     def write(self, t: float) -> None:
-        """As `StimuliProtocol.write`."""
+        """Write the values of all input sources at t [s], which is not after `end`."""
         self._functions.sample(t, *self._segment)
         self._kernel.write(t)
 
@@ -392,6 +247,24 @@ class StepsOfSystem:
     def start(self) -> float:
         """[s]"""
         return self.assembly.plan.interval.start
+
+    @property
+    def everyone(self) -> int:
+        """The group of all components."""
+        return 0
+
+    @property
+    def next_jump(self) -> float:
+        """The next jump of inputs or scenarios [s], whose other side is a row; inf: the integrator goes through."""
+        return math.inf
+
+    def write_inputs(self, time: float) -> None:
+        """Write the values of all input sources at this time [s]."""
+
+    def show_end(self, time: float) -> None:
+        """Make outputs of the ODE consistent at this time [s], where one of its components has ended the simulation.
+        May raise `Stopped`, `FmiError`.
+        """
 
     @cached_property
     def _evaluation(self) -> Evaluation:
@@ -424,7 +297,7 @@ class StepsOfSystem:
         if isinstance(found, bytes):
             return found
         if isinstance(found, SystemRefusal) and found.outcome is None:
-            raise _refused(self.assembly, found)
+            raise refused_call(self.assembly, found)
         raise RunError(self._stopped(found, self.start))
 
     def memory(self) -> SavedState | None:
@@ -448,27 +321,39 @@ class StepsOfSystem:
             return endless_parameters(reason.names, time)
         if reason.outcome is not None:
             return self._evaluation.explain(reason.outcome, time)
-        return self.assembly.refused(_refused(self.assembly, reason), self._time_of(reason.component, time))
+        return self.assembly.refused(refused_call(self.assembly, reason), self._time_of(reason.component, time))
 
     def _time_of(self, _component: str, time: float) -> float:
-        """Time [s] at which a component is that has refused something at this time."""
+        """Time [s] of a component that has refused something at this time [s]."""
         return time
 
-    def count_rescues(self, rescues: LoopWork) -> None:
-        """Loops in steps that needed the full chain of solvers."""
-        work = self._native.rescue_work
-        rescues.solved, rescues.iterations = work.solved, work.iterations
+    def rescues(self) -> LoopWork:
+        """Loops in steps that needed the full chain of solvers; a remark on the run, if derivatives were wrong."""
+        outside, inside = self._native.rescue_work, self.kernel.rescue_work
+        if outside.contradicted or inside.contradicted:
+            self.assembly.remark(WRONG_DERIVATIVES)
+        return LoopWork(outside.solved + inside.solved, outside.iterations + inside.iterations)
+
+
+class BegunLater(Protocol):
+    """An ODE beside co-simulation, which begins after the coupling."""
+
+    def begin(self, *, resumed: bool) -> None:
+        """Go from a coupled system to the first instant, unless it is `resumed`."""
+        ...
+
+    def remarks(self) -> Iterator[str]:
+        """Remarks on rows of its events."""
+        ...
 
 
 class SystemSteps(StepsOfSystem):
-    """Macro steps of an initialized system; a coupled system in Python is made only where something is to be said.
+    """Macro steps of an initialized system.
 
     Attributes
     ----------
     limit : [s]
         No step goes beyond.
-    ode
-        The ODE beside co-simulation.
     failure
         Reason of the end.
     """
@@ -478,58 +363,77 @@ class SystemSteps(StepsOfSystem):
         loaded: LoadedSystem,
         assembly: Assembly,
         *,
-        ode: Any = None,
+        ode: BegunLater | None = None,
         resumed: bool = False,
     ) -> None:
         super().__init__(loaded, assembly)
         self._logs, self._iterations = loaded.logs, loaded.iterations
         self.limit = math.inf
-        self.ode: Any = ode
+        self._ode = ode
         # An empty one: its number tells those of the schedules that come next.
         self._schedules = self.kernel.schedule(()) + 1
         self._native.couple()
         self._sources = _InputSources(assembly.plan, self.kernel, self._native)
-        self._asked: AskedSteps | None = None
-        if asks_python(coupling_master(assembly.plan)):
-            from ssptool.engine.run import asked_steps  # masters of other packages
-
-            self._asked = asked_steps.AskedSteps(self._native, self._stepped[1])
-            assembly.at_end.callback(self._native.answer_steps, None)
+        self._asked = self._ask(coupling_master(assembly.plan))
         if ode is not None:
             ode.begin(resumed=resumed)
         if resumed:
             self._go_on()
         if self._logs is not None:
-            self._logs.groups = self.system.groups
+            self._logs.groups = self._coupling.groups
         first = None if resumed else self._native.begin_steps()
         self.failure = None if first is None else self._stopped(first, self.start)
 
-    @cached_property
-    def _stepped(self) -> tuple[CoupledSystem, Stepper]:
-        """The coupled system that a run in Python has, with its stepper."""
-        master = coupling_master(self.assembly.plan)
-        registering: Any = _Registering(self.kernel, self._schedules)
-        unlogged = replace(self.assembly, kernel=registering, loop_log=None, coupling_log=None)
-        coupled = couple(unlogged, self._evaluation, self.loops, ode=self.ode)
-        stimuli: Any = self._sources
-        system = replace(
-            coupled, kernel=self.kernel, evaluate=self._evaluate, stimuli=stimuli, unobserved=self.unobserved
+    def _ask(self, master: CouplingMaster) -> "AskedSteps | None":
+        """Steps of a master in Python, if it is one."""
+        if not asks_python(master):
+            return None
+        from ssptool.engine.run.asked_steps import AskedSteps  # few are
+
+        self.assembly.at_end.callback(self._native.answer_steps, None)
+        return AskedSteps(self._native, master.start(self._system))
+
+    @property
+    def _system(self) -> CoupledSystem:
+        """For a master in Python."""
+        plan = self.assembly.plan
+        return CoupledSystem(
+            self.kernel,
+            self.start,
+            plan.interval.step,
+            self._coupling,
+            self._evaluate,
+            self._evaluation.explain,
+            real_slots(plan),
         )
-        if asks_python(master):
-            return system, master.start(system)
-        registered: Any = _RegisteredKernel(self.kernel)
-        stepper = master.start(replace(coupled, kernel=registered))
-        registered.registered = True
-        return system, stepper
+
+    @cached_property
+    def _coupling(self) -> Coupling:
+        """As it is registered with the kernel, but for the schedules that come before."""
+        return Registrations(self.assembly.plan).coupling()
+
+    @property
+    def everyone(self) -> int:
+        return self._coupling.everything.group
+
+    @property
+    def next_jump(self) -> float:
+        return self._native.end_of_segment
+
+    def write_inputs(self, time: float) -> None:
+        self._sources.write(time)
 
     def _evaluate(self, schedule: int, time: float) -> Failure | None:
-        outcome = self._native.evaluate(schedule)
+        outcome = self._native.evaluate(self._schedules + schedule)
         return None if outcome.ok else self._evaluation.explain(outcome, time)
 
     @property
-    def system(self) -> CoupledSystem:
-        """The coupled system that a run in Python has, for words."""
-        return self._stepped[0]
+    def _iterated(self) -> Iterator[tuple[InstanceGroup, UnconvergedSteps]]:
+        """Groups whose steps are iterated, with what is to be said of these."""
+        master = coupling_master(self.assembly.plan)
+        if isinstance(master, Iterated):
+            for number, group in enumerate(one for one in self._coupling.groups if len(one.unknowns)):
+                yield group, UnconvergedSteps(group.signals, self.kernel.accepted_steps(number), master.count)
 
     @property
     def _tells(self) -> bool:
@@ -539,18 +443,18 @@ class SystemSteps(StepsOfSystem):
 
     @property
     def unconverged(self) -> Unconverged:
-        """Steps of a fixed number of iterations that had not converged."""
-        return self.system.unconverged if self._tells else NONE_UNCONVERGED
+        """Steps of a fixed number of iterations that had not converged, of all groups."""
+        if not self._tells:
+            return NONE_UNCONVERGED
+        return reduce(Unconverged.beside, (steps.unconverged for _, steps in self._iterated), NONE_UNCONVERGED)
 
-    def remarks(self) -> Iterable[str]:
-        """Remarks on accepted steps."""
-        return self.system.remarks() if self._tells else ()
-
-    def count_rescues(self, rescues: LoopWork) -> None:
-        """Loops in steps that needed the full chain of solvers; a remark on the run, if derivatives were wrong."""
-        super().count_rescues(rescues)
-        if self._native.rescue_work.contradicted:
-            self.assembly.remark(WRONG_DERIVATIVES)
+    def remarks(self) -> Iterator[str]:
+        """Remarks on accepted steps, and on rows of events between their ends."""
+        if self._ode is not None:
+            yield from self._ode.remarks()
+        if self._tells:
+            for group, steps in self._iterated:
+                yield from steps.remarks(group.names)
 
     def restart(self) -> None:
         """Sizes of steps begin anew, where they are chosen."""
@@ -591,15 +495,11 @@ class SystemSteps(StepsOfSystem):
         return {loop.number: loop for loop in self._evaluation.loops}
 
     def memory(self) -> SavedState | None:
-        if self._asked is None:
-            return {}
-        stepper = self._stepped[1]
-        return stepper.save_state() if isinstance(stepper, SavableStepper) else None
+        return {} if self._asked is None else self._asked.memory()
 
     def recall(self, memory: SavedState) -> None:
-        stepper = self._stepped[1]
-        if self._asked is not None and isinstance(stepper, SavableStepper):
-            stepper.restore_state(memory)
+        if self._asked is not None:
+            self._asked.recall(memory)
 
     def _without_size(self, done: SystemBatch, why: NoSize) -> Failure:
         """Failure where no step is small enough."""
@@ -619,10 +519,28 @@ class SystemSteps(StepsOfSystem):
             return failure
         if done.rescuing:
             return self._evaluation.explain(outcome, end)
-        system, stepper = self._stepped
-        if isinstance(stepper, ProgrammedIteration) and self._iterations:
-            driving = bool(self.assembly.plan.stimuli.sources)
-            group = stepper.iteration.groups[stepper.owner[outcome.instruction - driving]]
-            if isinstance(group, KernelGroup):
-                return group.explain(outcome, t, end)
-        return system.explain_step(outcome, t, end)
+        if (number := self._iteration_of(outcome)) is None:
+            return self._evaluation.explain(outcome, time_of_failure(outcome, t, end))
+        component = None
+        if outcome.code is not Code.COUPLING:
+            component = self._evaluation.explain(outcome, time_of_failure(outcome, t, end))
+        return self._iteration_failures(number).of_step(
+            t, outcome.iterations, self.kernel.iteration_report(number), component
+        )
+
+    def _iteration_of(self, outcome: Outcome) -> int | None:
+        """Number of the iteration that has failed, if it is one."""
+        plan = self.assembly.plan
+        if not self._iterations:
+            return None
+        steps = program_of(plan, self._coupling).steps
+        place = outcome.instruction - bool(plan.stimuli.sources)
+        found = steps[place] if 0 <= place < len(steps) else None
+        return found.argument if found is not None and found.op is Op.ITERATE else None
+
+    def _iteration_failures(self, number: int) -> IterationFailures:
+        """Words for failures of this iteration."""
+        plan, master = self.assembly.plan, coupling_master(self.assembly.plan)
+        assert isinstance(master, Iterated)
+        group, steps = list(self._iterated)[number]
+        return IterationFailures(master, group, interface_ends(plan, group), steps.accepted)

@@ -6,23 +6,18 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ssptool.documents.foreign_files import ArchiveLimits, ForeignZip, SpecialFile, exceeded
 from ssptool.documents.saving import replaced_atomically
-from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.kernel.interface import Floats, Kernel, SolveLoop
+from ssptool.engine.kernel.interface import Floats, Kernel
 from ssptool.engine.masters.protocols import SavedState, part_of, under
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.run.loops import RunningLoop
 from ssptool.engine.stepping.values import NotSavable
-from ssptool.fmu.description import InterfaceType
-from ssptool.fmu.instance import FmiError
 from ssptool.foreign_text import json_content, strict_json
 
 _FORMAT = 9
@@ -47,14 +42,6 @@ class SavedForAnother(Exception):
         self.what = what
 
 
-@dataclass(frozen=True, slots=True)
-class SavedLoop:
-    """An algebraic loop in schedules: the tolerance that rounding allows, and the chord."""
-
-    rtol: float
-    chord: Floats
-
-
 _DAMAGED = (
     ValueError,
     KeyError,
@@ -66,67 +53,6 @@ _DAMAGED = (
     zipfile.BadZipFile,
 )
 """Errors of reading a file that is not ours, or in which some bits are wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class StateInPython:
-    """The state of a co-simulation that Python steps.
-
-    Attributes
-    ----------
-    values, input_value, input_rates
-        Arrays of the kernel.
-    loops
-        By their number in the plan.
-    states
-        Serialized FMU states, in the order of the instances.
-    follows : (k, 2)
-        Instances whose FMUs do not follow their inputs, with the order that is left to them.
-    """
-
-    values: Floats
-    input_value: Floats
-    input_rates: Floats
-    loops: Mapping[int, SavedLoop]
-    states: tuple[bytes, ...]
-    follows: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, assembly: Assembly, loops: Mapping[int, RunningLoop]) -> "StateInPython":
-        """The present one. Raises `NotSavable`."""
-        kernel = assembly.kernel
-        return cls(
-            kernel.values.copy(),
-            kernel.input_value.copy(),
-            kernel.input_rates.copy(),
-            {number: SavedLoop(loop.rtol, loop.chord) for number, loop in loops.items()},
-            _serialized(assembly),
-            np.array([found[:2] for found in kernel.retreats], dtype=np.int64).reshape(-1, 2),
-        )
-
-    def arrays(self) -> dict[str, Any]:
-        """Arrays by name, for a file."""
-        return {
-            "values": self.values,
-            "input_value": self.input_value,
-            "input_rates": self.input_rates,
-            "loops": np.array([[number, loop.rtol] for number, loop in self.loops.items()]).reshape(-1, 2),
-            **{f"chord_{number}": loop.chord for number, loop in self.loops.items()},
-            **{f"state_{index}": _bytes(state) for index, state in enumerate(self.states)},
-            "follows": self.follows,
-        }
-
-    @classmethod
-    def restored(cls, arrays: Mapping[str, Any], instances: int) -> "StateInPython":
-        """The inverse of `arrays`."""
-        return cls(
-            arrays["values"],
-            arrays["input_value"],
-            arrays["input_rates"],
-            {int(n): SavedLoop(float(rtol), arrays[f"chord_{int(n)}"]) for n, rtol in arrays["loops"].tolist()},
-            tuple(arrays[f"state_{index}"].tobytes() for index in range(instances)),
-            arrays["follows"],
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +79,7 @@ class SavedSimulation:
     history: Floats
     last: Floats
     contents: tuple[bytes, ...]
-    state: bytes | StateInPython
+    state: bytes
     memory: SavedState
 
     def write(self, path: Path, plan: Plan) -> None:
@@ -163,7 +89,7 @@ class SavedSimulation:
             "last": self.last,
             "contents": _bytes(b"".join(self.contents)),
             "content_sizes": np.array([len(content) for content in self.contents], dtype=np.int64),
-            **({_SYSTEM: _bytes(self.state)} if isinstance(self.state, bytes) else self.state.arrays()),
+            _SYSTEM: _bytes(self.state),
             **under(_MEMORY, self.memory),
         }
         facts = {"format": _FORMAT, "plan": _identity(plan), "steps": self.steps}
@@ -201,21 +127,20 @@ class SavedSimulation:
             if facts["plan"].get(what) != present:
                 raise SavedForAnother(path, what, facts["plan"].get(what), present)
         try:
-            return cls._of(arrays, facts, plan)
+            return cls._of(arrays, facts)
         except KeyError as missing:
             raise NotASavedSimulation(path, f"it is damaged: it has no {missing}") from None
         except (TypeError, ValueError, AttributeError, OverflowError) as error:
             raise NotASavedSimulation(path, f"it is damaged: {error}") from None
 
     @classmethod
-    def _of(cls, arrays: dict[str, Any], facts: dict[str, Any], plan: Plan) -> "SavedSimulation":
-        of_system = _SYSTEM in arrays
+    def _of(cls, arrays: dict[str, Any], facts: dict[str, Any]) -> "SavedSimulation":
         return cls(
             steps=_count(facts["steps"]),
             history=arrays["history"],
             last=arrays["last"],
             contents=tuple(_parts(arrays["contents"].tobytes(), arrays["content_sizes"])),
-            state=arrays[_SYSTEM].tobytes() if of_system else StateInPython.restored(arrays, len(plan.instances)),
+            state=arrays[_SYSTEM].tobytes(),
             memory=part_of(arrays, _MEMORY),
         )
 
@@ -282,14 +207,6 @@ def check_savable(plan: Plan) -> None:
             raise NotSavable(f"the FMU of {planned.name} cannot serialize its state (canSerializeFMUState)")
 
 
-def _serialized(assembly: Assembly) -> tuple[bytes, ...]:
-    """The states of all FMUs."""
-    try:
-        return tuple(instance.serialize() for instance in assembly.instances)
-    except FmiError as error:
-        raise NotSavable(str(error)) from None
-
-
 def contents(kernel: Kernel) -> tuple[bytes, ...]:
     """Contents of the kernel, by number."""
     return tuple(kernel.content(number) for number in range(kernel.contents))
@@ -299,45 +216,3 @@ def number_contents(kernel: Kernel, contents: Iterable[bytes]) -> None:
     """The kernel knows what it knew of contents: in their order, so that they get the numbers that they had."""
     for content in contents:
         kernel.number(content)
-
-
-def restored_loops(plan: Plan, assembly: Assembly, saved: StateInPython) -> dict[int, RunningLoop]:
-    """The loops, by their number."""
-    return {number: _loop_of(plan, assembly, number, loop) for number, loop in saved.loops.items()}
-
-
-def accept_points(kernel: Kernel, history: Floats) -> None:
-    for point in history:
-        kernel.values[:] = point[1:]
-        kernel.accept(float(point[0]))
-
-
-def set_values(kernel: Kernel, saved: StateInPython) -> None:
-    kernel.values[:] = saved.values
-    kernel.input_value[:] = saved.input_value
-    kernel.input_rates[:] = saved.input_rates
-
-
-def _loop_of(plan: Plan, assembly: Assembly, number: int, saved: SavedLoop) -> RunningLoop:
-    ode, planned = plan.coupled_ode, plan.loops[number]
-    inside = ode is not None and SolveLoop(number) in ode.schedule
-    own = assembly.of_ode if inside else assembly
-    loop = RunningLoop(own, replace(planned, calls=replace(planned.calls, rtol=saved.rtol)), number)
-    own.kernel.set_chord(loop.index, saved.chord)
-    return loop
-
-
-def restore_states(plan: Plan, assembly: Assembly, saved: StateInPython) -> None:
-    """The FMUs are in their saved states, and those that do not follow their inputs need not refuse it again."""
-    limits: dict[int, int] = dict(saved.follows.tolist())
-    for number, order in limits.items():
-        assembly.kernel.limit_inputs(number, order)
-    every = zip(plan.instances, assembly.instances, saved.states, strict=True)
-    for number, (planned, instance, state) in enumerate(every):
-        instance.deserialize(state)
-        rates = saved.input_rates[:, list(planned.input_slots)]
-        order = int(np.max(np.flatnonzero(rates.any(axis=1)) + 1, initial=0))
-        order = min(order, limits.get(number, 2))
-        if order and planned.capabilities.follows and planned.interface is InterfaceType.CO_SIMULATION:
-            # The new kernel does not know that this FMU follows its inputs, and would not reset the derivatives.
-            instance.forget_rates([name for name, _ in planned.moving], order)

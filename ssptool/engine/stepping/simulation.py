@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
+from typing import Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,38 +16,28 @@ from numpy.typing import ArrayLike
 from ssptool.arguments import count as whole_number
 from ssptool.arguments import path as file_path
 from ssptool.arguments import seconds, text
-from ssptool.engine.assembly.assembly import Assembly, assemble, assemble_for
+from ssptool.engine.assembly.assembly import Assembly, assemble
 from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.jumps import start_limited
-from ssptool.engine.masters.master import CoupledSystem, LimitedStepper, SavableStepper, StepBatch
+from ssptool.engine.masters.master import CLOSE, StepBatch
 from ssptool.engine.masters.protocols import SavedState
 from ssptool.engine.planning.plan import Feedthrough, Plan
-from ssptool.engine.run.coupling import Evaluation, couple
-from ssptool.engine.run.execution import steps_of
-from ssptool.engine.run.initialization import InitializationReport, initialize
+from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.last_row import last_row
-from ssptool.engine.run.loops import RunningLoop
 from ssptool.engine.run.make_plan import with_feedthrough
 from ssptool.engine.run.manifest import Override, OverrideKind, overrides
-from ssptool.engine.run.system import LoadedSystem, carried_out
+from ssptool.engine.run.steps import AnySteps, steps_of
+from ssptool.engine.run.system import LoadedSystem
 from ssptool.engine.stepping.saved import (
     NotASavedSimulation,
     SavedSimulation,
-    StateInPython,
-    accept_points,
     check_savable,
     contents,
     number_contents,
-    restore_states,
-    restored_loops,
-    set_values,
 )
 from ssptool.engine.stepping.values import (
-    ChangedInPython,
-    ChangedSystem,
     NotRunning,
     NotSavable,
     PastTheEnd,
@@ -57,6 +47,7 @@ from ssptool.engine.stepping.values import (
     check_end,
     check_settable,
 )
+from ssptool.engine.time_grid import grid_time
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue
 from ssptool.fmu.binary import UNUSABLE
@@ -64,9 +55,6 @@ from ssptool.fmu.description import Value
 from ssptool.fmu.instance import FmiError
 from ssptool.public_calls import public
 from ssptool.working_directory import KeptWorkingDirectory, absolute
-
-if TYPE_CHECKING:
-    from ssptool.engine.run.execution import AnySteps
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -139,13 +127,9 @@ class SteppedRun:
         self._lock = RLock()
         self._running = self._ended = False
         self._observers: list[Observer] = []
-        self._loaded: LoadedSystem | None = None
+        self._loaded: LoadedSystem
         self._assembly: Assembly
-        self._system: CoupledSystem
-        self._loops: dict[int, RunningLoop]
-        self._stepper: LimitedStepper
-        self._changed: ChangedSystem
-        self._in_system: AnySteps | None = None
+        self._stepper: AnySteps
         self._values: SimulationValues
         self._sets: list[Override] = []
         self._steps = 0
@@ -297,15 +281,15 @@ class SteppedRun:
     def notes(self) -> tuple[str, ...]:
         """Notes on the simulation so far, such as which component has ended it."""
         assembly = self._assembly
-        so_far = (*assembly.retreats(), *self._system.remarks(), *assembly.remarks)
+        so_far = (*assembly.retreats(), *self._stepper.remarks(), *assembly.remarks)
         return (*self.plan.notes, *dict.fromkeys(so_far))
 
     def _to_other_side(self) -> None:
         """Go through jumps of inputs, and through events at the stop time, after which there is no step."""
         if self._terminated:
             return
-        stimuli, interval = self._system.stimuli, self.plan.interval
-        if stimuli is not None and not self.plan.is_one_ode and self.time >= stimuli.end:
+        interval = self.plan.interval
+        if self.time >= self._stepper.next_jump:
             self._run(1)
         while self.plan.master.chooses_steps and not self.finished and self._same(self.time, interval.stop):
             self._run(1)
@@ -313,7 +297,12 @@ class SteppedRun:
     @property
     def _left(self) -> int:
         """Steps of fixed size until the stop time."""
-        return 0 if self._finished else self._system.macro_steps - self._system.passed(self.time)
+        if self._finished:
+            return 0
+        interval = self.plan.interval
+        number = round((self.time - interval.start) / interval.step)
+        passed = grid_time(interval.start, interval.step, number) <= self.time + CLOSE * interval.step
+        return interval.steps - (number if passed else number - 1)
 
     def _same(self, one: float, other: float) -> bool:
         return abs(one - other) <= TOLERANCE * self.plan.interval.step
@@ -356,7 +345,7 @@ class SteppedRun:
 
     def _end(self, failure: Failure) -> None:
         """Record the last row. Raises `RunError` unless a component has ended the simulation."""
-        row, remark = last_row(self._assembly, self._system, failure, self._rows.last)
+        row, remark = last_row(self._stepper, failure, self._rows.last)
         if row is not None:
             self._rows.add(row[np.newaxis], np.array([False]))
         if remark:
@@ -442,7 +431,7 @@ class SteppedRun:
         given = self._values.given(name, signal, value)
         check_settable(self.plan, name, given)
         before = self._values.get(signal)
-        changes = SimulationChanges(self.plan, self._assembly.kernel, self._changed, self._values)
+        changes = SimulationChanges(self.plan, self._assembly.kernel, self._stepper, self._values)
         try:
             changes.make(name, signal, given, self.time)
         except RunError as error:
@@ -489,32 +478,23 @@ class SteppedRun:
 
     def _memory(self) -> SavedState:
         """Memory of a master in Python. Raises `NotSavable`."""
-        if self._in_system is not None:
-            memory = self._in_system.memory()
-        else:
-            memory = self._stepper.save_state() if isinstance(self._stepper, SavableStepper) else None
+        memory = self._stepper.memory()
         if memory is None:
             raise NotSavable(f"master {self.plan.master.name} cannot store its state")
         return memory
 
-    def _state(self) -> bytes | StateInPython:
+    def _state(self) -> bytes:
         """Complete state of the system. Raises `NotSavable`."""
-        if self._in_system is None:
-            return StateInPython.of(self._assembly, self._loops)
         try:
-            return self._in_system.save()
+            return self._stepper.save()
         except FmiError as error:
             raise NotSavable(str(error)) from None
 
     def _begin(self) -> tuple[Feedthrough, ...]:
         """Load and initialize, or go on; with feedthrough that the plan does not have, only that is returned."""
         with ExitStack() as stack:
-            self._loaded = LoadedSystem(self._whole) if carried_out(self._whole) else None
-            self._assembly = stack.enter_context(
-                assemble(self._whole, self._sources)
-                if self._loaded is None
-                else assemble_for(self._loaded, self._whole, self._sources)
-            )
+            self._loaded = LoadedSystem(self._whole)
+            self._assembly = stack.enter_context(assemble(self._loaded, self._whole, self._sources))
             self._values = SimulationValues(self.plan, self._assembly)
             if self._saved is not None:
                 self._go_on(self._saved)
@@ -527,67 +507,41 @@ class SteppedRun:
         return ()
 
     def _initialize(self) -> tuple[Feedthrough, ...]:
-        initialized = initialize(self._assembly) if self._loaded is None else self._loaded.initialize(self._assembly)
+        initialized = self._loaded.initialize(self._assembly)
         self.initialization = initialized.report
         if initialized.report.failure is not None:
             self._assembly.abandon(initialized.report.failure)
             raise RunError(initialized.report.failure)
         if not initialized.undeclared:
-            if self._loaded is None:
-                self._couple(initialized.loops)
-                self._stepper = start_limited(self.plan.master, self._system)
-            else:
-                self._step_by(steps_of(self._loaded, self._assembly))
+            self._step_by(steps_of(self._loaded, self._assembly))
             self._rows.add(self._row(self.plan.interval.start)[None])
         return initialized.undeclared
 
     def _row(self, time: float) -> Floats:
         """(1 + slots,) As everything is at this time [s]. Raises RunError."""
         row = np.empty(1 + len(self._whole.recorded))
-        self._system.record(time, row)
+        self._stepper.record(time, row)
         self._check_observed()
         return row
 
     def _check_observed(self) -> None:
-        if self._system.unobserved:
-            self._failure = self._system.unobserved[0]
+        if self._stepper.unobserved:
+            self._failure = self._stepper.unobserved[0]
             raise RunError(self._failure)
 
     def _go_on(self, path: Path) -> None:
         saved, kernel = SavedSimulation.read(path, self.plan), self._assembly.kernel
         number_contents(kernel, saved.contents)
-        if self._loaded is None and isinstance(saved.state, StateInPython):
-            self._go_on_in_python(saved.state, saved)
-        elif self._loaded is not None and isinstance(saved.state, bytes):
-            try:
-                self._loaded.resume(self._assembly, saved.state)
-                steps = steps_of(self._loaded, self._assembly, resumed=True)
-                steps.recall(saved.memory)
-            except (RuntimeError, ValueError) as error:
-                raise NotASavedSimulation(path, str(error)) from None
-            self._step_by(steps)
-        else:
-            raise NotASavedSimulation(path, "it was saved by another version of ssptool")
+        try:
+            self._loaded.resume(self._assembly, saved.state)
+            steps = steps_of(self._loaded, self._assembly, resumed=True)
+            steps.recall(saved.memory)
+        except (RuntimeError, ValueError) as error:
+            raise NotASavedSimulation(path, str(error)) from None
+        self._step_by(steps)
         self._steps = saved.steps
         self._rows.go_on(saved.history, saved.last)
         self._finished = self._stepper.run(self._steps, np.empty((0, len(saved.last)))).finished
 
-    def _go_on_in_python(self, state: StateInPython, saved: SavedSimulation) -> None:
-        kernel = self._assembly.kernel
-        restore_states(self.plan, self._assembly, state)
-        self._couple(restored_loops(self.plan, self._assembly, state), afresh=False)
-        accept_points(kernel, saved.history)
-        self._stepper = start_limited(self.plan.master, self._system)
-        if isinstance(self._stepper, SavableStepper):
-            self._stepper.restore_state(saved.memory)
-        set_values(kernel, state)
-
-    def _step_by(self, steps: "AnySteps") -> None:
-        self._assembly, self._system = steps.assembly, steps.system
-        self._stepper = self._changed = self._in_system = steps
-
-    def _couple(self, loops: dict[int, RunningLoop], *, afresh: bool = True) -> None:
-        self._loops = loops
-        evaluation = Evaluation(self._assembly, tuple(loops.values()))
-        self._system = couple(self._assembly, evaluation, loops, afresh=afresh)
-        self._changed, self._in_system = ChangedInPython(self._assembly, self._system), None
+    def _step_by(self, steps: AnySteps) -> None:
+        self._assembly, self._stepper = steps.assembly, steps

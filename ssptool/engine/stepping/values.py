@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from math import floor
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.applied_stimuli import propagate, why_not
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.failure import Failure, IntegrationStopped, RunError
-from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats, Kernel, read_slot, write_slot
-from ssptool.engine.masters.master import CoupledSystem
+from ssptool.engine.kernel.interface import LONG_AGO, Floats, Kernel, read_slot, write_slot
 from ssptool.engine.planning.events import CLOCK
 from ssptool.engine.planning.fixed_steps import (
     bound_to_steps,
@@ -288,29 +287,6 @@ class ChangedSystem(Protocol):
     def follow(self, components: Collection[str], time: float) -> Failure | None:
         """Outputs follow from what was set in these components, and the past is forgotten."""
         ...
-
-
-class ChangedInPython(NamedTuple):
-    """A system that Python steps."""
-
-    assembly: Assembly
-    system: CoupledSystem
-
-    def intervene(self, time: float, act: Callable[[], None], *, at_events: bool) -> Failure | None:
-        if at_events:
-            assert self.system.events is not None
-            return self.system.events.intervene(self.system, time, act)
-        ode = self.system.integration or self.system.ode
-        assert ode is not None
-        return ode.intervene(act)
-
-    def follow(self, components: Collection[str], time: float) -> Failure | None:
-        for index, planned in enumerate(self.assembly.plan.instances):
-            if planned.name in components and planned.output_slots:
-                outcome = self.assembly.perform([Call(index, (), planned.output_slots)])
-                if not outcome.ok:
-                    return self.assembly.explain(outcome, time)
-        return self.system.settle(time)
 
 
 class SimulationChanges:

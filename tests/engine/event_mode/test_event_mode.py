@@ -9,15 +9,8 @@ import pytest
 from pytest import approx
 
 import ssptool
-import ssptool.engine.run.execution as execution
-from ssptool import Settings
-from ssptool.documents.archive import Archive
-from ssptool.engine.assembly.assembly import Checkpoint
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
-from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.exceptions import InvalidSystem
-from ssptool.network.flatten import build_network
 from tests.engine.event_mode.systems import before_and_after, column, simulate
 
 LOOP = [("Plant.z", "Controller.y"), ("Controller.u", "Plant.F")]
@@ -65,9 +58,7 @@ def test_an_iterated_group_goes_back_to_an_event(system):
 
 
 @pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
-def test_steps_that_a_kernel_does_at_once_are_those_that_are_asked_for_one_by_one(
-    system, tmp_path, monkeypatch, master
-):
+def test_steps_that_a_kernel_does_at_once_are_those_that_are_asked_for_one_by_one(system, compared, master):
     """Two bouncing balls, of which one returns early inside the other's steps, a sampled controller and a coupled
     pair.
     """
@@ -75,25 +66,9 @@ def test_steps_that_a_kernel_does_at_once_are_those_that_are_asked_for_one_by_on
     wires = [("Mass.z", "Spring.z"), ("Mass.v", "Spring.v"), ("Spring.F", "Mass.F")]
     given = '<ssv:Parameter name="Second.e"><ssv:Real value="0.6"/></ssv:Parameter>'
     folder = system({**SAMPLED, **pair, "Second": "fmi3/Ball"}, [*LOOP, *wires], given)
-    with Archive.open(folder) as archive:
-        network = build_network(archive, archive.structure(None))
-        plan = make_plan(network, Settings(stop_time=1.0, step_size=0.01, master=master))
-        at_once = run(plan, archive).unwrap()
-        monkeypatch.setattr("ssptool.engine.event_mode.master.EqualSteps._runs", False)
-        monkeypatch.setattr(execution, "system_for", lambda plan, pool: None)
-        one_by_one = run(plan, archive).unwrap()
-    assert len(before_and_after(at_once, "Ball.v")[0]) >= 11
-    assert np.array_equal(at_once.t, one_by_one.t) and np.array_equal(at_once.y, one_by_one.y)
-
-
-def test_the_kernel_does_steps_between_events_without_asking(system, monkeypatch):
-    """A thousand steps, ten ticks and a bounce: the states of the FMUs are saved from Python for a few steps only."""
-    saved = []
-    save = Checkpoint.save
-    monkeypatch.setattr(execution, "system_for", lambda plan, pool: None)
-    monkeypatch.setattr(Checkpoint, "save", lambda self, time: saved.append(time) or save(self, time))
-    trace = simulate(system(SAMPLED, LOOP), 1.0, 0.001).unwrap()
-    assert len(trace) > 1000 and len(saved) <= 4
+    trace = ssptool.simulate(folder, stop_time=1.0, step_size=0.01, master=master, isolated=False).unwrap()
+    assert compared()
+    assert len(before_and_after(trace, "Ball.v")[0]) >= 11
 
 
 def test_where_not_all_can_go_back_events_wait_for_the_end_of_the_step(system):

@@ -8,17 +8,21 @@ import numpy as np
 import pytest
 
 from ssptool.documents.vocabulary import IntervalVariability
-from ssptool.engine.assembly.running_events import _decimal
-from ssptool.engine.event_mode.iteration import Cause, ZenoDetector
 from ssptool.engine.failure import IntegrationStopped
 from ssptool.engine.kernel import create, native_events
 from ssptool.engine.kernel.event_calls import EventCalls, EventMemberCalls, EventVariables, EventWires, Stopped
 from ssptool.fmu.description import FmuClock
 from tests.engine.kernel.clocks import ClockSchedule, Qualifier
 from tests.engine.kernel.mock_fmu import Mock, Mocks
+from tests.engine.kernel.zeno import Cause, ZenoDetector
 
 TIMED = [one for one in IntervalVariability if one is not IntervalVariability.TRIGGERED]
 NOTHING = EventVariables((), (), (), (), ())
+
+
+def decimal(time):
+    """A time as the kernel has it, in hexadecimal digits, as a fraction."""
+    return "None" if time == "-" else str(Fraction(*(int(part, 16) for part in time.split("/"))))
 
 
 class Script:
@@ -153,7 +157,7 @@ def test_clocks_of_all_kinds_tick_at_the_same_times(seed, mock_library):
         schedule.after(t, ticked, modes)
         native.after(t, ticked)
         assert [time for _, _, time in native.timers()] == [schedule.time(timer) for timer in schedule.timers]
-        assert [" ".join(map(_decimal, one.split())) for one in native.clock_state()] == schedule.save_state()
+        assert [" ".join(map(decimal, one.split())) for one in native.clock_state()] == schedule.save_state()
     state = native.clock_state()
     native.after(start, [0])
     native.set_clock_state(state)

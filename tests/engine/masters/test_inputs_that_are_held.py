@@ -54,7 +54,7 @@ def energy(trace):
 def test_by_default_they_are_iterated_and_no_energy_comes_from_the_coupling(fmus, spring):
     """With forces of the start of each step the energy would grow by exp(ω² h t) = e^18."""
     plan, trace = simulate(fmus, spring, stop_time=50.0, step_size=0.01)
-    assert isinstance(plan.master, Iterated)
+    assert isinstance(plan.master.coupling, Iterated)
     assert np.all(np.diff(energy(trace)) < 1e-6 * energy(trace)[0])
 
 
@@ -148,7 +148,7 @@ def test_without_saved_states_mid_step_creates_little_energy(fmus):
     extrapolation by about 1 + ω⁴ h⁴ t/(4 h) = 1.003 [Hairer, Nørsett, Wanner].
     """
     plan, trace = simulate(fmus, stop_time=10.0, step_size=0.01, approximation="mid-step", **FORGETS)
-    assert isinstance(plan.master, Jacobi)
+    assert isinstance(plan.master.coupling, Jacobi)
     assert 1.0 < energy(trace)[-1] / energy(trace)[0] < 1.03
     _, held = simulate(fmus, stop_time=10.0, step_size=0.01, approximation="hold", **FORGETS)
     assert energy(held)[-1] / energy(held)[0] == approx(np.exp(18 * 0.01 * 10.0), rel=0.15)

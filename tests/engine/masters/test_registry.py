@@ -23,7 +23,7 @@ from ssptool.engine import method_names
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.isolation import child
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, StepBatch, run_step_by_step
+from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
 from ssptool.engine.masters.program import Hold
 from ssptool.engine.masters.protocols import InputApproximation, Participants, SavedState
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation, entry_of
@@ -79,9 +79,6 @@ class Relaxation:
         self.master, self.system = master, system
         self.slots = np.arange(len(system.kernel.values)) if system.reals is None else system.reals
         self.used: list[tuple[float, Floats]] = []
-
-    def run(self, first: int, rows: Floats) -> StepBatch:
-        return run_step_by_step(self, self.system, first, rows)
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
         kernel, everything = self.system.kernel, self.system.everything

@@ -10,7 +10,7 @@ import pytest
 from ssptool import Settings
 from ssptool.engine.assembly import assembly
 from ssptool.engine.failure import Ending, UnsupportedByFmu
-from ssptool.engine.run import system
+from ssptool.engine.run import initialization
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.engine.time_grid import grid_times
@@ -362,17 +362,20 @@ def test_a_loop_that_the_kernel_does_not_solve_in_the_middle_of_a_step_does_not_
     step, in which Third is stepped, is done after the full solvers have helped.
     """
     reference = with_follower(("System1", "System2"), master="gauss-seidel").unwrap()
-    first_point = system.SystemInitialization.evaluate_first_point
+    first_point = initialization.Initialization._evaluate_first_point
 
     def without_chords(self):
         first_point(self)
-        outside, inside = (self.kernel, self._native.loops), (self._native.kernel_of_ode(), self._native.loops_of_ode)
+        outside, inside = (
+            (self._assembly.kernel, self._native.loops),
+            (self._native.kernel_of_ode(), self._native.loops_of_ode),
+        )
         for kernel, loops in {"outside": [outside], "inside": [inside], "both": [outside, inside]}[where]:
             for number, index in enumerate(loops):
                 if index >= 0:
-                    kernel.set_chord(index, -np.eye(len(self.plan.loops[number].torn)))
+                    kernel.set_chord(index, -np.eye(len(self._plan.loops[number].torn)))
 
-    monkeypatch.setattr(system.SystemInitialization, "evaluate_first_point", without_chords)
+    monkeypatch.setattr(initialization.Initialization, "_evaluate_first_point", without_chords)
     result = with_follower(("System1", "System2"), master="gauss-seidel")
     assert result.statistics.loops_rescued > 0
     assert result.unwrap().y == pytest.approx(reference.y, abs=1e-7)

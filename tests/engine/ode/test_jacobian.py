@@ -9,24 +9,27 @@ import pytest
 
 from ssptool import Settings
 from ssptool.engine.assembly.assembly import assemble
-from ssptool.engine.ode import integration
 from ssptool.engine.ode.jacobian import jacobian_calls
-from ssptool.engine.ode.system import structure
-from ssptool.engine.run.coupling import Evaluation, couple
-from ssptool.engine.run.initialization import initialize
+from ssptool.engine.ode.structure import structure
+from ssptool.engine.run import frozen_integration
 from ssptool.engine.run.make_plan import make_plan
+from ssptool.engine.run.ode_steps import OdeSteps
+from ssptool.engine.run.system import LoadedSystem
 from tests.engine.dual_mass import MIXED, Folder, network, oscillator
 
 
 @contextmanager
-def integration_of(net, folder=None):
+def steps_of(net, folder=None):
     plan = make_plan(net, Settings(implementation="me", integrator="rosenbrock", stop_time=1.0))
-    with assemble(plan, folder or Folder()) as assembly:
-        initialized = initialize(assembly)
-        evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
-        system = couple(assembly, evaluation, initialized.loops)
-        yield system.integration.integration
-        system.integration.integration.close()
+    loaded = LoadedSystem(plan)
+    with assemble(loaded, plan, folder or Folder()) as assembly:
+        assert loaded.initialize(assembly).report.ok
+        yield OdeSteps(loaded, assembly)
+
+
+def evaluations(steps):
+    """Since the last time."""
+    return steps.run(0, np.empty((0, 1 + len(steps.assembly.plan.recorded)))).evaluations
 
 
 @pytest.fixture
@@ -36,15 +39,15 @@ def differences(monkeypatch):
     def calls(plan, size, integrator):
         return jacobian_calls(plan, size, replace(integrator, directional=False))
 
-    monkeypatch.setattr(integration, "jacobian_calls", calls)
+    monkeypatch.setattr(frozen_integration, "jacobian_calls", calls)
 
 
 def check_oscillator(flange, precision):
     """States in the order x1, v1, x2, v2."""
     m = 1 + flange
     expected = [[0, 1, 0, 0], [-20 / m, -0.7 / m, 10 / m, 0.5 / m], [0, 0, 0, 1], [10, 0.5, -30, -0.8]]
-    with integration_of(oscillator(MIXED, System2__m_c=flange)) as found:
-        matrix = found.core.jacobian(0.0, np.array([0.1, -0.2, 0.3, 0.4]))
+    with steps_of(oscillator(MIXED, System2__m_c=flange)) as found:
+        matrix = found.jacobian(0.0, np.array([0.1, -0.2, 0.3, 0.4]))
     assert matrix == pytest.approx(np.array(expected), rel=precision, abs=precision)
 
 
@@ -79,8 +82,8 @@ def test_differences_evaluate_f_once_per_colour(models3):
     names = [f"L{number:02}" for number in range(20)]
     wires = [(f"{a}.x", f"{b}.u") for a, b in pairwise(names)]
     net = network(dict.fromkeys(names, "Lag.fmu"), wires, folder=models3)
-    with integration_of(net, Folder(models3)) as found:
-        before = found.statistics.effort.evaluations
-        matrix = found.core.jacobian(0.0, np.zeros(20))
-        assert found.statistics.effort.evaluations - before == 1 + 2 + 1
+    with steps_of(net, Folder(models3)) as found:
+        evaluations(found)
+        matrix = found.jacobian(0.0, np.zeros(20))
+        assert evaluations(found) == 1 + 2 + 1
     assert matrix == pytest.approx(-2 * np.eye(20) + 2 * np.eye(20, k=-1), abs=1e-6)

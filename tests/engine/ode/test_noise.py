@@ -5,7 +5,7 @@ import pytest
 
 from tests.engine.dual_mass import Folder, network
 from tests.engine.ode.systems import integrate
-from tests.engine.ode.test_jacobian import integration_of
+from tests.engine.ode.test_jacobian import steps_of
 
 CASES = (("bdf", 0.5), ("bdf", 0.05), ("bdf", 1e-3), ("adams", 0.5), ("dormand-prince", 0.5), ("rosenbrock", 1e-3))
 
@@ -25,9 +25,9 @@ def test_it_does_not_let_the_solution_drift(models3, integrator, a):
 def test_it_does_not_get_into_the_jacobian(models3, a, within):
     """A difference over 1.5e-8 would be wrong by up to a/1e-8."""
     net = network({"A": "Noisy.fmu"}, (), {"A.a": a}, folder=models3)
-    with integration_of(net, Folder(models3)) as found:
+    with steps_of(net, Folder(models3)) as found:
         for t in np.linspace(0, 1, 20):
-            assert found.core.jacobian(t, np.ones(1))[0, 0] == pytest.approx(-1, abs=within)
+            assert found.jacobian(t, np.ones(1))[0, 0] == pytest.approx(-1, abs=within)
 
 
 def test_small_noise_does_not_make_directional_derivatives_seem_wrong(models3):

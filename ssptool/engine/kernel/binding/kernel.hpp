@@ -113,8 +113,6 @@ class NativeKernel {
 
 void bind_kernel(nb::module_&);
 void bind_ode_solvers(nb::module_&);
-void bind_integration(nb::module_&);
-void bind_ode_component(nb::module_&);
 void bind_dense(nb::module_&);
 void bind_events(nb::module_&);
 void bind_loop_solvers(nb::module_&);

@@ -17,8 +17,6 @@ NB_MODULE(_kernel, module) {
   ssptool::binding::bind_events(module);
   ssptool::binding::bind_loop_solvers(module);
   ssptool::binding::bind_ode_solvers(module);
-  ssptool::binding::bind_integration(module);
-  ssptool::binding::bind_ode_component(module);
   ssptool::binding::bind_signs(module);
   ssptool::binding::bind_system(module);
 }

@@ -386,6 +386,12 @@ void bind_system(nb::module_& module) {
           nb::sig("def integrate(self, solver: int, cvode: ssptool.engine.kernel.ode.Addresses | None, explain: "
                   "ssptool.engine.kernel.ode.Explain, refused: ssptool.engine.kernel.ode.ExplainRefusal, sample: "
                   "ssptool.engine.kernel.ode.SampleAt | None) -> None"))
+      .def(
+          "jacobian",
+          [](Self& self, double t, const std::vector<double>& x) { return array(self.ode().jacobian(t, x)); }, "t"_a,
+          "x"_a,
+          nb::sig("def jacobian(self, t: float, x: collections.abc.Sequence[float]) -> "
+                  "ssptool.engine.kernel.interface.Floats"))
       .def("let_go", [](Self& self) { self.ode().let_go(); })
       .def("begin_alone", [](Self& self) { self.ode().begin_alone(); })
       .def(

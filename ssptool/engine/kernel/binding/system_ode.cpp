@@ -67,6 +67,14 @@ void SystemOde::stand_alone() {
                                                runtime::CommunicationPoints{system_.grid(), plan.stop, run_.steps});
 }
 
+std::vector<double> SystemOde::jacobian(double t, std::span<const double> x) {
+  std::vector<double> columns(x.size() * x.size());
+  if (!running_->jacobian || x.size() != running_->system.size()) return {};
+  running_->jacobian->forget();
+  const bool found = translated_unlocked([&] { return running_->jacobian->fill(t, x.data(), columns.data()); });
+  return found ? columns : std::vector<double>{};
+}
+
 void SystemOde::begin_alone() {
   stand_alone();
   translated_unlocked([&] { alone_->begin(); });

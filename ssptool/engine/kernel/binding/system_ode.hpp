@@ -61,6 +61,8 @@ class SystemOde {
 
   // Since the last call: (what, t, reason) of each.
   nb::list take_remarks();
+  // df/dx (n, n) at t [s] and states, columns together in memory; empty: no way to it is planned, or one has failed.
+  [[nodiscard]] std::vector<double> jacobian(double t, std::span<const double> x);
   [[nodiscard]] const RescueWork& rescues() const noexcept { return ode_.rescues; }
 
  private:

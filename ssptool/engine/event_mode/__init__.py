@@ -1,1 +1,0 @@
-"""Event mode and clocks of FMI 3.0 co-simulation."""

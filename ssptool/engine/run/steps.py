@@ -1,0 +1,20 @@
+"""Steps of whatever a plan has: co-simulation, one ODE, or both."""
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from ssptool.engine.assembly.assembly import Assembly
+from ssptool.engine.run.system import LoadedSystem, SystemSteps
+
+if TYPE_CHECKING:
+    from ssptool.engine.run.ode_steps import OdeBesideSteps, OdeSteps
+
+AnySteps: TypeAlias = "SystemSteps | OdeSteps | OdeBesideSteps"
+
+
+def steps_of(loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> AnySteps:
+    """Ready for the first step of an initialized system, or of one that is `resumed`."""
+    if assembly.plan.ode is None:
+        return SystemSteps(loaded, assembly, resumed=resumed)
+    from ssptool.engine.run.ode_steps import steps_with_ode  # only systems of model exchange load it
+
+    return steps_with_ode(loaded, assembly, resumed=resumed)
