@@ -62,8 +62,8 @@ class Part:
         return replace(self, **what)
 
 
-def write_part(path: Path, part: Part, version: int = 2) -> Path:
-    """The FMU of a part."""
+def write_part(path: Path, part: Part, version: int = 2, *, varies: bool = True) -> Path:
+    """The FMU of a part; `varies`: its steps may have any size."""
     return make_fmu(
         path,
         _variables(part),
@@ -76,6 +76,7 @@ def write_part(path: Path, part: Part, version: int = 2) -> Path:
         event=_event(part) if part.event else "return OK;",
         step=_step(part),
         saves=part.saves,
+        varies=varies,
         experiment=part.experiment,
     )
 

@@ -94,8 +94,13 @@ class EventsBetweenPoints:
         stepped = (one.name for one in self._plan.instances if one.interface is InterfaceType.CO_SIMULATION)
         yield (
             f"{abbreviated(stepped)}: at events between communication points, first at t = {self._first:.6g} s, rows "
-            f"repeat the values of the communication point before; {self._advice()}"
+            f"repeat the values of the communication point before{self._reason()}; {self._advice()}"
         )
+
+    def _reason(self) -> str:
+        """Why steps do not end there, if it is for FMUs that take steps of one size only."""
+        rigid = [one.name for one in self._plan.instances if not one.capabilities.varies_step]
+        return f" ({abbreviated(rigid)} accepts steps of one size only)" if rigid else ""
 
     def _advice(self) -> str:
         if self._sizes:

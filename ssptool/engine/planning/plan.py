@@ -158,6 +158,8 @@ class PlannedOde(NamedTuple):
         True without components of co-simulation; `schedule` is then that of communication points too.
     events
         Signals that are exchanged at events only.
+    ends_steps
+        Macro steps of others end at its time events.
     """
 
     instances: tuple[int, ...]
@@ -166,6 +168,7 @@ class PlannedOde(NamedTuple):
     inputs: tuple[int, ...]
     alone: bool
     events: EventModes = NO_EVENT_MODES
+    ends_steps: bool = False
 
 
 def rounding(single: bool) -> float:

@@ -273,7 +273,8 @@ class Schedules:
         needed = frozenset(chain.from_iterable(map(self.table.slots_of, wired)))
         indices = tuple(self.index[name] for name in self.exchange)
         alone = len(indices) == len(self.instances)
-        return PlannedOde(indices, calls, tuple(_without(calls, needed)), inputs, alone, events)
+        ends = not alone and all(one.capabilities.varies_step for one in self.instances)
+        return PlannedOde(indices, calls, tuple(_without(calls, needed)), inputs, alone, events, ends)
 
     def stepped(self, ode: PlannedOde | None) -> tuple[PlannedGroup, ...]:
         """The groups of a system; one that is nothing but an ODE is a single group."""

@@ -374,6 +374,7 @@ def _beside(plan: Plan, ode: PlannedOde, recorded: bool) -> Json:
         "events": _at_events(plan, ode.events, samples=ode_takes_samples(plan)),
         "event_signals": list(plan.ode_event_slots),
         "event_sources": list(plan.ode_event_sources),
+        **({"ends_steps": True} if ode.ends_steps else {}),
     }
 
 

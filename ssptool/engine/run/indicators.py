@@ -270,7 +270,8 @@ def _moves(values: Floats) -> bool:
 
 
 def _close_switches(signal: str, t: Floats, values: Floats) -> Iterator[RunWarning]:
-    at = np.flatnonzero(values[1:] != values[:-1]) + 1
+    # At an event, which has rows on both sides, the time is exact.
+    at = np.flatnonzero((values[1:] != values[:-1]) & (t[1:] > t[:-1])) + 1
     close = np.flatnonzero(np.diff(at) < CLOSE_SWITCHES)
     if len(close):
         when = float(t[at[close[0]]])

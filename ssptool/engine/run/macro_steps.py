@@ -16,10 +16,10 @@ class MacroSteps:
     which is exact to the second order, or where inputs are to be held that of its start. No input is extrapolated over
     a jump.
 
-    To the coupling, the ODE of all components of model exchange is one more component. It adds rows: each event inside
-    a macro step has one for either side, with the signals that the ODE had there; outputs of all others are those of
-    the communication point before. Where signals of others that it takes at events only change at a communication
-    point, there is an event too.
+    To the coupling, the ODE of all components of model exchange is one more component. Steps end at its time events,
+    unless an FMU takes steps of one size only. It adds rows: each event inside a macro step has one for either side,
+    with the signals that the ODE had there; outputs of all others are those of the communication point before. Where
+    signals of others that it takes at events only change at a communication point, there is an event too.
 
     Attributes
     ----------
@@ -31,6 +31,8 @@ class MacroSteps:
         Events of the ODE are those of the whole system.
     integrator
         Integrator of the ODE beside other components, if there is one.
+    timed
+        Steps end at time events of that ODE.
 
     References
     ----------
@@ -42,6 +44,7 @@ class MacroSteps:
     events: bool = False
     with_ode: bool = False
     integrator: Integrator | None = None
+    timed: bool = False
 
     @property
     def name(self) -> str:
@@ -65,8 +68,11 @@ class MacroSteps:
     def _before(self) -> Iterator[str]:
         if self.events:
             yield "the step ends at the next tick of a clock, time event or jump of an input"
-        elif self.jumps:
+            return
+        if self.jumps:
             yield "driven inputs follow their time series; the step ends where one of them jumps"
+        if self.timed:
+            yield "the step ends at the next time event of the ODE"
 
     def _after(self) -> Iterator[str]:
         who, together = ("a component or the ODE", ", with all components") if self.with_ode else ("a component", "")
@@ -76,5 +82,11 @@ class MacroSteps:
                 f"at an event{together}: record, enter event mode, tick clocks, exchange and update discrete states "
                 "until all settle, enter step mode, record again"
             )
-        elif self.jumps:
+            return
+        if self.jumps:
             yield "at a jump: record, set the inputs that jump and all that depend on them, record again"
+        if self.integrator is not None:
+            yield (
+                "at a time event of the ODE, at the end of a step: record, the ODE handles it with the inputs of this "
+                "time, exchange and evaluate, record again"
+            )

@@ -294,7 +294,7 @@ def _choose_master(
         return steps, (*choices, *threads)
     refuse_substeps(exchange, settings)
     integrator, more = integrator_of(exchange, settings, schedules.table.network)
-    return replace(steps, integrator=integrator), (*choices, *more, *threads)
+    return replace(steps, integrator=integrator, timed=ode.ends_steps), (*choices, *more, *threads)
 
 
 def _threads(settings: Settings, master: CouplingMaster, ode: PlannedOde | None) -> Iterator[Choice]:

@@ -152,13 +152,14 @@ bool System::event_wanted() const noexcept {
 }
 
 bool System::event_due() const {
-  const bool known = event_wanted() || jump_due() || now_ >= next_event() - grid().moment();
+  const bool known =
+      event_wanted() || jump_due() || time_event_of_ode() || now_ >= next_event() - grid().moment();
   return known || (plan_.at_events->samples && events_->pending());
 }
 
 double System::next_event() const {
   const double known = events_->next_time();
-  return with_ode() ? std::min(known, component_->next_time()) : known;
+  return std::min(known, with_ode() ? component_->next_time() : next_of_ode());
 }
 
 std::vector<Cause> System::causes() const {
@@ -209,7 +210,7 @@ void System::step_until(Stretch& found, double limit, std::span<double> rows) {
   const bool known = !plan_.at_events->samples && !sample_ && iterate_log_ == nullptr;
   const bool together = plan_.at_events->together && known && now_ == grid().time_of(point);
   const auto room = static_cast<std::int64_t>(rows.size() / width);
-  const std::int64_t count = together ? std::min(grid().whole_until(limit) - point, room) : 0;
+  const std::int64_t count = together ? std::min(whole_until(limit) - point, room) : 0;
   if (count <= 0) return step_with_events(found, limit, rows, false);
   before_steps();
   const std::int64_t before = found.steps;

@@ -147,6 +147,18 @@ void System::set_tuned() {
   propagate();
 }
 
+double System::timer_of_ode() const noexcept {
+  const double t = ode_apart() ? component_->next_time() : HUGE_VAL;
+  return std::isinf(t) ? t : grid().on_grid(t);
+}
+
+// All parts are at its time, and see what follows from it.
+void System::handle_event_of_ode() {
+  explained([&] { component_->intervene([] {}); });
+  forget_past();
+  react_of_ode();
+}
+
 void System::react_of_ode() {
   if (component_ == nullptr) return;
   for (int i = 0; i < max_event_iterations; ++i) {

@@ -157,6 +157,7 @@ struct PlannedEventSteps {
 struct PlannedOde {
   std::vector<Index> parts;
   bool alone = true;         // there are no other parts
+  bool ends_steps = false;   // else: macro steps may end at its time events
   Schedule whole, slopes;    // of all outputs and inputs, and of what derivatives and event indicators need
   std::vector<Slot> inputs;  // which parts beside it feed
   // If there are others: wires from its parts, its own events, the signals that it exchanges at these only, and the

@@ -132,6 +132,7 @@ void PlanReader::read_ode(Json json) {
     ode.events = event_steps(json.at("events"));
     ode.event_signals = slots(json.at("event_signals"));
     ode.event_sources = slots(json.at("event_sources"));
+    ode.ends_steps = json.value("ends_steps", false);
   } else {
     json.require(plan.at_events.has_value(), "beside at_events");
   }

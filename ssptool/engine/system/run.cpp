@@ -23,7 +23,8 @@ void System::know(const std::vector<PlannedInterface>& interfaces) {
 }
 
 bool System::finished() const {
-  return now_ >= plan_.stop - grid().moment() && now_ < end_of_segment() && !(steps_end_at_events() && event_due());
+  if (now_ < plan_.stop - grid().moment() || now_ >= end_of_segment()) return false;
+  return steps_end_at_events() ? !event_due() : !time_event_of_ode();
 }
 
 void System::run(Stretch& found, double limit, std::span<double> rows) {
@@ -51,11 +52,13 @@ void System::go_along(Stretch& found, std::span<double> rows, const GoOn& go_on)
 
 // Whether anything was to be done before this limit.
 bool System::go_on(Stretch& found, double limit, std::span<double> rows) {
-  const double end = std::min(plan_.stop, end_of_segment());
+  const double end = std::min(plan_.stop, next_stop());
   if (steps_end_at_events() && event_due())
     row_of_event(found, rows);
-  else if (now_ >= end_of_segment())
+  else if (now_ >= end_of_segment() || (time_event_of_ode() && jump_due()))
     row_of_jump(found, rows);
+  else if (time_event_of_ode())
+    row_of_ode(found, rows);
   else if (now_ >= limit - grid().moment())
     return false;
   else if (steps_end_at_events())
@@ -73,7 +76,7 @@ void System::step_on_the_grid(Stretch& found, double end, std::span<double> rows
   const std::size_t width = kernel_->recorder.width();
   const std::int64_t point = grid().passed(now_);
   const bool together = !sample_ && iterate_log_ == nullptr && now_ == grid().time_of(point);
-  const std::int64_t whole = together ? grid().whole_until(end) - point : 0;
+  const std::int64_t whole = together ? whole_until(end) - point : 0;
   if (whole > 0)
     whole_rows(found, point, rows.first(std::min(rows.size(), static_cast<std::size_t>(whole) * width)));
   else
@@ -189,6 +192,12 @@ void System::rescue(Stretch& found, double h, std::span<double> row) {
 
 void System::row_of_event(Stretch& found, std::span<double> rows) {
   if (!handle_event()) return;
+  ++found.events;
+  add_row(found, rows);
+}
+
+void System::row_of_ode(Stretch& found, std::span<double> rows) {
+  handle_event_of_ode();
   ++found.events;
   add_row(found, rows);
 }

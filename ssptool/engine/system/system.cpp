@@ -276,9 +276,9 @@ void System::step_to(double end) {
       jump_of_tables();
       continue;
     }
-    const double limit = std::min(end, end_of_segment());
+    const double limit = std::min(end, next_stop());
     const std::int64_t point = grid().passed(now_);
-    const std::int64_t whole = now_ == grid().time_of(point) ? grid().whole_until(limit) - point : 0;
+    const std::int64_t whole = now_ == grid().time_of(point) ? whole_until(limit) - point : 0;
     if (whole > 0) {
       whole_steps(point, std::min(whole, most_at_once()));
     } else {
@@ -286,7 +286,7 @@ void System::step_to(double end) {
       check(steps_->one(now_, h, to), now_);
       now_ = to;
     }
-    react_of_ode();
+    time_event_of_ode() ? handle_event_of_ode() : react_of_ode();
   }
   leave_inputs();
 }

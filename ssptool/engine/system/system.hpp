@@ -268,6 +268,18 @@ class System {
     return component_ != nullptr && events_ != nullptr && plan_.at_events->with_ode;
   }
   [[nodiscard]] bool ode_apart() const noexcept { return component_ != nullptr && !with_ode(); }
+  // A time event of an ODE with events of its own: at the present communication point, or when it comes [s].
+  [[nodiscard]] bool time_event_of_ode() const noexcept { return ode_apart() && component_->time_event_due(); }
+  [[nodiscard]] double timer_of_ode() const noexcept;
+  // The same if steps end there.
+  [[nodiscard]] double next_of_ode() const noexcept { return ends_at_timers() ? timer_of_ode() : HUGE_VAL; }
+  // FMUs that take steps of one size only do not end one there.
+  [[nodiscard]] bool ends_at_timers() const noexcept { return plan_.ode && plan_.ode->ends_steps; }
+  // The last point that whole steps may lead to at once.
+  [[nodiscard]] std::int64_t whole_until(double limit) const noexcept {
+    return grid().whole_until(std::min(limit, timer_of_ode()));
+  }
+  void handle_event_of_ode();
   [[nodiscard]] OdeSystem::Schedules schedules_of_ode();
   [[nodiscard]] EventMembers& members_of_ode() noexcept { return component_ != nullptr ? *events_of_ode_ : *events_; }
   [[nodiscard]] IntegrationSettings integration_settings() const;
@@ -329,6 +341,8 @@ class System {
   void go_along(Stretch&, std::span<double> rows, const GoOn&);
   [[nodiscard]] bool go_on(Stretch&, double limit, std::span<double> rows);
   void row_of_jump(Stretch&, std::span<double> rows);
+  // When something happens next for all parts at once [s].
+  [[nodiscard]] double next_stop() const noexcept { return std::min(end_of_segment(), next_of_ode()); }
   // Iterates of loops are collected, and belong to this time [s].
   void log_iterates(double t);
   void log_iterates(std::vector<Iterate>&, const std::vector<Index>& loops, double t) const;
@@ -337,6 +351,7 @@ class System {
   [[nodiscard]] bool sampled(Stretch&, double t) const;
   void rescue(Stretch&, double h, std::span<double> row);
   void row_of_event(Stretch&, std::span<double> rows);
+  void row_of_ode(Stretch&, std::span<double> rows);
   void add_row(Stretch&, std::span<double> rows);
 
   // Parts in event mode: their first event after initialization, and macro steps that end at events.

@@ -73,15 +73,19 @@ void System::run(VaryingSteps& steps, Stretch& found, double limit, std::span<do
       row_of_event(found, left);
       return true;
     }
-    if (now_ >= end_of_segment()) {
+    if (now_ >= end_of_segment() || (time_event_of_ode() && jump_due())) {
       row_of_jump(found, left);
       steps.restart();
       return true;
     }
+    if (time_event_of_ode()) {
+      row_of_ode(found, left);
+      return true;
+    }
     if (now_ >= limit - grid().moment()) return false;
-    const double until = std::min({limit, plan_.stop, end_of_segment()});
+    const double until = std::min({limit, plan_.stop, next_stop()});
     const double horizon =
-        steps_end_at_events() ? -std::numeric_limits<double>::infinity() : std::min(plan_.stop, end_of_segment());
+        steps_end_at_events() ? -std::numeric_limits<double>::infinity() : std::min(plan_.stop, next_stop());
     const AroundSteps around{until, horizon,
                              [&](double to) {
                                if (iterate_log_ != nullptr) iterate_log_->at(to);

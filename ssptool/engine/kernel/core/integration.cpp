@@ -258,10 +258,18 @@ void Integration::restart(double t, std::span<const double> before) {
 }
 
 void Integration::intervene(const std::function<void()>& action) {
-  enter(0.0);
+  const std::vector<Cause> timers = timers_;
+  const std::vector<Cause> causes = due.empty() && time_event_due() ? timers : std::exchange(due, {});
+  enter(close(arrival_.t));
   action();
   const double t = arrival_.t;
   leave_event_mode(t, event_exchange_.iterate(t, close(t)), false);
+  if (!causes.empty()) limit_steps_for_a_while(t, causes, timers);
+}
+
+void Integration::catch_up() {
+  const std::vector<Cause> causes = std::exchange(due, {});
+  if (!causes.empty() && time_event_due()) event(arrival_.t, causes, Sides::right);
 }
 
 void Integration::enter(double within) {
@@ -309,7 +317,7 @@ bool Integration::advance(double point, double limit) {
   system_.place(arrival_.t, solver_->x().data());
   const auto ahead = at_point ? just_ahead() : std::optional<IndicatorLookAhead>{};
   const std::vector<Cause> found = causes(at_point);
-  if (!found.empty() && hands_over) {
+  if (!found.empty() && (hands_over || (hands_over_timers && at_point && time_event_due()))) {
     go_ahead(ahead);
     due = found;
   } else if (!found.empty()) {

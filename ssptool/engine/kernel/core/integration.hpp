@@ -112,6 +112,9 @@ class Integration {
   std::function<void(double t, const std::string& reason)> on_retreat = [](double, const std::string&) {};
   // The caller handles events with `enter` and `leave`: it stops before each, says why it is `due`, and leaves no row.
   bool hands_over = false;
+  // Likewise time events at communication points, with `intervene`, where inputs are known; or the next step begins
+  // with them.
+  bool hands_over_timers = false;
   std::vector<Cause> due;
 
   // From initialized instances, which are in event mode, to the first instant of continuous time.
@@ -137,8 +140,11 @@ class Integration {
   // Inputs have changed at t [s], where it is: restart, through an event if an indicator has crossed zero since
   // `before`, which are those before the change.
   void restart(double t, std::span<const double> before);
-  // Something is done to the instances where it is, all of them in event mode.
+  // Something is done to the instances where it is, all of them in event mode; what is due there is handled.
   void intervene(const std::function<void()>& action);
+  // A time event at a communication point that nobody has handled.
+  void catch_up();
+  [[nodiscard]] bool time_event_due() const noexcept;
 
   // Puts all instances into event mode at the present time, or at a time event at most `within` [s] away.
   void enter(double within);
@@ -149,7 +155,6 @@ class Integration {
  private:
   [[nodiscard]] double close(double t) const noexcept;
   [[nodiscard]] bool same(double a, double b) const noexcept { return std::abs(a - b) <= close(b); }
-  [[nodiscard]] bool time_event_due() const noexcept;
   [[nodiscard]] bool jump_due();
   void start_solver(double t, double first_step = 0.0);
   void step(double stop, bool step_by_step);

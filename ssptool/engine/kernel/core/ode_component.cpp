@@ -65,6 +65,7 @@ void OdeComponent::attach(OdeSystem& system, OdeEvents& events, Integration& int
   exchange_ = std::move(exchange);
   end_ = exchange_.start;
   integration.hands_over = exchange_.hands_over;
+  integration.hands_over_timers = true;
   integration.before_event = [this] { keep_inner_states(); };
   integration.on_row = [this](double t, RowOf what) { add_row(t, what); };
   integration.on_no_row = [this] {
@@ -106,6 +107,17 @@ void OdeComponent::copy(const SlotValues& from, SlotValues& to, const std::vecto
 
 void OdeComponent::read_inputs() { copy(outside_.slot_values, inside(), exchange_.received); }
 
+// They are what they are at t [s], also when it goes on.
+void OdeComponent::hold_inputs(double t) {
+  read_inputs();
+  const std::vector<Slot>& inputs = system_->inputs();
+  if (inputs.empty()) return;
+  const std::vector<double> held(inputs.size());
+  InputPolynomials now{t, {}, held, held};
+  for (const Slot slot : inputs) now.value.push_back(outside_.slot_values.values[slot]);
+  system_->input_polynomials = std::move(now);
+}
+
 void OdeComponent::read_event_signals() { copy(outside_.slot_values, inside(), exchange_.event_sources); }
 
 void OdeComponent::write_event_signals() { copy(inside(), outside_.slot_values, exchange_.event_signals); }
@@ -124,7 +136,7 @@ void OdeComponent::show_end(double t) {
 void OdeComponent::intervene(const std::function<void()>& action) {
   integration_->intervene([&] {
     action();
-    read_inputs();
+    hold_inputs(integration_->time());
     read_event_signals();
   });
   signs_ = integration_->indicators();
@@ -138,14 +150,7 @@ void OdeComponent::enter() {
 
 bool OdeComponent::leave(bool changed, bool first) {
   const double t = integration_->time();
-  read_inputs();
-  const std::vector<Slot>& inputs = system_->inputs();
-  if (!inputs.empty()) {
-    const std::vector<double> held(inputs.size());
-    InputPolynomials now{t, {}, held, held};
-    for (const Slot slot : inputs) now.value.push_back(outside_.slot_values.values[slot]);
-    system_->input_polynomials = std::move(now);
-  }
+  hold_inputs(t);
   const bool seen = integration_->leave(events_->outcome(t, close(t), changed), first);
   signs_ = integration_->indicators();
   return seen;
@@ -199,7 +204,7 @@ int OdeComponent::do_step(void* own, double t, double h, bool, bool* event, bool
   auto& self = *static_cast<OdeComponent*>(own);
   return self.guarded([&] {
     self.step(t, h);
-    if (self.integration_->due.empty()) return;
+    if (self.integration_->due.empty() || !self.exchange_.hands_over) return;
     *event = *early = true;
     *reached = std::min(self.integration_->time(), t + h);
   });
@@ -306,6 +311,7 @@ void OdeComponent::step(double t, double h) {
       integration_->restart(ahead ? integration_->time() : t, signs_);
     }
   }
+  if (!exchange_.hands_over) integration_->catch_up();
   while (integration_->due.empty() && !integration_->advance(end, end)) {
   }
   if (integration_->due.empty() && made_ && make_row) rows_.pop_back();  // that of the communication point

@@ -84,6 +84,8 @@ class OdeComponent {
 
   // In events of the whole system.
   [[nodiscard]] double next_time() const noexcept { return integration_->next_time(); }
+  // Where it handles its events alone: a time event at a communication point, which is to be handled by `intervene`.
+  [[nodiscard]] bool time_event_due() const noexcept { return !refusal_ && integration_->time_event_due(); }
   void enter();
   [[nodiscard]] std::vector<Updated> update(double t) { return events_->update(t); }
   // Whether more has happened than that an own indicator leaves zero.
@@ -135,6 +137,7 @@ class OdeComponent {
   void copy(const SlotValues& from, SlotValues& to, const std::vector<Slot>&) const;
   [[nodiscard]] double copied(double value, const SlotValues& from, SlotValues& to) const;
   void read_inputs();
+  void hold_inputs(double t);
   void read_event_signals();
   void write_event_signals();
   [[nodiscard]] SlotValues& inside() const noexcept { return system_->kernel().slot_values; }
