@@ -38,6 +38,8 @@ class Part:
         whose change of sign is an event. For model exchange.
     longest
         Longer steps are discarded [s].
+    varies
+        Steps may have any size.
     """
 
     inputs: Mapping[str, float | bool] = field(default_factory=dict)
@@ -56,14 +58,15 @@ class Part:
     exchange: bool = False
     co_simulation: bool = True
     experiment: str = ""
+    varies: bool = True
 
     def able(self, **what: object) -> "Part":
         """The same equations with other capabilities."""
         return replace(self, **what)
 
 
-def write_part(path: Path, part: Part, version: int = 2, *, varies: bool = True) -> Path:
-    """The FMU of a part; `varies`: its steps may have any size."""
+def write_part(path: Path, part: Part, version: int = 2) -> Path:
+    """The FMU of a part."""
     return make_fmu(
         path,
         _variables(part),
@@ -76,7 +79,7 @@ def write_part(path: Path, part: Part, version: int = 2, *, varies: bool = True)
         event=_event(part) if part.event else "return OK;",
         step=_step(part),
         saves=part.saves,
-        varies=varies,
+        varies=part.varies,
         experiment=part.experiment,
     )
 

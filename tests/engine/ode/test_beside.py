@@ -3,6 +3,8 @@
 import ctypes
 import time
 from ctypes import c_void_p
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -290,17 +292,40 @@ def test_an_fmu_with_events_that_does_not_save_is_not_iterated_unless_asked_for(
     assert run(plan, Folder(models)).ok
 
 
-def test_a_step_with_an_event_that_cannot_be_repeated_ends_the_run(models):
-    """Time events are not announced by an FMU's description; after the first there is no way back."""
+def rigid(net, name):
+    """The network with an FMU that takes steps of one size only."""
+    component = net.components[name]
+    interface = replace(component.description.co_simulation, variable_step=False)
+    description = replace(component.description, co_simulation=interface)
+    return replace(net, components={**net.components, name: replace(component, description=description)})
+
+
+def pulsed(models, net_of=lambda net: net):
     files = {"Lag": "Lag.fmu", "Pulse": "Pulse.fmu", "Echo": "Lag.fmu"}
     net = network(files, [("Pulse.y", "Lag.u"), ("Lag.x", "Echo.u")], folder=models)
-    net = lacking(beside(net, "Pulse", "Echo"), "Pulse", saves_state=False)
-    plan = make_plan(net, Settings(stop_time=1.0, step_size=0.02, master="iterated", acceleration="none"))
-    result = run(plan, Folder(models))
+    net = net_of(lacking(beside(net, "Pulse", "Echo"), "Pulse", saves_state=False))
+    plan = make_plan(net, Settings(stop_time=1.0, step_size=0.04, master="iterated", acceleration="none"))
+    return run(plan, Folder(models))
+
+
+def test_a_step_with_an_event_that_cannot_be_repeated_ends_the_run(models):
+    """The lag takes steps of one size only; after the first event there is no way back."""
+    result = pulsed(models, lambda net: rigid(net, "Lag"))
     assert result.failure.component == "Pulse"
     for words in ("an event must be repeated", "Pulse cannot", "--master jacobi"):
         assert words in str(result.failure)
     assert result.failure.time == pytest.approx(0.3)
+
+
+def test_a_step_that_ends_at_a_time_event_can_be_repeated(models):
+    """x' = (u − x)/T (T = 0.5) of the lag, with u = 0, 1, 0, 1 from 0, 0.3, 0.6 and 0.9 s on."""
+    trace = pulsed(models).unwrap()
+    x = [0.0]
+    for before, after in pairwise(trace.t):
+        u = int((before + after) / 2 / 0.3) % 2
+        x.append(u + (x[-1] - u) * np.exp((before - after) / 0.5))
+    assert trace["Lag.x"] == pytest.approx(np.array(x), abs=1e-6)
+    assert trace.t[both_sides(trace)] == pytest.approx([0.3, 0.6, 0.9], abs=1e-12)
 
 
 def test_a_component_that_refuses_ends_the_run_with_its_name(models, monkeypatch):

@@ -34,13 +34,13 @@ def version(request):
 
 def coupled(folder, parts, wires, version, **settings):
     """A run, and its FMUs in the folder: name → part; from, to, factor and offset of wires."""
+    return run(planned(folder, parts, wires, version, **settings), Folder(folder))
+
+
+def planned(folder, parts, wires, version, **settings):
     for name, part in parts.items():
         if not (folder / f"{name}.fmu").exists():
             write_part(folder / f"{name}.fmu", part, version=version)
-    return run(planned(folder, parts, wires, **settings), Folder(folder))
-
-
-def planned(folder, parts, wires, **settings):
     net = network({name: f"{name}.fmu" for name in parts}, [wire[:2] for wire in wires], folder=folder)
     converted = (
         wire._replace(conversion=Conversion(*stated[2:])) for wire, stated in zip(net.wires, wires, strict=True)
@@ -96,7 +96,7 @@ def test_a_sampled_controller_is_exact_with_any_step(tmp_path, version, step, co
 def test_a_simulation_stops_at_points_of_the_grid_and_can_be_saved_there(tmp_path, version, step):
     parts = {"C": CONTROLLER.able(saves=True), "P": PLANT.able(saves=True)}
     whole = coupled(tmp_path, parts, control(), version, step_size=step).unwrap()
-    plan = planned(tmp_path, parts, control(), step_size=step)
+    plan = planned(tmp_path, parts, control(), version, step_size=step)
     expected, resumed = saved_and_resumed(plan, Folder(tmp_path), tmp_path / "state", 3)
     check_same(expected, resumed)
     assert np.array_equal(expected.y, whole.y)
@@ -111,8 +111,7 @@ def test_adaptive_steps_end_at_the_samples(tmp_path, version):
 
 def test_steps_of_one_size_are_not_cut(tmp_path, version):
     """Where a sample is at the end of a step all the same, the controller sees what is there."""
-    parts = {"C": CONTROLLER, "P": PLANT}
-    write_part(tmp_path / "P.fmu", PLANT, version=version, varies=False)
+    parts = {"C": CONTROLLER, "P": PLANT.able(varies=False)}
     exact = coupled(tmp_path, parts, control(), version, step_size=0.05)
     assert exact.unwrap()["P.y"][at_samples(exact.trace)] == pytest.approx(np.stack([sampled()] * 2, axis=1), abs=1e-12)
     between = coupled(tmp_path, parts, control(), version, step_size=0.04)
@@ -123,7 +122,6 @@ def test_steps_of_one_size_are_not_cut(tmp_path, version):
 
 @pytest.mark.parametrize("varies", (True, False))
 def test_the_plan_says_where_steps_end(tmp_path, version, varies):
-    write_part(tmp_path / "C.fmu", CONTROLLER, version=version)
-    write_part(tmp_path / "P.fmu", PLANT, version=version, varies=varies)
-    said = "\n".join(call_sequence(planned(tmp_path, {"C": CONTROLLER, "P": PLANT}, control(), step_size=0.05)))
+    parts = {"C": CONTROLLER, "P": PLANT.able(varies=varies)}
+    said = "\n".join(call_sequence(planned(tmp_path, parts, control(), version, step_size=0.05)))
     assert ("the step ends at the next time event of the ODE" in said) is varies
