@@ -36,11 +36,6 @@ def with_continuous(plan: Plan, variables: Sequence[ExportedVariable], fmi: int)
     return (*known, *more, *(_indicators(plan) if fmi >= 3 else ()))
 
 
-def state_signals(plan: Plan) -> tuple[Signal, ...]:
-    """The states of all components, in the order of the state vector."""
-    return tuple(one.signal for one in _vectors(plan) if one.place.role is ContinuousRole.STATE)
-
-
 def indicator_counts(plan: Plan) -> tuple[int, ...]:
     """Numbers of event indicators, component by component."""
     return tuple(one.description.event_indicators for one in plan.integrated)

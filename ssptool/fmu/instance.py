@@ -96,26 +96,9 @@ class FmuInstance(ABC):
             return self.log.lines
         return (*self.log.lines, f"the process of the component {self.process.ended_by}")
 
-    @property
-    def starts_over(self) -> bool:
-        """Whether it has no initialization mode, so that other inputs at the start require a reset (FMI 1.0)."""
-        return False
-
     @abstractmethod
     def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
         """Set up the experiment [s] and enter initialization mode."""
-
-    def configure(self, values: Mapping[str, Value]) -> None:
-        """Set structural parameters (FMI 3.0) in configuration mode, before everything else. Raises as `set` does."""
-        with self._checked():
-            self._slave.enterConfigurationMode()
-        self.set(values)
-        with self._checked():
-            self._slave.exitConfigurationMode()
-
-    def start_over(self, values: Mapping[str, Value]) -> None:
-        """Reset and reinitialize with these values (FMI 1.0, see `starts_over`)."""
-        raise AssertionError(f"{self.name} has an initialization mode")
 
     def exit_initialization(self) -> None:
         with self._checked():
@@ -169,13 +152,6 @@ class FmuInstance(ABC):
             found |= {v.name: _typed(kind, value) for v, value in zip(group, values, strict=True)}
         return {name: found[name] for name in wanted}
 
-    def forget_rates(self, names: Sequence[str], order: int) -> None:
-        """Set derivatives of these inputs to zero, up to this order ≥ 1."""
-        references = [self.description.variables[name].reference for name in names]
-        orders = [k for k in range(1, order + 1) for _ in references]
-        with self._checked():
-            self._slave.setRealInputDerivatives(references * order, orders, [0.0] * len(orders))
-
     def keep_state(self) -> Any:
         """Save the complete state for `go_back`, until `drop_state`. Raises `FmiError`."""
         with self._checked():
@@ -190,38 +166,6 @@ class FmuInstance(ABC):
         """Free a saved state. Raises `FmiError`."""
         with self._checked():
             self._slave.freeFMUState(state)
-
-    def serialize(self) -> bytes:
-        """The complete state as bytes for any instance of the same FMU, also in another process.
-
-        Raises
-        ------
-        FmiError
-            The FMU returned an error, or cannot serialize its state.
-        """
-        with self._checked():
-            state = self._slave.getFMUState()
-            try:
-                content: bytes = self._slave.serializeFMUState(state)
-            finally:
-                self._slave.freeFMUState(state)
-        return content
-
-    def deserialize(self, content: bytes) -> None:
-        """Restore a state from `serialize`, after initialization.
-
-        Raises
-        ------
-        FmiError
-            The FMU returned an error.
-        """
-        with self._checked():
-            state = self._slave.deserializeFMUState(content)
-            try:
-                self._slave.setFMUState(state)
-            finally:
-                self._slave.freeFMUState(state)
-        self._entered = self._initialized = True
 
     def call(self, method: str, *arguments: Any) -> Any:
         """A method of FMPy's instance. Raises `FmiError`."""
@@ -397,12 +341,7 @@ class Fmi1Instance(FmuInstance):
 
     _suffix: ClassVar = _SUFFIX_BEFORE_FMI3
 
-    @property
-    def starts_over(self) -> bool:
-        return True
-
     def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
-        self._experiment = (start, stop)
         with self._checked():
             self._slave.initialize(start, stop)
         self._initialized = True
@@ -413,13 +352,6 @@ class Fmi1Instance(FmuInstance):
     def debug_logging(self, on: bool, categories: Sequence[str] = ()) -> None:
         with self._checked():
             self._slave.setDebugLogging(on)
-
-    def start_over(self, values: Mapping[str, Value]) -> None:
-        with self._checked():
-            self._slave.reset()
-        self._initialized = False
-        self.set(values)
-        self.enter_initialization(*self._experiment, None)
 
     def _attribute(self, function: str) -> str:
         return "fmi1" + function.removeprefix("fmi")
@@ -465,9 +397,6 @@ class Fmi3Instance(FmuInstance):
         with self._checked():
             self._slave.enterInitializationMode(tolerance, start, stop)
         self._entered = True
-
-    def forget_rates(self, names: Sequence[str], order: int) -> None:
-        """Nothing to do: FMI 3.0 has no such derivatives."""
 
 
 def references_of(variables: Iterable[Variable]) -> list[int]:

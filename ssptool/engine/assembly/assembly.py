@@ -38,8 +38,6 @@ from ssptool.fmu.processes import AVAILABLE
 from ssptool.fmu.surroundings import Surroundings, words_for
 from ssptool.network.conversion import narrowing
 
-Explain = Callable[[Outcome, float], Failure]
-
 
 class InstanceOfOde(Protocol):
     """An ODE as an instance of a kernel."""

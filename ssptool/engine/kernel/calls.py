@@ -275,34 +275,6 @@ class AcceptedSteps:
     unplanned: int = 0
     trial: int = Trial.NONE
 
-    @property
-    def too_many_unplanned(self) -> bool:
-        """True if more steps were done otherwise than planned than are an exception."""
-        return self.unplanned >= FEW_UNPLANNED and UNPLANNED_SHARE * self.unplanned > self.steps
-
-    def note_noise(self, t: float, level: float, signal: int) -> None:
-        self.noisy += 1
-        if level > self.level:
-            self.level, self.signal, self.time = level, signal, t
-
-    def note_damped(self, t: float) -> None:
-        self.unplanned += 1
-        self.damped_from = self.damped_from if self.damped else t
-        self.damped += 1
-        self.failed_damped = 0
-
-    def note_unrepeated(self, t: float) -> None:
-        self.unplanned += 1
-        self.unrepeated_from = self.unrepeated_from if self.unrepeated else t
-        self.unrepeated += 1
-        self.failed_damped += 1
-
-    def note_unconverged(self, t: float, residual: float, signal: int, grows: bool) -> None:
-        self.unconverged += 1
-        self.grows = self.grows or grows
-        if residual > self.residual:
-            self.residual, self.open_signal, self.open_time = residual, signal, t
-
 
 class SecantMemory(NamedTuple):
     """Differences of residuals (`changes`) and of results (`answers`), the newest first.

@@ -19,7 +19,7 @@ What goes wrong while components are called is an `Outcome`; a table, program or
 right is a ValueError or IndexError at once, before anything is called.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
@@ -538,13 +538,6 @@ def read_slot(kernel: Kernel, slot: int, kind: str) -> Value:
             return number % 2**64
         case _:
             return number
-
-
-def copy_slots(source: Kernel, destination: Kernel, slots: Integers, numbered: Collection[int]) -> None:
-    """Copy `slots` (k,) from one kernel to another; the kernels number the contents of `numbered` slots differently."""
-    destination.integers[slots] = source.integers[slots]
-    for slot in numbered:
-        destination.integers[slot] = destination.number(source.content(int(source.integers[slot])))
 
 
 def write_slot(kernel: Kernel, slot: int, kind: str, value: Value) -> None:

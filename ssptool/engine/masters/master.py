@@ -1,6 +1,5 @@
 """Master algorithms: how they state a macro step, and the coupled system that a master in Python steps."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -15,11 +14,6 @@ from ssptool.engine.time_grid import grid_time
 
 CLOSE = 1e-9
 """Fraction of a macro step within which a communication point counts as at an event or a jump."""
-
-
-def tolerance_of_times(t: float, step: float) -> float:
-    """Largest distance [s] of two times about t [s] that count as equal, in a run with macro steps of this size [s]."""
-    return max(CLOSE * step, math.ulp(t))
 
 
 def time_of_failure(outcome: Outcome, t: float, end: float) -> float:

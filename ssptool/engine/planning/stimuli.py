@@ -6,9 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ssptool.arguments import WrongArgument, path
 from ssptool.engine.kernel.interface import (
     FLOAT,
@@ -19,8 +16,6 @@ from ssptool.engine.kernel.interface import (
     Kernel,
     SlotOverride,
     SlotOverrideKind,
-    TableColumn,
-    TimeTables,
     slot_value,
 )
 from ssptool.engine.method_names import ApproximationName
@@ -30,7 +25,7 @@ from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.inputs import interpolated, resolve_inputs
 from ssptool.engine.stimuli.scenario import Scenario, resolve_scenario
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, of_tables, source_signal
-from ssptool.engine.stimuli.time_signals import Action, Constant, Overridden, SignalOverride, Table, TimeSignal, active
+from ssptool.engine.stimuli.time_signals import Action, Constant, Overridden, SignalOverride, Table, TimeSignal
 from ssptool.errors import counted
 from ssptool.fmu.description import Value, Variability
 from ssptool.fmu.units import PhysicalUnit
@@ -155,54 +150,6 @@ class SampledFunctions:
             value = time_signal.before(end) if t >= end else time_signal.after(max(t, begin))
             # It is in its slot before the next one.
             one.values[0] = slot_value(self._kernel, one.source.type, value, keep=False)
-
-
-class SlotSources:
-    """Input sources of the kernel. The kernel has all tables; functions are called here."""
-
-    def __init__(self, plan: Plan, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self._sources = slot_sources(plan)
-        self._begin = self._end = 0.0
-        self._functions = SampledFunctions((), kernel)
-        if not self._sources:
-            return
-        axes: dict[int, NDArray[np.float64]] = {}  # by what they were made of, which columns share
-        places: dict[int, int] = {}
-        columns = []
-        for one in self._sources:
-            rows = column_rows(one.time_signal, plan.interval.start)
-            place = places.setdefault(id(rows.times), len(places))
-            axes.setdefault(place, np.array(rows.times, dtype=np.float64))
-            values = np.array([slot_value(kernel, one.type, value) for value in rows.values])
-            columns.append(TableColumn(one.slot, place, values, rows.linear))
-        kernel.time_tables(TimeTables(tuple(axes.values()), columns, driven_inputs(plan)))
-        self._functions = SampledFunctions(self._sources, kernel)
-
-    def __bool__(self) -> bool:
-        return bool(self._sources)
-
-    @property
-    def has_functions(self) -> bool:
-        return bool(self._functions)
-
-    def between(self, begin: float, end: float) -> None:
-        """Set the present segment [s]."""
-        self._begin, self._end = begin, end
-        self.kernel.between(begin, end)
-        for place, one in enumerate(self._sources):
-            if isinstance(one.time_signal, Overridden) and table_rows(one.time_signal) is not None:
-                change = active(one.time_signal.overrides, begin)
-                self.kernel.override_column(place, slot_override(self.kernel, one.type, change))
-
-    def write(self, t: float) -> None:
-        self._functions.sample(t, self._begin, self._end)
-        self.kernel.write(t)
-
-    def drive(self, t: float, h: float) -> None:
-        """Drive inputs over the step of size h [s] to t [s]."""
-        self._functions.sample(t, self._begin, self._end)
-        self.kernel.drive(t, h)
 
 
 def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:

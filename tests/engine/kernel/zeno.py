@@ -7,7 +7,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
-from ssptool.engine.masters.master import tolerance_of_times
+from ssptool.engine.masters.master import CLOSE
+
+
+def tolerance_of_times(t: float, step: float) -> float:
+    """Largest distance [s] of two times about t [s] that count as equal, in a run with macro steps of this size [s]."""
+    return max(CLOSE * step, math.ulp(t))
+
 
 CHATTER_EVENTS = 10
 CHATTER_TIME = 1e-4
