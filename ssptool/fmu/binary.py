@@ -19,10 +19,8 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, NamedTuple, Self, get_args
 
-import fmpy
-
 from ssptool.documents.foreign_files import UNREADABLE_ZIP, open_bytes
-from ssptool.fmu.c_types import fmi1, fmi2, fmi3
+from ssptool.fmu.c_types import fmi1, fmi2, fmi3, freeLibrary
 from ssptool.fmu.compiling import can_be_compiled
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, unsupported_of_fmi1
 from ssptool.fmu.instance import (
@@ -182,7 +180,7 @@ class SharedFunctions:
     def close(self) -> None:
         """Release the library; live instances keep it loaded."""
         if self._held is not None:
-            fmpy.freeLibrary(self._held._handle)
+            freeLibrary(self._held._handle)
             self._held = None
 
 

@@ -8,6 +8,6 @@ import contextlib
 import io
 
 with contextlib.redirect_stdout(io.StringIO()):
-    from fmpy import calloc, fmi1, fmi2, fmi3, free
+    from fmpy import calloc, fmi1, fmi2, fmi3, free, freeLibrary
 
-__all__ = ["calloc", "fmi1", "fmi2", "fmi3", "free"]
+__all__ = ["calloc", "fmi1", "fmi2", "fmi3", "free", "freeLibrary"]

@@ -11,7 +11,6 @@ from ssptool.engine.run import freeze
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
-from ssptool.fmu.model_exchange import ContinuousModel
 from tests.engine.dual_mass import Folder, network
 from tests.engine.small.fmus import Var, make_fmu
 
@@ -140,13 +139,6 @@ def complete_steps(monkeypatch, answer):
         return signature(completed)
 
     replace_function(monkeypatch, "CompletedIntegratorStep", answering)
-    begin = ContinuousModel.__init__
-
-    def reporting(self, *arguments):
-        begin(self, *arguments)
-        self.reports_steps = True
-
-    monkeypatch.setattr(ContinuousModel, "__init__", reporting)
     exchange = freeze._exchange
 
     def told(one):
