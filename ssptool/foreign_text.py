@@ -11,7 +11,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from shutil import get_terminal_size
 from typing import Any, TextIO, cast
 
@@ -34,7 +34,7 @@ _LONGEST = len("##teamcity[")
 
 def one_line(text: str) -> str:
     r"""The text on one line, with characters that are not seen as escapes: `\n`, `\x1b`, `\u202e`."""
-    return _UNSEEN.sub(_escape, text) if not text.isascii() or not text.isprintable() else text
+    return _UNSEEN.sub(_escape, text) if not text.isprintable() else text
 
 
 def several_lines(text: str) -> str:
@@ -43,8 +43,8 @@ def several_lines(text: str) -> str:
 
 
 def _all_seen(text: str) -> bool:
-    """Whether lines are so plain that a look for characters that are not seen is for nothing; it takes long."""
-    return text.isascii() and text.replace("\n", " ").replace("\t", " ").isprintable()
+    """Whether a look for characters that are not seen is for nothing, which takes long: Python prints none of them."""
+    return text.replace("\n", " ").replace("\t", " ").isprintable()
 
 
 LONGEST_LINE = 4_000
@@ -94,7 +94,10 @@ def json_text(content: object, **options: Any) -> str:
     Whoever reads it finds the content unchanged.
     """
     text = strict_json(content, ensure_ascii=False, **options)
-    return _COMMAND.sub(_json_command, _UNSEEN_IN_LINES.sub(_json_escape, text))
+    if not _all_seen(text):
+        text = _UNSEEN_IN_LINES.sub(_json_escape, text)
+    is_harmless = "\n" not in text and "##" not in text  # no JSON begins with a colon
+    return text if is_harmless else _COMMAND.sub(_json_command, text)
 
 
 def strict_json(content: object, **options: Any) -> str:
@@ -105,7 +108,13 @@ def strict_json(content: object, **options: Any) -> str:
     try:
         return json.dumps(content, allow_nan=False, **options)
     except ValueError:  # also for what contains itself, which is refused again below
+        if "default" in options:
+            options["default"] = _named_numbers_from(options["default"])
         return json.dumps(_with_named_numbers(content), allow_nan=False, **options)
+
+
+def _named_numbers_from(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda content: _with_named_numbers(default(content))
 
 
 NOT_FINITE = ("INF", "-INF", "NaN")

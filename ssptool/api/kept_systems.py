@@ -1,4 +1,4 @@
-"""Systems that stay open between calls in one process, with their findings, plans and unpacked FMUs.
+"""Systems that stay open between calls in one process, with their findings, plans and what runs have left.
 
 A system is kept from its second use on, and used again only if none of its files, and of the files that its documents
 look for, has changed since before it was opened. A caller has a kept system for itself until it is done.
@@ -24,9 +24,9 @@ from ssptool.rules.runner import check
 from ssptool.working_directory import absolute
 
 if TYPE_CHECKING:
+    from ssptool.engine.assembly.instances import EarlierRuns
     from ssptool.engine.planning.plan import Plan
     from ssptool.engine.run.manifest import Input
-    from ssptool.fmu.unpacked import UnpackedFmus
 
 MOST_SYSTEMS = 4
 """Systems that are kept; of more the one that was not used for longest is closed."""
@@ -41,7 +41,7 @@ MOST_KNOWN = 64
 class OpenedSystem:
     """An open archive, a structure in it, the findings in it, and what else was made from it.
 
-    `fmus` has the unpacked FMUs of earlier runs; None: the system is used once.
+    `earlier` is what earlier runs have left; None: the system is used once.
     """
 
     def __init__(self, path: Path | str, variant: str | None, outside: Sequence[Path]) -> None:
@@ -52,14 +52,14 @@ class OpenedSystem:
         except BaseException:
             self.archive.close()
             raise
-        self.fmus: UnpackedFmus | None = None
+        self.earlier: EarlierRuns | None = None
         self._plans: OrderedDict[Hashable, KeptPlan] = OrderedDict()
 
     def plan(self, key: Callable[[], Hashable], make: "Callable[[], Plan]") -> "KeptPlan":
         """The plan of the same key from before, else a new one. Nothing is kept where the key is None, or changes while
         the plan is made.
         """
-        stated = None if self.fmus is None else key()
+        stated = None if self.earlier is None else key()
         if stated is None:
             return KeptPlan(make())
         plan = self._plans.pop(stated, None) or KeptPlan(make())
@@ -71,8 +71,8 @@ class OpenedSystem:
 
     def close(self) -> None:
         """Remove what was unpacked."""
-        if self.fmus is not None:
-            self.fmus.close()
+        if self.earlier is not None:
+            self.earlier.close()
         self.archive.close()
 
 
@@ -126,9 +126,9 @@ class _Kept:
         self.footprint, self.snapshot = footprint, None if footprint is None else _snapshot(footprint)
         self.opened = OpenedSystem(path, variant, outside)
         if self.snapshot is not None:
-            from ssptool.fmu.unpacked import UnpackedFmus  # which a check does not need
+            from ssptool.engine.assembly.instances import EarlierRuns  # which a check does not need
 
-            self.opened.fmus = UnpackedFmus()
+            self.opened.earlier = EarlierRuns()
         self._was_used = False
 
     def is_current(self) -> bool:

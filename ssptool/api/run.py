@@ -41,7 +41,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.foreign_files import read_bytes
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP
-from ssptool.engine.assembly.instances import Sources, with_libraries
+from ssptool.engine.assembly.instances import EarlierRuns, Sources, with_libraries
 from ssptool.engine.planning.plan import Plan as Plan
 from ssptool.engine.planning.plan_text import plan_text as plan_text
 from ssptool.engine.recording.formats import read_manifest as read_manifest
@@ -58,7 +58,6 @@ from ssptool.engine.settings import Limits, SettingsOptions, present_names
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Trace as Trace
-from ssptool.fmu.unpacked import UnpackedFmus
 from ssptool.option_words import AccuracyWord
 from ssptool.public_calls import public
 from ssptool.rules.selection import Acceptance
@@ -254,7 +253,7 @@ def simulate(
             repeats=isolated is not False,
             progress=_callable("progress", progress),
             inputs=inputs,
-            folders=opened.folders,
+            kept=opened.earlier,
             check=checks.next(replan),
             arguments=opened.arguments.beside(
                 record=recording.signals,
@@ -301,7 +300,7 @@ class _OpenedPlan(NamedTuple):
     replan: Callable[..., Plan]
     kept: KeptPlan
     accuracy: WantedAccuracy | None
-    folders: UnpackedFmus | None
+    earlier: EarlierRuns | None
 
     def built(self, compiled: bool) -> tuple[Plan, Sources, Callable[..., Plan]]:
         """The plan, the sources of its FMUs, and what makes it with other settings; `compiled`: of FMUs without a
@@ -386,7 +385,9 @@ def opened_plan(
         codes = (*texts("accept", given["accept"], "a code of a rule"), *(one.code for one in accepted.findings))
         known |= {"accept": list(dict.fromkeys(codes)), "allow_outside": list(switches.outside), "settings_file": False}
         arguments = Arguments.of(known)
-        yield _OpenedPlan(archive, made.plan, arguments, documents, files, replan, made, switches.accuracy, opened.fmus)
+        yield _OpenedPlan(
+            archive, made.plan, arguments, documents, files, replan, made, switches.accuracy, opened.earlier
+        )
 
 
 def _plan_key(

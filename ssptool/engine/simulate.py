@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from ssptool.engine.assembly.instances import Fresh, Pool, Sources
+from ssptool.engine.assembly.instances import EarlierRuns, Fresh, Pool, Sources
 from ssptool.engine.failure import Ending
 from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.isolation.repeated_words import error_with_words, with_words
@@ -31,7 +31,6 @@ from ssptool.engine.watch import Watch
 from ssptool.errors import ContradictingSettings
 from ssptool.fmu.binary import UNUSABLE
 from ssptool.fmu.instance import FmiError
-from ssptool.fmu.unpacked import UnpackedFmus
 from ssptool.foreign_output import unheard
 from ssptool.work_in_progress import NOTHING, tell
 from ssptool.working_directory import KeptWorkingDirectory, absolute
@@ -59,7 +58,7 @@ def run(
     inputs: Sequence[Input] = (),
     arguments: Arguments = NO_ARGUMENTS,
     check: AccuracyCheck | None = None,
-    folders: UnpackedFmus | None = None,
+    kept: EarlierRuns | None = None,
 ) -> Result:
     """Carry out a plan with the FMUs of an archive.
 
@@ -87,8 +86,8 @@ def run(
         Arguments with which the caller made the plan, for the manifest.
     check
         Check of the accuracy by finer runs; if an accuracy is asked for, with the step that it takes.
-    folders
-        Unpacked FMUs of earlier runs in this process; without them, each run unpacks its FMUs.
+    kept
+        What earlier runs in this process have left; without it, each run unpacks its FMUs and loads its plan.
 
     Returns
     -------
@@ -132,7 +131,7 @@ def run(
         inputs=inputs,
         arguments=arguments,
         check=check,
-        folders=folders,
+        kept=kept,
     )
     began = perf_counter()
     if plan.instead is None:
@@ -167,7 +166,7 @@ def _run(
     inputs: Sequence[Input],
     arguments: Arguments,
     check: AccuracyCheck | None,
-    folders: UnpackedFmus | None,
+    kept: EarlierRuns | None,
 ) -> Result:
     tell(NOTHING)
     began = perf_counter()
@@ -175,8 +174,9 @@ def _run(
     check_written(recording.output, logs, (one.path for one in inputs))
     job = Job(select(plan, recording.signals), archive, measured, realtime)
     changes = changed_units(recording.units, job.plan.columns)
+    indent = None if recording.output is None else 1  # for readers
     limits = (limits or Limits()) if isolated else None
-    job, limits, estimate = _checked(check, FinerRuns(job, recording, limits, began, folders=folders))
+    job, limits, estimate = _checked(check, FinerRuns(job, recording, limits, began, kept=kept))
     # Rows from another process are written here while that process steps, so a thread would gain nothing.
     with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded))) as thread:
         before = _earlier(recording.output)
@@ -187,8 +187,8 @@ def _run(
             recorder,
             recording,
             changes,
-            partial(_executed, limits=limits, repeats=repeats, folders=folders),
-            partial(manifest, inputs=inputs, arguments=arguments, columns=changes.columns),
+            partial(_executed, limits=limits, repeats=repeats, kept=kept),
+            partial(manifest, inputs=inputs, arguments=arguments, columns=changes.columns, indent=indent),
             before,
             estimate,
         )
@@ -243,10 +243,9 @@ def _recorded(
             result = _result(plan, execution, recorder, recording, changes, accuracy)
             more = (*_replaced(plan, recorder, output, before), *_other(plan, result))
             result = replace(result, notes=(*result.notes, *more))
-            statistics, loops = asdict(result.statistics), result.initialization.loops
-            told = result.notes, result.problems
+            told = result.initialization.loops, result.notes, result.problems
             signs = {"accuracy": accuracy, "warnings": result.warnings}
-            text = describe(plan, result.failure, result.status, statistics, loops, *told, **signs)
+            text = describe(plan, result.failure, result.status, result.statistics, *told, **signs)
             result = replace(result, described=text)
             recorder.close(lambda: text)
     return result
@@ -257,7 +256,7 @@ class FinerRuns:
     that the job records, and after them all others that are exchanged.
 
     FMUs of which the job uses the other interface are in a child process: they may crash, and the job has its result.
-    Others come from the `pool`, if there is one, or from the `folders` of earlier runs.
+    Others come from the `pool`, if there is one, or are unpacked in what earlier runs have `kept`.
     """
 
     def __init__(
@@ -267,9 +266,9 @@ class FinerRuns:
         limits: Limits | None,
         began: float,
         pool: Pool | None = None,
-        folders: UnpackedFmus | None = None,
+        kept: EarlierRuns | None = None,
     ) -> None:
-        self.job, self.whole, self._began, self._pool, self._folders = job, limits, began, pool, folders
+        self.job, self.whole, self._began, self._pool, self._kept = job, limits, began, pool, kept
         self.recording = Recording(signals=recording.signals)
 
     @property
@@ -303,7 +302,7 @@ class FinerRuns:
         return FinerRun(recorder.trace, execution.failure)
 
     def _executed(self, job: Job, recorder: Recorder, limits: Limits | None) -> Execution:
-        return _executed(job, recorder, limits, repeats=False, pool=self._pool, folders=self._folders)
+        return _executed(job, recorder, limits, repeats=False, pool=self._pool, kept=self._kept)
 
 
 PACED = "the run kept pace with the clock"
@@ -406,11 +405,11 @@ def _executed(
     limits: Limits | None,
     repeats: bool,
     pool: Pool | None = None,
-    folders: UnpackedFmus | None = None,
+    kept: EarlierRuns | None = None,
 ) -> Execution:
     """The execution of a job, in this process without limits; with `repeats`, a failure has words of the FMU."""
     try:
-        execution = _here(job, recorder, pool, folders) if limits is None else execute_isolated(job, recorder, limits)
+        execution = _here(job, recorder, pool, kept) if limits is None else execute_isolated(job, recorder, limits)
     except FmiError as error:
         if not repeats:
             raise
@@ -418,11 +417,11 @@ def _executed(
     return with_words(job, execution, limits or Limits()) if repeats else execution
 
 
-def _here(job: Job, recorder: Recorder, pool: Pool | None, folders: UnpackedFmus | None) -> Execution:
+def _here(job: Job, recorder: Recorder, pool: Pool | None, kept: EarlierRuns | None) -> Execution:
     names = [instance.name for instance in job.plan.instances]
     recorder.begin()
     watch = Watch.private(names, measured=True) if job.measured else None
-    with KeptWorkingDirectory(), nullcontext(pool) if pool is not None else Fresh(folders) as supply:
+    with KeptWorkingDirectory(), nullcontext(pool) if pool is not None else Fresh(kept) as supply:
         return execute(job, recorder, watch, supply)
 
 

@@ -107,10 +107,14 @@ def _foreign_file(library: Path) -> str:
 
 
 class _Prototype(NamedTuple):
+    """A function: its name for FMPy and in FMI, and its type."""
+
     name: str
+    standard: str
     arguments: tuple[str, ...]
     types: tuple[Any, ...]
     result: Any
+    function: type[Any]
 
 
 class AbsentFunction:
@@ -167,9 +171,9 @@ class SharedFunctions:
             held = ctypes.CDLL(str(path))
             self._functions = dict(_bound_functions(held, kind, prefix))
             self.addresses = {
-                standard_name(name): ctypes.cast(function, ctypes.c_void_p).value or 0
-                for name, function in self._functions.items()
-                if not isinstance(function, AbsentFunction)
+                prototype.standard: ctypes.c_void_p.from_buffer(self._functions[prototype.name]).value or 0
+                for prototype in prototypes(kind)
+                if self._functions[prototype.name] is not ABSENT
             }
             self._held = held
         instance.dll = ctypes.CDLL(str(path))
@@ -193,14 +197,14 @@ def _bound_functions(library: ctypes.CDLL, kind: type, prefix: str) -> Iterator[
     exchange = issubclass(kind, (fmi2.FMU2Model, fmi3.FMU3Model))
     needed = _NEEDED[InterfaceType.MODEL_EXCHANGE if exchange else InterfaceType.CO_SIMULATION]
     for prototype in prototypes(kind):
-        name = standard_name(prototype.name)
-        if not hasattr(library, prefix + name) and not needed.fullmatch(name):
-            yield prototype.name, ABSENT
-            continue
-        function: Any = getattr(library, prefix + name)
-        function.argnames = list(prototype.arguments)
-        function.argtypes = list(prototype.types)
-        function.restype = prototype.result
+        try:
+            function = prototype.function((prefix + prototype.standard, library))
+        except AttributeError:
+            if needed.fullmatch(prototype.standard):
+                raise
+            function = ABSENT
+        else:
+            function.argnames = list(prototype.arguments)
         yield prototype.name, function
 
 
@@ -217,12 +221,10 @@ def _prototype(name: str, method: Any) -> _Prototype:
     result = signature.return_annotation
     if name.startswith("fmi1") and result is ctypes.c_char_p and parameters:
         result = ctypes.c_int  # FMPy declares a text where FMI 1.0 has a status; no text is got from an instance
-    return _Prototype(
-        name,
-        tuple(parameter.name for parameter in parameters),
-        tuple(get_args(kind)[0] if isinstance(kind, UnionType) else kind for kind in types),
-        {bytes: ctypes.c_char_p, int: ctypes.c_int}.get(result, result),
-    )
+    result = {bytes: ctypes.c_char_p, int: ctypes.c_int}.get(result, result)
+    arguments = tuple(get_args(kind)[0] if isinstance(kind, UnionType) else kind for kind in types)
+    names = tuple(parameter.name for parameter in parameters)
+    return _Prototype(name, standard_name(name), names, arguments, result, ctypes.CFUNCTYPE(result, *arguments))
 
 
 class MissingBinary(Exception):
@@ -272,7 +274,9 @@ class FmuBinary:
         folder: Path,
         unpacked: UnpackedFolder | None,
         interface: InterfaceType = InterfaceType.CO_SIMULATION,
+        library: str | None = None,
     ) -> None:
+        """`library`: the entry that `require_binary` has found; None: it is still to be looked for."""
         self.path = path
         self.description = description
         self.interface = interface
@@ -280,6 +284,7 @@ class FmuBinary:
         self._unpacked = unpacked
         self._instances: list[FmuInstance] = []
         self._disowned: list[FmuInstance] = []
+        self._entry = library
         self._library = SharedFunctions()
 
     def instantiate(
@@ -462,9 +467,11 @@ class FmuBinary:
 
     def _load(self, slave: Any) -> Any:
         identifier = _offered(self.path, self.description, self.interface).model_identifier
-        names = fmu_entries(self.folder)
-        wanted = library_entry(self.description.fmi_major, identifier, names)
-        found = self.folder / (misnamed_library(names, wanted) or wanted)
+        if self._entry is None:
+            names = fmu_entries(self.folder)
+            wanted = library_entry(self.description.fmi_major, identifier, names)
+            self._entry = misnamed_library(names, wanted) or wanted
+        found = self.folder / self._entry
         if reason := unsafe_reason(found):
             raise UnloadableBinary(self.path, reason)
         prefix = f"{identifier}_" if self.description.fmi_major == 1 else ""
@@ -511,9 +518,9 @@ def load(
     UnreadableFmu
         The file cannot be unpacked.
     """
-    require_binary(path, description, interface)
+    library = require_binary(path, description, interface)
     if path.is_dir():
-        return FmuBinary(path, description, path.resolve(), None, interface)
+        return FmuBinary(path, description, path.resolve(), None, interface, library)
     try:
         reusable = folders is not None and not description.python_modules
         unpacked = folders.take(path) if folders is not None and reusable else UnpackedFolder(path)
@@ -521,13 +528,13 @@ def load(
         of_disk = isinstance(error, OSError) and error.errno is not None
         where = f"; it was to be unpacked into {tempfile.gettempdir()} (TMPDIR)" if of_disk else ""
         raise UnreadableFmu(path, f"{error}{where}") from error
-    return FmuBinary(path, description, Path(unpacked.name).resolve(), unpacked, interface)
+    return FmuBinary(path, description, Path(unpacked.name).resolve(), unpacked, interface, library)
 
 
 def require_binary(
     path: Path, description: FmuDescription, interface: InterfaceType = InterfaceType.CO_SIMULATION
-) -> None:
-    """See that an FMU offers an interface type and has a library for this platform.
+) -> str:
+    """The library for this platform of an FMU that offers an interface type: the name of its entry.
 
     It is not unpacked. Raises as `load`.
     """
@@ -537,8 +544,11 @@ def require_binary(
     except UNREADABLE_ZIP as error:
         raise UnreadableFmu(path, str(error)) from error
     wanted = library_entry(description.fmi_major, offered.model_identifier, names)
-    if wanted not in names and misnamed_library(names, wanted) is None:
+    if wanted in names:
+        return wanted
+    if (misnamed := misnamed_library(names, wanted)) is None:
         raise MissingBinary(path, wanted, _platforms(names), can_be_compiled(names, description.fmi_major))
+    return misnamed
 
 
 def _offered(path: Path, description: FmuDescription, interface: InterfaceType) -> Interface:

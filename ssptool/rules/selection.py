@@ -1,5 +1,6 @@
 """Selection of rules by options and settings files, and accepted errors."""
 
+import os
 import re
 import tomllib
 from collections import Counter
@@ -257,9 +258,10 @@ def caller_switches(subject: Path, settings_file: SettingsFile = True, own: Rule
     unused = None
     with suppress(InvalidSettings):  # What cannot be read would change nothing.
         unused = _nearest(folder)
-    with suppress(InvalidSettings):  # With --settings or --no-settings, callers know what they do not use.
-        known = [choice.file for choice in (of_caller, _nearest(here, inside)) if choice is not None]
-        unused = None if unused is None or unused.file in known else unused
+    if unused is not None:
+        with suppress(InvalidSettings):  # With --settings or --no-settings, callers know what they do not use.
+            known = [choice.file for choice in (of_caller, _nearest(here, inside)) if choice is not None]
+            unused = None if unused.file in known else unused
     return Switches((own,) if of_caller is None else (own, of_caller), unused)
 
 
@@ -273,8 +275,8 @@ def _nearest(start: Path, left_out: Path | None = None) -> RuleChoice | None:
     for folder in (start, *start.parents):
         if left_out is None or not folder.is_relative_to(left_out):
             for name in (OWN_FILE, PROJECT_FILE):
-                path = folder / name
-                if not is_outside(path) and path.is_file() and (choice := _read(path)) is not None:
+                path = os.path.join(folder, name)  # noqa: PTH118 (few are there, and this is asked before each run)
+                if not is_outside(path) and os.path.isfile(path) and (choice := _read(Path(path))) is not None:  # noqa: PTH113
                     return choice
     return None
 

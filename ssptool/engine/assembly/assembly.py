@@ -7,7 +7,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isnan
-from pathlib import Path
 from typing import Protocol
 
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
@@ -49,10 +48,6 @@ class InstanceOfOde(Protocol):
 
 class AdoptingSystem(Protocol):
     """Carries out runs of a plan with components that it is given for each."""
-
-    def path(self, source: str, sources: Sources) -> Path:
-        """The file or folder of an FMU."""
-        ...
 
     def callback(self, index: int) -> tuple[int, int]:
         """Addresses for component `index` of the plan: of the environment with which it is instantiated, and of the
@@ -348,7 +343,7 @@ def assemble(
         supply = pool if pool is not None else stack.enter_context(Fresh())
         instances: list[FmuInstance] = []
         for index, planned in enumerate(plan.instances):
-            path = system.path(planned.source, archive)
+            path = supply.path(planned.source, archive)
             binary = supply.binary(path, planned.description, planned.interface, planned.process)
 
             def make(of: FmuBinary, index: int = index, planned: PlannedInstance = planned) -> FmuInstance:

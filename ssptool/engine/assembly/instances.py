@@ -22,6 +22,27 @@ if TYPE_CHECKING:
     from ssptool.fmu.processes.process import FmuProcess
 
 
+class EarlierRuns:
+    """Left by runs of a system to later ones in this process, if no file of the system changes meanwhile.
+
+    Attributes
+    ----------
+    folders
+        Unpacked FMUs.
+    systems
+        Systems in C++ that have been loaded; they have no instances between runs.
+    """
+
+    def __init__(self) -> None:
+        self.folders = UnpackedFmus()
+        self.systems: list[object] = []
+
+    def close(self) -> None:
+        """Remove what was unpacked."""
+        self.systems.clear()
+        self.folders.close()
+
+
 class Pool:
     """Owns what was loaded until it is closed; a context manager.
 
@@ -32,8 +53,8 @@ class Pool:
     ----------
     reuse
         False: each run has fresh instances, of libraries that stay loaded.
-    folders
-        Unpacked FMUs of earlier runs.
+    earlier
+        What serves other runs too.
 
     Attributes
     ----------
@@ -41,14 +62,21 @@ class Pool:
         Systems in C++ that earlier runs have loaded.
     """
 
-    def __init__(self, *, reuse: bool = True, folders: UnpackedFmus | None = None) -> None:
+    def __init__(self, *, reuse: bool = True, earlier: EarlierRuns | None = None) -> None:
         self.reuse = reuse
-        self._folders = folders
+        self._folders = None if earlier is None else earlier.folders
         self.reused = 0
-        self.systems: list[object] = []
+        self.systems: list[object] = [] if earlier is None else earlier.systems
+        self._paths: dict[str, Path] = {}
         self._binaries: dict[tuple[Path, InterfaceType, int], FmuBinary] = {}
         self._processes: dict[int, FmuProcess] = {}
         self._idle: dict[tuple[int, str], list[FmuInstance]] = defaultdict(list)
+
+    def path(self, source: str, sources: "Sources") -> Path:
+        """The file or folder of an FMU; the sources of all runs are the same."""
+        if source not in self._paths:
+            self._paths[source] = sources.local_path(source)
+        return self._paths[source]
 
     def binary(self, path: Path, description: FmuDescription, interface: InterfaceType, process: int = 0) -> FmuBinary:
         """A loaded FMU, in this process or in that of another number, which begins with its first FMU. Raises as
@@ -104,7 +132,7 @@ class Pool:
 
     def close(self) -> None:
         """Free all instances and libraries; doing it again does no harm."""
-        self.systems.clear()
+        self.systems = []
         self._idle.clear()
         while self._binaries:
             self._binaries.popitem()[1].close()
@@ -125,10 +153,10 @@ class Pool:
 
 
 class Fresh(Pool):
-    """Binaries and instances of a single run, freed at its end; only `folders` serve others too."""
+    """Binaries and instances of a single run, freed at its end; what `earlier` runs have left serves others too."""
 
-    def __init__(self, folders: UnpackedFmus | None = None) -> None:
-        super().__init__(reuse=False, folders=folders)
+    def __init__(self, earlier: EarlierRuns | None = None) -> None:
+        super().__init__(reuse=False, earlier=earlier)
 
 
 class Sources(Protocol):

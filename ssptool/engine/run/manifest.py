@@ -8,7 +8,7 @@ import json
 import platform
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -211,10 +211,17 @@ def _modified(plan: Plan) -> Iterator[tuple[Signal, Value | None, tuple[SignalOv
 
 def as_json(value: object) -> Any:
     """Facts as a manifest has them once it is read again."""
-    return json.loads(strict_json(value, default=str))
+    return json.loads(strict_json(value, default=_content))
 
 
-_DEFAULTS: Mapping[str, Any] = as_json(asdict(Settings()))
+def _content(value: object) -> Any:
+    """Of what JSON does not have: the fields of a value, else its text."""
+    if is_dataclass(value):
+        return {one.name: getattr(value, one.name) for one in fields(value)}
+    return str(value)
+
+
+_DEFAULTS: Mapping[str, Any] = as_json(Settings())
 
 INSIGHT = frozenset({"log_loops", "log_coupling", "fmu_log", "fmu_log_level", "fmu_log_categories"})
 """Settings that no result depends on."""
@@ -325,8 +332,7 @@ UNSTATED = "default"
 
 def made(plan: Plan) -> Mapping[str, Any]:
     """The part of a manifest that `differences` reads, before the run."""
-    facts = {"overrides": [asdict(one) for one in overrides(plan)], "settings": asdict(plan.settings)}
-    return dict(as_json(facts))
+    return dict(as_json({"overrides": overrides(plan), "settings": plan.settings}))
 
 
 SHOWN = 3
@@ -351,7 +357,7 @@ def manifest(
     plan: Plan,
     failure: Failure | None,
     status: str,
-    statistics: Mapping[str, Any],
+    statistics: object,
     loops: Sequence[LoopReport] = (),
     notes: Sequence[str] = (),
     problems: Sequence[LoggedProblems] = (),
@@ -362,8 +368,9 @@ def manifest(
     accuracy: Accuracy = UNCHECKED,
     warnings: Sequence[RunWarning] = (),
     columns: Sequence[Column] | None = None,
+    indent: int | None = 1,
 ) -> str:
-    """The manifest as JSON text.
+    """The manifest as JSON text, in one line without `indent`.
 
     Its keys: `accuracy` (estimated error, and how it was found), `arguments` (of the call, and in `unstated` the names
     of those that no file holds), `system`, `created`,
@@ -379,29 +386,29 @@ def manifest(
         "system": plan.name,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "status": status,
-        "failure": None if failure is None else asdict(failure),
-        "columns": [asdict(column) for column in (plan.columns if columns is None else columns)],
+        "failure": failure,
+        "columns": list(plan.columns if columns is None else columns),
         "inputs": [{"name": one.name, "sha256": _sha256(one.path)} for one in inputs],
         "interval": {"start": interval.start, "stop": interval.stop, "step": interval.step},
         "arguments": arguments.values,
         "unstated": arguments.unstated,
-        "settings": asdict(plan.settings),
-        "overrides": [asdict(one) for one in (*factors, *_others(overrides(plan), factors))],
+        "settings": plan.settings,
+        "overrides": (*factors, *_others(overrides(plan), factors)),
         "accepted": [{"code": one.code, "place": str(one.position), "message": one.message} for one in plan.accepted],
         "stimuli": {
             "inputs": {str(source.signal): source.origin for source in plan.stimuli.sources},
             "scenario": list(plan.stimuli.events),
         },
-        "choices": [asdict(choice) for choice in plan.choices],
+        "choices": plan.choices,
         "notes": list(notes),
-        "problems": [asdict(one) for one in problems],
+        "problems": problems,
         "loops": [loop.facts() for loop in loops],
         "statistics": statistics,
-        "accuracy": asdict(accuracy),
-        "warnings": [asdict(one) for one in warnings],
+        "accuracy": accuracy,
+        "warnings": warnings,
         "versions": versions(),
     }
-    return json_text(facts, indent=1, default=str)
+    return json_text(facts, indent=indent, default=_content)
 
 
 def _sha256(path: Path) -> str:

@@ -8,12 +8,12 @@ import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import fields
 from functools import cached_property, reduce
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakValueDictionary
 
 from ssptool.engine.assembly.applied_stimuli import endless_parameters
 from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.assembly.instances import Pool, Sources
+from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.assembly.stopped import failure_of
 from ssptool.engine.failure import BadInputs, Failure, RunError
 from ssptool.engine.kernel import native_system
@@ -66,8 +66,7 @@ class LoadedSystem:
             self.native.state_scenario(strict_json(frozen_scenario(plan)).encode())
         self.iterations = len(content["stepping"].get("iterations", ()))
         self.logs: IterateLogs | None = None
-        self._paths: dict[str, Path] = {}
-        self._adopted: dict[int, FmuInstance] = {}
+        self._adopted: WeakValueDictionary[int, FmuInstance] = WeakValueDictionary()
 
     def serves(self, plan: Plan) -> bool:
         """Whether it can carry out this plan, too; it is ready for that then."""
@@ -84,12 +83,6 @@ class LoadedSystem:
                 self.native.state_starts(number, other.description.fmi_major, starts)
         self.plan = plan
         return True
-
-    def path(self, source: str, sources: Sources) -> Path:
-        """The file or folder of an FMU; the sources of all plans are the same."""
-        if source not in self._paths:
-            self._paths[source] = sources.local_path(source)
-        return self._paths[source]
 
     def callback(self, index: int) -> tuple[int, int]:
         """Addresses of the environment of a component that asks for inputs inside a step, and of what it calls."""

@@ -299,8 +299,8 @@ def _functions(kind: type) -> dict[str, Any]:
     found: dict[str, Any] = {}
     addresses = functions()
     for prototype in prototypes(kind):
-        if address := addresses.get(standard_name(prototype.name)):
-            function: Any = ctypes.CFUNCTYPE(prototype.result, *prototype.types)(address)
+        if address := addresses.get(prototype.standard):
+            function: Any = prototype.function(address)
             function.argnames = list(prototype.arguments)
             found[prototype.name] = function
     return found
