@@ -32,6 +32,7 @@ from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, Pla
 from ssptool.engine.planning.shared_events import ode_takes_samples, system_takes_samples
 from ssptool.engine.planning.stimuli import column_rows, driven_inputs, slot_sources
 from ssptool.engine.run.coupling import Registrations
+from ssptool.engine.run.feedthrough import frozen_denials
 from ssptool.engine.run.frozen_variables import (
     Json,
     conversion_facts,
@@ -95,7 +96,7 @@ def _frozen(plan: Plan, driven: Sequence[DrivenInput] = ()) -> Json:
 def frozen_run(plan: Plan) -> Json:
     """The plan of a run, with what it records; the solver of an ODE may be one of CVODE."""
     content = _frozen(plan, driven_inputs(plan))
-    run: Json = {"steps": plan.interval.steps}
+    run: Json = {"steps": plan.interval.steps, "denied": list(frozen_denials(plan))}
     if plan.ode is not None:
         from ssptool.engine.run.frozen_integration import frozen_integration, integration_of_run
 

@@ -14,7 +14,8 @@ from ssptool.engine.kernel.interface import read_slot
 from ssptool.engine.kernel.solutions import SystemRefusal, Unsettled
 from ssptool.engine.method_names import WarningsName
 from ssptool.engine.planning.plan import Feedthrough, Plan, PlannedInstance
-from ssptool.engine.run.contradictions import UnheldStart, overridden_starts, undeclared_feedthrough, unheld_starts
+from ssptool.engine.run.contradictions import UnheldStart, overridden_starts, unheld_starts
+from ssptool.engine.run.feedthrough import undeclared_feedthrough
 from ssptool.engine.run.loops import ComponentFailed, LoopReport, RunningLoop
 from ssptool.errors import abbreviated
 from ssptool.fmu.description import Value
@@ -157,7 +158,14 @@ class Initialization:
             self._unheld = unheld_starts(self._assembly)
         self._evaluate_first_point()
         if warns:
-            self._undeclared = undeclared_feedthrough(self._assembly)
+            self._undeclared = self._found_feedthrough()
+
+    def _found_feedthrough(self) -> tuple[Feedthrough, ...]:
+        """Feedthrough that FMUs have although they deny it."""
+        found = self._native.undeclared_feedthrough()
+        if isinstance(found, SystemRefusal):
+            raise refused_call(self._assembly, found)
+        return undeclared_feedthrough(self._plan, found)
 
     def _lead_through(self) -> None:
         """Lead all components from start values through initialization mode."""

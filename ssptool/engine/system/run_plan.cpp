@@ -89,6 +89,25 @@ std::vector<PlannedInterface> interfaces_from(Json json, const Plan& plan) {
   return found;
 }
 
+DeniedEnd denied_end_from(Json json, std::size_t slots) {
+  DeniedEnd found{json.at("slot").below(slots), json.at("reference").get<fmi::Reference>()};
+  found.nominal = json.at("nominal").get<double>();
+  if (json.contains("maximum")) found.maximum = json.at("maximum").get<double>();
+  return found;
+}
+
+DeniedFeedthrough denied_from(Json json, const Plan& plan) {
+  DeniedFeedthrough found{json.at("part").below(plan.parts.size()), json.at("saves_state").get<bool>(),
+                          json.at("type").get<std::string>()};
+  found.outputs = each(json.at("outputs"), [&](Json one) { return denied_end_from(one, plan.slots); });
+  found.inputs = each(json.at("inputs"), [&](Json one) {
+    DeniedEnd input = denied_end_from(one, plan.slots);
+    input.outputs = indices(one.at("outputs"), found.outputs.size());
+    return input;
+  });
+  return found;
+}
+
 }  // namespace
 
 RunPlan run_plan_from(const std::string& text) {
@@ -96,6 +115,7 @@ RunPlan run_plan_from(const std::string& text) {
   read_json(text, [&found](Json json) {
     const Json run = json.at("run");
     found.steps = run.at("steps").between(0, std::int64_t{1} << 53);
+    found.denied = each(run.at("denied"), [&](Json one) { return denied_from(one, found.plan); });
     if (run.contains("doubling")) found.doubling = doubling_from(run.at("doubling"), found.plan.slots);
     if (run.contains("energy")) found.energy = energy_from(run.at("energy"), found.plan.slots);
     if (run.contains("interfaces")) found.interfaces = interfaces_from(run.at("interfaces"), found.plan);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "feedthrough.hpp"
 #include "interface_derivatives.hpp"
 #include "ode.hpp"
 #include "plan.hpp"
@@ -22,6 +23,7 @@ struct RunPlan {
   std::vector<double> knots{};                // times at which a slope of what drives it jumps [s], ascending
   std::optional<PlannedDoubling> doubling{};  // steps of sizes that their errors allow
   std::optional<PlannedEnergy> energy{};      // of sizes that energy residuals allow
+  std::vector<DeniedFeedthrough> denied{};    // that parts must not have
   // Of each iteration, if Newton's method is to know something of it.
   std::vector<PlannedInterface> interfaces{};
 };

@@ -9,6 +9,7 @@
 
 #include "checkpoint.hpp"
 #include "derivatives.hpp"
+#include "feedthrough.hpp"
 #include "interface_derivatives.hpp"
 #include "macro_steps.hpp"
 #include "ode.hpp"
@@ -87,6 +88,8 @@ class System {
   void initialize();
   // Their outputs after that, loops included.
   void first_point();
+  // At the first point: outputs that move with an input although they deny it, in the order of these.
+  [[nodiscard]] std::vector<FoundFeedthrough> undeclared_feedthrough(const std::vector<DeniedFeedthrough>&);
   // Ready for the first step.
   void couple();
   // After it: what Newton's method may use of each iteration.
@@ -397,6 +400,8 @@ class System {
   void restore_events(const SavedEvents&);
 
   void exit_initialization(Index part);
+  void probe_feedthrough(const DeniedFeedthrough&, std::vector<FoundFeedthrough>&);
+  void exchange_denied(const DeniedFeedthrough&, std::vector<FoundFeedthrough>&);
   void show_end(const std::string& part, double t);
   void note_changes(Index part);
   [[nodiscard]] std::optional<double> end_of(const Outcome&, double t) const;

@@ -95,6 +95,15 @@ class NativeSystem {
     return nb::none();
   }
 
+  // Pairs of slots, or what has refused.
+  nb::object undeclared_feedthrough() {
+    std::vector<runtime::FoundFeedthrough> found;
+    const nb::object refused = stopped_by([&] { found = system_.undeclared_feedthrough(run_.denied); });
+    nb::list pairs;
+    for (const auto& [input, output] : found) pairs.append(nb::make_tuple(input, output));
+    return refused.is_none() ? nb::object(nb::tuple(pairs)) : refused;
+  }
+
   void couple() {
     system_.couple();
     system_.know(run_.interfaces);
@@ -336,6 +345,9 @@ void bind_system(nb::module_& module) {
       .def(
           "first_point", [](Self& self) { return self.does(&runtime::System::first_point); },
           nb::sig("def first_point(self) -> ssptool.engine.kernel.solutions.SystemRefusal | None"))
+      .def("undeclared_feedthrough", &Self::undeclared_feedthrough,
+           nb::sig("def undeclared_feedthrough(self) -> tuple[tuple[int, int], ...] | "
+                   "ssptool.engine.kernel.solutions.SystemRefusal"))
       .def("couple", &Self::couple)
       .def("save", &Self::save,
            nb::sig("def save(self) -> bytes | ssptool.engine.kernel.solutions.SystemRefusal | "
