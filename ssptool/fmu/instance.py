@@ -4,7 +4,7 @@ import contextlib
 import ctypes
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, Self
 
@@ -12,7 +12,7 @@ from ssptool.errors import BeyondItsType, NotOfType
 from ssptool.fmu.c_types import fmi1
 from ssptool.fmu.description import FmuDescription, Value, Variable, element_names, is_text
 from ssptool.fmu.messages import STATUS, MessageLog, status_word
-from ssptool.fmu.surroundings import KeptSurroundings
+from ssptool.fmu.surroundings import KeptSurroundings, Surroundings
 from ssptool.foreign_text import one_line
 
 FATAL = STATUS.index("fatal")
@@ -56,8 +56,8 @@ class FmuInstance(ABC):
     its arrays.
 
     `process` is the process that contains it; None: this one. `changed` is what its calls have changed in the process,
-    in words: see `surroundings`. A status worse than a warning raises `FmiError`. As a
-    context manager it terminates and frees itself.
+    in words; `surroundings` are those of a whole run, if these need not be looked at before each call. A status worse
+    than a warning raises `FmiError`. As a context manager it terminates and frees itself.
     """
 
     _suffix: ClassVar[Mapping[str, str]]  # FMI type → what the names of its get and set functions end with
@@ -78,6 +78,7 @@ class FmuInstance(ABC):
         self._reset = False
         self.process: HostProcess | None = None
         self.changed: dict[str, None] = {}
+        self.surroundings: Surroundings | None = None
 
     @property
     def component(self) -> int:
@@ -283,18 +284,17 @@ class FmuInstance(ABC):
                 groups[variable.type] += [variables[own] for own in names_within]
         return groups
 
-    @contextlib.contextmanager
-    def _checked(self) -> Iterator[None]:
+    def _checked(self) -> "_CheckedCall":
         if self._freed:
             raise ValueError(f"{self.name}: the instance was freed")
-        try:
-            with KeptSurroundings(self.changed):
-                yield
-        except fmi1.FMICallException as error:
-            self._fatal = self._fatal or error.status == FATAL
-            function = self._stated(error.function)
-            advice = "" if self.has(function) else NO_FUNCTION
-            raise FmiError(self.name, function, error.status, self.log.latest(), advice) from None
+        return _CheckedCall(self)
+
+    def _refusal(self, error: Any) -> FmiError:
+        """The error for one of FMPy."""
+        self._fatal = self._fatal or error.status == FATAL
+        function = self._stated(error.function)
+        advice = "" if self.has(function) else NO_FUNCTION
+        return FmiError(self.name, function, error.status, self.log.latest(), advice)
 
     def has(self, function: str) -> bool:
         """Whether the library has this function."""
@@ -303,6 +303,32 @@ class FmuInstance(ABC):
     def _stated(self, function: str) -> str:
         """FMI's name of a function of FMPy."""
         return function
+
+
+class _CheckedCall:
+    """Restores what calls of an instance change in the process, and raises FmiError for what FMPy raises."""
+
+    __slots__ = ("_instance", "_kept")
+
+    def __init__(self, instance: FmuInstance) -> None:
+        self._instance = instance
+        self._kept = None if instance.surroundings is not None else KeptSurroundings(instance.changed)
+
+    def __enter__(self) -> None:
+        if self._kept is not None:
+            self._kept.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        instance = self._instance
+        if self._kept is not None:
+            self._kept.__exit__(kind, error, trace)
+        elif instance.surroundings is not None:
+            for words in instance.surroundings.restore():
+                instance.changed[words] = None
+        if isinstance(error, fmi1.FMICallException):
+            raise instance._refusal(error) from None
 
 
 _LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3  # of fmi2StatusKind

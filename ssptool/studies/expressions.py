@@ -8,7 +8,7 @@ import ast
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -142,9 +142,7 @@ class Expression:
             A function says so.
         """
         simpleeval = studies_need("simpleeval")
-        known = simpleeval.DEFAULT_OPERATORS
-        operators = {**known, **{kind: _bounded(known[kind], bits) for kind, bits in _BITS.items()}}
-        evaluator = simpleeval.SimpleEval(operators, dict(functions), {**CONSTANTS, **names})
+        evaluator = simpleeval.SimpleEval(_operators(), dict(functions), {**CONSTANTS, **names})
         try:
             return evaluator.eval(self.text, previously_parsed=self.tree)
         except NoValue:
@@ -164,6 +162,12 @@ _BITS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.LShift: lambda number, places: number.bit_length() + places,
 }
 """Operators that make large integers of small ones → bits of the result at least."""
+
+
+@cache
+def _operators() -> dict[type[ast.AST], Function]:
+    known = studies_need("simpleeval").DEFAULT_OPERATORS
+    return {**known, **{kind: _bounded(known[kind], bits) for kind, bits in _BITS.items()}}
 
 
 def _bounded(operator: Function, bits: Callable[[int, int], int]) -> Function:

@@ -201,7 +201,8 @@ class StudyWorker:
 
     def _plan(self, prepared: PreparedSystem, task: Task) -> Plan:
         made = prepared.plan(task.point, self._selected)
-        plan = replace(made, settings=fmu_log_of_run(made.settings, task.number))
+        settings = fmu_log_of_run(made.settings, task.number)
+        plan = made if settings is made.settings else replace(made, settings=settings)
         if made.instead is None:
             return plan
         by_steps = replace(made.settings, implementation=ImplementationName.CS)

@@ -322,13 +322,19 @@ def _asks_to_end(outcome: Outcome, instance: FmuInstance) -> bool:
 
 @contextmanager
 def assemble(
-    system: AdoptingSystem, plan: Plan, archive: Sources, watch: Watch | None = None, pool: Pool | None = None
+    system: AdoptingSystem,
+    plan: Plan,
+    archive: Sources,
+    watch: Watch | None = None,
+    pool: Pool | None = None,
+    surroundings: Surroundings | None = None,
 ) -> Iterator[Assembly]:
     """Load and instantiate every FMU of a plan, for the system that carries it out; on leaving free states, instances
     and libraries.
 
     `watch`, if given, notes every call to them. With a `pool`, libraries and instances are those of earlier runs where
-    that can be, and are left to it for later ones.
+    that can be, and are left to it for later ones. `surroundings` are those of the run, inside of
+    `KeptWorkingDirectory`, if nobody else may change them until its end.
 
     Raises
     ------
@@ -349,7 +355,8 @@ def assemble(
             def make(of: FmuBinary, index: int = index, planned: PlannedInstance = planned) -> FmuInstance:
                 return _instantiated(of, plan, planned, system.callback(index), logging)
 
-            binary, instance, note = _supplied(plan, index, binary, supply, make, watch)
+            binary, instance, note = _supplied(plan, index, binary, supply, make, watch, surroundings)
+            instance.surroundings = surroundings
             if watch:
                 instance.intercept(watch.around(index))
             if note := "; ".join(filter(None, (note, logging.start(instance)))):
@@ -375,6 +382,7 @@ def assemble(
             coupling_log=coupling,
             remarks=remarks,
             at_end=stack,
+            surroundings=surroundings or Surroundings(),
         )
 
 
@@ -394,10 +402,11 @@ def _supplied(
     supply: Pool,
     make: Callable[[FmuBinary], FmuInstance],
     watch: Watch | None = None,
+    surroundings: Surroundings | None = None,
 ) -> tuple[FmuBinary, FmuInstance, str]:
     """An instance of an earlier run that was reset, or else a new one; its binary, and a note."""
     planned = plan.instances[index]
-    instance = supply.take(binary, planned.name) if _serves_again(plan, planned, watch) else None
+    instance = supply.take(binary, planned.name, surroundings) if _serves_again(plan, planned, watch) else None
     if instance is not None:
         return binary, instance, ""
     with watch.during(index, _making(planned)) if watch else contextlib.nullcontext():

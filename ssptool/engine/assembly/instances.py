@@ -16,6 +16,7 @@ from ssptool.fmu.compiling import CompiledFmu, compilation_notes, compiled_fmu, 
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.fmu.processes import AVAILABLE, MISSING
+from ssptool.fmu.surroundings import Surroundings
 from ssptool.fmu.unpacked import UnpackedFmus
 
 if TYPE_CHECKING:
@@ -109,11 +110,14 @@ class Pool:
                 del self._idle[one]
         self._processes.pop(process).end()
 
-    def take(self, binary: FmuBinary, name: str) -> FmuInstance | None:
-        """An instance of this name as after instantiation; None where a fresh one is needed."""
+    def take(self, binary: FmuBinary, name: str, surroundings: Surroundings | None) -> FmuInstance | None:
+        """An instance of this name as after instantiation, for a run in these surroundings; None where a fresh one is
+        needed.
+        """
         idle = self._idle[id(binary), name]
         while idle:
             instance = idle.pop()
+            instance.surroundings = surroundings
             try:
                 instance.reset()
             except FmiError:
@@ -125,6 +129,7 @@ class Pool:
 
     def give_back(self, binary: FmuBinary, instance: FmuInstance, *, keep: bool) -> None:
         """The instance is no longer used; `keep` it for `take`, if it can be reset."""
+        instance.surroundings = None
         if self.reuse and keep and instance.reusable:
             self._idle[id(binary), instance.name].append(instance)
         else:

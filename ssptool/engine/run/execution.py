@@ -22,10 +22,12 @@ from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.loops import LoopWork
 from ssptool.engine.run.make_plan import with_feedthrough
 from ssptool.engine.run.steps import AnySteps, steps_of
-from ssptool.engine.run.system import system_for
+from ssptool.engine.run.system import LoadedSystem, system_for
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries
 from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 from ssptool.errors import WrongValue
+from ssptool.fmu.surroundings import Surroundings
+from ssptool.working_directory import KeptWorkingDirectory
 
 PACED_CHUNK_SECONDS = 0.01
 """Wall time [s] between two looks at the clock, if macro steps are shorter than that."""
@@ -74,7 +76,7 @@ class Pace:
 
 
 FIRST_CHUNK = 64
-"""Macro steps before the first look at the clock."""
+"""Macro steps before the first look at the clock, unless an earlier run has shown how long they take."""
 
 CHUNK_SECONDS = 0.02
 """Wall time [s] of a chunk of macro steps: often enough for files and progress, and too seldom to cost time."""
@@ -196,7 +198,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
     shares: tuple[Cost, ...] = ()
     slowest: SlowestStep | None = None
     loaded = system_for(job.plan, pool)
-    with assemble(loaded, job.plan, job.sources, watch, pool) as assembly:
+    with KeptWorkingDirectory(), assemble(loaded, job.plan, job.sources, watch, pool, Surroundings()) as assembly:
         initialized = loaded.initialize(assembly)
         report = initialized.report
         if report.ok and initialized.undeclared:
@@ -211,7 +213,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         before = _scheduled_loops(assembly)
         spent = watch.seconds() if watch and watch.measured else {}
         contents = _Contents(steps.kernel, job.plan)
-        failure, last = _step(job, steps, rows, counts, contents)
+        failure, last = _step(job, loaded, steps, rows, counts, contents)
         if failure is not None:
             row, remark = last_row(steps, failure, last)
             if row is not None:
@@ -270,14 +272,14 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
 
 
 def _step(
-    job: Job, system: AnySteps, rows: Rows, counts: Counts, contents: "_Contents"
+    job: Job, loaded: LoadedSystem, system: AnySteps, rows: Rows, counts: Counts, contents: "_Contents"
 ) -> tuple[Failure | None, Floats]:
     """Do all macro steps, or as many as possible; returns the last row (1 + recorded,)."""
     plan, failure = job.plan, None
     began = perf_counter()
     pace = None if job.realtime is None else Pace(job.realtime, system.start)
     last = _first_row(system, rows, contents)
-    chunk = FIRST_CHUNK if pace is None else pace.chunk(plan.interval.step)
+    chunk = loaded.chunk or FIRST_CHUNK if pace is None else pace.chunk(plan.interval.step)
     steps, free = plan.interval.steps, plan.master.chooses_steps or bool(job.met)
     finished, reached = steps == 0, system.start
     while failure is None and not finished:
@@ -298,7 +300,7 @@ def _step(
             reached = float(last[0])
         rows.commit(batch.steps, contents.new_entries(_between(batch)))
         if pace is None:
-            chunk = _next_chunk(len(space), perf_counter() - chunk_began)
+            loaded.chunk = chunk = _next_chunk(len(space), perf_counter() - chunk_began)
         else:
             pace.keep(reached)
             counts.latest, counts.waited = pace.latest, pace.waited

@@ -40,40 +40,34 @@ def interrupts_deferred() -> Iterator[None]:
     if _holding or threading.current_thread() is not threading.main_thread():
         yield
         return
-    with _held(signal.SIGINT), _held(signal.SIGTERM):
+    # One that is ignored, ends the process, or is not Python's business, is not held.
+    handlers = {number: handler for number in _HELD if callable(handler := signal.getsignal(number))}
+    try:
+        for number, handler in handlers.items():
+            signal.signal(number, partial(_hold, handler))
         _holding = True
-        try:
-            yield
-        finally:
-            _holding = False
+        yield
+    finally:
+        _holding = False
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        deliver_interrupts()
+
+
+_HELD = (signal.SIGINT, signal.SIGTERM)
+
+
+def _hold(handler: _Handler, number: int, frame: FrameType | None) -> None:
+    if _waiting:
+        _waiting.clear()
+        handler(number, frame)
+    _waiting.append(partial(handler, number, frame))
 
 
 def deliver_interrupts() -> None:
     """Deliver interrupts that were held back, because no block is half recorded now."""
     if _waiting:
         _waiting.pop()()
-
-
-@contextmanager
-def _held(number: signal.Signals) -> Iterator[None]:
-    before = signal.getsignal(number)
-    if not callable(before):  # it is ignored, or ends the process, or is not Python's business
-        yield
-        return
-    handle: _Handler = before
-
-    def hold(number: int, frame: FrameType | None) -> None:
-        if _waiting:
-            _waiting.clear()
-            handle(number, frame)
-        _waiting.append(lambda: handle(number, frame))
-
-    signal.signal(number, hold)
-    try:
-        yield
-    finally:
-        signal.signal(number, before)
-        deliver_interrupts()
 
 
 Progress = Callable[[float], None]

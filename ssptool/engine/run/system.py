@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import fields
 from functools import cached_property, reduce
+from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -52,6 +53,10 @@ class LoadedSystem:
         The plan of the present run.
     iterations
         Number of its groups whose steps are iterated.
+    asks_python
+        Whether a master in Python does its macro steps.
+    chunk
+        Macro steps between two looks at the clock, if that is known from an earlier run.
     logs
         Logs of iterates of the present run, if there are any.
     """
@@ -65,17 +70,20 @@ class LoadedSystem:
 
             self.native.state_scenario(strict_json(frozen_scenario(plan)).encode())
         self.iterations = len(content["stepping"].get("iterations", ()))
+        self.asks_python = plan.ode is None and asks_python(coupling_master(plan))
+        self.chunk: int | None = None
+        self._exchanged: dict[str, frozenset[str]] = {}
         self.logs: IterateLogs | None = None
         self._adopted: WeakValueDictionary[int, FmuInstance] = WeakValueDictionary()
 
     def serves(self, plan: Plan) -> bool:
         """Whether it can carry out this plan, too; it is ready for that then."""
-        if not _agree(self.plan, plan, _MAY_DIFFER):
+        if not _agree(_FIXED, self.plan, plan) or self.plan.recorded != plan.recorded:
             return False
-        if len(plan.instances) != len(self.plan.instances) or self.plan.recorded != plan.recorded:
+        if len(plan.instances) != len(self.plan.instances):
             return False
         pairs = list(zip(self.plan.instances, plan.instances, strict=True))
-        if not all(_agree(one, other, _STARTS) and _same_signals(plan, one, other) for one, other in pairs):
+        if not all(_agree(_FIXED_OF_PART, *pair) and self._same_signals(*pair) for pair in pairs):
             return False
         for number, (one, other) in enumerate(pairs):
             if one.starts is not other.starts:
@@ -83,6 +91,16 @@ class LoadedSystem:
                 self.native.state_starts(number, other.description.fmi_major, starts)
         self.plan = plan
         return True
+
+    def _same_signals(self, one: PlannedInstance, other: PlannedInstance) -> bool:
+        """Whether start values differ in no variable that is exchanged."""
+        if one.starts is other.starts:
+            return True
+        if one.name not in self._exchanged:
+            self._exchanged[one.name] = _exchanged(self.plan, one)
+        missing, names = object(), one.starts.keys() | other.starts.keys()
+        first, second = one.starts, other.starts
+        return all(first.get(name, missing) == second.get(name, missing) for name in self._exchanged[one.name] & names)
 
     def callback(self, index: int) -> tuple[int, int]:
         """Addresses of the environment of a component that asks for inputs inside a step, and of what it calls."""
@@ -148,26 +166,24 @@ class LoadedSystem:
             assembly.at_end.callback(self.native.log_iterates, None, None, None)
 
 
-_STARTS = frozenset({"starts"})
 _MAY_DIFFER = frozenset({"instances", "settings", "columns", "recorded", "choices", "notes", "accepted", "instead"})
 """Fields of a plan that say nothing to a system, or are compared otherwise."""
 
-
-def _agree(one: Any, other: Any, but: frozenset[str]) -> bool:
-    """Whether two plans, or parts of plans, have the very same values in all other fields."""
-    return all(getattr(one, f.name) is getattr(other, f.name) for f in fields(one) if f.name not in but)
+_FIXED = attrgetter(*(field.name for field in fields(Plan) if field.name not in _MAY_DIFFER))
+_FIXED_OF_PART = attrgetter(*(field.name for field in fields(PlannedInstance) if field.name != "starts"))
 
 
-def _same_signals(plan: Plan, one: PlannedInstance, other: PlannedInstance) -> bool:
-    """Whether start values differ in no variable that is exchanged, whose first guess may be such a value."""
-    if one.starts is other.starts:
-        return True
-    exchanged = {signal.variable for signal in (*one.inputs, *one.outputs)}
+def _agree(values: Callable[[Any], Any], one: Any, other: Any) -> bool:
+    """Whether two plans, or parts of plans, have the very same values."""
+    return all(map(is_, values(one), values(other)))
+
+
+def _exchanged(plan: Plan, one: PlannedInstance) -> frozenset[str]:
+    """Variables whose first guess may be a start value."""
+    signals = (*one.inputs, *one.outputs)
     if (member := plan.event_modes.members.get(one.name)) is not None:
-        exchanged |= {clocked.signal.variable for clocked in (*member.inputs, *member.outputs)}
-    missing = object()
-    names = one.starts.keys() | other.starts.keys()
-    return all(one.starts.get(name, missing) == other.starts.get(name, missing) for name in exchanged & names)
+        signals = (*signals, *(clocked.signal for clocked in (*member.inputs, *member.outputs)))
+    return frozenset(signal.variable for signal in signals)
 
 
 def system_for(plan: Plan, pool: Pool | None) -> LoadedSystem:
@@ -367,7 +383,7 @@ class SystemSteps(StepsOfSystem):
         self._schedules = self.kernel.schedule(()) + 1
         self._native.couple()
         self._sources = _InputSources(assembly.plan, self.kernel, self._native)
-        self._asked = self._ask(coupling_master(assembly.plan))
+        self._asked = self._ask(coupling_master(assembly.plan)) if loaded.asks_python else None
         if ode is not None:
             ode.begin(resumed=resumed)
         if resumed:
@@ -377,10 +393,9 @@ class SystemSteps(StepsOfSystem):
         first = None if resumed else self._native.begin_steps()
         self.failure = None if first is None else self._stopped(first, self.start)
 
-    def _ask(self, master: CouplingMaster) -> "AskedSteps | None":
-        """Steps of a master in Python, if it is one."""
-        if not asks_python(master):
-            return None
+    def _ask(self, master: CouplingMaster) -> "AskedSteps":
+        """Steps of a master in Python."""
+        assert asks_python(master)
         from ssptool.engine.run.asked_steps import AskedSteps  # few are
 
         self.assembly.at_end.callback(self._native.answer_steps, None)
