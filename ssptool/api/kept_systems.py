@@ -62,8 +62,10 @@ class OpenedSystem:
         stated = None if self.earlier is None else key()
         if stated is None:
             return KeptPlan(make())
-        plan = self._plans.pop(stated, None) or KeptPlan(make())
-        if key() == stated:
+        plan = found = self._plans.pop(stated, None)
+        if plan is None:
+            plan = KeptPlan(make())
+        if found is not None or key() == stated:
             self._plans[stated] = plan
             if len(self._plans) > MOST_PLANS:
                 self._plans.popitem(last=False)

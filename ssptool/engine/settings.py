@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -462,7 +463,7 @@ class Settings:
 
     def __repr__(self) -> str:
         """The settings that differ from their defaults, as the constructor takes them."""
-        default = Settings()
+        default = _default_settings()
         given = (one.name for one in fields(self) if getattr(self, one.name) != getattr(default, one.name))
         return f"Settings({', '.join(f'{name}={_plain(getattr(self, name))!r}' for name in given)})"
 
@@ -527,6 +528,11 @@ def setting_of(one: "Field[Any]") -> Setting:
 def settings_by_name(of: type[Settings]) -> dict[str, Setting]:
     """Name → facts, in the order of the help."""
     return {one.name: setting_of(one) for one in fields(of)}
+
+
+@cache
+def _default_settings() -> Settings:
+    return Settings()
 
 
 def _described(settings: Mapping[str, Setting]) -> str:

@@ -272,12 +272,14 @@ def _real(path: Path) -> Path:
 
 def _nearest(start: Path, left_out: Path | None = None) -> RuleChoice | None:
     """The settings in the nearest file, from a folder upwards, without those in and below the folder `left_out`."""
-    for folder in (start, *start.parents):
-        if left_out is None or not folder.is_relative_to(left_out):
-            for name in (OWN_FILE, PROJECT_FILE):
-                path = os.path.join(folder, name)  # noqa: PTH118 (few are there, and this is asked before each run)
-                if not is_outside(path) and os.path.isfile(path) and (choice := _read(Path(path))) is not None:  # noqa: PTH113
-                    return choice
+    folders = [start, *start.parents]
+    if left_out in folders:
+        del folders[: folders.index(left_out) + 1]
+    for folder in folders:
+        for name in (OWN_FILE, PROJECT_FILE):
+            path = os.path.join(folder, name)  # noqa: PTH118 (few are there, and this is asked before each run)
+            if not is_outside(path) and os.path.isfile(path) and (choice := _read(Path(path))) is not None:  # noqa: PTH113
+                return choice
     return None
 
 

@@ -89,11 +89,13 @@ def unheld_starts(assembly: Assembly) -> tuple[UnheldStart, ...]:
 
     FMUs in event mode are not asked: some cannot go on after a call that they refuse.
     """
-    fed = _fed(assembly.plan)
+    pairs = zip(assembly.plan.instances, assembly.instances, strict=True)
+    of_events = assembly.plan.event_modes.members
+    # Of a study the first runs have asked.
+    asked = [pair for pair in pairs if not (pair[1].reused or pair[0].name in of_events)]
+    fed = _fed(assembly.plan) if asked else frozenset()
     found: list[UnheldStart] = []
-    for planned, instance in zip(assembly.plan.instances, assembly.instances, strict=True):
-        if instance.reused or planned.name in assembly.plan.event_modes.members:
-            continue  # of a study the first runs have asked
+    for planned, instance in asked:
         wanted = _wanted(planned, fed)
         for values in _asked_together(planned, wanted):
             found += _departures(planned, instance, values)

@@ -202,7 +202,7 @@ class Initialization:
     def _report(self, refusal: SystemRefusal | None) -> None:
         """Reports on loops so far; raises for what has been refused what `carried_out` takes."""
         start, loops = self._plan.interval.start, self._plan.loops
-        for one in self._native.solved[len(self._reports) :]:
+        for one in self._native.solved(len(self._reports)):
             loop = RunningLoop(self._assembly, loops[one.number], one.number, -1)
             self._reports.append(loop.report(one.solution, start, one.iterates))
         if refusal is None:

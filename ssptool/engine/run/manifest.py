@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ssptool.documents.foreign_files import open_bytes
+from ssptool.documents.unchanged import FileMark
 from ssptool.documents.vocabulary import rounded_text
 from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Failure
@@ -28,6 +29,7 @@ from ssptool.engine.stimuli.stimuli import InputSource
 from ssptool.engine.stimuli.time_signals import Action, Constant, Overridden, SignalOverride
 from ssptool.engine.trace import Column
 from ssptool.fmu.description import Value
+from ssptool.fmu.model_description_xml import RecentValues
 from ssptool.fmu.units import with_unit
 from ssptool.foreign_text import json_text, strict_json
 from ssptool.network.network import Assignment, Network, Signal, StepKind
@@ -412,8 +414,16 @@ def manifest(
 
 
 def _sha256(path: Path) -> str:
-    with open_bytes(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    mark = FileMark.told(path.stat())
+    found = None if mark.is_young else _recent_digests.get((path, mark))
+    if found is None:
+        with open_bytes(path) as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        _recent_digests.put((path, mark), found, len(found))
+    return found
+
+
+_recent_digests: RecentValues[str] = RecentValues()
 
 
 def versions() -> dict[str, str]:

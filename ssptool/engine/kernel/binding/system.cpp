@@ -242,9 +242,10 @@ class NativeSystem {
 
   bool finished() { return varying_ ? system_.finished(*varying_) : system_.finished(); }
 
-  nb::tuple solved() {
+  // All but so many, the first ones.
+  nb::tuple solved(Number but) {
     nb::list found;
-    for (const runtime::SolvedLoop& one : system_.solved())
+    for (const runtime::SolvedLoop& one : std::span(system_.solved()).subspan(index(but)))
       found.append(solutions_.attr("LoopInSystem")(one.number,
                                                    solution_to_python(one.solution, to_python(one.solution.rejected)),
                                                    iterates_to_python(one.iterates)));
@@ -439,8 +440,8 @@ void bind_system(nb::module_& module) {
           nb::sig("def take_remarks(self) -> list[tuple[int, float, str]]"))
       .def(
           "initialized", [](Self& self, Number part) { return self.core().initialized(index(part)); }, "part"_a)
-      .def_prop_ro("solved", &Self::solved,
-                   nb::sig("def solved(self) -> tuple[ssptool.engine.kernel.solutions.LoopInSystem, ...]"))
+      .def("solved", &Self::solved, "but"_a,
+           nb::sig("def solved(self, but: int) -> tuple[ssptool.engine.kernel.solutions.LoopInSystem, ...]"))
       .def_prop_ro("loops", &Self::loops, nb::sig("def loops(self) -> tuple[int, ...]"))
       .def_prop_ro("refused_guesses", &Self::refused_guesses,
                    nb::sig("def refused_guesses(self) -> tuple[ssptool.engine.kernel.solutions.SystemRefusal, ...]"))
