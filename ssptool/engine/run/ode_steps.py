@@ -239,6 +239,11 @@ class _Coupled(SystemSteps):
         """0: there is nothing to step."""
         return 0 if self._native.finished else self.assembly.plan.interval.steps
 
+    @property
+    def time(self) -> float:
+        """[s]"""
+        return self._native.time
+
     def react(self, t: float) -> Failure | None:
         """An event of the ODE at t [s], and what follows from it outside."""
         reason = self._native.react()
@@ -427,6 +432,18 @@ class OdeBesideSteps:
 
     def save(self) -> bytes:
         return self.coupled.save()
+
+    def keep(self) -> int:
+        return self.coupled.keep()
+
+    def go_back(self, number: int) -> None:
+        """As `StepsOfSystem.go_back`."""
+        self.coupled.go_back(number)
+        self.rows.clear()
+        self.failure, self.waiting = None, False
+        self.record(self.coupled.time, self.last)
+        self.done = self.coupled.macro_steps == 0
+        self._beside.new_counts()  # those of the future
 
     def memory(self) -> SavedState | None:
         return self.coupled.memory()

@@ -303,11 +303,28 @@ class StepsOfSystem:
     def save(self) -> bytes:
         """The complete state, for `LoadedSystem.resume`; no row waits. Raises `FmiError`, `RunError`."""
         found = self._native.save()
-        if isinstance(found, bytes):
-            return found
-        if isinstance(found, SystemRefusal) and found.outcome is None:
-            raise refused_call(self.assembly, found)
-        raise RunError(self._stopped(found, self.start))
+        if not isinstance(found, bytes):
+            raise self._refusal(found)
+        return found
+
+    def keep(self) -> int:
+        """Keep the complete state in memory, for `go_back`; no row waits. Raises `FmiError`, `RunError`."""
+        found = self._native.keep()
+        if not isinstance(found, int):
+            raise self._refusal(found)
+        return found
+
+    def go_back(self, number: int) -> None:
+        """Go back to a state that is kept. Raises `FmiError`, `RunError`."""
+        reason = self._native.go_back(number)
+        if reason is not None:
+            raise self._refusal(reason)
+        self.unobserved.clear()
+
+    def _refusal(self, reason: SystemRefusal | Stopped) -> Exception:
+        if isinstance(reason, SystemRefusal) and reason.outcome is None:
+            return refused_call(self.assembly, reason)
+        return RunError(self._stopped(reason, self.start))
 
     def memory(self) -> SavedState | None:
         """Memory of a master in Python, which is no part of the system; None: it cannot be stored."""
@@ -496,6 +513,10 @@ class SystemSteps(StepsOfSystem):
             events=done.events,
             waiting=done.waiting,
         )
+
+    def go_back(self, number: int) -> None:
+        super().go_back(number)
+        self.failure = None
 
     @property
     def loops(self) -> dict[int, RunningLoop]:

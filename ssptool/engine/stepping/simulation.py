@@ -18,7 +18,7 @@ from ssptool.arguments import path as file_path
 from ssptool.arguments import seconds, text
 from ssptool.engine.assembly.assembly import Assembly, assemble
 from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
-from ssptool.engine.assembly.instances import Sources
+from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import CLOSE, StepBatch
@@ -29,7 +29,7 @@ from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.make_plan import with_feedthrough
 from ssptool.engine.run.manifest import Override, OverrideKind, overrides
 from ssptool.engine.run.steps import AnySteps, steps_of
-from ssptool.engine.run.system import LoadedSystem
+from ssptool.engine.run.system import LoadedSystem, system_for
 from ssptool.engine.stepping.saved import (
     NotASavedSimulation,
     SavedSimulation,
@@ -37,6 +37,7 @@ from ssptool.engine.stepping.saved import (
     contents,
     number_contents,
 )
+from ssptool.engine.stepping.snapshots import PointOfRun, SimulationSnapshot, check_kept
 from ssptool.engine.stepping.values import (
     NotRunning,
     NotSavable,
@@ -123,6 +124,7 @@ class SteppedRun:
         self._use(plan)
         self._sources = sources
         self._saved = None if saved is None else absolute(saved)
+        self._pool = Pool()
         self._stack = ExitStack()
         self._lock = RLock()
         self._running = self._ended = False
@@ -132,6 +134,8 @@ class SteppedRun:
         self._stepper: AnySteps
         self._values: SimulationValues
         self._sets: list[Override] = []
+        self._kept: set[int] = set()  # numbers of snapshots
+        self._forgotten: list[int] = []
         self._steps = 0
         self._finished = False
         self._failure: Failure | None = None
@@ -145,14 +149,17 @@ class SteppedRun:
     def __enter__(self) -> Self:
         if self._running or self._ended:
             raise NotRunning(ended=True)
-        with KeptWorkingDirectory():
+        with KeptWorkingDirectory(), ExitStack() as failing:
+            failing.callback(lambda: self._pool.close())
             try:
                 self._begin_with_feedthrough()
             except (RunError, *UNUSABLE) as error:
                 if self.plan.instead is None or self._saved is not None:
                     raise
                 self._use(self.plan.instead(f"model exchange failed before its first step: {error}"))
+                self._renew()
                 self._begin_with_feedthrough()
+            failing.pop_all()
         self._running = True
         return self
 
@@ -165,6 +172,12 @@ class SteppedRun:
     def _begin_with_feedthrough(self) -> None:
         while undeclared := self._begin():
             self.plan, self._whole = (with_feedthrough(one, undeclared) for one in (self.plan, self._whole))
+            self._renew()
+
+    def _renew(self) -> None:
+        """Have fresh FMUs."""
+        self._pool.close()
+        self._pool = Pool()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -172,11 +185,15 @@ class SteppedRun:
         if not self._running:
             return
         self._running, self._ended = False, True
-        with KeptWorkingDirectory(), self._stack:
-            if self._failure is not None:
-                self._assembly.abandon(self._failure)
-            else:
-                self._assembly.terminate(self.time)
+        with KeptWorkingDirectory(), self._pool, self._stack:
+            self._stop()
+
+    def _stop(self) -> None:
+        """End all FMUs."""
+        if self._failure is not None:
+            self._assembly.abandon(self._failure)
+        else:
+            self._assembly.terminate(self.time)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("a simulation can be neither copied nor pickled, as its FMUs: save() it, and go on from there")
@@ -476,6 +493,92 @@ class SteppedRun:
         saved = SavedSimulation(self._steps, self._rows.history, self._rows.last, contents(kernel), state, memory)
         saved.write(absolute(path), self.plan)
 
+    @one_at_a_time
+    def snapshot(self) -> SimulationSnapshot:
+        """Keep the complete co-simulation in memory, to go back to it with `restore`.
+
+        As with `save`, an integrator of model exchange restarts, so that the simulation goes on with the same bits as
+        from `restore`.
+
+        Raises
+        ------
+        NotSavable
+            An FMU cannot save its state.
+        """
+        self._check_running()
+        self._drop_forgotten()
+        if self._failure is not None:
+            raise NotSavable(f"it has failed: {self._failure}")
+        check_kept(self.plan)
+        memory = self._memory()
+        try:
+            number = self._stepper.keep()
+        except FmiError as error:
+            raise NotSavable(str(error)) from None
+        rows = self._rows.point()
+        point = PointOfRun(rows, memory, self._steps, len(self._sets), self._finished, self._terminated)
+        self._kept.add(number)
+        return SimulationSnapshot(number, point, self._forgotten)
+
+    @one_at_a_time
+    def restore(self, snapshot: SimulationSnapshot) -> float:
+        """Go back to a snapshot of this simulation; gives its time [s]. The trace ends there, and what was `set` since
+        then is forgotten. Notes on the time after it stay.
+
+        Raises
+        ------
+        RunError
+            The simulation has failed meanwhile, and its FMUs cannot go on.
+        WrongValue
+            The snapshot is that of another simulation, or from before a `reset`.
+        FmiError
+            An FMU refuses the state.
+        """
+        self._check_running()
+        if self._failure is not None:
+            raise RunError(self._failure)
+        if snapshot._forgotten is not self._forgotten or snapshot._number not in self._kept:
+            raise WrongValue("the snapshot is that of another simulation, or from before a reset")
+        self._drop_forgotten()
+        self._stepper.go_back(snapshot._number)
+        point = snapshot._point
+        self._stepper.recall(point.memory)
+        self._rows.go_back(point.rows)
+        self._steps, self._finished, self._terminated = point.steps, point.finished, point.terminated
+        del self._sets[point.sets :]
+        return self.time
+
+    @one_at_a_time
+    def reset(self) -> None:
+        """Begin anew, as on entry: with FMUs that were reset, or else with fresh ones, and nothing `set` or recorded.
+
+        Raises as the entry of the context.
+        """
+        self._check_running()
+        self._running, self._ended = False, True  # unless it can begin
+        with ExitStack() as failing:
+            failing.callback(lambda: self._pool.close())
+            with self._stack:
+                self._stop()
+            before = self.initialization
+            self._use(self.plan)
+            self._kept, self._forgotten = set(), []
+            self._sets.clear()
+            self._steps, self._failure, self._terminated = 0, None, False
+            self._begin_with_feedthrough()
+            failing.pop_all()
+        if before is not None and self.initialization is not None:
+            # FMUs that were reset are not asked for this again.
+            self.initialization = self.initialization._replace(unheld=before.unheld)
+        self._running, self._ended = True, False
+
+    def _drop_forgotten(self) -> None:
+        """Free snapshots to which nobody refers any more; not at once, as FMUs may be at work in another thread."""
+        while self._forgotten:
+            number = self._forgotten.pop()
+            self._kept.discard(number)
+            self._loaded.native.drop(number)
+
     def _memory(self) -> SavedState:
         """Memory of a master in Python. Raises `NotSavable`."""
         memory = self._stepper.memory()
@@ -493,8 +596,8 @@ class SteppedRun:
     def _begin(self) -> tuple[Feedthrough, ...]:
         """Load and initialize, or go on; with feedthrough that the plan does not have, only that is returned."""
         with ExitStack() as stack:
-            self._loaded = LoadedSystem(self._whole)
-            self._assembly = stack.enter_context(assemble(self._loaded, self._whole, self._sources))
+            self._loaded = system_for(self._whole, self._pool)
+            self._assembly = stack.enter_context(assemble(self._loaded, self._whole, self._sources, pool=self._pool))
             self._values = SimulationValues(self.plan, self._assembly)
             if self._saved is not None:
                 self._go_on(self._saved)

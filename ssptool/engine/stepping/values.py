@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from math import floor
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -352,6 +352,17 @@ REMEMBERED = 4
 """Points that inputs may be extrapolated from: as many as a kernel remembers."""
 
 
+class PointOfRows(NamedTuple):
+    """Rows of a simulation until a point: so many, and what comes next depends on."""
+
+    added: int
+    recorded: int
+    history: Floats
+    last: Floats
+    at_point: bool
+    jumped: bool
+
+
 class SimulationRows:
     """Rows of a simulation.
 
@@ -427,6 +438,18 @@ class SimulationRows:
         """Continue with the rows of another simulation."""
         self.history, self.last, self._jumped = history, last, False
         self._rows, self._points = [last[np.newaxis, self._chosen]], [np.ones(1, dtype=bool)]
+
+    def point(self) -> PointOfRows:
+        """The present point, for `go_back`."""
+        return PointOfRows(self.count, len(self.recorded), self.history, self.last, self.at_point, self._jumped)
+
+    def go_back(self, point: PointOfRows) -> None:
+        """Leave out all rows after this point."""
+        recorded, points = self.recorded[: point.recorded].copy(), np.concatenate(self._points)[: point.recorded]
+        recorded[-1] = point.last[self._chosen]  # which may have jumped once more
+        self._rows, self._points = [recorded], [points]
+        self.count, self.history, self.last = point.added, point.history, point.last
+        self.at_point, self._jumped = point.at_point, point.jumped
 
 
 def _forgetful(since: Floats) -> Floats:

@@ -100,8 +100,7 @@ void System::go_on(const SystemState& state) {
   kernel_->history.go_on(points);
   for (Index i = 0; i < state.iterations.size(); ++i) {
     kernel_->iterations.set_memory(i, state.iterations[i].memory);
-    kernel_->iterations.set_accepted(
-        i, adopts_ ? for_next_steps(state.iterations[i].accepted) : state.iterations[i].accepted);
+    kernel_->iterations.set_accepted(i, state.iterations[i].accepted);
   }
   for (Index i = 0; i < parts_.size(); ++i) kernel_->members.instance(i).go_on(state.instances[i]);
   if (state.phase >= Phase::stepping) restore_loops(state.loops, loops_, *kernel_);
@@ -169,9 +168,11 @@ SavedOde System::save_ode() {
 
 void System::restore_ode(const SavedOde& saved) {
   if (component_ == nullptr) {
-    ode_->integration->go_to(saved.component.position);
+    Integration& integration = *ode_->integration;
+    adopts_ ? integration.start_over(saved.component.position) : integration.go_to(saved.component.position);
     return;
   }
+  if (adopts_ && ode_->jacobian) ode_->jacobian->forget();
   events_of_ode_->hide_ticks();
   events_of_ode_->rest();
   restore_loops(saved.loops, loops_of_ode_, *inside_);
@@ -236,6 +237,8 @@ std::string System::serialized(const SystemState& state) {
 std::unique_ptr<SystemState> System::deserialized(const std::string& bytes) {
   std::vector<std::string> parts;
   auto state = std::make_unique<SystemState>(from_bytes(bytes, parts, plan_.token));
+  if (adopts_)
+    for (SavedIteration& one : state->iterations) one.accepted = for_next_steps(one.accepted);
   try {
     for (Index i = 0; i < parts_.size(); ++i) state->parts.push_back(parts_[i]->deserialized(parts.at(i)));
   } catch (...) {

@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/vector.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -112,14 +113,24 @@ class NativeSystem {
   // The state as bytes, or what has refused or stopped.
   nb::object save() {
     std::string bytes;
-    const nb::object stopped = stopped_by([&] {
-      ode_.stand();
-      const SavedState saved(system_, system_.save());
-      if (varying_) saved.state->sizes = varying_->save();
-      ode_.save(*saved.state);
-      bytes = system_.serialized(*saved.state);
-    });
+    const nb::object stopped = stopped_by([&] { bytes = system_.serialized(*saved()->state); });
     return stopped.is_none() ? nb::bytes(bytes.data(), bytes.size()) : stopped;
+  }
+
+  // The number of the present state, which is kept until it is dropped, or the components are released; or what has
+  // refused or stopped.
+  nb::object keep() {
+    const nb::object stopped = stopped_by([&] { kept_.insert_or_assign(++latest_, saved()); });
+    return stopped.is_none() ? nb::int_(latest_) : stopped;
+  }
+  void drop(Number number) { kept_.erase(number); }
+  // None, or what has refused or stopped.
+  nb::object go_back(Number number) {
+    return stopped_by([&] {
+      const runtime::SystemState& state = *kept_.at(number)->state;
+      system_.restore(state);
+      continue_from(state);
+    });
   }
 
   // None, or what has refused. Raises RuntimeError or ValueError for bytes that are no state of this plan.
@@ -136,16 +147,14 @@ class NativeSystem {
     return stopped_by([this] {
       const runtime::SystemState& state = *resumed_.value().state;
       system_.go_on(state);
-      begin_varying();
-      if (state.sizes.has_value() != (varying_ != nullptr)) throw std::runtime_error("the state is of other steps");
-      if (varying_) varying_->go_on(*state.sizes);
-      ode_.go_on(state);
+      continue_from(state);
       resumed_.reset();
     });
   }
 
   void release() {
     resumed_.reset();
+    kept_.clear();
     varying_.reset();
     system_.release_states();
   }
@@ -297,6 +306,24 @@ class NativeSystem {
     return nb::none();
   }
 
+  // Of the present point, to which this may move the components.
+  std::unique_ptr<SavedState> saved() {
+    ode_.stand();
+    auto found = std::make_unique<SavedState>(system_, system_.save());
+    if (varying_) found->state->sizes = varying_->save();
+    ode_.save(*found->state);
+    return found;
+  }
+
+  // What the system does not know of a state.
+  void continue_from(const runtime::SystemState& state) {
+    varying_.reset();
+    begin_varying();
+    if (state.sizes.has_value() != (varying_ != nullptr)) throw std::runtime_error("the state is of other steps");
+    if (varying_) varying_->go_on(*state.sizes);
+    ode_.go_on(state);
+  }
+
   void begin_varying() {
     if (run_.doubling) varying_ = system_.double_steps(*run_.doubling);
     if (run_.energy) varying_ = system_.steps_by_energy(*run_.energy);
@@ -326,6 +353,8 @@ class NativeSystem {
   SystemOde ode_;
   std::unique_ptr<runtime::VaryingSteps> varying_;  // of the present run
   std::optional<SavedState> resumed_;               // with which the present run begins
+  std::map<Number, std::unique_ptr<SavedState>> kept_;
+  Number latest_ = 0;
   nb::object solutions_;
 };
 
@@ -353,6 +382,13 @@ void bind_system(nb::module_& module) {
       .def("save", &Self::save,
            nb::sig("def save(self) -> bytes | ssptool.engine.kernel.solutions.SystemRefusal | "
                    "ssptool.engine.kernel.event_calls.Stopped"))
+      .def("keep", &Self::keep,
+           nb::sig("def keep(self) -> int | ssptool.engine.kernel.solutions.SystemRefusal | "
+                   "ssptool.engine.kernel.event_calls.Stopped"))
+      .def("drop", &Self::drop, "number"_a)
+      .def("go_back", &Self::go_back, "number"_a,
+           nb::sig("def go_back(self, number: int) -> ssptool.engine.kernel.solutions.SystemRefusal | "
+                   "ssptool.engine.kernel.event_calls.Stopped | None"))
       .def("resume", &Self::resume, "state"_a,
            nb::sig("def resume(self, state: bytes) -> ssptool.engine.kernel.solutions.SystemRefusal | "
                    "ssptool.engine.kernel.event_calls.Stopped | None"))

@@ -1,0 +1,52 @@
+"""Snapshots of a simulation: states in memory, to which it goes back."""
+
+from typing import NamedTuple
+
+from ssptool.engine.masters.protocols import SavedState
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.stepping.values import NotSavable, PointOfRows
+from ssptool.public_calls import public
+
+
+class PointOfRun(NamedTuple):
+    """Facts of a simulation at a point, beside its system."""
+
+    rows: PointOfRows
+    memory: SavedState
+    steps: int
+    sets: int
+    finished: bool
+    terminated: bool
+
+
+@public
+class SimulationSnapshot:
+    """State of a simulation at a communication point, for its `restore`; its memory is free when nobody refers to it.
+
+    Attributes
+    ----------
+    time : [s]
+        The communication point.
+    """
+
+    def __init__(self, number: int, point: PointOfRun, forgotten: list[int]) -> None:
+        self.time = float(point.rows.last[0])
+        self._number, self._point, self._forgotten = number, point, forgotten
+
+    def __repr__(self) -> str:
+        return f"<Snapshot at t = {self.time:g} s>"
+
+    def __del__(self) -> None:
+        self._forgotten.append(self._number)
+
+
+def check_kept(plan: Plan) -> None:
+    """Check that every FMU can save its state.
+
+    Raises
+    ------
+    NotSavable
+    """
+    for planned in plan.instances:
+        if not planned.used_interface.saves_state:
+            raise NotSavable(f"the FMU of {planned.name} cannot save its state (canGetAndSetFMUState)")
