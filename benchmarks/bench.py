@@ -15,9 +15,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
 from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_long, c_size_t, c_uint
 from dataclasses import dataclass
 from functools import partial
@@ -32,13 +31,10 @@ from fmpy.fmi2 import FMU2Slave
 
 import ssptool
 from benchmarks.memory import folder_in_memory
+from benchmarks.stepped import stepped
 from ssptool.documents.archive import Archive
-from ssptool.engine.assembly.assembly import assemble
-from ssptool.engine.masters.master import Stepper
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.writer import WritingThread, blocks_at_once, rows_at_once
-from ssptool.engine.run.coupling import Evaluation, couple
-from ssptool.engine.run.initialization import initialize
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Floats
 from ssptool.fmu.description import FmuDescription
@@ -66,21 +62,9 @@ class Sample:
 # -- the engine ------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def started(plan: Plan) -> Iterator[Stepper]:
-    """The plan's master, with the system loaded and initialized."""
-    with ExitStack() as stack:
-        archive = stack.enter_context(Archive.open(SYSTEM))
-        assembly = stack.enter_context(assemble(plan, archive))
-        initialized = initialize(assembly)
-        assert initialized.report.failure is None, initialized.report.failure
-        loops = initialized.loops
-        yield plan.master.start(couple(assembly, Evaluation(assembly, tuple(loops.values())), loops))
-
-
 def engine(plan: Plan) -> Sample:
     """The macro steps of a plan, as `simulate` has them done: initialized, recorded, without a file."""
-    with started(plan) as stepper:
+    with stepped(plan, SYSTEM) as stepper:
         rows = np.empty((plan.interval.steps, 1 + len(plan.recorded)))
         began = time.thread_time()
         batch = stepper.run(0, rows)
@@ -92,7 +76,7 @@ def engine(plan: Plan) -> Sample:
 def into_file(plan: Plan, output: Path) -> Sample:
     """The same, into a file that a thread writes beside the steps, in blocks as they come in a run."""
     steps, width = plan.interval.steps, 1 + len(plan.recorded)
-    with started(plan) as stepper, WritingThread(blocks_at_once(width)) as thread:
+    with stepped(plan, SYSTEM) as stepper, WritingThread(blocks_at_once(width)) as thread:
         writer = thread.around(partial(open_writer, output, plan.columns))([b""])
         block = rows_at_once(steps, width)
         began = time.perf_counter(), time.thread_time()

@@ -2,7 +2,7 @@
 
 Every FMU (tiny.c) has one input, one output that is what the input was before its last step plus the time then, and no
 more memory than these two numbers, so that thousands of instances stay in the caches. Compared with a C loop that makes
-the same FMI calls; inputs and outputs are recorded, in memory and then in files.
+the same FMI calls, and holds inputs over each step; inputs and outputs are recorded, in memory and then in files.
 
 All are CPU times, so that other processes count little; but into Parquet, which a thread of its own writes, the wall
 time is given as well, and the time in which pyarrow alone encodes the same columns from memory. Files have two lengths:
@@ -34,12 +34,11 @@ from benchmarks.memory import folder_in_memory
 from benchmarks.tiny_fmu import INPUT, NAME, OUTPUT, build
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly.assembly import assemble
-from ssptool.engine.masters.master import Stepper
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.parquet import GROUP_ROWS
 from ssptool.engine.recording.writer import WritingThread, blocks_at_once, rows_at_once
-from ssptool.engine.run.coupling import Evaluation, couple
-from ssptool.engine.run.initialization import initialize
+from ssptool.engine.run.steps import AnySteps, steps_of
+from ssptool.engine.run.system import LoadedSystem
 from ssptool.engine.trace import Floats
 from ssptool.types import Plan
 from tests.fmu.building import build_shared
@@ -49,6 +48,7 @@ CHUNK, CSV_ROWS = 500, 8_000
 FILE_VALUES = 1 << 24, 1 << 26  # in a short and in a long file
 FILE_REPEATS = 3
 STEPS_TIMES_COMPONENTS = 400_000
+ENDLESS = 1e6  # [s] of simulation: beyond what any of these runs reaches
 _LOOP = """
 #define _POSIX_C_SOURCE 199309L
 #include <stddef.h>
@@ -144,16 +144,16 @@ def chain_of_calls(system: Path, count: int, steps: int, loop: ctypes.CDLL) -> t
 
 def run(system: Path, count: int, steps: int, loop: ctypes.CDLL, *, files: bool) -> Chain:
     marks = [time.process_time()]
-    settings = ssptool.Settings(master="jacobi", step_size=1e-3, stop_time=steps * 1e-3)
+    settings = ssptool.Settings(master="jacobi", approximation="hold", step_size=1e-3, stop_time=ENDLESS)
     plan = ssptool.plan(system, settings=settings)
     marks.append(time.process_time())
+    loaded = LoadedSystem(plan)
+    marks.append(time.process_time())
     with ExitStack() as stack:
-        assembly = stack.enter_context(assemble(plan, stack.enter_context(Archive.open(system))))
+        assembly = stack.enter_context(assemble(loaded, plan, stack.enter_context(Archive.open(system))))
         marks.append(time.process_time())
-        initialized = initialize(assembly)
-        assert initialized.report.ok
-        coupled = couple(assembly, Evaluation(assembly, ()), initialized.loops)
-        stepper = plan.master.start(coupled)
+        assert loaded.initialize(assembly).report.ok
+        stepper = steps_of(loaded, assembly)
         marks.append(time.process_time())
         rows = np.zeros((steps, 1 + len(plan.recorded)))
         components = (ctypes.c_void_p * count)(*(instance.component for instance in assembly.instances))
@@ -172,7 +172,7 @@ def run(system: Path, count: int, steps: int, loop: ctypes.CDLL, *, files: bool)
     return Chain(tuple(own), tuple(bare), tuple(marks), csv, rows.size, filed)
 
 
-def in_parquet(plan: Plan, stepper: Stepper, path: Path) -> Filed:
+def in_parquet(plan: Plan, stepper: AnySteps, path: Path) -> Filed:
     """From files of two lengths, the medians of some each."""
     width = 1 + len(plan.recorded)
     short, long = (GROUP_ROWS * max(1, values // width // GROUP_ROWS) for values in FILE_VALUES)
@@ -185,7 +185,7 @@ def in_parquet(plan: Plan, stepper: Stepper, path: Path) -> Filed:
     return Filed(*each, encoding(path, GROUP_ROWS), fixed)
 
 
-def one_file(plan: Plan, stepper: Stepper, steps: int, path: Path) -> Floats:
+def one_file(plan: Plan, stepper: AnySteps, steps: int, path: Path) -> Floats:
     """Times from the first step to the file's end, as those of `clocks`; in blocks as they come in a run."""
     path.unlink(missing_ok=True)
     width = 1 + len(plan.recorded)
@@ -242,14 +242,14 @@ def measure(system: Path, count: int, loop: ctypes.CDLL) -> None:
     assert found.parquet is not None
     per, filed = 1e6 / steps / count, found.parquet
     ratio = statistics.median(a / b for a, b in zip(found.own, found.bare, strict=True))
-    planned, loaded, ready = np.diff(found.marks)
+    planned, frozen, loaded, ready = np.diff(found.marks)
     wall, stepping, writing, pyarrow = (1e6 * seconds / count for seconds in astuple(filed)[:-1])
-    start, csv = sum((planned, loaded, ready)), 1e6 * found.csv / found.values
+    start, csv = sum((planned, frozen, loaded, ready)), 1e6 * found.csv / found.values
     print(
         f"{count:6} {per * statistics.median(found.bare):9.4f} {per * statistics.median(found.own):9.4f}"
         f" {ratio:6.2f}{mark(ratio, BUDGET)} {wall:8.4f}{mark(wall, PARQUET_BUDGET)}"
         f" {stepping:8.4f} {writing:8.4f} {pyarrow:8.4f} {filed.fixed:8.3f}"
-        f" {csv:8.4f}{mark(csv, CSV_BUDGET)} {planned:8.3f} {loaded:7.3f} {ready:7.3f}"
+        f" {csv:8.4f}{mark(csv, CSV_BUDGET)} {planned:8.3f} {frozen:7.3f} {loaded:7.3f} {ready:7.3f}"
         f" {start:7.3f}{mark(start, START_BUDGET)}",
         flush=True,
     )
@@ -282,7 +282,7 @@ def main() -> int:
         )
         print(f"{'':38}into Parquet")
         print("     N    bare C    engine   ratio     wall      step    write  pyarrow    fixed      CSV", end="  ")
-        print("    plan    load    init     sum")
+        print("    plan  freeze    load    init     sum")
         for count in parser.parse_args().counts:
             measure(write(folder / f"chain{count}", folder, count), count, loop)
     return 0

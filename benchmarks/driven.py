@@ -12,17 +12,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import ssptool
-from ssptool.documents.archive import Archive
-from ssptool.engine.assembly.assembly import assemble
-from ssptool.engine.run.coupling import Evaluation, couple
-from ssptool.engine.run.initialization import initialize
+from benchmarks.stepped import stepped
 
 SYSTEM = Path(__file__).parents[1] / "systems/dual_mass_oscillator"
 CUT = '<ssd:Connection startElement="System2" startConnector="F" endElement="System1" endConnector="F"/>'
@@ -43,12 +39,7 @@ def stepping(system: Path, steps: int, stimuli: Mapping[str, Any], master: str) 
     """[s] per macro step."""
     settings = ssptool.Settings(master=master, step_size=STEP, stop_time=steps * STEP)
     plan = ssptool.plan(system, settings=settings, **stimuli)
-    with ExitStack() as stack:
-        assembly = stack.enter_context(assemble(plan, stack.enter_context(Archive.open(system))))
-        initialized = initialize(assembly)
-        assert initialized.report.ok
-        loops = initialized.loops
-        stepper = plan.master.start(couple(assembly, Evaluation(assembly, tuple(loops.values())), loops))
+    with stepped(plan, system) as stepper:
         rows = np.empty((2 * steps + 2, 1 + len(plan.recorded)))
         began = time.thread_time()
         batch = stepper.run(0, rows if plan.master.chooses_steps else rows[:steps])

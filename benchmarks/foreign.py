@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -26,10 +25,7 @@ import numpy as np
 
 import ssptool
 from benchmarks.memory import folder_in_memory
-from ssptool.documents.archive import Archive
-from ssptool.engine.assembly.assembly import assemble
-from ssptool.engine.run.coupling import Evaluation, couple
-from ssptool.engine.run.initialization import initialize
+from benchmarks.stepped import stepped
 from ssptool.types import Plan
 from tests.engine.systems import write_system
 from tests.fmu.building import PLATFORM
@@ -49,11 +45,7 @@ def planned(system: Path, steps: int, log: Path | None = None) -> Plan:
 
 def engine(system: Path, plan: Plan, outputs: Sequence[str]) -> tuple[float, Final]:
     """[s] per macro step, and these outputs at the end."""
-    with ExitStack() as stack:
-        assembly = stack.enter_context(assemble(plan, stack.enter_context(Archive.open(system))))
-        initialized = initialize(assembly)
-        assert initialized.report.ok
-        stepper = plan.master.start(couple(assembly, Evaluation(assembly, ()), initialized.loops))
+    with stepped(plan, system) as stepper:
         # Both sides of an event are rows.
         rows = np.empty((plan.interval.steps * (3 if plan.master.chooses_steps else 1), 1 + len(plan.recorded)))
         began = time.thread_time()

@@ -1,9 +1,10 @@
-"""What passes before the first step: the command line in fresh processes, and the Python API in one that is warm.
+"""What passes beside the steps: the command line in fresh processes, and the Python API in one that is warm.
 
 Times are CPU times, child processes included, so that other processes count little; medians. Budgets are ratios to what
 `import numpy` takes in the same minute, with our FMUs and with one that imitates what OpenModelica exports; the check
 of a system includes the import of networkx. The API is measured on the dual-mass oscillator: open, check, flatten,
-plan, load the FMUs, initialize, one step.
+plan, load the FMUs, initialize, one step; then what a loop of runs costs, each of 100 steps: in a worker of a study,
+and with `simulate`. Of these the smallest time of many is shown, as for what takes less than a millisecond.
 """
 
 import argparse
@@ -19,6 +20,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import ssptool
+from benchmarks import chain, tiny_fmu
+from ssptool.engine.run.freeze import frozen_run
+from ssptool.studies.checking import check_study
+from ssptool.studies.definition import Task
+from ssptool.studies.study_file import study_from
+from ssptool.studies.worker import StudyWorker
 from tests.fmu.chatty_fmu import build
 
 SYSTEM = Path(__file__).parents[1] / "systems/dual_mass_oscillator"
@@ -43,6 +50,60 @@ def one_step() -> float:
     with ssptool.Simulation(SYSTEM, settings=ssptool.Settings(step_size=STEP, stop_time=STEP)) as run:
         run.step()
     return time.process_time() - began
+
+
+def least(measure: Callable[[], object], repeats: int) -> float:
+    """[s] of CPU time at least."""
+    found = []
+    for _ in range(repeats):
+        began = time.process_time()
+        measure()
+        found.append(time.process_time() - began)
+    return min(found)
+
+
+def study_run(repeats: int) -> float:
+    """[s] of a run in a worker that is warm."""
+    table = {
+        "system": str(SYSTEM),
+        "settings": {"step_size": STEP, "stop_time": 100 * STEP},
+        "design": {"kind": "latin-hypercube", "runs": repeats + 20, "seed": 1},
+        "factors": {"System2.k2": {"low": 5.0, "high": 15.0}, "System1.c1": {"low": 0.05, "high": 0.2}},
+        "results": {"peak": 'max("System1.x1")', "rms": 'rms("System1.x1")'},
+    }
+    checked = check_study(study_from(table))
+    points = checked.points
+    tasks = iter([Task(points.ids[k], k, points.at(k)) for k in range(len(points))])
+    with StudyWorker(checked.study, checked.signals) as worker:
+        for _ in range(20):
+            assert not worker.run(next(tasks)).message
+        return least(lambda: worker.run(next(tasks)), repeats)
+
+
+def simulated() -> None:
+    assert ssptool.simulate(SYSTEM, step_size=STEP, stop_time=100 * STEP).ok
+
+
+def tell(what: str, seconds: float, budget: float) -> None:
+    print(f"  {what:<52} {1e3 * seconds:7.3f} ms   budget {1e3 * budget:g} ms, {'ok' if seconds <= budget else 'OVER'}")
+
+
+def show_simulation(repeats: int) -> None:
+    with ssptool.Simulation(SYSTEM, step_size=STEP, stop_time=1.0) as run:
+        run.step(100)
+        snapshot = run.snapshot()
+        tell("Simulation.snapshot", least(run.snapshot, repeats), 1e-4)
+        tell("Simulation.restore", least(lambda: run.restore(snapshot), repeats), 1e-4)
+        tell("Simulation.reset", least(run.reset, repeats), 1e-4)
+
+
+def show_freezing(folder: Path, count: int) -> None:
+    """A chain of so many tiny FMUs, and half of it."""
+    tiny_fmu.build(folder)
+    systems = [chain.write(folder / f"chain{n}", folder, n) for n in (count // 2, count)]
+    plans = [ssptool.plan(one, master="jacobi", stop_time=1.0) for one in systems]
+    half, whole = (least(lambda plan=plan: frozen_run(plan), 5) for plan in plans)
+    tell(f"freezing a plan of {count} components ({whole / half:.1f} × that of half)", whole, 0.1)
 
 
 def show(what: str, measure: Callable[[], float], repeats: int, budget: float | None = None) -> None:
@@ -83,6 +144,14 @@ def main() -> int:
         compare("the same, an FMU like those of OpenModelica", [*command, *run], repeats, 4.5)
     print("CPU time in a process that has run before")
     show("ssptool.Simulation, one step", one_step, 3 * repeats, 0.02)
+    many = 40 * repeats
+    tell("run of a study worker", study_run(many), 5e-4)
+    simulated()
+    simulated()
+    tell("ssptool.simulate in a loop", least(simulated, many), 3e-3)
+    show_simulation(many)
+    with tempfile.TemporaryDirectory() as name:
+        show_freezing(Path(name), 2000)
     return 0
 
 
