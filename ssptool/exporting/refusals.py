@@ -76,7 +76,7 @@ def _of_stimuli(plan: Plan) -> Iterator[Unsupported]:
 def _of_settings(plan: Plan) -> Iterator[Unsupported]:
     master = stepping_master(plan)
     subject = "the settings"
-    if plan.substep_counts and plan.event_modes:
+    if plan.substep_counts and plan.event_modes.members:
         yield Unsupported(
             subject, "substeps, with components in event mode, are not supported in an exported FMU", "leave them out"
         )

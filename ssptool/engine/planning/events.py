@@ -97,7 +97,7 @@ class EventModes:
     notes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.members)
+        return bool(self.members) or self.with_ode
 
     @property
     def outputs(self) -> frozenset[Signal]:

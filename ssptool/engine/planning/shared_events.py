@@ -17,9 +17,9 @@ def shared_with_ode(
 ) -> tuple[EventModes, EventModes]:
     """The event modes of the whole system, and those that the ODE has for itself.
 
-    Where clocks, or what changes at events only, lead from one to the other, all are members of the first: a macro step
-    then ends at every event of the ODE, and all components go through it together. Where the macro step could not be
-    taken back to there, the ODE handles its events alone, and others get their effects at communication points.
+    Where macro steps can be taken back to the events of the ODE, and it has state events, or clocks or what changes at
+    events only lead from one to the other, these are events of all: a macro step then ends at each, and all components
+    go through it together. Else the ODE handles its events alone, and others get their effects at communication points.
 
     Raises
     ------
@@ -35,15 +35,33 @@ def shared_with_ode(
         )
         raise UnsupportedByFmu(unable[0], SAVES, what, "both as model exchange, or both as co-simulation")
     heard = {signal for modes in (of_simulation, of_ode) for signal in modes.signals}
-    silent = {name for name, kind in implementations.items() if kind is InterfaceType.CO_SIMULATION}
-    silent -= of_simulation.members.keys()  # what these do inside a step, nobody knows
+    silent = _simulated(implementations) - of_simulation.members.keys()  # what these do in a step, nobody knows
     told = (one for one in crossing if one.destination in heard and one.source.component not in silent)
     # Continuous signals are sampled on both sides.
     jumps = any(network.variable(one.source).variability is not Variability.CONTINUOUS for one in told)
-    if not of_simulation.rolls_back or not jumps:
+    if of_simulation.rolls_back:
+        ends = jumps or _state_events(network, implementations)
+    else:
+        ends = not of_simulation and _state_events(network, implementations) and _go_back(network, implementations)
+    if not ends:
         return of_simulation, of_ode
     together = of_simulation.beside(of_ode)
-    return replace(together, clock_wires=clock_wires(network), with_ode=True), NO_EVENT_MODES
+    return replace(together, clock_wires=clock_wires(network), rolls_back=True, with_ode=True), NO_EVENT_MODES
+
+
+def _simulated(implementations: Mapping[str, InterfaceType]) -> set[str]:
+    return {name for name, kind in implementations.items() if kind is InterfaceType.CO_SIMULATION}
+
+
+def _state_events(network: Network, implementations: Mapping[str, InterfaceType]) -> bool:
+    integrated = network.components.keys() - _simulated(implementations)
+    return any(network.components[name].description.event_indicators for name in integrated)
+
+
+def _go_back(network: Network, implementations: Mapping[str, InterfaceType]) -> bool:
+    """True if macro steps of all components of co-simulation can be repeated with any other size."""
+    found = (network.components[name].description.co_simulation for name in _simulated(implementations))
+    return all(one is not None and one.saves_state and one.any_step for one in found)
 
 
 def _crosses(wire: Wire, implementations: Mapping[str, InterfaceType]) -> bool:

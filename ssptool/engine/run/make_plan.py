@@ -210,7 +210,7 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli, instead: st
     check_settings(network, parameter_wires, (one.signal for one in stimuli.parameter_changes))
     events = plan_event_modes(network, implementations.of)
     of_ode = plan_ode_events(network, implementations.of)
-    if events and implementations.exchange:
+    if 0 < len(implementations.exchange) < len(network.components):
         events, of_ode = shared_with_ode(network, implementations.of, events, of_ode)
     refuse_unchecked(network, {*events.members, *implementations.exchange})
     choices = (*choices, implementations.choice)

@@ -248,7 +248,7 @@ void System::step_with_events(Stretch& found, double limit, std::span<double> ro
     if (!early) return arrive(found, end, rows);
     // The result of a step that was too long does not count, even if it failed.
     found.outcome = {};
-    end = *early - t > grid().moment() ? *early : t;
+    end = end_at_event(t, *early);
     h = end - t;
     std::ranges::copy(before, kernel_->slot_values.values.begin());
     go_back(t, end, !plan_.at_events->independent_steps && end > t);
@@ -280,6 +280,15 @@ std::optional<double> System::returned_early(double end) const noexcept {
   for (const StepReport& report : reports_)
     if (report.reached < first) first = report.reached;
   return first < end - grid().moment() ? std::optional(first) : std::nullopt;
+}
+
+// Of a step from t which a part has ended early. What crosses zero with its inputs has done so only if these have: the
+// others go where they have, too.
+double System::end_at_event(double t, double early) const noexcept {
+  const bool follows = with_ode() && !plan_.ode->inputs.empty();
+  if (follows && early > t && reports_.back().reached == early)
+    return early + std::max(grid().moment() / 2, spacing(early));
+  return early - t > grid().moment() ? early : t;
 }
 
 // To the start t of the step, which then leads to `end`. Parts that are there already stay, unless all repeat the step.

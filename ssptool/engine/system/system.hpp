@@ -383,6 +383,7 @@ class System {
   [[nodiscard]] VariedSteps varied_steps();
   void steps_until_event(VaryingSteps&, Stretch&, AroundSteps);
   [[nodiscard]] std::optional<double> asks_for_end(double to, double limit) const noexcept;
+  [[nodiscard]] double end_at_event(double t, double early) const noexcept;
   static IntegrationStopped no_progress(double t, double end);
   void go_back(double t, double end, bool all_of_them);
   bool leave_event(bool changed, bool first);

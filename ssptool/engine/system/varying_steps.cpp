@@ -122,7 +122,7 @@ void System::steps_until_event(VaryingSteps& steps, Stretch& found, AroundSteps 
     if (!early) return;
     ++found.rejected;
     found.from = t;
-    around.limit = *early - t > grid().moment() ? *early : t;
+    around.limit = end_at_event(t, *early);
     std::ranges::copy(before, kernel_->slot_values.values.begin());
     go_back(t, around.limit, around.limit > t);
     kernel_->history.accept(t);

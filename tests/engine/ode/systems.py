@@ -99,12 +99,35 @@ def beside(net, *exchange):
     return replace(net, components=components)
 
 
-def couple(folder, exchange, simulation, wires=(), values=None, *, recording=None, **settings):
-    """Run components from a folder of FMUs, some as model exchange, some as co-simulation: name → FMU."""
+def unsaved(net):
+    """The network with FMUs whose co-simulation cannot save its state."""
+    return _simulated_by(net, saves_state=False)
+
+
+def rigid(net):
+    """The network with FMUs whose co-simulation takes steps of one size only."""
+    return _simulated_by(net, variable_step=False)
+
+
+def _simulated_by(net, **facts):
+    components = {}
+    for name, one in net.components.items():
+        interface = one.description.co_simulation
+        stated = None if interface is None else replace(interface, **facts)
+        components[name] = replace(one, description=replace(one.description, co_simulation=stated))
+    return replace(net, components=components)
+
+
+def couple(folder, exchange, simulation, wires=(), values=None, *, recording=None, saved=True, **settings):
+    """Run components from a folder of FMUs, some as model exchange, some as co-simulation: name → FMU. `saved`: the
+    latter save their states, if they can.
+    """
     files = {name: f"{fmu}.fmu" for name, fmu in {**simulation, **exchange}.items()}
     settings = {"stop_time": 1.0, "step_size": 0.01} | settings
     net = beside(network(files, wires, values, folder=folder), *exchange)
-    return run(make_plan(net, Settings(**settings)), Folder(folder), recording=recording)
+    return run(
+        make_plan(net if saved else unsaved(net), Settings(**settings)), Folder(folder), recording=recording
+    )
 
 
 def lacking(net, name, **facts):

@@ -3,7 +3,6 @@
 import ctypes
 import time
 from ctypes import c_void_p
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +18,7 @@ from ssptool.engine.time_grid import grid_times
 from ssptool.fmu.description import InterfaceType
 from ssptool.renderers import call_sequence
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, WIRES, Folder, network, oscillator
-from tests.engine.ode.systems import beside, both_sides, bounce_times, couple, lacking, oscillation, refuse_after
+from tests.engine.ode.systems import beside, both_sides, bounce_times, couple, lacking, oscillation, refuse_after, rigid
 
 EXCHANGE = pytest.mark.parametrize("exchange", ("System1", "System2"))
 HEAVY = 5 / 3
@@ -292,14 +291,6 @@ def test_an_fmu_with_events_that_does_not_save_is_not_iterated_unless_asked_for(
     assert run(plan, Folder(models)).ok
 
 
-def rigid(net, name):
-    """The network with an FMU that takes steps of one size only."""
-    component = net.components[name]
-    interface = replace(component.description.co_simulation, variable_step=False)
-    description = replace(component.description, co_simulation=interface)
-    return replace(net, components={**net.components, name: replace(component, description=description)})
-
-
 def pulsed(models, net_of=lambda net: net):
     files = {"Lag": "Lag.fmu", "Pulse": "Pulse.fmu", "Echo": "Lag.fmu"}
     net = network(files, [("Pulse.y", "Lag.u"), ("Lag.x", "Echo.u")], folder=models)
@@ -310,7 +301,7 @@ def pulsed(models, net_of=lambda net: net):
 
 def test_a_step_with_an_event_that_cannot_be_repeated_ends_the_run(models):
     """The lag takes steps of one size only; after the first event there is no way back."""
-    result = pulsed(models, lambda net: rigid(net, "Lag"))
+    result = pulsed(models, rigid)
     assert result.failure.component == "Pulse"
     for words in ("an event must be repeated", "Pulse cannot", "--master jacobi"):
         assert words in str(result.failure)

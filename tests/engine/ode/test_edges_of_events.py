@@ -29,6 +29,7 @@ def fmus(request, tmp_path_factory):
     make_fmu(folder / "Ramp.fmu", RAMP, version=version, cs=None, calc=calc, event=event)
     make_fmu(folder / "Exchanged.fmu", FOLLOWER, version=version, cs=None, calc=FOLLOWS)
     make_fmu(folder / "Stepped.fmu", FOLLOWER, version=version, me=None, calc=FOLLOWS)
+    make_fmu(folder / "Unsaved.fmu", FOLLOWER, version=version, me=None, calc=FOLLOWS, saves=False)
     return folder
 
 
@@ -41,19 +42,20 @@ def simulate(folder, fmus, levels, follower):
     )
     components = {**dict.fromkeys(names, "Ramp"), "F": follower}
     system = write_system(folder / "system", fmus, components, [("A.above", "F.u")], parameters)
-    coupling = {"master": "jacobi", "approximation": "hold"} if follower == "Stepped" else {}
+    coupling = {"master": "jacobi", "approximation": "hold"} if follower != "Exchanged" else {}
     return ssptool.simulate(system, settings=ssptool.Settings(stop_time=1.0, step_size=STEP, **coupling))
 
 
-FOLLOWERS = pytest.mark.parametrize("follower", ("Exchanged", "Stepped"))
+FOLLOWERS = pytest.mark.parametrize("follower", ("Exchanged", "Stepped", "Unsaved"))
+"""Unsaved: steps cannot be taken back to events."""
 
 
 @FOLLOWERS
 def test_what_is_zero_at_the_start_and_rises_crosses_zero_there(tmp_path, fmus, follower):
-    """With both rows, or beside co-simulation, which hears of it as the start value of its input, the right one."""
+    """With both rows, or beside what hears of it as the start value of its input, the right one."""
     result = simulate(tmp_path, fmus, [0.0], follower)
     trace = result.unwrap()
-    left = [0] if follower == "Exchanged" else []
+    left = [0] if follower != "Unsaved" else []
     assert trace.t.tolist() == [*(0.0 for _ in left), *POINTS] and result.statistics.events == 1
     assert trace["A.above"].tolist() == [*left, *[1] * 11]
     assert trace["F.out"] == pytest.approx(trace.t, abs=1e-6)
@@ -77,14 +79,14 @@ def test_two_at_one_instant_are_one(tmp_path, fmus, follower, level):
     for name in ("A.above", "B.above"):
         assert trace[name][at : at + 2].tolist() == [0, 1]
     assert result.statistics.events == 1
-    heard = level if follower == "Exchanged" or level != 0.35 else 0.4
+    heard = level if follower != "Unsaved" or level != 0.35 else 0.4
     assert trace["F.out"][-1] == pytest.approx(1 - heard, abs=1e-6)
 
 
 @FOLLOWERS
 def test_at_the_start_at_the_stop_and_between(tmp_path, fmus, follower):
     trace = simulate(tmp_path, fmus, [0.0, 0.5, 1.0], follower).unwrap()
-    left = [0.0] if follower == "Exchanged" else []
+    left = [0.0] if follower != "Unsaved" else []
     assert trace.t.tolist() == [*left, *POINTS[:6], *POINTS[5:], 1.0]
     assert [int(trace[f"{name}.above"].sum()) for name in "ABC"] == [13, 7, 1]
 

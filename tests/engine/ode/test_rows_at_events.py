@@ -78,7 +78,8 @@ def test_the_step_size_of_the_remark_has_a_point_at_each_event(control, step):
 
 def test_no_step_size_is_advised_where_none_has_points_at_the_events(models):
     """The ball bounces at irrational times."""
-    result = couple(models, {"Ball": "BouncingBall"}, {"Lag": "Lag"}, LAG, stop_time=2.0, step_size=0.01)
+    exchange, settings = {"Ball": "BouncingBall"}, {"stop_time": 2.0, "step_size": 0.01}
+    result = couple(models, exchange, {"Lag": "Lag"}, LAG, saved=False, **settings)
     (note,) = [note for note in result.notes if "between communication points" in note]
     assert note.startswith("Lag: ") and "t = 0.451524 s" in note
     assert re.search(r"--step-size [\d.]", note) is None

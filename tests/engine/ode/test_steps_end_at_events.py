@@ -12,7 +12,7 @@ from ssptool.network.network import Conversion
 from ssptool.renderers import call_sequence
 from tests.accuracy.parts import Part, write_part
 from tests.engine.dual_mass import Folder, network
-from tests.engine.ode.systems import beside, check_same, saved_and_resumed
+from tests.engine.ode.systems import beside, bounce_times, both_sides, check_same, saved_and_resumed
 
 STEPS = pytest.mark.parametrize("step", (0.03, 0.07, 0.1, 0.25))
 CONTROLLER = Part(
@@ -125,3 +125,39 @@ def test_the_plan_says_where_steps_end(tmp_path, version, varies):
     parts = {"C": CONTROLLER, "P": PLANT.able(varies=varies)}
     said = "\n".join(call_sequence(planned(tmp_path, parts, control(), version, step_size=0.05)))
     assert ("the step ends at the next time event of the ODE" in said) is varies
+
+
+BALL = Part(
+    states={"height": (1.0, "speed"), "speed": (0.0, "-9.81")},
+    outputs={"n": "bounces", "x": "height", "w": "speed"},
+    kept={"bounces": 0.0},
+    indicators=("height",),
+    event="if (height <= 0 && speed < 0) { speed = -0.7 * speed; bounces = bounces + 1; }",
+    exchange=True,
+    co_simulation=False,
+)
+TOTAL = Part(inputs={"u": 0.0}, states={"sum": (0.0, "u")}, outputs={"y": "sum"}, saves=True)
+BOUNCES = bounce_times(4)  # until 2 s
+
+
+def bounced(t, factor=1.0, offset=0.0):
+    """The integral (n,) of factor · bounces + offset."""
+    return factor * np.maximum(0, t[:, np.newaxis] - BOUNCES).sum(axis=1) + offset * t
+
+
+@pytest.mark.parametrize("step", (0.03, 0.07, 0.1))
+@pytest.mark.parametrize("conversion", ((), (2.5, -0.5)), ids=("plain", "converted"))
+@pytest.mark.parametrize("master", ("jacobi", "gauss-seidel", "iterated"))
+def test_bounces_of_a_ball_are_those_of_what_integrates_them(tmp_path, version, step, conversion, master):
+    """Steps are taken back to state events."""
+    parts = {"B": BALL, "T": TOTAL}
+    settings = {"step_size": step, "master": master, "tolerance": 1e-10}
+    result = coupled(tmp_path, parts, [("B.n", "T.u", *conversion)], version, **settings)
+    trace = result.unwrap()
+    events = both_sides(trace)
+    assert result.statistics.events == len(events) == len(BOUNCES) == 4
+    assert trace.t[events] == pytest.approx(BOUNCES, abs=1e-9)
+    assert trace["B.n"][events].tolist() == [0, 1, 2, 3]
+    assert trace["B.n"][events + 1].tolist() == [1, 2, 3, 4]
+    assert trace["T.y"] == pytest.approx(bounced(trace.t, *conversion), abs=1e-9)
+    assert trace.points is None and result.notes == ()

@@ -10,7 +10,7 @@ from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.stepping.simulation import SteppedRun
 from tests.engine.dual_mass import Folder, network
 from tests.engine.event_mode.systems import write_system
-from tests.engine.ode.systems import beside
+from tests.engine.ode.systems import beside, unsaved
 
 TWO = {"A": "fmi2/Mass", "B": "fmi3/Mass"}
 KINDS = [
@@ -87,7 +87,7 @@ def test_a_second_time_after_a_step_and_after_a_new_start_is_a_row_of_its_own(tm
 
 def test_rows_at_events_after_a_set_begin_at_what_was_set(models):
     """The ball bounces at sqrt(2 h/g) = 0.4515 s, in the step from 0.45 s, where the input of the lag is set to 4."""
-    net = beside(network({"Ball": "BouncingBall.fmu", "Lag": "Lag.fmu"}, folder=models, wires=[]), "Ball")
+    net = unsaved(beside(network({"Ball": "BouncingBall.fmu", "Lag": "Lag.fmu"}, folder=models, wires=[]), "Ball"))
     with SteppedRun(make_plan(net, Settings(stop_time=0.6, step_size=0.15, tolerance=1e-9)), Folder(models)) as one:
         one.step(3)
         one.set("Lag.u", 4.0)

@@ -315,7 +315,9 @@ bool Integration::advance(double point, double limit) {
   if (!(at_point || !arrival_.roots.empty() || time_event_due() || jump_due() || reports_steps_)) return false;
   const double t = at_point ? point : arrival_.t;
   system_.place(arrival_.t, solver_->x().data());
-  const auto ahead = at_point ? just_ahead() : std::optional<IndicatorLookAhead>{};
+  // Others do not go ahead with it, so that inputs would not.
+  const bool looks_ahead = at_point && !(hands_over && !system_.inputs().empty());
+  const auto ahead = looks_ahead ? just_ahead() : std::optional<IndicatorLookAhead>{};
   const std::vector<Cause> found = causes(at_point);
   if (!found.empty() && (hands_over || (hands_over_timers && at_point && time_event_due()))) {
     go_ahead(ahead);
