@@ -152,8 +152,7 @@ bool System::event_wanted() const noexcept {
 }
 
 bool System::event_due() const {
-  const bool known =
-      event_wanted() || jump_due() || time_event_of_ode() || now_ >= next_event() - grid().moment();
+  const bool known = event_wanted() || jump_due() || time_event_of_ode() || now_ >= next_event() - grid().moment();
   return known || (plan_.at_events->samples && events_->pending());
 }
 
@@ -272,7 +271,14 @@ void System::arrive(Stretch& found, double end, std::span<double> rows) {
   now_ = end;
   found.iterations.push_back(steps_->iterations());
   ++found.alone;
+  confirm_event();
   add_row(found, rows);
+}
+
+// What has crossed zero with extrapolated inputs may not have done so with those that are found there.
+void System::confirm_event() {
+  double& wanted = reports_.back().event;
+  if (with_ode() && wanted != 0.0 && !component_->confirm()) wanted = 0.0;
 }
 
 std::optional<double> System::returned_early(double end) const noexcept {

@@ -125,9 +125,7 @@ def couple(folder, exchange, simulation, wires=(), values=None, *, recording=Non
     files = {name: f"{fmu}.fmu" for name, fmu in {**simulation, **exchange}.items()}
     settings = {"stop_time": 1.0, "step_size": 0.01} | settings
     net = beside(network(files, wires, values, folder=folder), *exchange)
-    return run(
-        make_plan(net if saved else unsaved(net), Settings(**settings)), Folder(folder), recording=recording
-    )
+    return run(make_plan(net if saved else unsaved(net), Settings(**settings)), Folder(folder), recording=recording)
 
 
 def lacking(net, name, **facts):

@@ -125,7 +125,14 @@ def test_the_oscillator_beside_co_simulation(exchange, settings, compared):
 def test_events_inside_of_macro_steps(test_models, settings, threads, compared):
     """Rows on both sides, and a remark on the component that has no values there."""
     result = couple(
-        test_models, {"Ball": "BouncingBall"}, {"Lag": "Lag"}, LAG, saved=False, stop_time=2.0, threads=threads, **settings
+        test_models,
+        {"Ball": "BouncingBall"},
+        {"Lag": "Lag"},
+        LAG,
+        saved=False,
+        stop_time=2.0,
+        threads=threads,
+        **settings,
     )
     assert len(both_sides(result.unwrap())) > 2
     assert any("rows repeat the values of the communication point before" in note for note in result.notes)

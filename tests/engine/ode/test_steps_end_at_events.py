@@ -12,7 +12,7 @@ from ssptool.network.network import Conversion
 from ssptool.renderers import call_sequence
 from tests.accuracy.parts import Part, write_part
 from tests.engine.dual_mass import Folder, network
-from tests.engine.ode.systems import beside, bounce_times, both_sides, check_same, saved_and_resumed
+from tests.engine.ode.systems import beside, both_sides, bounce_times, check_same, saved_and_resumed
 
 STEPS = pytest.mark.parametrize("step", (0.03, 0.07, 0.1, 0.25))
 CONTROLLER = Part(
@@ -161,3 +161,67 @@ def test_bounces_of_a_ball_are_those_of_what_integrates_them(tmp_path, version, 
     assert trace["B.n"][events + 1].tolist() == [1, 2, 3, 4]
     assert trace["T.y"] == pytest.approx(bounced(trace.t, *conversion), abs=1e-9)
     assert trace.points is None and result.notes == ()
+
+
+THERMOSTAT = Part(
+    inputs={"y": 21.0},
+    outputs={"u": "heat"},
+    kept={"heat": 1.0},
+    indicators=("22 - y + 4 * (1 - heat)", "y - 20 + 4 * heat"),
+    event="if (heat > 0.5 && y >= 22) heat = 0; else if (heat < 0.5 && y <= 20) heat = 1;",
+    saves=True,
+    exchange=True,
+    co_simulation=False,
+)
+ROOM = Part(inputs={"u": 1.0}, states={"temp": (21.0, "0.1 * (10 + 30 * u - temp)")}, outputs={"y": "temp"}, saves=True)
+
+
+def switches(until):
+    """Times at which heating goes off, on, off … from 21 °C, towards 40 or 10 °C with a time constant of 10 s."""
+    t, temp, times, heat = 0.0, 21.0, [], True
+    while t < until:
+        goal, at = (40.0, 22.0) if heat else (10.0, 20.0)
+        t += 10 * np.log((temp - goal) / (at - goal))
+        times.append(t)
+        temp, heat = at, not heat
+    return np.array(times[:-1])
+
+
+@pytest.mark.parametrize("master", ("jacobi", "gauss-seidel", "iterated"))
+def test_times_of_switches_are_of_second_order_at_least(tmp_path, version, master):
+    """The room is exact between switches, and the thermostat sees a line or a parabola between points."""
+    exact, errors = switches(10.0), []
+    for step in (0.1, 0.05):
+        parts, wires = {"C": THERMOSTAT, "P": ROOM}, [("C.u", "P.u"), ("P.y", "C.y")]
+        settings = {"step_size": step, "master": master, "stop_time": 10.0, "tolerance": 1e-10}
+        result = coupled(tmp_path, parts, wires, version, **settings)
+        trace = result.unwrap()
+        events = both_sides(trace)
+        assert len(events) == len(exact) == result.statistics.events
+        errors.append(np.max(np.abs(trace.t[events] - exact)))
+        assert trace["P.y"][events] == pytest.approx(np.where(trace["C.u"][events] > 0.5, 22, 20), abs=2e-3)
+    print(master, errors)
+    assert max(errors) < 1e-6
+
+
+@pytest.mark.parametrize("level", (0.5, 0.5 + 1e-12, 0.5 - 1e-12, 0.5 + 1e-9, 0.47), ids=str)
+@pytest.mark.parametrize("master", ("jacobi", "iterated"))
+def test_an_input_that_crosses_a_level_at_a_communication_point_does_so_once(tmp_path, version, level, master):
+    """y = t, and what is above the level counts from there on."""
+    above = Part(
+        inputs={"y": 0.0},
+        parameters={"level": level},
+        outputs={"u": "above"},
+        kept={"above": 0.0},
+        indicators=("y - level",),
+        event="above = y > level;",
+        exchange=True,
+        co_simulation=False,
+    )
+    ramp = Part(states={"rise": (0.0, "1.0")}, outputs={"y": "rise"}, saves=True)
+    parts = {"R": ramp, "C": above, "T": TOTAL}
+    wires = [("R.y", "C.y"), ("C.u", "T.u")]
+    trace = coupled(tmp_path, parts, wires, version, step_size=0.1, stop_time=1.0, master=master).unwrap()
+    at = np.flatnonzero(np.diff(trace["C.u"]))
+    assert len(at) == 1 and trace.t[at + 1] == pytest.approx([level], abs=2e-9)
+    assert trace["T.y"][-1] == pytest.approx(1 - level, abs=1e-8)

@@ -272,6 +272,17 @@ void Integration::catch_up() {
   if (!causes.empty() && time_event_due()) event(arrival_.t, causes, Sides::right);
 }
 
+bool Integration::confirm() {
+  if (arrival_.roots.empty() || due.size() != arrival_.roots.size()) return true;
+  const Crossings::Numbers found = crossed(crossings_.anchor.signs, indicators());
+  if (std::ranges::any_of(arrival_.roots, [&](std::size_t root) { return found.contains(root); })) return true;
+  due.clear();
+  arrival_.roots.clear();
+  start_solver(arrival_.t);
+  stand_at(arrival_.t);
+  return false;
+}
+
 void Integration::enter(double within) {
   before_event();
   if (arrival_.t < next_time_ && next_time_ <= arrival_.t + within) {

@@ -146,6 +146,8 @@ class Integration {
   void catch_up();
   [[nodiscard]] bool time_event_due() const noexcept;
 
+  // Whether what is due is so with the inputs as they are now: an indicator may have crossed zero with others only.
+  [[nodiscard]] bool confirm();
   // Puts all instances into event mode at the present time, or at a time event at most `within` [s] away.
   void enter(double within);
   // Leaves event mode after `enter` and event iterations with this outcome, or at the `first` event after

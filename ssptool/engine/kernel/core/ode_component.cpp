@@ -143,6 +143,14 @@ void OdeComponent::intervene(const std::function<void()>& action) {
   write_event_signals();
 }
 
+bool OdeComponent::confirm() {
+  if (system_->inputs().empty()) return true;
+  hold_inputs(integration_->time());
+  if (integration_->confirm()) return true;
+  signs_ = integration_->indicators();
+  return false;
+}
+
 void OdeComponent::enter() {
   integration_->enter(close(integration_->time()));
   events_->begin();

@@ -86,6 +86,8 @@ class OdeComponent {
   [[nodiscard]] double next_time() const noexcept { return integration_->next_time(); }
   // Where it handles its events alone: a time event at a communication point, which is to be handled by `intervene`.
   [[nodiscard]] bool time_event_due() const noexcept { return !refusal_ && integration_->time_event_due(); }
+  // Whether it has one where all others are now.
+  [[nodiscard]] bool confirm();
   void enter();
   [[nodiscard]] std::vector<Updated> update(double t) { return events_->update(t); }
   // Whether more has happened than that an own indicator leaves zero.
