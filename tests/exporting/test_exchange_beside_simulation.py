@@ -8,7 +8,9 @@ import pytest
 
 import ssptool
 from ssptool.engine.time_grid import grid_times
+from tests.accuracy.parts import write_part
 from tests.engine.ode.systems import oscillation
+from tests.engine.ode.test_steps_end_at_events import BALL, CONTROLLER, PLANT, SAMPLES, TOTAL, bounced, sampled
 from tests.engine.systems import write_system
 from tests.exporting.fmus import SYSTEMS, exported, follows_a_saved_state, in_fmpy, initialize, instance, real
 
@@ -79,3 +81,21 @@ def test_what_follows_a_saved_state_follows_it_again(oscillator, tmp_path, fmi):
             return found
 
         follows_a_saved_state(slave, steps, 30, 40)
+
+
+@pytest.mark.parametrize("step", (0.03, 0.07, 0.1))
+def test_steps_inside_end_at_events_of_model_exchange(tmp_path, fmi, step):
+    """At time events, although the plant cannot go back, and at state events to which what integrates them can: both
+    in closed form, at the communication points of an importer.
+    """
+    for name, part in (("C", CONTROLLER), ("P", PLANT), ("B", BALL), ("T", TOTAL)):
+        write_part(tmp_path / f"{name}.fmu", part, version=fmi)
+    settings = {"step_size": step, "stop_time": 2.0, "tolerance": 1e-9, "accept": "UNIT-006"}
+    exact = {"P.y": sampled(), "T.y": bounced(SAMPLES)}
+    for wires, exchange in (([("C.u", "P.u"), ("P.y", "C.y")], "C"), ([("B.n", "T.u")], "B")):
+        names = {one.split(".")[0] for one in (*wires[0],)}
+        system = write_system(tmp_path / f"of{exchange}", tmp_path, {name: name for name in sorted(names)}, wires)
+        fmu = exported(mixed(system, exchange), tmp_path / f"fmu{exchange}", fmi=fmi, **settings)
+        found = in_fmpy(fmu, 0.1, stop_time=2.0)
+        (name,) = exact.keys() & set(found.dtype.names)
+        assert found[name] == pytest.approx(exact[name], abs=1e-8), name
