@@ -18,6 +18,7 @@ import ssptool
 from ssptool.api import kept_systems
 from ssptool.documents.archive import Archive
 from ssptool.documents.unchanged import FileMark
+from ssptool.engine.run import system as run_system
 from ssptool.exceptions import InvalidSystem
 from ssptool.tempfiles import TemporaryFolder
 from tests.engine.dual_mass import RESOURCES
@@ -442,3 +443,18 @@ def test_a_single_fmu_is_kept_too(fmus, tmp_path):
     assert result["lone.gain"][0] == 1
     shutil.copy(fmus[2], lone)
     assert run(lone)["lone.gain"][0] == 2
+
+
+def test_a_plan_is_loaded_once_for_runs_with_the_same_values(system, monkeypatch):
+    """A system is kept from its second use on; the second run of it loads nothing, and gives the same."""
+    loaded, load = [], run_system.native_system
+    monkeypatch.setattr(run_system, "native_system", lambda plan: loaded.append(1) or load(plan))
+    results, counts = [], []
+    for _ in range(4):
+        results.append(ssptool.simulate(system, stop_time=1.0, accuracy="off"))
+        counts.append(len(loaded))
+    assert counts[1:] == [counts[1]] * 3
+    for one in results[1:]:
+        assert (one.trace.cells == results[0].trace.cells).all() and one.notes == results[0].notes
+    other = ssptool.simulate(system, stop_time=1.0, accuracy="off", start_values={"A.factor": 3.0})
+    assert len(loaded) == counts[-1] + 1 and other.ok
