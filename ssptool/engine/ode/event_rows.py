@@ -98,7 +98,7 @@ class EventsBetweenPoints:
         )
 
     def _reason(self) -> str:
-        """Why steps do not end there, if it is for FMUs that take steps of one size only."""
+        """FMUs that take steps of one size only, for which steps do not end there."""
         rigid = [one.name for one in self._plan.instances if not one.capabilities.varies_step]
         return f" ({abbreviated(rigid)} accepts steps of one size only)" if rigid else ""
 

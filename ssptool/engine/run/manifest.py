@@ -217,7 +217,7 @@ def as_json(value: object) -> Any:
 
 
 def _content(value: object) -> Any:
-    """Of what JSON does not have: the fields of a value, else its text."""
+    """Fields of a value that JSON does not have, else its text."""
     if is_dataclass(value):
         return {one.name: getattr(value, one.name) for one in fields(value)}
     return str(value)

@@ -175,7 +175,7 @@ class SteppedRun:
             self._renew()
 
     def _renew(self) -> None:
-        """Have fresh FMUs."""
+        """Make room for fresh FMUs."""
         self._pool.close()
         self._pool = Pool()
 
