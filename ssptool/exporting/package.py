@@ -2,6 +2,7 @@
 
 import hashlib
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.run.freeze import firsts_of_sources, part_folder
 from ssptool.engine.run.frozen_variables import Json
-from ssptool.errors import abbreviated
+from ssptool.errors import abbreviated, counted
 from ssptool.exporting.capabilities import ExportInterface
 from ssptool.exporting.connectors import with_enumerations
 from ssptool.exporting.continuous import with_continuous
@@ -32,7 +33,7 @@ from ssptool.fmu.model_description_xml import BINARIES, fmu_entries, named_libra
 from ssptool.fmu.terminals import TERMINALS
 from ssptool.foreign_text import strict_json
 from ssptool.network.conversion import document_units
-from ssptool.printed import Printed
+from ssptool.printed import Printed, prints
 from ssptool.tempfiles import TemporaryFolder
 
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
@@ -54,6 +55,14 @@ class ExportedFmu(Printed):
     names: tuple[str, ...]
     platforms: tuple[str, ...]
     notes: tuple[str, ...] = ()
+
+
+@prints(ExportedFmu)
+def exported_text(made: ExportedFmu) -> str:
+    """Notes, the file, and the number of its variables."""
+    kinds = Counter(str(one.causality) for one in made.variables if one.causality != "independent")
+    counts = ", ".join(counted(number, kind) for kind, number in kinds.items())
+    return "\n".join([*(f"note: {note}" for note in made.notes), f"{made.path}: {counts or 'no variables'}"])
 
 
 def export_fmu(

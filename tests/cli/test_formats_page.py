@@ -38,7 +38,7 @@ def test_every_array_of_a_saved_state_is_named(tmp_path):
     with np.load(tmp_path / "one.state") as arrays:
         found = {re.sub(r"^master/.*", "master/…", re.sub(r"_\d+$", "_N", name)) for name in arrays.files}
         facts = json.loads(arrays["facts"].tobytes())
-    assert found == known
+    assert found == known - {"master/…"}  # of masters in Python only
     assert {*facts} <= names("Saved state", 2)
     assert f"Format {facts['format']}." in PAGE
 
