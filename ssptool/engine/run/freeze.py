@@ -4,15 +4,14 @@ Exported FMUs have it in resources/plan.json, which docs/formats.md describes. G
 program of a macro step are those that a run makes of the same plan, number by number.
 """
 
-import gc
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Protocol, TypeGuard
 
+from ssptool.documents.document import garbage_collection_paused
 from ssptool.engine.kernel.interface import (
     ACCESS,
     NOTHING,
@@ -95,27 +94,9 @@ def _frozen(plan: Plan, driven: Sequence[DrivenInput] = ()) -> Json:
     }
 
 
+@garbage_collection_paused()
 def frozen_run(plan: Plan) -> Json:
     """The plan of a run, with what it records; the solver of an ODE may be one of CVODE."""
-    with _uncollected():
-        return _frozen_run(plan)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without a search for cycles: many small values, of which none refers to itself, would have all that there is
-    searched.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def _frozen_run(plan: Plan) -> Json:
     content = _frozen(plan, driven_inputs(plan))
     run: Json = {"steps": plan.interval.steps, "denied": list(frozen_denials(plan))}
     if plan.ode is not None:

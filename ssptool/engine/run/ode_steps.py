@@ -1,7 +1,7 @@
 """Steps of a system with an ODE, which a system in C++ integrates: of nothing else, or beside co-simulation."""
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,10 +13,10 @@ from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.stopped import as_stopped, explanation
 from ssptool.engine.failure import BadInputs, Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.event_calls import Refused, Stopped
-from ssptool.engine.kernel.interface import Code, Floats, Kernel, Outcome
+from ssptool.engine.kernel.interface import Code, Floats, Outcome
 from ssptool.engine.kernel.ode import IntegrationEvent
 from ssptool.engine.masters.master import StepBatch
-from ssptool.engine.masters.protocols import NONE_UNCONVERGED, SavedState, Unconverged
+from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.ode.event_rows import EventRows, all_points
 from ssptool.engine.ode.solvers import ChosenSolver, choose_solver, on_retreat
 from ssptool.engine.planning.interval import coarseness
@@ -24,7 +24,6 @@ from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
 from ssptool.engine.run.coupling import Evaluation, evaluation_in
 from ssptool.engine.run.frozen_integration import integrator_of
 from ssptool.engine.run.loops import WRONG_DERIVATIVES as WRONG_IN_LOOP
-from ssptool.engine.run.loops import LoopWork
 from ssptool.engine.run.system import LoadedSystem, StepsOfSystem, SystemSteps
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.model_exchange import functions_of_exchange
@@ -124,7 +123,6 @@ class OdeSteps(StepsOfSystem):
     def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
         super().__init__(loaded, assembly)
         self.limit = assembly.plan.interval.stop
-        self._logs = loaded.logs
         self._native.couple()
         functions = SampledFunctions(slot_sources(assembly.plan), self.kernel)
         self._ode = OdeInSystem(self._native, assembly, self._native.loops, functions)
@@ -157,10 +155,9 @@ class OdeSteps(StepsOfSystem):
         return columns.reshape(n, n).T if len(columns) == n * n else None
 
     def run(self, _first: int, rows: Floats) -> StepBatch:
-        """As `Stepper.run`."""
+        """Make as many rows as there is room for."""
         found = self._native.run_alone(self.limit, rows)
-        if self._logs is not None:
-            self._logs.check()
+        self._loaded.check_logs()
         self._ode.remark()
         return StepBatch(
             found.rows,
@@ -220,40 +217,9 @@ class OdeBeside:
     def remarks(self) -> Iterator[str]:
         return self._event_rows.remarks()
 
-    def show_end(self, t: float) -> None:
-        self._native.show_end(t)
-
     def new_counts(self) -> tuple[int, int]:
         before, self._told = self._told, self._native.counts_of_ode()
         return self._told[0] - before[0], self._told[1] - before[1]
-
-
-class _Coupled(SystemSteps):
-    """Macro steps of co-simulation with an ODE."""
-
-    def __init__(self, loaded: LoadedSystem, ode: OdeBeside, *, resumed: bool) -> None:
-        super().__init__(loaded, ode.assembly, ode=ode, resumed=resumed)
-
-    @property
-    def macro_steps(self) -> int:
-        """0: there is nothing to step."""
-        return 0 if self._native.finished else self.assembly.plan.interval.steps
-
-    @property
-    def time(self) -> float:
-        """[s]"""
-        return self._native.time
-
-    def react(self, t: float) -> Failure | None:
-        """An event of the ODE at t [s], and what follows from it outside."""
-        reason = self._native.react()
-        return None if reason is None else self._stopped(reason, t)
-
-    def _time_of(self, component: str, time: float) -> float:
-        # An ODE with events of its own is where its integration is, which is not exactly there.
-        apart = not self.assembly.plan.event_modes.with_ode
-        integrated = component in {one.name for one in self.assembly.plan.integrated}
-        return self._native.time_of_ode if apart and integrated else time
 
 
 MAX_ITERATIONS = 100
@@ -277,68 +243,31 @@ class Row(NamedTuple):
     point: bool
 
 
-class OdeBesideSteps:
-    """Steps of a system with an ODE beside co-simulation: rows of its events stand between those of macro steps.
-
-    Attributes
-    ----------
-    limit : [s]
-        No step goes beyond.
-    """
+class OdeBesideSteps(SystemSteps):
+    """Steps of a system with an ODE beside co-simulation: rows of its events stand between those of macro steps."""
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
         self._beside = OdeBeside(loaded.native, assembly)
-        self.assembly = self._beside.assembly
-        self.coupled = _Coupled(loaded, self._beside, resumed=resumed)
+        super().__init__(loaded, self._beside.assembly, ode=self._beside, resumed=resumed)
         self.limit = assembly.plan.interval.stop
         self.rows: deque[Row] = deque()  # not handed out yet
         self.last = np.empty(1 + len(assembly.plan.recorded))
-        self.record(loaded.native.time if resumed else self.start, self.last)
-        self.failure: Failure | None = None
-        self.done = self.coupled.macro_steps == 0
-        self.waiting = False  # the next row of the coupled system is made already
+        self.record(self._native.time if resumed else self.start, self.last)
+        self.done = self._nothing_to_step
+        self.waiting = False  # the next row of macro steps is made already
 
     @property
-    def start(self) -> float:
-        """[s]"""
-        return self.coupled.start
+    def _nothing_to_step(self) -> bool:
+        return self._native.finished or self.assembly.plan.interval.steps == 0
 
-    @property
-    def kernel(self) -> Kernel:
-        return self.coupled.kernel
-
-    @property
-    def unobserved(self) -> list[Failure]:
-        return self.coupled.unobserved
-
-    @property
-    def unconverged(self) -> Unconverged:
-        return self.coupled.unconverged
-
-    @property
-    def everyone(self) -> int:
-        return self.coupled.everyone
-
-    @property
-    def next_jump(self) -> float:
-        """The next jump of inputs or scenarios [s]."""
-        return self.coupled.next_jump
-
-    def write_inputs(self, time: float) -> None:
-        self.coupled.write_inputs(time)
+    def _time_of(self, component: str, time: float) -> float:
+        # An ODE with events of its own is where its integration is, which is not exactly there.
+        apart = not self.assembly.plan.event_modes.with_ode
+        integrated = component in {one.name for one in self.assembly.plan.integrated}
+        return self._native.time_of_ode if apart and integrated else time
 
     def show_end(self, time: float) -> None:
-        self._beside.show_end(time)
-
-    def remarks(self) -> Iterator[str]:
-        """Remarks on rows of events, and on accepted steps."""
-        return self.coupled.remarks()
-
-    def record(self, time: float, row: Floats) -> None:
-        self.coupled.record(time, row)
-
-    def rescues(self) -> LoopWork:
-        return self.coupled.rescues()
+        self._native.show_end(time)
 
     def run(self, _first: int, rows: Floats) -> StepBatch:
         points = np.zeros(len(rows), dtype=bool)
@@ -350,9 +279,8 @@ class OdeBesideSteps:
                 filled += self._react(rows[filled], points[filled : filled + 1])
                 continue
             count = 1 if self._beside.takes_event_signals else len(rows) - filled
-            self.coupled.limit = self.limit
             # Write rows to their final place if there are no events, so that each step is visible at once.
-            batch = self.coupled.run(0, rows[filled : filled + count])
+            batch = super().run(0, rows[filled : filled + count])
             iterations += batch.iterations
             rejected += batch.rejected
             events += batch.events
@@ -376,7 +304,7 @@ class OdeBesideSteps:
         )
 
     def restart(self) -> None:
-        self.coupled.restart()
+        super().restart()
         self.record(float(self.last[0]), self.last)
 
     @property
@@ -390,8 +318,9 @@ class OdeBesideSteps:
         """
         t = float(self.last[0])
         for _ in range(MAX_ITERATIONS):
-            self.failure = self.coupled.react(t)
-            if self.failure is not None:
+            reason = self._native.react()
+            if reason is not None:
+                self.failure = self._stopped(reason, t)
                 return 0
             if not self._beside.event_pending():
                 self.record(t, row)
@@ -424,29 +353,10 @@ class OdeBesideSteps:
             filled += 1
         return filled
 
-    def intervene(self, time: float, act: Callable[[], None], *, at_events: bool) -> Failure | None:
-        return self.coupled.intervene(time, act, at_events=at_events)
-
-    def follow(self, components: Collection[str], time: float) -> Failure | None:
-        return self.coupled.follow(components, time)
-
-    def save(self) -> bytes:
-        return self.coupled.save()
-
-    def keep(self) -> int:
-        return self.coupled.keep()
-
     def go_back(self, number: int) -> None:
-        """As `StepsOfSystem.go_back`."""
-        self.coupled.go_back(number)
+        super().go_back(number)
         self.rows.clear()
-        self.failure, self.waiting = None, False
-        self.record(self.coupled.time, self.last)
-        self.done = self.coupled.macro_steps == 0
+        self.waiting = False
+        self.record(self._native.time, self.last)
+        self.done = self._nothing_to_step
         self._beside.new_counts()  # those of the future
-
-    def memory(self) -> SavedState | None:
-        return self.coupled.memory()
-
-    def recall(self, memory: SavedState) -> None:
-        self.coupled.recall(memory)

@@ -33,7 +33,7 @@ from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
 from ssptool.engine.run.coupling import Evaluation, Registrations, evaluation_in, interface_ends, real_slots
 from ssptool.engine.run.freeze import asks_python, coupling_master, frozen_run, frozen_starts, program_of
 from ssptool.engine.run.initialization import Initialization, InitializedSystem, refused_call
-from ssptool.engine.run.loops import WRONG_DERIVATIVES, LoopWork, RunningLoop
+from ssptool.engine.run.loops import WRONG_DERIVATIVES, LoopWork
 from ssptool.engine.watch import Watch
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.foreign_text import strict_json
@@ -133,7 +133,7 @@ class LoadedSystem:
     def initialize(self, assembly: Assembly) -> InitializedSystem:
         """Go from start values to the first row; what goes wrong is in the report."""
         self._log_iterates(assembly)
-        return Initialization(assembly, self.native, self._check_logs).carried_out()
+        return Initialization(assembly, self.native, self.check_logs).carried_out()
 
     def resume(self, assembly: Assembly, state: bytes) -> None:
         """Instead of initialization: components go on from a state that was saved.
@@ -152,7 +152,8 @@ class LoadedSystem:
         for instance in assembly.instances:
             instance.was_initialized(done=True)
 
-    def _check_logs(self) -> None:
+    def check_logs(self) -> None:
+        """Raise what writing of a log has raised."""
         if self.logs is not None:
             self.logs.check()
 
@@ -207,11 +208,6 @@ class _InputSources:
         self._error: BaseException | None = None
 
     @property
-    def end(self) -> float:
-        """End of the segment [s]."""
-        return self._native.end_of_segment
-
-    @property
     def sample(self) -> Callable[[float, float, float], bool] | None:
         """Has functions called; None: there are none."""
         return self._sample if self._functions else None
@@ -233,7 +229,7 @@ class _InputSources:
         return self._error.failure(t)
 
     def write(self, t: float) -> None:
-        """Write the values of all input sources at t [s], which is not after `end`."""
+        """Write the values of all input sources at t [s], in the present segment."""
         self._functions.sample(t, *self._segment)
         self._kernel.write(t)
 
@@ -248,7 +244,7 @@ class StepsOfSystem:
     """
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
-        self._native, self.assembly = loaded.native, assembly
+        self._loaded, self._native, self.assembly = loaded, loaded.native, assembly
         self.kernel = assembly.kernel
         self.unobserved: list[Failure] = []
 
@@ -393,7 +389,7 @@ class SystemSteps(StepsOfSystem):
         resumed: bool = False,
     ) -> None:
         super().__init__(loaded, assembly)
-        self._logs, self._iterations = loaded.logs, loaded.iterations
+        self._iterations = loaded.iterations
         self.limit = math.inf
         self._ode = ode
         # An empty one: its number tells those of the schedules that come next.
@@ -405,8 +401,8 @@ class SystemSteps(StepsOfSystem):
             ode.begin(resumed=resumed)
         if resumed:
             self._go_on()
-        if self._logs is not None:
-            self._logs.groups = self._coupling.groups
+        if loaded.logs is not None:
+            loaded.logs.groups = self._coupling.groups
         first = None if resumed else self._native.begin_steps()
         self.failure = None if first is None else self._stopped(first, self.start)
 
@@ -486,12 +482,11 @@ class SystemSteps(StepsOfSystem):
         self._native.restart()
 
     def run(self, first: int, rows: Floats) -> StepBatch:
-        """As `Stepper.run`."""
+        """Do steps for as many rows as there is room for; called again and again, each time from where it came to."""
         if self.failure is not None:
             return StepBatch(0, self.failure)
         done = self._native.run(self.limit, rows, self._sources.sample)
-        if self._logs is not None:
-            self._logs.check()
+        self._loaded.check_logs()
         if done.unobserved is not None:
             self.unobserved.append(self._evaluation.explain(*done.unobserved))
         if done.stopped is not None:
@@ -517,11 +512,6 @@ class SystemSteps(StepsOfSystem):
     def go_back(self, number: int) -> None:
         super().go_back(number)
         self.failure = None
-
-    @property
-    def loops(self) -> dict[int, RunningLoop]:
-        """Loops in steps, by number in the plan."""
-        return {loop.number: loop for loop in self._evaluation.loops}
 
     def memory(self) -> SavedState | None:
         return {} if self._asked is None else self._asked.memory()

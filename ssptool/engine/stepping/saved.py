@@ -195,16 +195,18 @@ def _identity(plan: Plan) -> dict[str, Any]:
     }
 
 
-def check_savable(plan: Plan) -> None:
-    """Check that every FMU can serialize its state.
+def check_savable(plan: Plan, *, in_memory: bool = False) -> None:
+    """Check that every FMU can save its state, and serialize it unless that stays `in_memory`.
 
     Raises
     ------
     NotSavable
     """
+    verb, flag = ("save", "canGetAndSetFMUState") if in_memory else ("serialize", "canSerializeFMUState")
     for planned in plan.instances:
-        if not planned.used_interface.serializes_state:
-            raise NotSavable(f"the FMU of {planned.name} cannot serialize its state (canSerializeFMUState)")
+        able = planned.used_interface
+        if not (able.saves_state if in_memory else able.serializes_state):
+            raise NotSavable(f"the FMU of {planned.name} cannot {verb} its state ({flag})")
 
 
 def contents(kernel: Kernel) -> tuple[bytes, ...]:

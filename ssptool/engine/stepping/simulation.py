@@ -37,7 +37,7 @@ from ssptool.engine.stepping.saved import (
     contents,
     number_contents,
 )
-from ssptool.engine.stepping.snapshots import PointOfRun, SimulationSnapshot, check_kept
+from ssptool.engine.stepping.snapshots import PointOfRun, SimulationSnapshot
 from ssptool.engine.stepping.values import (
     NotRunning,
     NotSavable,
@@ -509,7 +509,7 @@ class SteppedRun:
         self._drop_forgotten()
         if self._failure is not None:
             raise NotSavable(f"it has failed: {self._failure}")
-        check_kept(self.plan)
+        check_savable(self.plan, in_memory=True)
         memory = self._memory()
         try:
             number = self._stepper.keep()

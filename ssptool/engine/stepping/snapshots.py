@@ -3,8 +3,7 @@
 from typing import NamedTuple
 
 from ssptool.engine.masters.protocols import SavedState
-from ssptool.engine.planning.plan import Plan
-from ssptool.engine.stepping.values import NotSavable, PointOfRows
+from ssptool.engine.stepping.values import PointOfRows
 from ssptool.public_calls import public
 
 
@@ -38,15 +37,3 @@ class SimulationSnapshot:
 
     def __del__(self) -> None:
         self._forgotten.append(self._number)
-
-
-def check_kept(plan: Plan) -> None:
-    """Check that every FMU can save its state.
-
-    Raises
-    ------
-    NotSavable
-    """
-    for planned in plan.instances:
-        if not planned.used_interface.saves_state:
-            raise NotSavable(f"the FMU of {planned.name} cannot save its state (canGetAndSetFMUState)")
