@@ -4,7 +4,7 @@ import pytest
 
 import ssptool
 from tests.engine.small.fmus import Var, make_fmu
-from tests.engine.systems import write_system
+from tests.engine.systems import state_implementation, write_system
 
 VARIABLES = [
     Var("x", "state", start=3.0),
@@ -21,3 +21,27 @@ def test_an_fmu_may_be_good_for_co_simulation_only(completed, tmp_path):
     result = ssptool.simulate(system, accuracy="auto", isolated=False, step_size=0.1)
     assert result.ok and result["A.y"][-1] == pytest.approx(5 * 3 * 0.1353352832366127 + 1)
     assert result.accuracy.method == "halved"
+
+
+def test_a_switch_that_ends_a_macro_step_is_known_to_the_bit(tmp_path):
+    """The other run integrates both components, so that all of its rows count, those of events too."""
+    on = Var("on", "output", "Boolean", start=False, initial="exact", variability="discrete", needs=[])
+    make_fmu(
+        tmp_path / "Clock.fmu",
+        [on],
+        own="double next;",
+        event="if (v->time >= v->next - 1e-12) { v->on = !v->on; v->next = v->time + 0.95; } "
+        "e->has_next = true; e->next = v->next; return OK;",
+        on_exit_init="v->next = 0.95; return OK;",
+    )
+    passing = [
+        Var("u", "input", "Boolean", start=False, variability="discrete"),
+        Var("y", "output", "Boolean", needs=["u"], variability="discrete"),
+    ]
+    make_fmu(tmp_path / "Through.fmu", passing, calc="v->y = v->u;")
+    components = {"Clock": "Clock", "Through": "Through"}
+    system = write_system(tmp_path / "system", tmp_path, components, [("Clock.on", "Through.u")], 5.0)
+    state_implementation(system, "Clock")
+    result = ssptool.simulate(system, accuracy="check", isolated=False, step_size=0.7)
+    assert result.ok and next(round(t, 12) for t, on in zip(result.t, result["Through.y"], strict=True) if on) == 0.95
+    assert result.accuracy.error is None or result.accuracy.error <= 1e-12, str(result.accuracy)

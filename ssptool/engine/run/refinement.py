@@ -253,7 +253,7 @@ class RefinedRuns:
             return found
         base = self.traces.get(level)
         twin = None if base is None else self._exchanged(level)
-        if base is None or twin is None or self._recorded(base).columns != self._recorded(twin).columns:
+        if base is None or twin is None or _values_of(self._recorded(base)) != _values_of(self._recorded(twin)):
             return found
         steps = (self.plan.interval.step if self.adaptive else self.value(level), EXCHANGE_TOLERANCE)
         other = self._estimated([base, twin], AccuracyMethod.MODEL_EXCHANGE, steps)
@@ -279,7 +279,8 @@ class RefinedRuns:
             return None
         finally:
             tell(NOTHING)
-        return None if failure is not None else trace
+        # All components are integrated there: no signal has values at communication points only.
+        return None if failure is not None or trace is None else replace(trace, points=None)
 
     def _trace(self, level: int, reserve: float = 0.0, met: tuple[float, ...] = ()) -> Trace | str:
         """The trace of a level, or why there is none. `reserve` [s] is to be left afterwards."""
@@ -323,6 +324,13 @@ class RefinedRuns:
     def _most(self, level: int) -> float:
         """Seconds after which the run of a level is ended."""
         return max(OVERDUE * self.expected(level), LEAST_SECONDS) if self.bounded and self.seconds else inf
+
+
+def _values_of(trace: Trace) -> list[tuple[str, str]]:
+    """The signals of a trace with their types. Whether the value of an output is carried as it is depends on who steps
+    its component.
+    """
+    return [(column.signal, column.type) for column in trace.columns]
 
 
 def _met(trace: Trace) -> tuple[float, ...]:
