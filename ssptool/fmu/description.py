@@ -146,6 +146,7 @@ class Interface:
     once_per_process: bool = False
     needs_tool: bool = False
     event_mode: bool = False
+    may_return_early: bool = False
     needs_completed_step: bool = False
     adjoint_derivatives: bool = False
     rejects_steps: bool = False

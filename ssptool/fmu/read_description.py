@@ -227,6 +227,7 @@ def _interface(node: etree._Element | None, major: int) -> Interface | None:
         once_per_process=_flag(node, "canBeInstantiatedOnlyOncePerProcess"),
         needs_tool=_flag(node, "needsExecutionTool"),
         event_mode=_flag(node, "hasEventMode"),
+        may_return_early=_flag(node, "mightReturnEarlyFromDoStep"),
         # FMI 2.0 and 3.0 state the opposite, and the default is that it is needed in 2.0 only.
         needs_completed_step=_flag(node, "needsCompletedIntegratorStep")
         or (major == 2 and not _flag(node, "completedIntegratorStepNotNeeded")),

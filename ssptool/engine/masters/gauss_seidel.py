@@ -32,12 +32,15 @@ class GaussSeidel(CouplingMaster):
         return "gauss-seidel"
 
     @property
+    def follows_a_leader(self) -> bool:
+        return True
+
+    @property
     def side_by_side(self) -> bool:
         return False
 
     def program(self, coupling: Coupling) -> Program:
-        ones = (one for group in coupling.groups for one in group.members or (group,))
-        return Program(tuple(step for one in ones for step in self._step(one)))
+        return Program(tuple(step for one in coupling.one_by_one() for step in self._step(one)))
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         lines: list[str] = []

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from ssptool.engine.kernel.interface import Instruction, Op
 from ssptool.engine.masters.master import Coupling, CouplingMaster
@@ -38,10 +39,14 @@ class Jacobi(CouplingMaster):
     def independent_steps(self) -> bool:
         return True
 
+    @property
+    def follows_a_leader(self) -> bool:
+        return True
+
     def program(self, coupling: Coupling) -> Program:
-        everything = coupling.everything
-        advance = Instruction(Op.ADVANCE, everything.group)
-        return Program((*set_inputs(everything, self.inputs), advance), consistent=not self.late)
+        together = (coupling.everything,) if coupling.leader is None else coupling.one_by_one()
+        steps = ((*set_inputs(one, self.inputs), Instruction(Op.ADVANCE, one.group)) for one in together)
+        return Program(tuple(chain.from_iterable(steps)), consistent=not self.late)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         moves = (line for group in groups for line in group.moves(self.inputs.name))

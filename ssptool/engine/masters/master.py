@@ -1,6 +1,6 @@
 """Master algorithms: how they state a macro step, and the coupled system that a master in Python steps."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -22,10 +22,20 @@ def time_of_failure(outcome: Outcome, t: float, end: float) -> float:
 
 
 class Coupling(NamedTuple):
-    """Groups of components, as they are registered with a kernel: all, and those that are stepped in turn."""
+    """Groups of components, as they are registered with a kernel: all, and those that are stepped in turn. `leader` is
+    a component that steps before all others: where it ends a step early, nobody has to go back.
+    """
 
     everything: InstanceGroup
     groups: tuple[InstanceGroup, ...]
+    leader: InstanceGroup | None = None
+
+    def one_by_one(self) -> Iterator[InstanceGroup]:
+        """Each component, in the order in which they step."""
+        if self.leader is not None:
+            yield self.leader
+        ones = (one for group in self.groups for one in group.members or (group,))
+        yield from (one for one in ones if one.names != (self.leader and self.leader.names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +179,11 @@ class CouplingMaster(Master, Protocol):
         """True if the step of a component does not depend on the others in the same step, so that a rollback of others
         does not repeat it.
         """
+        return False
+
+    @property
+    def follows_a_leader(self) -> bool:
+        """True if one component may step before all others, whatever these are going to deliver."""
         return False
 
     @property

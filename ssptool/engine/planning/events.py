@@ -84,15 +84,16 @@ class EventMember:
 @dataclass(frozen=True, slots=True)
 class EventModes:
     """Members of event mode by name, the wires into their event inputs, and those between clocks, from source to
-    destinations. `rolls_back`: where a step ends early, all others can be taken back to its start. `with_ode`: events
-    of model exchange are events of the whole system, and those components that exchange something at events are members
-    too.
+    destinations. `rolls_back`: where a step ends early, all others can be taken back to its start. `leader`: where they
+    cannot, it steps before them, and alone may end a step early. `with_ode`: events of model exchange are events of the
+    whole system, and those components that exchange something at events are members too.
     """
 
     members: Mapping[str, EventMember] = field(default_factory=dict)
     wires: tuple[Wire, ...] = ()
     clock_wires: Mapping[Signal, tuple[Signal, ...]] = field(default_factory=dict)
     rolls_back: bool = False
+    leader: str = ""
     with_ode: bool = False
     notes: tuple[str, ...] = ()
 
@@ -167,12 +168,7 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
         wanted = {}
     if not wanted:
         return EventModes(notes=notes)
-    unable = [name for name, component in network.components.items() if not saves(component, implementations[name])]
-    rolls_back = not unable or len(network.components) == 1  # nobody else has to be taken back
-    if not rolls_back:
-        notes = (
-            f"events inside a macro step are handled at its end, because not every FMU {SAVES}: {', '.join(unable)}",
-        )
+    rolls_back = not _unable(network, implementations) or len(network.components) == 1  # nobody else has to go back
     members = {name: event_member(component, returns_early=rolls_back) for name, component in wanted.items()}
     inputs = {one.signal for member in members.values() for one in member.inputs}
     return EventModes(
@@ -180,8 +176,36 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
         tuple(wire for wire in network.wires if wire.destination in inputs),
         clock_wires(network),
         rolls_back,
-        notes=notes,
     )
+
+
+def with_leader(
+    events: EventModes, network: Network, implementations: Mapping[str, InterfaceType], *, follows: bool
+) -> EventModes:
+    """The same where a master `follows` a leader or does not: one component that may end a step early."""
+    if not events.members or events.rolls_back:
+        return events
+    leader = _leader(events, network) if follows else ""
+    late = [name for name in events.members if name != leader]
+    why = f"because not every FMU {SAVES}: {', '.join(_unable(network, implementations))}"
+    whose = f"events of {', '.join(late)}" if leader else "events"
+    notes = (f"{whose} inside a macro step are handled at its end, {why}",) if late else ()
+    members = {name: replace(one, returns_early=name == leader) for name, one in events.members.items()}
+    return replace(events, members=members, leader=leader, notes=(*events.notes, *notes))
+
+
+def _leader(events: EventModes, network: Network) -> str:
+    """The only member, or the only one that says that it may end a step early; empty if there is none."""
+    names = list(events.members)
+    if len(names) > 1:
+        found = ((name, network.components[name].description.co_simulation) for name in names)
+        names = [name for name, one in found if one is not None and one.may_return_early]
+    return names[0] if len(names) == 1 else ""
+
+
+def _unable(network: Network, implementations: Mapping[str, InterfaceType]) -> list[str]:
+    """Components that cannot be taken back."""
+    return [name for name, component in network.components.items() if not saves(component, implementations[name])]
 
 
 def _refuse_ticks(wanted: Mapping[str, FlatComponent], fixed: str) -> None:

@@ -80,7 +80,10 @@ class Registrations:
         groups = tuple(map(self._group, self.plan.groups))
         everyone = _stepped(self.plan, tuple(range(len(self.plan.instances))))
         steps = tuple(step for group in self.plan.groups for step in group.schedule)
-        return Coupling(self._set(everyone, self._schedule(steps)), groups)
+        everything = self._set(everyone, self._schedule(steps))
+        ones = (one for group in groups for one in group.members or (group,))
+        leader = next((one for one in ones if one.names == (self.plan.event_modes.leader,)), None)
+        return Coupling(everything, groups, leader and leader._replace(interpolates=False))
 
     def _group(self, group: PlannedGroup) -> InstanceGroup:
         schedule = self._schedule(group.schedule)

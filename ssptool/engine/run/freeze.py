@@ -225,7 +225,8 @@ def _stepping(plan: Plan, drives: bool) -> Json:
     if not plan.event_modes:
         return {"stepping": stepping}
     together = program is not ASKED and (program.interruptible or back)
-    apart = coupling_master(plan).independent_steps
+    # A leader stays where it has ended a step, and the others have not begun it.
+    apart = coupling_master(plan).independent_steps or coupling.leader is not None
     steps = {"together": together, "independent_steps": apart, "rolls_back": back}
     if plan.event_modes.with_ode:
         steps["with_ode"] = True

@@ -33,6 +33,10 @@ class MacroSteps:
         Integrator of the ODE beside other components, if there is one.
     timed
         Steps end at time events of that ODE.
+    goes_back
+        Where a component ends a step early, all others go back, and step to that time.
+    leader
+        Where they do not, a component that steps before all others, and may end a step early.
 
     References
     ----------
@@ -45,6 +49,8 @@ class MacroSteps:
     with_ode: bool = False
     integrator: Integrator | None = None
     timed: bool = False
+    goes_back: bool = False
+    leader: str = ""
 
     @property
     def name(self) -> str:
@@ -54,6 +60,11 @@ class MacroSteps:
     def coupling(self) -> CouplingMaster:
         """The master of each macro step, of whatever size."""
         return self.base.base if isinstance(self.base, StepSizeControl) else self.base
+
+    @property
+    def follows_a_leader(self) -> bool:
+        """One component may step before all others, which then step to where it has come."""
+        return not isinstance(self.base, StepSizeControl) and self.base.follows_a_leader
 
     @property
     def chooses_steps(self) -> bool:
@@ -77,7 +88,10 @@ class MacroSteps:
     def _after(self) -> Iterator[str]:
         who, together = ("a component or the ODE", ", with all components") if self.with_ode else ("a component", "")
         if self.events:
-            yield f"where {who} returns early: all others go back and step to that time"
+            if self.goes_back:
+                yield f"where {who} returns early: all others go back and step to that time"
+            if self.leader:
+                yield f"{self.leader} steps before all others: where it returns early, they step to that time"
             yield (
                 f"at an event{together}: record, enter event mode, tick clocks, exchange and update discrete states "
                 "until all settle, enter step mode, record again"

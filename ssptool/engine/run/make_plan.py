@@ -30,7 +30,7 @@ from ssptool.engine.masters.master import CLOSE, CouplingMaster, Master, StepSiz
 from ssptool.engine.masters.registry import VARIES_STEP, Capabilities, Situation
 from ssptool.engine.method_names import ImplementationName, InitName
 from ssptool.engine.planning.checks import refuse, refuse_unchecked, settle_parameters, with_connected_locals
-from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes, plan_event_modes, plan_ode_events
+from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes, plan_event_modes, plan_ode_events, with_leader
 from ssptool.engine.planning.interval import Interval, choose_interval
 from ssptool.engine.planning.plan import Feedthrough, Plan, PlannedLoop, PlannedOde
 from ssptool.engine.planning.rows_inside import notes_on_rows
@@ -231,6 +231,10 @@ def _planned(
     divided = replace(settings, substeps=prepared.substeps)
     power = bonds_of(network, divided, bonds, schedules.exchange, units)
     master, choices = _choose_master(schedules, divided, ode, events, prepared.interval, power)
+    follows = isinstance(master, MacroSteps) and master.follows_a_leader
+    events = with_leader(events, network, prepared.implementations.of, follows=follows)
+    if isinstance(master, MacroSteps):
+        master = replace(master, goes_back=events.rolls_back, leader=events.leader)
     return Plan(
         network=network,
         settings=settings,

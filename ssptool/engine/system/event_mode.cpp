@@ -239,7 +239,9 @@ void System::step_with_events(Stretch& found, double limit, std::span<double> ro
     if (end > t && !begun) {
       if (iterate_log_ != nullptr) iterate_log_->at(end);
       if (!sampled(found, end)) return;
-      found.outcome = steps_->attempt(t, h, end);
+      // Where all can go back, the others step too: they may have an event at the same time.
+      const double leads = plan_.at_events->rolls_back ? MacroSteps::never : end - grid().moment();
+      found.outcome = steps_->attempt(t, h, end, leads);
       log_iterates(end);
     }
     begun = false;

@@ -70,8 +70,8 @@ std::span<double> MacroSteps::room(std::int64_t rows) {
   return {rows_.data(), size};
 }
 
-Outcome MacroSteps::once(Program program, double t, double h, double to, std::span<double> row) {
-  const Outcome outcome = kernel_.programs.once(program, t, h, to, row);
+Outcome MacroSteps::once(Program program, double t, double h, double to, std::span<double> row, double early) {
+  const Outcome outcome = kernel_.programs.once(program, t, h, to, row, early);
   iterations_ = std::max(iterations_, kernel_.iterations.counts().front());
   return outcome;
 }
@@ -87,10 +87,10 @@ bool MacroSteps::left_domain(const Outcome& outcome) const {
   return one.op == Op::iterate && kernel_.iterations.report(one.argument).left_domain;
 }
 
-Outcome MacroSteps::done(Program program, double t, double h, double to) {
+Outcome MacroSteps::done(Program program, double t, double h, double to, double early) {
   iterations_ = 1;
   const std::span<double> row = room(1);
-  return rescued(program, once(program, t, h, to, row), t, h, to, row, true);
+  return rescued(program, once(program, t, h, to, row, early), t, h, to, row, true);
 }
 
 Outcome MacroSteps::rescued(Program program, Outcome outcome, double t, double h, double to, std::span<double> row,

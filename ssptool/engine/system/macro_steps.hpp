@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -67,8 +68,11 @@ class MacroSteps {
   Outcome one(double t, double h, double to) { return done(program_, t, h, to); }
   // The same with a row; after a loop that was not solved, the rest is to be rescued.
   Outcome one(double t, double h, double to, std::span<double> row);
-  // The same, neither accepted nor recorded.
-  Outcome attempt(double t, double h, double to) { return done(attempt_, t, h, to); }
+  // A time before which no part returns [s].
+  static constexpr double never = -std::numeric_limits<double>::infinity();
+  // The same, neither accepted nor recorded. It ends (Code::event) where a part returns before the time `early`: no
+  // part behind that has stepped.
+  Outcome attempt(double t, double h, double to, double early = never) { return done(attempt_, t, h, to, early); }
   // An attempt in two parts: until every part has delivered its outputs, and these made consistent.
   Outcome deliver(double t, double h, double to) { return done(Program(attempt_).first(delivery_), t, h, to); }
   Outcome settle(double t, double h, double to) { return done(Program(attempt_).subspan(delivery_), t, h, to); }
@@ -82,10 +86,10 @@ class MacroSteps {
  private:
   using Program = std::span<const Instruction>;
 
-  Outcome done(Program, double t, double h, double to);
+  Outcome done(Program, double t, double h, double to, double early = never);
   // If it `goes_on`, the first loop is not tried once more; the kernel counts it then.
   Outcome rescued(Program, Outcome, double t, double h, double to, std::span<double> row, bool goes_on = false);
-  Outcome once(Program, double t, double h, double to, std::span<double> row);
+  Outcome once(Program, double t, double h, double to, std::span<double> row, double early = never);
 
   Kernel& kernel_;
   std::vector<Instruction> program_, attempt_;

@@ -13,9 +13,12 @@ MASTERS = ["jacobi", "gauss-seidel", "iterated"]
 STEP, PERIOD, SPEED = 0.25, 0.11, 3.0
 
 
-def beside_a_mass(system, *, goes_back=False, event_mode=True):
-    """A mass of constant speed, z = 3 t, and an integrator of this speed that pauses inside steps."""
-    folder = system({"Pauses": "fmi3/Pauses", "Plant": "fmi2/Mass"}, [("Plant.v", "Pauses.u")])
+def beside_a_mass(system, *, goes_back=False, leads=False, event_mode=True):
+    """A mass of constant speed, z = 3 t, and an integrator of this speed that pauses inside steps: as another one does,
+    unless it `leads`.
+    """
+    others = {} if leads else {"Other": "fmi3/Pauses"}
+    folder = system({"Pauses": "fmi3/Pauses", "Plant": "fmi2/Mass", **others}, [("Plant.v", "Pauses.u")])
     if not goes_back:
         edited(folder, "Mass", canGetAndSetFMUstate="false")
     if not event_mode:
@@ -49,9 +52,14 @@ def test_events_of_what_returns_early_unasked_are_at_the_ends_of_steps(system):
     assert after.tolist() == [one // PERIOD for one in STEP * np.arange(1, 9)]
 
 
-@pytest.mark.parametrize("master", MASTERS)
-def test_where_all_can_go_back_an_early_return_is_obeyed(system, master):
-    trace = run(beside_a_mass(system, goes_back=True), RETURNS_UNASKED, master=master).unwrap()
+@pytest.mark.parametrize("lie", [NONE, RETURNS_UNASKED])
+@pytest.mark.parametrize(
+    ("can", "master"),
+    [*(({"goes_back": True}, master) for master in MASTERS), *(({"leads": True}, master) for master in MASTERS[:2])],
+    ids=str,
+)
+def test_where_all_can_go_back_or_one_leads_an_early_return_is_obeyed(system, can, master, lie):
+    trace = run(beside_a_mass(system, **can), lie, master=master).unwrap()
     assert column(trace, "Pauses.x") == approx(SPEED * trace.t, abs=1e-12)
     assert before_and_after(trace, "Pauses.count")[0] == approx(PERIOD * np.arange(1, 19))
 

@@ -158,8 +158,8 @@ Outcome Programs::repeat(const std::vector<Task>& tasks, const Grid& grid, std::
     for (StepReport* report : members_.reports()) report->reached = std::numeric_limits<double>::quiet_NaN();
     for (const Task& task : tasks) {
       const bool ok = execute(task, t, reached, grid.h, row);
-      if (reporting && (task.op == Op::advance || task.op == Op::iterate) &&
-          returned_before(reached - close * grid.h))  // what else went wrong in a step that was too long does not count
+      // What else went wrong in a step that was too long does not count.
+      if (reporting && task.steps() && returned_before(reached - close * grid.h))
         return {.code = Code::event, .steps = k, .instruction = task.instruction};
       if (!ok) [[unlikely]]
         return stopped(k, task);
@@ -175,17 +175,24 @@ Outcome Programs::stopped(std::int64_t steps, const Task& task) noexcept {
   return access_.outcome;
 }
 
-Outcome Programs::once(std::span<const Instruction> program, double t, double h, double to, std::span<double> row) {
+Outcome Programs::once(std::span<const Instruction> program, double t, double h, double to, std::span<double> row,
+                       double early) {
   const std::vector<Task> tasks = this->tasks(program);
   check_size(row.size(), recorder_.width(), "the row");
   iterations_.begin(1);
   iterations_.begin_step(0);
   Outcome outcome{.steps = 1};
-  for (const Task& task : tasks)
-    if (!execute(task, t, to, h, row.data())) [[unlikely]] {
+  for (const Task& task : tasks) {
+    const bool ok = execute(task, t, to, h, row.data());
+    if (task.steps() && returned_before(early)) {
+      outcome = {.code = Code::event, .instruction = task.instruction};
+      break;
+    }
+    if (!ok) [[unlikely]] {
       outcome = stopped(0, task);
       break;
     }
+  }
   iterations_.end(outcome);
   return outcome;
 }

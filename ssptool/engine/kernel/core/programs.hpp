@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -66,8 +67,10 @@ class Programs {
               std::int64_t steps);
   // Who does the steps that a program asks for.
   void ask(StepOfOthers others) { others_ = std::move(others); }
-  // A step of any size from t that reaches a time, with its row.
-  Outcome once(std::span<const Instruction> program, double t, double h, double to, std::span<double> row);
+  // A step of any size from t that reaches a time, with its row; it ends (Code::event) after an instruction in which an
+  // instance has returned before the time `early`.
+  Outcome once(std::span<const Instruction> program, double t, double h, double to, std::span<double> row,
+               double early = -std::numeric_limits<double>::infinity());
 
  private:
   // An instruction, checked and looked up.
@@ -78,6 +81,8 @@ class Programs {
     Group* group;  // if the argument is one
     std::int64_t instruction;
     bool fast = false;  // ADVANCE: see Stepper::step_all_fast
+
+    [[nodiscard]] bool steps() const noexcept { return op == Op::advance || op == Op::iterate; }
   };
 
   // Macro steps of equal size, and where their rows go.
