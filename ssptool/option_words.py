@@ -32,11 +32,11 @@ ChartWord: TypeAlias = Literal[
 ]
 
 OPTION_SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    "--stop-time": ("stop", "end", "end-time", "duration", "until", "final-time", "t-end"),
+    "--stop-time": ("stop", "end", "end-time", "duration", "until", "final-time", "t-end", "t"),
     "--start-time": ("start", "begin", "begin-time", "t-start"),
     "--step-size": ("step", "dt", "h", "step-length", "time-step", "communication-step-size", "intervals"),
     "--tolerance": ("relative-tolerance", "rel-tol", "rtol", "tol"),
-    "--output": ("out", "output-file", "output-dir", "result-file", "results", "result"),
+    "--output": ("out", "output-file", "output-dir", "result-file", "results", "result", "r", "csv"),
     "--inputs": ("input-file", "in", "csv-input"),
     "--output-step": ("output-interval", "sampling", "interval"),
     "--integrator": ("solver", "method"),
@@ -44,10 +44,11 @@ OPTION_SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "--fmu-log-level": ("log-level", "debug-logging", "fmi-logging", "logging"),
     "--fmu-log": ("log-file", "log"),
     "--record": ("output-variables", "variables", "output-config", "outputs", "signals"),
-    "--set": ("start-value", "initial-value", "parameter", "param", "override"),
+    "--set": ("start-value", "initial-value", "parameter", "param", "override", "p"),
     "--plot": ("show-plot", "plot-file"),
     "--realtime": ("real-time", "rtf"),
     "--threads": ("num-procs", "parallel", "no-parallel", "jobs"),
+    "--verbose": ("debug", "info"),
     "--quiet": ("silent", "no-progress"),
     "--compile": ("compile-platform-binary",),
     "--implementation": ("fmi-type", "mode", "interface-type"),

@@ -12,7 +12,7 @@ import threading
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import zip_longest
@@ -24,6 +24,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import ssptool
+from ssptool.cli.command_words import SYNONYMS, about
 from ssptool.cli.terminal import for_reader
 from ssptool.errors import ContradictingSettings, PartialSystem, RenamedSetting, WrongUsage, disk_trouble, is_own
 from ssptool.foreign_text import has_colour, indented, readable, several_lines, terminal_size, without_commands
@@ -31,8 +32,8 @@ from ssptool.working_directory import shown
 
 PANELS = {
     "Check and understand": {
-        "validate": "Check a system: findings with place, reason and remedy.",
-        "rule": "Explain a rule: its demand, its reason, and the remedy.",
+        "validate": "Check a system: findings with location, reason and fix.",
+        "rule": "Explain a rule: its requirement, its reason, and the fix.",
         "info": "List components and variants of a system, or variables of an FMU.",
         "graph": "Show dependencies, component cycles and algebraic loops.",
         "draw": "Draw a system as a diagram.",
@@ -52,13 +53,13 @@ PANELS = {
     "Results": {
         "plot": "Plot results over time, or the results of a study.",
         "compare": "Compare results with a reference, within tolerances.",
-        "report": "Write one HTML page about a run or a study.",
+        "report": "Write one HTML report about a run or a study.",
         "reproduce": "Repeat the run of a result, and compare the values.",
     },
     "Edit": {
         "example": "List the example systems, or write one into a folder.",
-        "new": "Make a system, empty or with FMUs.",
-        "add": "Add FMUs, packages or tables, or a system, or a connector.",
+        "new": "Create a system, empty or with FMUs.",
+        "add": "Add FMUs, packages, tables, a nested system, or a connector.",
         "remove": "Remove elements or connectors. The inverse of `add`.",
         "connect": "Connect connectors, terminals, or elements by matching names.",
         "disconnect": "Remove connections. The inverse of `connect`.",
@@ -70,16 +71,16 @@ PANELS = {
         "unmap": "Remove entries of a parameter mapping. The inverse of `map`.",
         "dictionary": "Edit signal dictionaries: signals that elements share by name.",
         "rename": "Rename an element or a connector, with all references to it.",
-        "place": "Give an element a place in the diagram of its system.",
-        "align": "Align elements in the diagram, or spread them at equal distances.",
-        "route": "Lead the line of a connection over points of the diagram.",
+        "place": "Set the position of an element in the diagram of its system.",
+        "align": "Align elements in the diagram, or distribute them evenly.",
+        "route": "Route the line of a connection through points of the diagram.",
         "replace": "Replace the FMU of a component.",
     },
     "Packages, variants and versions": {
         "pack": "Pack a folder into a package. Equal folders give equal files.",
         "unpack": "Write the files of a package into a folder.",
-        "convert": "Write an FMU, or a system of the Open Simulation Platform, as SSP.",
-        "export": "Make one FMU of a system.",
+        "convert": "Convert an FMU, or a system of Open Simulation Platform, to SSP.",
+        "export": "Export a system as one FMU.",
         "variant": "List and change the variants of a package.",
         "upgrade": "Convert a system, or one document, to SSP 2.0.",
         "downgrade": "Convert a system, or one document, to SSP 1.0.",
@@ -122,16 +123,6 @@ PACKAGE = Path(ssptool.__file__).parent
 BUG = 70
 """Exit status of a mistake in ssptool itself (EX_SOFTWARE of sysexits.h)."""
 
-SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("simulate", "sim"), ("run",)),
-    **dict.fromkeys(("check", "lint", "verify"), ("validate",)),
-    **dict.fromkeys(("show", "list", "inspect"), ("info",)),
-    "optimize": ("study",),
-    "calibrate": ("study", "calibrate"),
-    "version": ("--version",),
-}
-"""Words that other programs have for a command → what is typed here. They work, and no list names them."""
-
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 """Base of all errors of a command line."""
 
@@ -165,8 +156,9 @@ class Commands(TyperGroup):
         return super().parse_args(ctx, _meant(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in self.commands and Path(args[0]).exists():
-            raise _without_command(args[0])
+        word = args[0]
+        if word not in self.commands and not word.startswith("-"):
+            raise _without_command(word) if Path(word).exists() else WrongUsage("\n".join(about(word, SUMMARIES)))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -341,7 +333,7 @@ def say(text: str, *, err: bool = False, nl: bool = True, verbatim: bool = False
     typer.echo(text if verbatim else for_reader(text, stream), err=err, nl=nl, color=has_colour(stream))
 
 
-_ADVISED = re.compile(r"(`ssptool [a-z]+ )SYSTEM\b")
+_ADVISED = re.compile(r"(`ssptool (?:[a-z]+ )+)SYSTEM(?![.\w])")
 
 
 def _with_system(text: str) -> str:
@@ -385,7 +377,7 @@ def _debug(wanted: bool) -> None:
 @app.callback()
 def common(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
+        bool, typer.Option("--version", "-V", help="Print the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show Python's traceback when something goes wrong.", callback=_debug)

@@ -19,10 +19,10 @@ def doctor_command(
 ) -> None:
     """List installed and missing parts of ssptool.
 
-    Versions, packages of each extra with the command that installs them, compilers, and the platforms for which
-    systems can be exported; of FMUs, those that have no library for this platform. Nothing of theirs is loaded.
+    The list has versions, the packages of each extra with the command that installs them, compilers, and the platforms
+    for which systems can be exported. For FMUs: those that have no library for this platform. FMUs are not loaded.
 
-    Exits with 1 if something that is needed is missing.
+    Exit status: 1 if a required package is missing. Missing extras do not count.
 
     Examples:
       ssptool doctor

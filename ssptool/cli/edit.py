@@ -119,21 +119,21 @@ def new_command(
     system: Annotated[
         Path, typer.Argument(metavar="SYSTEM", help="System to create: NAME.ssp, NAME.ssd, or a folder.")
     ],
-    fmus: Annotated[
-        list[str] | None, typer.Argument(metavar="FMU", help="The first components, as `add` makes them.")
-    ] = None,
+    fmus: Annotated[list[str] | None, typer.Argument(metavar="FMU", help="FMUs to add, as `add` does.")] = None,
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="Name of the system (default: name of the file).")
     ] = None,
     ssp: Annotated[
         str,
-        typer.Option("--ssp", metavar="1.0|2.0", help="Version of SSP; 1.0 becomes 2.0 once an edit needs it."),
+        typer.Option(
+            "--ssp", metavar="1.0|2.0", help="Use this version of SSP; 1.0 becomes 2.0 when an edit needs it."
+        ),
     ] = "1.0",
     start_time: ExperimentStart = None,
     stop_time: ExperimentStop = None,
     diff: Diff = False,
 ) -> None:
-    """Make a system, empty or with FMUs.
+    """Create a system, empty or with FMUs.
 
     Examples:
       ssptool new plant --stop-time 10
@@ -160,7 +160,7 @@ def add_command(
     ] = None,
     into: Into = "",
     parameters: Annotated[
-        bool, typer.Option("--parameters", help="Make connectors for the parameters of the FMU as well.")
+        bool, typer.Option("--parameters", help="Also create connectors for the parameters of the FMU.")
     ] = False,
     subsystem: Annotated[
         str | None, typer.Option("--system", metavar="NAME", help="Add an empty system instead of an FMU.")
@@ -183,10 +183,10 @@ def add_command(
         ),
     ] = None,
 ) -> None:
-    """Add FMUs, packages or tables, or a system, or a connector.
+    """Add FMUs, packages, tables, a nested system, or a connector.
 
-    Files are copied into the archive; connectors, types, units and enumerations are those of the model description. A
-    system without a default experiment takes that of the FMU. A CSV file, time first, becomes a table: a component with
+    Files are copied into the archive. Connectors, types, units and enumerations come from the model description. A
+    system without a default experiment gets that of the FMU. A CSV file, time first, becomes a table: a component with
     an output for each other column. The inverse is `remove`.
 
     Examples:
@@ -207,14 +207,14 @@ def add_command(
 def remove_command(
     system: EditedSystem,
     how: Editing,
-    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Elements or connectors, by full names.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Full names of elements or connectors.")],
     with_resource: Annotated[
-        bool, typer.Option("--with-resource", help="Delete a component's file as well, if nothing else uses it.")
+        bool, typer.Option("--with-resource", help="Also delete the file of a component, if nothing else uses it.")
     ] = False,
 ) -> None:
     """Remove elements or connectors. The inverse of `add`.
 
-    The connections that touch them go, too.
+    Their connections are removed with them.
 
     Examples:
       ssptool remove plant Gear --with-resource
@@ -224,7 +224,7 @@ def remove_command(
         editor.remove(*names, with_resource=with_resource)
 
 
-First = Annotated[str, typer.Argument(metavar="A", help="A connector (System1.x1), a terminal or an element.")]
+First = Annotated[str, typer.Argument(metavar="A", help="Connector (System1.x1), terminal or element.")]
 Second = Annotated[str, typer.Argument(metavar="B", help="Connector, terminal or element on the other side.")]
 
 
@@ -236,15 +236,17 @@ def connect_command(
     b: Second,
     factor: Annotated[
         float | None,
-        typer.Option("--factor", metavar="X", help="Multiply the value on its way (after unit conversion)."),
+        typer.Option("--factor", metavar="X", help="Multiply the value by this factor, after unit conversion."),
     ] = None,
-    offset: Annotated[float | None, typer.Option("--offset", metavar="X", help="Then add to it.")] = None,
+    offset: Annotated[
+        float | None, typer.Option("--offset", metavar="X", help="Add this offset to the value, after --factor.")
+    ] = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
             "--map",
             metavar="FROM=TO",
-            help="Turn one value into another: of Booleans, integers, or items of enumerations. Other "
+            help="Replace a value by another one: Booleans, integers, or items of enumerations. Other "
             "values pass unchanged.",
         ),
     ] = None,
@@ -255,17 +257,17 @@ def connect_command(
         bool | None,
         typer.Option(
             "--unit-conversion/--no-unit-conversion",
-            help="Convert the value to the unit of the other end, which is the rule; or pass on the bare number.",
+            help="Convert the value to the unit of the other end, or pass on the bare number (default: "
+            "--unit-conversion).",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Connect connectors, terminals, or elements by matching names.
 
-    Which one is the source follows from the kinds of the connectors. Between two connectors the value can be treated on
-    its way; if they are connected already, that changes the connection. Terminals are connected member by member;
-    between two inflows the factor is -1. The signals of a dictionary are reached as REFERENCE.signal. The inverse is
-    `disconnect`.
+    The kinds of the connectors decide which one is the source. A connection of two connectors can transform the value;
+    if they are already connected, the options change the connection. Terminals are connected member by member; between
+    two inflows the factor is -1. Signals of a dictionary are called REFERENCE.signal. The inverse is `disconnect`.
 
     Examples:
       ssptool connect plant Motor Gear
@@ -299,12 +301,12 @@ def disconnect_command(system: EditedSystem, how: Editing, a: First, b: Second) 
 def rename_command(
     system: EditedSystem,
     how: Editing,
-    old: Annotated[str, typer.Argument(metavar="OLD", help="An element or a connector, by its full name.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name, without those of the systems around it.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Full name of an element or a connector.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="New name, without the names of the enclosing systems.")],
 ) -> None:
     """Rename an element or a connector, with all references to it.
 
-    That is connections, parameters and mappings.
+    References are in connections, parameters and mappings.
 
     Examples:
       ssptool rename plant Drive.Motor Engine    # from now on Drive.Engine
@@ -317,10 +319,10 @@ def rename_command(
 def place_command(
     system: EditedSystem,
     how: Editing,
-    element: Annotated[str, typer.Argument(metavar="ELEMENT", help="Element, by its full name.")],
+    element: Annotated[str, typer.Argument(metavar="ELEMENT", help="Full name of the element.")],
     at: Annotated[
         tuple[float, float],
-        typer.Option("--at", metavar="X Y", help="Its lower left corner: to the right and upwards [mm]."),
+        typer.Option("--at", metavar="X Y", help="Position of the lower left corner, to the right and upwards [mm]."),
     ],
     size: Annotated[
         tuple[float, float] | None,
@@ -332,9 +334,9 @@ def place_command(
         ),
     ] = None,
 ) -> None:
-    """Give an element a place in the diagram of its system.
+    """Set the position of an element in the diagram of its system.
 
-    Lines to it lose their way points, and a stated canvas grows to hold it.
+    Its lines lose their way points. A canvas with a stated size grows to contain the element.
 
     Examples:
       ssptool place plant Drive.Motor --at 10 40 --size 40 60
@@ -348,20 +350,18 @@ def place_command(
 def align_command(
     system: EditedSystem,
     how: Editing,
-    elements: Annotated[
-        list[str], typer.Argument(metavar="ELEMENT…", help="Elements of one system, by their full names.")
-    ],
+    elements: Annotated[list[str], typer.Argument(metavar="ELEMENT…", help="Full names of elements of one system.")],
     to: Annotated[
         str,
         typer.Option(
             "--to",
             metavar="left|right|top|bottom|centre|middle|across|down",
-            help="An edge of the box around them; its centre (one above the other) or middle (in a row); "
-            "or equal distances across or down.",
+            help="Align to an edge of the box around the elements (left, right, top, bottom), to its "
+            "centre (in a column) or middle (in a row); or distribute them across or down.",
         ),
     ],
 ) -> None:
-    """Align elements in the diagram, or spread them at equal distances.
+    """Align elements in the diagram, or distribute them evenly.
 
     Examples:
       ssptool align plant Motor Gear Load --to bottom
@@ -381,9 +381,9 @@ def route_command(
         typer.Option("--via", metavar="X,Y", help="Point on the way from A to B [mm]."),
     ] = None,
 ) -> None:
-    """Lead the line of a connection over points of the diagram.
+    """Route the line of a connection through points of the diagram.
 
-    Without points, the line is drawn as it comes.
+    Without points, the line gets its default route.
 
     Examples:
       ssptool route plant Motor.w Gear.w --via 60,30 --via 60,80
@@ -405,16 +405,16 @@ def _point(text: str) -> tuple[float, float]:
 def replace_command(
     system: EditedSystem,
     how: Editing,
-    component: Annotated[str, typer.Argument(metavar="COMPONENT", help="Element, by its full name.")],
-    fmu: Annotated[str, typer.Argument(metavar="FMU", help="A file, or an entry of the archive.")],
+    component: Annotated[str, typer.Argument(metavar="COMPONENT", help="Full name of the element.")],
+    fmu: Annotated[str, typer.Argument(metavar="FMU", help="FMU: a file, or an entry of the archive.")],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List what would break and change, and write nothing.")
     ] = False,
 ) -> None:
     """Replace the FMU of a component.
 
-    Refused if connectors, connections or parameters use what that does not have; --dry-run lists these. Exit status of
-    a dry run: 1 if something breaks.
+    The command fails if connectors, connections or parameters use variables that the new FMU lacks. --dry-run lists
+    them, and exits with 1 if there are any.
 
     Examples:
       ssptool replace plant Motor Motor_v2.fmu --dry-run
@@ -431,15 +431,15 @@ def replace_command(
     raise typer.Exit(1 if breaking else 0)
 
 
-Dictionary = Annotated[str, typer.Argument(metavar="DICTIONARY", help="The name of the signal dictionary.")]
+Dictionary = Annotated[str, typer.Argument(metavar="DICTIONARY", help="Name of the signal dictionary.")]
 DictionaryOf = Annotated[
     str, typer.Option("--of", metavar="SYSTEM", help="Nested system that has the dictionary (default: the root).")
 ]
 
 dictionary_app = typer.Typer(
     help="Edit signal dictionaries: signals that elements share by name.\n\n"
-    "A system has the dictionary; references to it stand in that system or in systems inside. `connect` reaches the "
-    "signals as REFERENCE.signal, and makes the connector of the reference if there is none.",
+    "A system has the dictionary. References to it are elements of the same system or of nested systems. `connect` "
+    "uses the name REFERENCE.signal, and creates the connector of the reference if it does not exist.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -453,11 +453,15 @@ def dictionary_add(
     name: Dictionary,
     file: Annotated[
         str | None,
-        typer.Option("--file", metavar="FILE.ssb", help="Its signals: a file, copied into the archive, or an entry."),
+        typer.Option(
+            "--file",
+            metavar="FILE.ssb",
+            help="Take the signals from this file, which is copied into the archive, or from this entry.",
+        ),
     ] = None,
     into: Into = "",
 ) -> None:
-    """Add a signal dictionary to a system: an empty one, or that of a file.
+    """Add a signal dictionary to a system, empty or from a file.
 
     Examples:
       ssptool dictionary add plant bus
@@ -472,7 +476,7 @@ def dictionary_signal(
     system: EditedSystem,
     how: Editing,
     dictionary: Dictionary,
-    name: Annotated[str, typer.Argument(metavar="SIGNAL", help="The name of the new signal.")],
+    name: Annotated[str, typer.Argument(metavar="SIGNAL", help="Name of the new signal.")],
     type: Annotated[
         str | None,
         typer.Option(
@@ -529,7 +533,7 @@ def dictionary_remove(
     ] = None,
     of: DictionaryOf = "",
 ) -> None:
-    """Remove a dictionary, or one signal of it; refused while references use it.
+    """Remove an unused dictionary, or an unused signal of a dictionary.
 
     Examples:
       ssptool dictionary remove plant bus speed

@@ -51,11 +51,11 @@ def set_command(
 ) -> None:
     """Set parameters and start values, or the default experiment.
 
-    A parameter is changed in the set from which its value comes. One that has no value yet goes into the last set that
-    is bound to the system, or into a new inline set. If the value comes from a nested document that other
-    components use as well, the system overrides it for this component (but see --shared). The inverse is `unset`.
+    A value is changed where it is defined. A new value goes into the last parameter set that is bound to the system, or
+    into a new inline set. If a document that several components share defines the value, the system overrides it for
+    the named component; see --shared. The inverse is `unset`.
 
-    With --from, the differences between the table and the system are listed first. An empty unit is that of the
+    With --from, the differences between the table and the system are listed first. An empty unit is the unit of the
     variable, other units are converted, and parameters without a row keep their values.
 
     Examples:
@@ -91,8 +91,10 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 def _assignments(words: list[str]) -> list[str]:
     """Words as NAME=VALUE: `Motor R 2`, `Motor.R 2` and `Motor R=2 L=3` have blanks where names have dots and "=";
-    `Motor.R 2 Ohm` has a unit.
+    `Motor.R 2 Ohm` has a unit. Blanks around "=" do not count.
     """
+    if len(words) == 3 and words[1] == "=":
+        return ["".join(words)]
     bare = [word for word in words if "=" not in word]
     if bare == words and len(words) == 3 and _NUMBER.fullmatch(words[1]) and not _NUMBER.fullmatch(words[2]):
         return [f"{words[0]}={words[1]} {words[2]}"]
@@ -125,8 +127,8 @@ def unset_command(
 ) -> None:
     """Remove parameters that were set. The inverse of `set`.
 
-    What holds then is the next parameter in the order of precedence, or the start value in the FMU; it is printed. A
-    parameter that matches nothing can be removed by its name as well.
+    The next parameter in the order of precedence then applies, or the start value in the FMU; the command prints it. A
+    parameter without a matching variable can also be removed by its name.
 
     Examples:
       ssptool unset plant Motor.m
@@ -143,22 +145,24 @@ def unset_command(
 def bind_command(
     system: EditedSystem,
     how: Editing,
-    file: Annotated[str, typer.Argument(metavar="FILE.ssv", help="A parameter set: a file, or an entry.")],
+    file: Annotated[str, typer.Argument(metavar="FILE.ssv", help="Parameter set: a file, or an entry of the archive.")],
     to: Annotated[
         str, typer.Option("--to", metavar="ELEMENT", help="Element that gets the values (default: the system).")
     ] = "",
     prefix: Annotated[
-        str, typer.Option("--prefix", metavar="TEXT", help="Put in front of every name of the set, e.g. System1.")
+        str, typer.Option("--prefix", metavar="TEXT", help="Add this prefix to each name of the set: System1.")
     ] = "",
     mapping: Annotated[
-        str | None, typer.Option("--mapping", metavar="FILE.ssm", help="New names for the parameters.")
+        str | None,
+        typer.Option("--mapping", metavar="FILE.ssm", help="Rename the parameters by this parameter mapping (.ssm)."),
     ] = None,
     inline: Annotated[bool, typer.Option("--inline", help="Copy the values into the system structure.")] = False,
 ) -> None:
     """Bind a parameter set to an element.
 
-    Its values win over those of earlier bindings. A file is copied into the archive, and so is a parameter set in an
-    FMU, named as in `resources/motor.fmu!extra/heavy.ssv`: `ssptool info` lists them. The inverse is `unbind`.
+    Its values win over those of earlier bindings. The file is copied into the archive. A parameter set in an FMU is
+    copied, too; its name is like `resources/motor.fmu!extra/heavy.ssv`, as `ssptool info` prints it. The inverse is
+    `unbind`.
 
     Examples:
       ssptool bind plant heavy.ssv --to Motor
@@ -171,18 +175,16 @@ def bind_command(
 def unbind_command(
     system: EditedSystem,
     how: Editing,
-    file: Annotated[
-        str, typer.Argument(metavar="FILE.ssv", help="The parameter set that is bound; or inline, for an inline set.")
-    ],
+    file: Annotated[str, typer.Argument(metavar="FILE.ssv", help="Bound parameter set, or inline for an inline set.")],
     to: To = "",
     number: Annotated[
         int | None,
         typer.Option(
-            "--number", metavar="N", min=1, help="Number of the binding, from 1, if there are several of that set."
+            "--number", metavar="N", min=1, help="Number of the binding, from 1, if the set is bound several times."
         ),
     ] = None,
     with_resource: Annotated[
-        bool, typer.Option("--with-resource", help="Delete the set and its mapping as well, if nothing else uses them.")
+        bool, typer.Option("--with-resource", help="Also delete the set and its mapping, if nothing else uses them.")
     ] = False,
 ) -> None:
     """Remove a parameter binding. The inverse of `bind`.
@@ -196,7 +198,8 @@ def unbind_command(
 
 
 Of = Annotated[
-    str | None, typer.Option("--of", metavar="FILE.ssv", help="The parameter set, if the element has several.")
+    str | None,
+    typer.Option("--of", metavar="FILE.ssv", help="Parameter set of the binding, if the element has several."),
 ]
 
 
@@ -205,17 +208,19 @@ def map_command(
     system: EditedSystem,
     how: Editing,
     entries: Annotated[
-        list[str], typer.Argument(metavar="SOURCE=TARGET", help="Parameter of the set, and its target.")
+        list[str], typer.Argument(metavar="SOURCE=TARGET", help="Name in the set, and the parameter that it sets.")
     ],
     to: To = "",
     of: Of = None,
     factor: Annotated[float | None, typer.Option("--factor", metavar="X", help="Multiply the value.")] = None,
-    offset: Annotated[float | None, typer.Option("--offset", metavar="X", help="Then add to it.")] = None,
+    offset: Annotated[
+        float | None, typer.Option("--offset", metavar="X", help="Add this offset to the value, after --factor.")
+    ] = None,
 ) -> None:
     """Map names of a bound parameter set to parameters.
 
-    These are entries of the mapping of the binding. A binding that had no mapping keeps the names that it used. The
-    inverse is `unmap`.
+    The command adds entries to the mapping of the binding. Other names of the set keep their meaning. The inverse is
+    `unmap`.
 
     Examples:
       ssptool map plant mass=Motor.m    # the parameter `mass` sets `Motor.m`
@@ -235,7 +240,7 @@ def unmap_command(
     to: To = "",
     of: Of = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Remove the mapping: the parameters have their own names again.")
+        bool, typer.Option("--all", help="Remove the mapping; parameters have their own names again.")
     ] = False,
 ) -> None:
     """Remove entries of a parameter mapping. The inverse of `map`.

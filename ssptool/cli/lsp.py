@@ -11,9 +11,9 @@ from ssptool.errors import MissingExtra
 def lsp_command() -> None:
     """Serve an editor: findings, fixes and names while you type.
 
-    A language server for .ssd, .ssv, .ssm and .ssb, settings, studies and scenarios, over standard input and output;
-    editors start it themselves. It shows the findings of `validate`, in unsaved text too, and offers the fixes of
-    `validate --fix`. Needs the extra lsp: pip install 'ssptool[lsp]'.
+    This is a language server for .ssd, .ssv, .ssm and .ssb, settings, studies and scenarios, over standard input and
+    output. Editors start it themselves. It shows the findings of `validate`, also in unsaved text, and offers the fixes
+    of `validate --fix`. It needs an extra: pip install 'ssptool[lsp]'.
 
     For example in Neovim: `vim.lsp.start({name = 'ssptool', cmd = {'ssptool', 'lsp'}})`; `ssptool lsp --help` prints
     this.

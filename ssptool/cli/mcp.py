@@ -16,14 +16,16 @@ def _no_folder(folder: Path) -> WrongUsage:
 
 def mcp_command(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="The folder to serve: nothing outside is read or written.")
+        Path, typer.Argument(metavar="FOLDER", help="Folder to serve; nothing outside is read or written.")
     ] = Path(),
     allow_edits: Annotated[
         bool, typer.Option("--allow-edits", help="Apply edits (default: show them as diffs only).")
     ] = False,
     results: Annotated[
         Path | None,
-        typer.Option("--results", metavar="FOLDER", help="Let runs write results here, inside the folder served."),
+        typer.Option(
+            "--results", metavar="FOLDER", help="Let runs write results to this folder, inside the served folder."
+        ),
     ] = None,
     sandbox: Annotated[
         bool,
@@ -36,9 +38,9 @@ def mcp_command(
 ) -> None:
     """Serve a folder to programs that speak MCP.
 
-    The Model Context Protocol, over standard input and output: a client starts this command by itself. Tools check,
-    explain and run the systems of the folder, read results, and show edits as diffs. Results stay in memory, and
-    nothing is written, unless an option allows it.
+    MCP is the Model Context Protocol, over standard input and output. Clients start this command by themselves. Its
+    tools check, explain and run the systems of the folder, read results, and show edits as diffs. Results stay in
+    memory, and no file is written, unless an option allows it.
 
     Examples:
       ssptool mcp plants

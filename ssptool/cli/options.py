@@ -322,3 +322,10 @@ def bundled(**bundles: Callable[..., Any]) -> Callable[[Callable[..., None]], Ca
         return call
 
     return decorate
+
+
+def fmi_version(text: str) -> int:
+    """2 or 3, for texts such as 3 and 3.0 alike."""
+    if (number := str(text).partition(".")[0]) not in ("2", "3"):
+        raise typer.BadParameter(f"{text!r} is not a version of FMI to export for; choose 2 or 3")
+    return int(number)

@@ -19,6 +19,7 @@ from ssptool.cli.options import (
     bundled,
     changes_from,
     codes,
+    fmi_version,
 )
 from ssptool.cli.settings_options import EXPORTED, settings_options
 from ssptool.cli.terminal import busy
@@ -41,8 +42,8 @@ def example_command(
 ) -> None:
     """List the example systems, or write one into a folder.
 
-    Their FMUs have libraries for Linux, Windows and macOS if ssptool was installed from a wheel of a release. Otherwise
-    they are compiled for this platform, once.
+    A release includes libraries of their FMUs for Linux, Windows and macOS. In other installations the FMUs are
+    compiled for this platform, once.
 
     Examples:
       ssptool example
@@ -60,20 +61,18 @@ def example_command(
 
 
 def pack_command(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder with SystemStructure.ssd in it.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that contains SystemStructure.ssd.")],
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE.ssp", help="Package to write (default: FOLDER.ssp).")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Write even if needed files are left out or lie outside.")
+        bool, typer.Option("--force", help="Write even if required files are left out or lie outside the folder.")
     ] = False,
 ) -> None:
     """Pack a folder into a package. Equal folders give equal files.
 
-    READMEs, ssptool.toml and results next to the structures and hidden files such as .git are left out. An existing
-    package is replaced.
-
-    The inverse is `unpack`.
+    READMEs, ssptool.toml, results next to the structures, and hidden files such as .git are left out. An existing
+    package is replaced. The inverse is `unpack`.
 
     Examples:
       ssptool pack plant
@@ -86,7 +85,7 @@ def pack_command(
 
 
 def unpack_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE.ssp", help="The package.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.ssp", help="Package to unpack.")],
     folder: Annotated[
         Path | None,
         typer.Argument(metavar="FOLDER", help="Folder to write (default: next to the package, with its name)."),
@@ -95,14 +94,12 @@ def unpack_command(
         bool, typer.Option("--force", help="Write into a folder that is not empty; its other files stay.")
     ] = False,
     portable: Annotated[
-        bool, typer.Option("--portable", help="Refuse names that Linux, macOS or Windows cannot hold.")
+        bool, typer.Option("--portable", help="Fail if Linux, macOS or Windows does not allow a file name.")
     ] = False,
 ) -> None:
     """Write the files of a package into a folder.
 
-    All of them or none, and none outside it.
-
-    The inverse is `pack`.
+    All files are written or none, and none outside the folder. The inverse is `pack`.
 
     Examples:
       ssptool unpack plant.ssp
@@ -115,16 +112,16 @@ def unpack_command(
 
 def convert_command(
     source: Annotated[
-        Path, typer.Argument(metavar="SOURCE", help="An FMU, or an OspSystemStructure.xml or the folder with it.")
+        Path, typer.Argument(metavar="SOURCE", help="FMU, OspSystemStructure.xml, or the folder that contains it.")
     ],
-    target: Annotated[Path, typer.Argument(metavar="FILE.ssp", help="The package to write, or a new folder.")],
+    target: Annotated[Path, typer.Argument(metavar="FILE.ssp", help="Package to write, or a new folder.")],
     allow_outside: AllowOutside = None,
 ) -> None:
-    """Write an FMU, or a system of the Open Simulation Platform, as SSP.
+    """Convert an FMU, or a system of Open Simulation Platform, to SSP.
 
-    FMUs are packed where they are there; connectors state types and units. Step sizes, algorithm and power bonds of an
-    OspSystemStructure.xml become annotations, and its functions Sum and VectorSum small FMUs. What is not carried over
-    is named.
+    Existing FMUs are packed, and connectors have types and units. Step sizes, algorithm and power bonds of an
+    OspSystemStructure.xml become annotations; its functions Sum and VectorSum become small FMUs. The command lists
+    everything that it cannot carry over.
 
     Examples:
       ssptool convert Motor.fmu motor.ssp
@@ -141,8 +138,8 @@ Expose = Annotated[
     typer.Option(
         "--expose",
         metavar="PATTERN",
-        help="Make matching parameters and signals of components variables of the FMU: 'System1.*' "
-        "(default: outputs of all components, if the system has no connectors).",
+        help="Expose matching parameters and signals of components as variables of the FMU: "
+        "'System1.*' (default: outputs of all components, if the system has no connectors).",
     ),
 ]
 
@@ -150,7 +147,7 @@ Expose = Annotated[
 @bundled(settings=settings_options(EXPORTED), changes=changes_from)
 def export_command(
     system: SystemPath,
-    fmu: Annotated[Path, typer.Argument(metavar="FILE.fmu", help="The FMU to write; one that is there is replaced.")],
+    fmu: Annotated[Path, typer.Argument(metavar="FILE.fmu", help="FMU to write. An existing file is replaced.")],
     settings: dict[str, Any],
     changes: dict[str, Any],
     platforms: Annotated[
@@ -159,27 +156,30 @@ def export_command(
             "--platforms",
             metavar="NAME,…",
             help="Include linux64, aarch64-linux, win64, darwin64 or aarch64-darwin (default: all "
-            "platforms that every component has).",
+            "platforms that every component supports).",
         ),
     ] = None,
-    fmi: Annotated[int, typer.Option("--fmi", metavar="2|3", min=2, max=3, help="Version of FMI of the FMU.")] = 2,
+    fmi: Annotated[
+        int, typer.Option("--fmi", metavar="2|3", parser=fmi_version, help="Export for this version of FMI.")
+    ] = 2,
     interface: Annotated[
         str,
         typer.Option(
             "--interface",
             metavar="cs|me|both",
-            help="Co-simulation, or model exchange, which all components must offer then.",
+            help="Offer co-simulation (cs), model exchange (me) or both. For me and both, all components "
+            "must offer model exchange.",
         ),
     ] = "cs",
     expose: Expose = None,
     compile_sources: Annotated[bool, typer.Option("--compile", help=WHAT_IS_COMPILED)] = False,
     accept: Accept = None,
 ) -> None:
-    """Make one FMU of a system.
+    """Export a system as one FMU.
 
-    It is an FMU of FMI 2.0 or 3.0, with the FMUs of the components inside, and runs without ssptool and Python. For
-    co-simulation, the system is coupled inside as `run` couples it with the same options: at its communication points
-    the FMU has the same values. For model exchange, the importer integrates the states of all components.
+    The FMU (FMI 2.0 or 3.0) contains the FMUs of all components and runs without ssptool and Python. For co-simulation
+    it couples them as `run` does with the same options, and has the same values at the macro steps. For model exchange,
+    the importer integrates the states of all components.
 
     Examples:
       ssptool export plant plant.fmu --expose 'Motor.*'
@@ -199,11 +199,11 @@ def export_command(
     say(str(made))
 
 
-Package = Annotated[Path, typer.Argument(metavar="SYSTEM", help="An .ssp file or an unpacked one (folder).")]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The variant, by its name or its file.")]
+Package = Annotated[Path, typer.Argument(metavar="SYSTEM", help="Package (.ssp) or unpacked folder.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name or file of the variant.")]
 
 variant_app = typer.Typer(
-    help="List and change the variants of a package.\n\nThese are the SSDs at its root.",
+    help="List and change the variants of a package.\n\nVariants are the SSDs at the root of the package.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -241,7 +241,7 @@ def variant_add(
 
 @variant_app.command("remove")
 def variant_remove(system: Package, name: Name, diff: Diff = False) -> None:
-    """Take a variant away, other than the default. The files that it refers to stay.
+    """Remove a variant, except the default. Its FMUs and documents stay.
 
     Examples:
       ssptool variant remove plant Winter
@@ -251,7 +251,9 @@ def variant_remove(system: Package, name: Name, diff: Diff = False) -> None:
 
 @variant_app.command("default")
 def variant_default(system: Package, name: Name, diff: Diff = False) -> None:
-    """Make a variant the default: it becomes SystemStructure.ssd, and that gets a file called after its name.
+    """Make a variant the default.
+
+    Its file becomes SystemStructure.ssd; the file of the previous default becomes NAME.ssd.
 
     Examples:
       ssptool variant default plant Winter
@@ -265,7 +267,7 @@ def _print_variants(edit: "VariantEdit", diff: bool) -> None:
 
 DocumentPath = Annotated[
     Path,
-    typer.Argument(metavar="SYSTEM", help="An .ssp file, an unpacked one (folder), or one .ssd, .ssv, .ssm or .ssb."),
+    typer.Argument(metavar="SYSTEM", help="System (.ssp, unpacked folder) or document (.ssd, .ssv, .ssm, .ssb)."),
 ]
 Output = Annotated[
     Path | None,
@@ -294,7 +296,11 @@ def upgrade_command(
     system: DocumentPath,
     types: Annotated[
         TypeNames,
-        typer.Option("--types", help="fmi3: Real becomes Float64 and Integer becomes Int32, also in files of 2.0."),
+        typer.Option(
+            "--types",
+            help="Keep types, or use those of FMI 3.0 (fmi3): Real becomes Float64 and Integer becomes "
+            "Int32, also in documents of SSP 2.0.",
+        ),
     ] = TypeNames.KEEP,
     output: Output = None,
     diff: Diff = False,
@@ -303,9 +309,8 @@ def upgrade_command(
 ) -> None:
     """Convert a system, or one document, to SSP 2.0.
 
-    Nothing is lost, and what an earlier downgrade kept aside comes back. Only
-    what must change does, and --types if asked for. The inverse is
-    `downgrade`.
+    Nothing is lost, and elements that an earlier downgrade kept in annotations are restored. Only necessary changes are
+    made, and those of --types. The inverse is `downgrade`.
 
     Examples:
       ssptool upgrade plant.ssp --types fmi3 --diff
@@ -325,7 +330,9 @@ def downgrade_command(
     system: DocumentPath,
     drop: Annotated[
         bool,
-        typer.Option("--drop", help="Drop what SSP 1.0 cannot hold, and what refers to it; each thing is printed."),
+        typer.Option(
+            "--drop", help="Drop features that SSP 1.0 cannot represent, and references to them. Each one is listed."
+        ),
     ] = False,
     output: Output = None,
     diff: Diff = False,
@@ -334,9 +341,9 @@ def downgrade_command(
 ) -> None:
     """Convert a system, or one document, to SSP 1.0.
 
-    What 1.0 can only hold in part is weakened and named; what it cannot hold is
-    refused unless --drop is given. Either way the original is kept in
-    annotations, from which upgrading restores it. The inverse is `upgrade`.
+    The command lists features that SSP 1.0 can represent only in part. If SSP 1.0 cannot represent a feature, the
+    command fails unless --drop is given. The original is always kept in annotations, from which `upgrade` restores it.
+    The inverse is `upgrade`.
 
     Examples:
       ssptool downgrade plant.ssp --drop --diff
@@ -351,14 +358,14 @@ def downgrade_command(
 
 
 def diff_command(
-    a: Annotated[Path, typer.Argument(metavar="A", help="An .ssp file, an unpacked one (folder), or an .ssd file.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The second system.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help="Package (.ssp), unpacked folder or .ssd.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Second system.")],
     variant: Annotated[
         list[str] | None,
         typer.Option(
             "--variant",
             metavar="NAME",
-            help="Variant of both systems, or first that of the first, then that of the second.",
+            help="Compare this variant of both systems; two values: of the first, then of the second system.",
         ),
     ] = None,
     format: Annotated[TextOrJson, typer.Option("--format", help="Print as text or json.")] = TextOrJson.TEXT,
@@ -367,7 +374,9 @@ def diff_command(
     """Compare two systems by meaning, not by text.
 
     Components, connectors, connections, parameter values, units and variants count; formatting, order, prefixes,
-    descriptions, geometry and annotations do not. Exit status: 0 if the systems are equal, 1 if not.
+    descriptions, geometry and annotations do not.
+
+    Exit status: 0 the systems are equal; 1 they differ; 2 wrong usage.
 
     Examples:
       ssptool diff before.ssp after.ssp

@@ -23,7 +23,7 @@ PlotFile = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Write a .png, .svg or .pdf, or an .html page that zooms (default: RESULTS.png).",
+        help="Write a .png, .svg, .pdf, or an .html page that zooms (default: RESULTS.png).",
     ),
 ]
 PrintSize = Annotated[
@@ -61,8 +61,7 @@ Live = Annotated[
     bool,
     typer.Option(
         "--live",
-        help="Draw in the terminal, again and again, while a run writes the results (.csv, .parquet), until it has "
-        "ended.",
+        help="Redraw in the terminal while a run writes the results (.csv or .parquet), until it ends.",
     ),
 ]
 LiveStopTime = Annotated[
@@ -71,7 +70,7 @@ LiveStopTime = Annotated[
         "--stop-time",
         parser=time_option,
         metavar="T",
-        help="With --live, also end at this time, for results of other tools.",
+        help="End --live at this time, for results of other tools.",
     ),
 ]
 
@@ -116,8 +115,8 @@ def plot_command(
 ) -> None:
     """Plot results over time, or the results of a study.
 
-    One panel per unit, and more where curves differ much in size; signals differ by colour, runs by dashes. Of a
-    study: results over factors, the effects of factors one at a time, or the envelope of all traces.
+    There is one panel per unit, and more if curves differ much in size. Signals differ by colour, runs by dashes. Plots
+    of a study show results over factors, the effects of factors one at a time, or the envelope of all traces.
 
     Examples:
       ssptool plot a.csv b.parquet --signals 'Motor.*' --output runs.html
@@ -131,8 +130,10 @@ def plot_command(
     if stop_time is not None:
         raise typer.BadParameter("only a plot in the terminal (--live) ends at a time", param_hint="--stop-time")
     if missing := [str(path) for path in results if not path.exists()]:
-        chosen = " ".join(f"--signals {name}" for name in missing)
-        hint = f"; `{chosen}` plots signals by name" if len(missing) < len(results) else ""
+        pictures = [name for name in missing if Path(name).suffix.lower() in (".png", ".svg", ".pdf", ".html")]
+        chosen = " ".join(f"--output {name}" if name in pictures else f"--signals {name}" for name in missing)
+        does = "writes the picture" if pictures else "plots signals by name"
+        hint = f"; `{chosen}` {does}" if len(missing) < len(results) else ""
         raise typer.BadParameter(f"{', '.join(missing)}: no such result file or study folder{hint}")
     if any(map(Path.is_dir, results)):
         _refuse_other_folders(results)
@@ -245,9 +246,10 @@ def compare_command(
 ) -> None:
     """Compare results with a reference, within tolerances.
 
-    Continuous signals are lines between their samples, and each has a tube around its reference; Booleans, integers and
-    enumerations must be equal unless a tolerance names them. Exit status: 0 if all signals of the reference agree, 1 if
-    not.
+    Continuous signals are lines between their samples, and each has a tube around its reference. Booleans, integers and
+    enumerations must be equal unless a tolerance names them.
+
+    Exit status: 0 all signals of the reference agree; 1 signals differ; 2 wrong usage.
 
     Examples:
       ssptool compare plant.csv reference.csv --relative 1e-3 --absolute 'Motor.tau=0.05'
@@ -304,7 +306,7 @@ def report_command(
         Path,
         typer.Argument(
             metavar="SYSTEM",
-            help="System of the run, .ssp, unpacked folder, .ssd or .fmu; may be left out if the results name it.",
+            help="System of the run: .ssp, unpacked folder, .ssd or .fmu (default: the one that the results name).",
         ),
     ],
     results: Annotated[
@@ -326,16 +328,16 @@ def report_command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE.html", help="Write the page to this file (default: RESULTS.report.html)."
+            "--output", "-o", metavar="FILE.html", help="Write the report to this file (default: RESULTS.report.html)."
         ),
     ] = None,
     units: Any = None,
     allow_outside: AllowOutside = None,
 ) -> None:
-    """Write one HTML page about a run or a study.
+    """Write one HTML report about a run or a study.
 
-    It needs no other file and no network. Of a run: diagram, findings, loops, plots, statistics, manifest. Of a study:
-    design, runs and failures, plots, what was calibrated, diagram, findings, origin.
+    The report is one file and needs no network. For a run it has diagram, findings, loops, plots, statistics and
+    manifest; for a study, design, runs and failures, plots, calibration, diagram, findings and origin.
 
     Examples:
       ssptool report plant.csv
@@ -399,13 +401,11 @@ def reproduce_command(
     ],
     against: Annotated[
         Path | None,
-        typer.Option("--against", metavar="RESULT", help="Compare with these results in place of its own."),
+        typer.Option("--against", metavar="RESULT", help="Compare with these results (default: the recorded ones)."),
     ] = None,
     system: Annotated[
         Path | None,
-        typer.Option(
-            "--system", metavar="SYSTEM", help="Present place of the system (default: as at the time of the run)."
-        ),
+        typer.Option("--system", metavar="SYSTEM", help="Present location of the system (default: the recorded one)."),
     ] = None,
     *,
     tolerance: Tolerance | None,
@@ -426,9 +426,11 @@ def reproduce_command(
 ) -> None:
     """Repeat the run of a result, and compare the values.
 
-    The manifest of the result gives the system, its settings, stimuli and parameters; all else are options of this
-    command. It lists changed files and other versions of libraries. Exit status: 0 if all bits are the same, or all
-    values inside the tolerance; 1 if they differ; 2 if the run cannot be made.
+    The manifest of the result gives the system, its settings, stimuli and parameters; options give everything that a
+    manifest does not contain. The command lists changed files and other versions of libraries.
+
+    Exit status: 0 all bits are the same, or all values are inside the tolerance; 1 values differ; 2 the run cannot be
+    repeated.
 
     Examples:
       ssptool reproduce plant.csv

@@ -29,6 +29,7 @@ from ssptool.cli.options import (
     changes_from,
     chosen_units,
     codes,
+    fmi_version,
     stimuli_from,
     time,
 )
@@ -159,12 +160,12 @@ def plan_command(
     export: Annotated[bool, typer.Option("--export", help="Also print the capabilities of the exported FMU.")] = False,
     fmi: Annotated[
         int,
-        typer.Option("--fmi", metavar="2|3", min=2, max=3, help="Version of FMI of the exported FMU, with --export."),
+        typer.Option("--fmi", metavar="2|3", parser=fmi_version, help="Version of FMI for --export."),
     ] = 2,
 ) -> None:
     """Print the choices of a run, their reasons, and the calls.
 
-    Choices with their reasons, and the sequence of calls. The options are those of `run`.
+    The options are those of `run`. With --export, the choices are those of the exported FMU.
 
     Examples:
       ssptool plan plant --master jacobi
@@ -287,8 +288,10 @@ def run_command(
 ) -> None:
     """Initialize and simulate a system, and write its results.
 
-    Everything that is not asked for is chosen from what the FMUs can do; --verbose prints the choices, and `ssptool
-    plan` their reasons. Exit status: 1 if the run did not complete, or is not as accurate as asked for.
+    Options that you omit are chosen from the system and the capabilities of its FMUs. --verbose prints the choices,
+    `ssptool plan` also their reasons.
+
+    Exit status: 0 the run completed; 1 it failed, or is less accurate than required; 2 wrong usage.
 
     Examples:
       ssptool run plant --stop-time 5 --set Motor.m=2 --output light.parquet

@@ -32,18 +32,20 @@ def studio_command(
             "--port",
             min=0,
             max=65535,
-            help="Port on this machine; 0: the usual one of this system, or any that is free.",
+            help="Use this port of this machine (0: the usual one of this system, or any free port).",
         ),
     ] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser; the address is printed.")] = False,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Show the system, and change nothing.")] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Show the system, and allow no edits.")] = False,
 ) -> None:
     """Show and edit a system in the browser.
 
-    A page on this machine shows the diagram, findings with their fixes, values and their origin. Every gesture is one
-    of the commands that edit (`add`, `connect`, `set`, ...); it is shown as a diff, can be undone, and is on disk when
-    you save. The printed address opens it once, within a minute; Enter in the terminal prints another one, Ctrl-C ends
-    it. Needs the extra studio: pip install 'ssptool[studio]'.
+    A page on this machine shows the diagram, findings with their fixes, and values with their origin. Every gesture is
+    one of the edit commands (`add`, `connect`, `set`, ...). It is shown as a diff, can be undone, and is written to
+    disk when you save.
+
+    The printed address works once, within a minute. Press Enter in the terminal for another one, Ctrl-C to stop. The
+    studio needs an extra: pip install 'ssptool[studio]'.
 
     Examples:
       ssptool studio plant.ssp

@@ -38,7 +38,7 @@ class _RunByDefault(TyperGroup):
         return f"Did you mean {near[0]}?" if near else f"Commands are {', '.join(self.commands)}"
 
 
-Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The results of a study.")]
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Result folder of a study.")]
 Workers = Annotated[
     int | None,
     typer.Option(
@@ -63,7 +63,7 @@ RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Repeat failed
 study_app = typer.Typer(
     cls=_RunByDefault,
     help="Run one system many times: `ssptool study FILE.toml`.\n\n"
-    "`run` may be left out. Finished runs are kept in a folder, also if the study is interrupted.",
+    "The word `run` is optional. Runs are saved as they finish, so an interrupted study can be continued.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -73,7 +73,7 @@ study_app = typer.Typer(
 @bundled(judged=judged_by)
 def study_run(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Study: factors, settings and results, in a .toml file.")
+        Path, typer.Argument(metavar="FILE", help="Study file (.toml) with factors, settings and results.")
     ],
     output: Annotated[
         Path | None,
@@ -134,7 +134,7 @@ def study_new(
     *,
     judged: dict[str, Any],
 ) -> None:
-    """Write a study to begin with: parameters, units and values of a system, with comments.
+    """Write a first study of a system: its parameters, units and values, with comments.
 
     Examples:
       ssptool study new plant.ssp --design lhs
@@ -159,7 +159,7 @@ def study_resume(
     *,
     judged: dict[str, Any],
 ) -> None:
-    """Continue a study that was stopped: `ssptool study resume springs.study`."""
+    """Continue an interrupted study: `ssptool study resume springs.study`."""
     with progress_bar("running") as progress:
         results = ssptool.resume_study(
             folder,
@@ -215,7 +215,7 @@ def study_results(
 @study_app.command("calibrate")
 @bundled(judged=judged_by)
 def study_calibrate(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A study with ranges and [calibration]: a .toml file.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Study file (.toml) with ranges and [calibration].")],
     output: Annotated[
         Path | None,
         typer.Option(
@@ -231,9 +231,9 @@ def study_calibrate(
     *,
     judged: dict[str, Any],
 ) -> None:
-    """Find parameters with which the system follows a measured trace, or meets targets.
+    """Fit parameters to measurements or targets.
 
-    A measured trace gives 95 % confidence intervals as well.
+    For measurements, the fit has 95 % confidence intervals.
     """
     fit = ssptool.calibrate(
         file,
@@ -257,7 +257,7 @@ def sweep_command(
         list[str],
         typer.Argument(
             metavar="NAME=VALUES…",
-            help="Parameters, or settings of a run, and values: low:high:count, or a list 1,2,5.",
+            help="Parameters or settings of a run, with values: low:high:count, or a list 1,2,5.",
         ),
     ],
     result: Annotated[

@@ -29,10 +29,12 @@ from ssptool.foreign_text import several_lines
 
 def rule_command(
     code: Annotated[str | None, typer.Argument(metavar="CODE", help="Code of a rule: SSD-CONN-003.")] = None,
-    all: Annotated[bool, typer.Option("--all", help="List all rules, a line each.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="With --all: the pages of all rules.")] = False,
+    all: Annotated[bool, typer.Option("--all", help="List all rules, one per line.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the page of each rule as Markdown, with --all.")
+    ] = False,
 ) -> None:
-    """Explain a rule: its demand, its reason, and the remedy.
+    """Explain a rule: its requirement, its reason, and the fix.
 
     Examples:
       ssptool rule SSD-CONN-003
@@ -70,11 +72,11 @@ def info_command(
 ) -> None:
     """List components and variants of a system, or variables of an FMU.
 
-    Of a system its components and variants; of an FMU version, interface types, what it can do, and the parameter sets
-    and other documents of SSP inside. Of a variable:
-    causality, variability, type, unit, start value, range and description. All of them can be recorded: run --record.
+    For a system: its components and variants. For an FMU: version, interface types, capabilities, and the parameter
+    sets and other SSP documents in it. For a variable: causality, variability, type, unit, start value, range and
+    description. `run --record` can record each of them.
 
-    Of a component that has many, the text has the first 40; with --variables '*', and as JSON, all.
+    The text output stops after 40 variables of a component. Use --variables '*' or --format json to list all.
 
     Examples:
       ssptool info plant.ssp
@@ -125,7 +127,8 @@ def graph_command(
 ) -> None:
     """Show dependencies, component cycles and algebraic loops.
 
-    Components, wires, component cycles, algebraic loops with the dependencies that close them, evaluation order.
+    The output lists components, wires, component cycles, algebraic loops with the dependencies that close them, and the
+    evaluation order.
 
     Examples:
       ssptool graph plant
@@ -173,11 +176,13 @@ def draw_command(
     ] = None,
     level: Annotated[
         str,
-        typer.Option("--level", metavar="NAME", help="The nested system to draw, by its full name; a page has all."),
+        typer.Option("--level", metavar="NAME", help="Draw this nested system, by its full name (default: the root)."),
     ] = "",
     depth: Annotated[
         int,
-        typer.Option("--depth", metavar="N", min=0, help="Show so many levels of nested systems inside their boxes."),
+        typer.Option(
+            "--depth", metavar="N", min=0, help="Show this number of levels of nested systems inside their boxes."
+        ),
     ] = 0,
     highlight: Annotated[
         list[HighlightOption] | None,
@@ -185,17 +190,19 @@ def draw_command(
     ] = None,
     connections: Annotated[
         ConnectionsOption,
-        typer.Option("--connections", help="Draw more than 8 connections of two components as one line, or each."),
+        typer.Option(
+            "--connections", help="Draw more than 8 connections of two components as one line (bundled) or each (all)."
+        ),
     ] = ConnectionsOption.BUNDLED,
     wires: Annotated[
-        ConnectionsOption | None, typer.Option("--wires", hidden=True, help="The earlier name of --connections.")
+        ConnectionsOption | None, typer.Option("--wires", hidden=True, help="Earlier name of --connections.")
     ] = None,
     allow_outside: AllowOutside = None,
 ) -> None:
     """Draw a system as a diagram.
 
-    Elements, connectors, connections, icons and notes; what has no place is laid out in layers. A page (.html) zooms
-    and opens nested systems.
+    The diagram shows elements, connectors, connections, icons and notes. Elements without a position are laid out in
+    layers. A page (.html) zooms and opens nested systems.
 
     Examples:
       ssptool draw plant --output plant.html --highlight loops --highlight findings
@@ -233,9 +240,9 @@ def explain_command(
 ) -> None:
     """Explain the value of a parameter or connector, step by step.
 
-    For a value that was given: the binding, prefix, mapping, unit and transformation that it went through, and what it
-    overrode, with file and line. For a connector: where the signal comes from through all boundaries and conversions,
-    and where it goes. With --inputs and --scenario also what these do to it during a run.
+    For a parameter or start value: each binding, prefix, mapping, unit and transformation, and the values it overrides,
+    with file and line. For a connector: the path of the signal through all boundaries and conversions. With --inputs or
+    --scenario, also their effect during a run.
 
     The name of a component lists its connectors and parameters in a table.
 
@@ -276,8 +283,9 @@ def parameters_command(
 ) -> None:
     """List all parameters in a table, or write it to a file.
 
-    A file has name, type, unit, value, origin, range and description of each parameter; a parameter set (.ssv) has no
-    origin and range. Change values there, and `ssptool set SYSTEM --from FILE` writes the changed ones to the system.
+    A file has the name, type, unit, value, origin, range and description of each parameter; a parameter set (.ssv) has
+    no origin and range. To change values, edit the file and run `ssptool set SYSTEM --from FILE`, which writes the
+    changed ones to the system.
 
     Other variables are listed if the documents of the system give them a value.
 

@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
+from ssptool.cli.command_words import OPTIONS_MEANT
 from ssptool.engine.settings import Settings
 from ssptool.errors import abbreviated
 from ssptool.option_words import OPTION_SYNONYMS, argument_meant, kebab
@@ -38,7 +40,7 @@ def _sentence(error: Any, context: Any) -> str:
     message = str(error.message).rstrip(".")
     message = _COMMAND.sub(_about_command, _CAPITAL.sub(lambda letter: letter[0].lower(), message))
     if extra := _EXTRA.fullmatch(message):
-        message = f"unexpected argument: {extra[1]}{_INSTEAD.get(_command(context), '')}"
+        message = f"unexpected argument: {extra[1]}{_instead(_command(context), extra[1])}"
     for words, better in _TYPES.items():
         message = message.replace(words, better)
     if not hint:
@@ -62,7 +64,20 @@ _INSTEAD = {
 }
 """Command → advice on an argument that it does not take."""
 
-_TYPES = {"a valid int": "a whole number", "a valid float": "a number", "a valid integer": "a whole number"}
+
+def _instead(command: str, word: str) -> str:
+    """Advice on an argument that a command does not take: pictures are written by an option."""
+    if Path(word).suffix.lower() in (".svg", ".png", ".html", ".pdf"):
+        return f"; `--output {word}` writes the file"
+    return _INSTEAD.get(command, "")
+
+
+_TYPES = {
+    "whole number range": "whole number",
+    "a valid int": "a whole number",
+    "a valid float": "a number",
+    "a valid integer": "a whole number",
+}
 _COMMAND = re.compile(r"no such command '([^']*)'(?:\. Did you mean '([^']*)'.*)?")
 
 
@@ -73,6 +88,8 @@ def _about_command(found: re.Match[str]) -> str:
 def _about_option(name: str, context: Any) -> str:
     if (written := _written_in_a_sweep(name, context)) is not None:
         return f"there is no option {name}; {written}"
+    if meant := OPTIONS_MEANT.get(_command(context), {}).get(kebab(name.lstrip("-"))):
+        return f"there is no option {name}; did you mean {meant}?"
     options = list(_options(context))
     if _command(context) and not options_meant(name, options) and (others := _commands_with(name, context)):
         return f"{_command(context)} has no option {name}; an option of this name belongs to {abbreviated(others)}"

@@ -38,18 +38,26 @@ def validate_options(
     ] = None,
     select: Annotated[
         list[str] | None,
-        typer.Option("--select", metavar=CODES, help="Only these rules: codes, or beginnings of codes."),
+        typer.Option("--select", metavar=CODES, help="Apply only these rules: codes, or beginnings of codes."),
     ] = None,
     ignore: Annotated[
         list[str] | None,
-        typer.Option("--ignore", metavar=CODES, help="All rules but these; `ssptool rule --all` lists them."),
+        typer.Option(
+            "--ignore",
+            metavar=CODES,
+            help="Hide findings of these rules; the summary still counts them. `ssptool rule --all` lists all rules.",
+        ),
     ] = None,
     strict: Annotated[
         bool | None, typer.Option("--strict/--no-strict", help="Treat warnings as errors.", show_default=False)
     ] = None,
     tools: Annotated[
         list[str] | None,
-        typer.Option("--for", metavar="TOOL,…", help="Also find limits of: omsimulator, fmpy, libcosim, ecos."),
+        typer.Option(
+            "--for",
+            metavar="TOOL,…",
+            help="Also report constructs that these tools cannot read: omsimulator, fmpy, libcosim or ecos.",
+        ),
     ] = None,
     allow_outside: AllowOutside = None,
     settings_file: SettingsFile = None,
@@ -77,29 +85,37 @@ def validate_command(
     ],
     options: "ValidateOptions",
     format: Annotated[
-        ReportFormat, typer.Option("--format", metavar="FORMAT", help="text, json, sarif, junit or github.")
+        ReportFormat, typer.Option("--format", metavar="FORMAT", help="Print as text, json, sarif, junit or github.")
     ] = ReportFormat.TEXT,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report there, without colours.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the report to this file, without colours (default: print it)."
+        ),
     ] = None,
-    fix: Annotated[bool, typer.Option("--fix", help="Apply the fixes that are certain.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Apply the safe fixes.")] = False,
     unsafe_fixes: Annotated[
-        bool, typer.Option("--unsafe-fixes", help="Apply all fixes, also guesses such as the nearest name.")
+        bool, typer.Option("--unsafe-fixes", help="Apply all fixes, including guesses such as the nearest name.")
     ] = False,
     all: Annotated[
-        bool, typer.Option("--all", help="List each finding: those with the same text, and beyond 100 of a code.")
+        bool,
+        typer.Option(
+            "--all", help="List each finding; do not group findings with equal text, nor stop after 100 of a rule."
+        ),
     ] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="Show what the fixes would change, and write nothing.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Show the fixes as a diff, and write nothing.")] = False,
 ) -> None:
-    """Check a system: findings with place, reason and remedy.
+    """Check a system: findings with location, reason and fix.
 
-    Nothing is run. Several systems, documents and folders give one report, with paths from the working folder; a
-    folder that is not a system is searched. A parameter set, mapping or dictionary by itself is checked by its schema
-    and by the rules that need no system. Without --variant every SSD of the package is checked, and everything that
-    it refers to. Rules are also switched in ssptool.toml, or in [tool.ssptool] of pyproject.toml, of the working
-    folder or above it; the command line wins, and settings in the system itself do not count. Exit status: 0 without
-    errors, 1 with errors, also of rules that the standard demands and --select leaves out, 2 if there is no such rule
-    or setting.
+    No FMU is loaded. Each finding has a rule, a location and, if known, a fix. Folders that are not systems are
+    searched for systems and documents. All variants of a package are checked. A parameter set, mapping or dictionary by
+    itself is checked by its schema and by the rules that need no system.
+
+    Rules are also switched on and off in ssptool.toml, or in [tool.ssptool] of pyproject.toml, in the working folder or
+    above. The command line wins over these files.
+
+    Exit status: 0 no errors; 1 errors, including errors of mandatory rules that --select excludes; 2 wrong usage, or an
+    unknown rule or setting.
 
     Examples:
       ssptool validate plant.ssp

@@ -56,12 +56,12 @@ def register(master: NamedMaster) -> None:
 JACOBI, GAUSS_SEIDEL, ITERATED = "jacobi", "gauss-seidel", "iterated"
 """Masters that are chosen where the user leaves the choice to the plan."""
 
-register(NamedMaster(JACOBI, "all step at once", "ssptool.engine.masters.jacobi"))
+register(NamedMaster(JACOBI, "all components step at once", "ssptool.engine.masters.jacobi"))
 register(NamedMaster(GAUSS_SEIDEL, "one after the other", "ssptool.engine.masters.gauss_seidel"))
 register(
     NamedMaster(
         ITERATED,
-        "those that are mutually coupled repeat the step until their values agree",
+        "repeat the step until coupled signals agree",
         "ssptool.engine.masters.iterated",
     )
 )

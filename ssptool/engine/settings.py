@@ -178,8 +178,8 @@ class Settings:
         metadata=about(
             Kind.TIME,
             "Use macro steps of this size (default: step size in osp: or oms: annotations; smallest "
-            "one that the FMUs recommend; a thousandth of the default experiment of the system, then "
-            "of its FMUs; 1 ms).",
+            "step size that the FMUs recommend; one thousandth of the default experiment of the "
+            "system, then of its FMUs; 1 ms).",
             "H",
         ),
     )
@@ -198,7 +198,7 @@ class Settings:
         metadata=about(
             Kind.WORD,
             "Accelerate iterations by: none, constant (relaxation), aitken, anderson, iqn-ils or "
-            "newton, which exported FMUs do not have (default: iqn-ils).",
+            "newton (not in exported FMUs) (default: iqn-ils).",
             "METHOD",
             COUPLING,
             AccelerationName,

@@ -88,13 +88,13 @@ class Expression:
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             reason = error.msg if isinstance(error, SyntaxError) else str(error)
             raise BadExpression(text, f"it is no expression: {reason}") from None
-        self.tree = parsed
         if (levels := _levels(parsed)) > DEEPEST:
             raise BadExpression(
                 text[:40] + "…",
                 f"it has {levels} levels (a sum of n terms has n), at most {DEEPEST} are allowed; "
                 "give parts of it names of their own",
             )
+        self.tree = parsed = _DottedNames().visit(parsed)
         self._refuse_others(parsed)
         self.calls = tuple(_calls(parsed))
         called = {id(node.func) for node in ast.walk(parsed) if isinstance(node, ast.Call)}
@@ -181,6 +181,26 @@ def _bounded(operator: Function, bits: Callable[[int, int], int]) -> Function:
         return operator(one, other)
 
     return bounded
+
+
+class _DottedNames(ast.NodeTransformer):
+    """Replaces names with dots that a function is called with by texts: max(Motor.w) is max("Motor.w").
+
+    A shell removes quotation marks, and an expression has no other use of such names.
+    """
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        node.args = [_dotted(one) for one in node.args]
+        return node
+
+
+def _dotted(node: ast.expr) -> ast.expr:
+    """The text for a chain of names and dots; any other expression as it is."""
+    inner = node
+    while isinstance(inner, ast.Attribute):
+        inner = inner.value
+    return ast.Constant(ast.unparse(node)) if inner is not node and isinstance(inner, ast.Name) else node
 
 
 def _levels(parsed: ast.expr) -> int:

@@ -35,7 +35,7 @@ def test_the_list_of_commands_loads_none():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert all(name in done.stdout for name in SUMMARIES)
-    own = {f"ssptool.cli{name}" for name in ("", ".app", ".terminal")}
+    own = {f"ssptool.cli{name}" for name in ("", ".app", ".command_words", ".terminal")}
     assert set(done.stderr.split()) == {
         *own,
         *("ssptool.version", "ssptool.working_directory", "ssptool.errors", "ssptool.foreign_text"),

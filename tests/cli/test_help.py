@@ -33,6 +33,18 @@ def test_options_that_repeat_end_with_one_word(name):
         assert not re.search(r"repeated:|[Rr]epeat it|may be repeated|given twice|again for", text), text
 
 
+HEADLESS = r"(Of|By|Its|Then|With|Between|Such|Else|The same|All|Only|What|That|Refused|There) "
+"""Beginnings of a help text whose subject is elsewhere: in the name of the option, or in the text above."""
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_each_text_of_a_help_makes_sense_alone(name):
+    for command in every(name):
+        for option in command.params:
+            assert not re.match(HEADLESS, option.help), option.help
+            assert option.help[0].isupper() and option.help.endswith((".", "…")), option.help
+
+
 def options_in(text):
     return set(re.findall(r"^│ +(--[a-z-]+)", text, re.MULTILINE))
 

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+import typer
 
-from ssptool.cli.app import SUMMARIES, SYNONYMS
+from ssptool.cli.app import SUMMARIES, app
+from ssptool.cli.command_words import OPTIONS_MEANT, SERVING, SYNONYMS
 
 OSCILLATOR = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 
@@ -42,3 +44,43 @@ def test_of_a_file_alone_it_is_said_what_can_be_done_with_it(ssptool, file, comm
 def test_what_is_neither_a_command_nor_a_file_is_refused(ssptool):
     status, _, err = ssptool("frobnicate")
     assert status == 2 and "frobnicate" in err
+
+
+@pytest.mark.parametrize("word", SERVING)
+def test_commands_that_serve_are_named_and_exist(ssptool, word):
+    assert word not in SUMMARIES and word not in SYNONYMS
+    status, _, err = ssptool(word)
+    assert status == 2
+    root = typer.main.get_command(app)
+    for line in SERVING[word]:
+        assert f"ssptool {line}" in err
+        command, names = root, line.split()
+        while names and names[0] in getattr(command, "commands", {}):
+            command = command.commands[names.pop(0)]
+        options = {name for one in command.params for name in one.opts} | {"--help"}
+        assert {name for name in names if name.startswith("--")} <= options, line
+
+
+def test_commands_that_serve_name_the_system_of_the_call(ssptool):
+    _, _, err = ssptool("sensitivity", OSCILLATOR)
+    assert f"`ssptool study new {OSCILLATOR} --design saltelli`" in err
+
+
+@pytest.mark.parametrize(
+    ("typo", "meant"), [("validte", "validate"), ("rnu", "run"), ("plto", "plot"), ("exprot", "export")]
+)
+def test_a_misspelt_command_is_recognized(ssptool, typo, meant):
+    assert f"did you mean {meant}?" in ssptool(typo)[2]
+
+
+@pytest.mark.parametrize("word", ["polish", "teleport", "cachet"])
+def test_a_word_that_resembles_no_command_gets_no_proposal(ssptool, word):
+    assert "did you mean" not in ssptool(word)[2]
+
+
+@pytest.mark.parametrize("name", OPTIONS_MEANT)
+def test_options_that_are_meant_exist(name):
+    known = {option for one in typer.main.get_command(app).commands[name].params for option in one.opts}
+    for word, meant in OPTIONS_MEANT[name].items():
+        assert f"--{word}" not in known
+        assert meant.startswith(f"`ssptool {name}") or meant.split()[0] in known

@@ -80,7 +80,9 @@ class Tools:
         self,
         system: System = "",
         variant: Annotated[str, Field(description="Check this SSD only; default: all of the package.")] = "",
-        select: Annotated[Sequence[str], Field(description="Only these rules: codes, or beginnings of codes.")] = (),
+        select: Annotated[
+            Sequence[str], Field(description="Apply only these rules: codes, or beginnings of codes.")
+        ] = (),
         ignore: Annotated[Sequence[str], Field(description="All rules but these.")] = (),
         all: Annotated[bool, Field(description="List findings with the same text one by one.")] = False,
     ) -> Answer:
@@ -93,7 +95,7 @@ class Tools:
         return ssptool.renderers.PLAIN_REPORT_RENDERERS["full text" if all else "text"](report)
 
     def rule(self, code: Annotated[str, Field(description="Code of a finding, such as SSD-CONN-003.")]) -> Answer:
-        """Explain a rule: its demand, its reason, and the remedy."""
+        """Explain a rule: its requirement, its reason, and the fix."""
         return ssptool.renderers.rule_page(code)
 
     def explain(
