@@ -41,6 +41,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.foreign_files import read_bytes
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP
+from ssptool.documents.vocabulary import OWN_FMUS
 from ssptool.engine.assembly.instances import EarlierRuns, Sources, with_libraries
 from ssptool.engine.planning.plan import Plan as Plan
 from ssptool.engine.planning.plan_text import plan_text as plan_text
@@ -325,7 +326,8 @@ class _OpenedPlan(NamedTuple):
 
     def _inputs(self) -> Iterator[Input]:
         plan = self.plan
-        sources = [*(one.source for one in plan.instances), *(one.source for one in plan.network.tables.values())]
+        fmus = (one.source for one in plan.instances if one.source not in OWN_FMUS)
+        sources = [*fmus, *(one.source for one in plan.network.tables.values())]
         for name in dict.fromkeys(one.partition(NESTING_MARK)[0] for one in (*self.documents, *sources)):
             path = self.archive.local_path(name)
             files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else (path,)

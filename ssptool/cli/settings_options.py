@@ -44,6 +44,11 @@ def _numbers(texts: list[str], option: str) -> dict[str, float]:
     return {name: _number(float, value, option) for name, value in _pairs(texts, option)}
 
 
+def _times(texts: list[str], option: str) -> dict[str, str]:
+    """`["System1.v1=10ms"]` → `{"System1.v1": "10ms"}`."""
+    return dict(_pairs(texts, option, "TIME"))
+
+
 def _bonds(texts: list[str], option: str) -> tuple[tuple[str, str], ...]:
     """`["System1.v1,System2.F"]` → `(("System1.v1", "System2.F"),)`."""
     found = []
@@ -73,11 +78,11 @@ def _by_component(text: str) -> tuple[str, str]:
     return (component, value) if equals else (EVERY_COMPONENT, value)
 
 
-def _pairs(texts: list[str], option: str) -> Iterator[tuple[str, str]]:
+def _pairs(texts: list[str], option: str, value_of: str = "NUMBER") -> Iterator[tuple[str, str]]:
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name:
-            raise typer.BadParameter(f"{text!r} is not of the form NAME=NUMBER", param_hint=option)
+            raise typer.BadParameter(f"{text!r} is not of the form NAME={value_of}", param_hint=option)
         yield name, value
 
 
@@ -91,6 +96,7 @@ def _number(kind: type[Number], text: str, option: str) -> Number:
 SEVERAL: Mapping[Kind, Callable[[list[str], str], Any]] = {
     Kind.COUNTS: _counts,
     Kind.NUMBERS: _numbers,
+    Kind.TIMES: _times,
     Kind.PAIRS: _bonds,
     Kind.LEVELS: _levels,
     Kind.CATEGORIES: _categories,

@@ -53,7 +53,7 @@ from ssptool.documents.storage import (
 )
 from ssptool.documents.unchanged import Footprint, lone_roots
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
-from ssptool.documents.vocabulary import EXPORTED_SYSTEM
+from ssptool.documents.vocabulary import EXPORTED_SYSTEM, OWN_FMUS
 from ssptool.errors import PartialSystem, WrongUsage, WrongValue
 from ssptool.tempfiles import locked
 from ssptool.working_directory import absolute
@@ -286,6 +286,10 @@ class Archive:
 
     def local_path(self, name: str) -> Path:
         """A read-only file with the bytes of an entry, unpacked if necessary. Raises as `read`."""
+        if name in OWN_FMUS:
+            from ssptool.documents.delays import delay_file  # few runs delay
+
+            return delay_file(name)
         self._see(name)
         return self._all.local_path(name)
 

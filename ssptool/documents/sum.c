@@ -2,26 +2,12 @@
 
    The value reference of an output is its number; that of an input is its term, from 1, times 65536 plus the number of
    the output that it is a part of. So one library serves any number of terms and outputs. */
-#include <stdlib.h>
-#include <string.h>
+#include "plain_fmu.h"
 
-#ifdef _WIN32
-#define EXPORTED __declspec(dllexport)
-#else
-#define EXPORTED __attribute__((visibility("default")))
-#endif
-
-typedef enum { OK, WARNING, DISCARD, FAILED, FATAL, PENDING } Status;
-typedef unsigned Reference;
 typedef struct {
   size_t terms, width;
   double* values; /* of inputs: terms × width */
 } Sum;
-typedef struct {
-  int discrete_states_needed, terminate, nominals_changed, states_changed, next_time_defined;
-  double next_time;
-} EventInfo;
-
 static size_t term_of(Reference reference) { return reference >> 16; }
 static size_t output_of(Reference reference) { return reference & 0xFFFF; }
 
@@ -52,12 +38,6 @@ static int copy(const Sum* from, Sum* to) {
   return 1;
 }
 
-EXPORTED const char* fmi2GetTypesPlatform(void) { return "default"; }
-EXPORTED const char* fmi2GetVersion(void) { return "2.0"; }
-EXPORTED Status fmi2SetDebugLogging(void* sum, int on, size_t count, const char* const categories[]) {
-  (void)sum, (void)on, (void)count, (void)categories;
-  return OK;
-}
 EXPORTED void* fmi2Instantiate(const char* name, int type, const char* guid, const char* resources,
                                const void* callbacks, int visible, int logging) {
   (void)name, (void)type, (void)guid, (void)resources, (void)callbacks, (void)visible, (void)logging;
@@ -67,13 +47,8 @@ EXPORTED void fmi2FreeInstance(void* instance) {
   if (instance) free(((Sum*)instance)->values);
   free(instance);
 }
-EXPORTED Status fmi2SetupExperiment(void* sum, int limited, double tolerance, double start, int stops, double stop) {
-  (void)sum, (void)limited, (void)tolerance, (void)start, (void)stops, (void)stop;
-  return OK;
-}
 EXPORTED Status fmi2EnterInitializationMode(void* sum) { return (void)sum, OK; }
 EXPORTED Status fmi2ExitInitializationMode(void* sum) { return (void)sum, OK; }
-EXPORTED Status fmi2Terminate(void* sum) { return (void)sum, OK; }
 EXPORTED Status fmi2Reset(void* instance) {
   Sum* sum = instance;
   if (sum->values) memset(sum->values, 0, sum->terms * sum->width * sizeof *sum->values);
@@ -101,20 +76,6 @@ EXPORTED Status fmi2SetReal(void* instance, const Reference references[], size_t
   }
   return OK;
 }
-/* There are no variables of other types. */
-#define NONE_OF(Type, Name)                                                                                   \
-  EXPORTED Status fmi2Get##Name(void* sum, const Reference references[], size_t count, Type values[]) {       \
-    (void)sum, (void)references, (void)values;                                                                \
-    return count ? FAILED : OK;                                                                               \
-  }                                                                                                           \
-  EXPORTED Status fmi2Set##Name(void* sum, const Reference references[], size_t count, const Type values[]) { \
-    (void)sum, (void)references, (void)values;                                                                \
-    return count ? FAILED : OK;                                                                               \
-  }
-NONE_OF(int, Integer)
-NONE_OF(int, Boolean)
-NONE_OF(char*, String)
-
 EXPORTED Status fmi2GetDirectionalDerivative(void* sum, const Reference unknowns[], size_t unknown_count,
                                              const Reference knowns[], size_t known_count, const double seeds[],
                                              double derivatives[]) {
@@ -144,8 +105,6 @@ EXPORTED Status fmi2DoStep(void* sum, double time, double step, int no_going_bac
   return OK;
 }
 
-/* Some importers ask for every function when they load the library, and call only those that the FMU says it has. */
-EXPORTED Status fmi2CancelStep(void* sum) { return (void)sum, FAILED; }
 EXPORTED Status fmi2SerializedFMUstateSize(void* sum, void* state, size_t* size) {
   return (void)sum, (void)state, (void)size, FAILED;
 }
@@ -159,41 +118,3 @@ EXPORTED Status fmi2SetRealInputDerivatives(void* sum, const Reference reference
                                             const double values[]) {
   return (void)sum, (void)references, (void)count, (void)orders, (void)values, FAILED;
 }
-EXPORTED Status fmi2GetRealOutputDerivatives(void* sum, const Reference references[], size_t count, const int orders[],
-                                             double values[]) {
-  return (void)sum, (void)references, (void)count, (void)orders, (void)values, FAILED;
-}
-#define STATUS(Name, Type)                                          \
-  EXPORTED Status fmi2Get##Name(void* sum, int kind, Type* value) { \
-    return (void)sum, (void)kind, (void)value, DISCARD;             \
-  }
-STATUS(Status, Status)
-STATUS(RealStatus, double)
-STATUS(IntegerStatus, int)
-STATUS(BooleanStatus, int)
-STATUS(StringStatus, const char*)
-
-EXPORTED Status fmi2EnterEventMode(void* sum) { return (void)sum, OK; }
-EXPORTED Status fmi2NewDiscreteStates(void* sum, EventInfo* info) {
-  (void)sum;
-  memset(info, 0, sizeof *info);
-  return OK;
-}
-EXPORTED Status fmi2EnterContinuousTimeMode(void* sum) { return (void)sum, OK; }
-EXPORTED Status fmi2CompletedIntegratorStep(void* sum, int no_going_back, int* event, int* terminate) {
-  (void)sum, (void)no_going_back;
-  *event = *terminate = 0;
-  return OK;
-}
-EXPORTED Status fmi2SetTime(void* sum, double time) { return (void)sum, (void)time, OK; }
-/* There are neither states nor event indicators. */
-#define NO_ARRAY(Name, Type)                                           \
-  EXPORTED Status fmi2##Name(void* sum, Type values[], size_t count) { \
-    (void)sum, (void)values;                                           \
-    return count ? FAILED : OK;                                        \
-  }
-NO_ARRAY(SetContinuousStates, const double)
-NO_ARRAY(GetContinuousStates, double)
-NO_ARRAY(GetDerivatives, double)
-NO_ARRAY(GetEventIndicators, double)
-NO_ARRAY(GetNominalsOfContinuousStates, double)

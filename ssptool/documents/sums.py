@@ -4,16 +4,11 @@ One library (sum.c, built with the package) serves all of them; its value refere
 output.
 """
 
-import io
-import zipfile
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
-from pathlib import Path
 
-_BINARIES = Path(str(files("ssptool.documents").joinpath("binaries")))
-_EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""Time of all entries, so that equal sums are equal files."""
+from ssptool.documents.own_fmus import packed
+
 MOST = 0xFFFF
 """Maximum number of terms, and of elements."""
 
@@ -49,16 +44,7 @@ class Sum:
         FileNotFoundError
             The package was installed without a C compiler, so there is no library.
         """
-        libraries = sorted(file for file in _BINARIES.rglob("*") if file.is_file())
-        if not libraries:
-            raise FileNotFoundError(_BINARIES)
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as fmu:
-            fmu.writestr(zipfile.ZipInfo("modelDescription.xml", _EARLIEST), self._description())
-            for library in libraries:
-                entry = f"binaries/{library.relative_to(_BINARIES).as_posix()}"
-                fmu.writestr(zipfile.ZipInfo(entry, _EARLIEST), library.read_bytes(), zipfile.ZIP_DEFLATED)
-        return packed.getvalue()
+        return packed("sum", self._description())
 
     def _description(self) -> str:
         width = len(self.outputs)

@@ -196,3 +196,9 @@ class IntervalVariability(StrEnum):
     CHANGING = "changing"
     COUNTDOWN = "countdown"
     TRIGGERED = "triggered"
+
+
+OWN_DELAY, OWN_HELD_DELAY = "ssptool/delay.fmu", "ssptool/delay-held.fmu"
+"""FMUs that delay a signal, which stand in no archive: names in place of those of entries."""
+
+OWN_FMUS = (OWN_DELAY, OWN_HELD_DELAY)

@@ -106,6 +106,8 @@ class Kind(StrEnum):
     """Component → count."""
     NUMBERS = "numbers"
     """Name → number."""
+    TIMES = "times"
+    """Name → time."""
     PAIRS = "pairs"
     """Pairs of signals."""
     PROCESSES = "processes"
@@ -329,6 +331,18 @@ class Settings:
             "NAME=N",
             COUPLING,
             more="A mapping from components to numbers of steps.",
+        ),
+    )
+    delay: Mapping[str, float] = field(
+        default_factory=dict,
+        metadata=about(
+            Kind.TIMES,
+            "Delay connection NAME, an output (all its connections) or an input, by a time of at least "
+            "one macro step; step is one macro step. This cuts loops.",
+            "NAME=T",
+            COUPLING,
+            more="A mapping from ends of connections to times [s], or to 'step'. A delayed input has, until the delay "
+            "has passed, the value of the start.",
         ),
     )
     exchange: ExchangeName = field(
@@ -557,6 +571,15 @@ def _substeps(name: str, value: object) -> dict[str, int]:
     return {component: count(f"{name}[{component!r}]", each) for component, each in found.items()}
 
 
+STEP = "step"
+"""A delay of one macro step, for which 0 stands."""
+
+
+def _delay(name: str, value: object) -> dict[str, float]:
+    found = mapping(name, value, "a mapping from ends of connections to times, such as {'System1.v1': '10ms'}")
+    return {end: 0.0 if each == STEP else seconds(f"{name}[{end!r}]", each) for end, each in found.items()}
+
+
 def _convergence(name: str, value: object) -> dict[str, float]:
     found = mapping(name, value, "a mapping from measures to limits, such as {'absolute': 1e-6}")
     return {measure: number(f"{name}[{measure!r}]", each) for measure, each in found.items()}
@@ -617,6 +640,7 @@ _READERS: Mapping[Kind, Callable[[str, Any], Any]] = {
     Kind.FILE: path,
     Kind.COUNTS: _substeps,
     Kind.NUMBERS: _convergence,
+    Kind.TIMES: _delay,
     Kind.PAIRS: _power_bonds,
     Kind.PROCESSES: _processes,
     Kind.LEVELS: _levels,
@@ -671,6 +695,7 @@ class SettingsOptions(TypedDict, total=False):
     max_step_size: float | str | None
     power_bonds: Iterable[tuple[str, str] | str] | None
     substeps: Mapping[str, int] | None
+    delay: Mapping[str, float | str] | None
     exchange: ExchangeWord | None
     implementation: ImplementationWord | None
     integrator: IntegratorWord | None

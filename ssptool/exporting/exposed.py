@@ -42,7 +42,8 @@ def exported_variables(plan: Plan, patterns: Sequence[str], fmi: int = 2) -> tup
         names = _names(plan, fmi)
         chosen = dict.fromkeys(signal for pattern in patterns for signal in _matching(plan, names, pattern, fmi))
     else:
-        outputs = (signal for one in plan.instances for signal in _outputs(plan, one, fmi))
+        shown = (one for one in plan.instances if not plan.network.components[one.name].delays)
+        outputs = (signal for one in shown for signal in _outputs(plan, one, fmi))
         chosen = dict.fromkeys(whole(signal, plan.network.arrays) if fmi == 3 else signal for signal in outputs)
     clocks = clocks_of_components(plan)
     parts = numbered_parts(plan)

@@ -190,7 +190,7 @@ class FlatComponent:
     """One FMU in its place. `name` is the full dotted name; `source` the FMU's entry in the archive.
 
     `model_description` is the entry of its modelDescription.xml, as the user knows it: the FMU may stand in the archive
-    unpacked, or alone.
+    unpacked, or alone. `delays`: its outputs at the end of a step depend on no input in the step.
     """
 
     name: str
@@ -200,6 +200,7 @@ class FlatComponent:
     ports: tuple[Port, ...]
     position: Position
     model_description: str = ""
+    delays: bool = False
 
     def of_kind(self, kind: str) -> tuple[Port, ...]:
         return tuple(port for port in self.ports if port.kind == kind)

@@ -48,8 +48,9 @@ KINDS = {name: setting.kind for name, setting in settings_by_name(Settings).item
 """Settings that a study may set or vary → kinds of their values."""
 
 SETTINGS = tuple(KINDS)
-BY_NAME = (Kind.COUNTS, Kind.NUMBERS)
+BY_NAME = (Kind.COUNTS, Kind.NUMBERS, Kind.TIMES)
 """Kinds of settings that are tables."""
+_EXAMPLES = {Kind.COUNTS: "System1", Kind.NUMBERS: "absolute", Kind.TIMES: "System1.v1"}
 
 
 def read_settings(entries: StudyEntries, folder: Path) -> Settings:
@@ -108,6 +109,7 @@ _READERS: Mapping[Kind, Callable[[StudyEntries, str], Any]] = {
     Kind.FILE: StudyEntries.text,
     Kind.COUNTS: _table(StudyEntries.count),
     Kind.NUMBERS: _table(StudyEntries.number),
+    Kind.TIMES: _table(StudyEntries.time),
     Kind.PAIRS: _bonds,
     Kind.PROCESSES: StudyEntries.take,  # a word or a count: `Settings` judges it
     Kind.LEVELS: _one_or_table(StudyEntries.text),
@@ -139,8 +141,7 @@ def setting_problem(name: str) -> str:
     if base not in SETTINGS or (inside and KINDS[base] not in BY_NAME):
         return unknown("setting", name, SETTINGS)
     if KINDS[base] in BY_NAME and not inside:
-        example = "System1" if KINDS[base] is Kind.COUNTS else "absolute"
-        return f"{base} has several values; name one, as {base}.{example}"
+        return f"{base} has several values; name one, as {base}.{_EXAMPLES[KINDS[base]]}"
     return ""
 
 
@@ -158,7 +159,7 @@ def changed(settings: Settings, name: str, value: FactorValue) -> Settings:
         typed: Any = _typed(value, str, f"{name} is one of its words")
     elif kind is Kind.PAIRS:
         typed = tuple(_bond(each) for each in str(value).split(";"))
-    elif kind is Kind.TIME:
+    elif kind in (Kind.TIME, Kind.TIMES):
         typed = seconds(name, value)
     elif kind is Kind.PROCESSES and isinstance(value, str):
         typed = value

@@ -23,6 +23,14 @@ def test_example_systems_in_fmpy(name, master, fmi, tmp_path):
     assert_same_bits(in_fmpy(fmu, 0.025), run, every=25)
 
 
+def test_delayed_connections_in_fmpy(fmi, tmp_path):
+    options = {"stop_time": 1.0, "delay": {"System2.F": "10ms", "System1.x1": "step"}}
+    run = ssptool.simulate(SYSTEMS / "dual_mass_oscillator", **options).unwrap()
+    fmu = exported(SYSTEMS / "dual_mass_oscillator", tmp_path, fmi=fmi, **options)
+    assert_same_bits(in_fmpy(fmu, 0.001), run)
+    assert_same_bits(in_fmpy(fmu, 0.025), run, every=25)
+
+
 @where_wheels_are
 @pytest.mark.parametrize(("importer", "fmi"), [(in_libcosim, 2), (in_ecos, 2), (in_ecos, 3)])
 def test_in_co_simulation_programs_of_others(importer, fmi, tmp_path):

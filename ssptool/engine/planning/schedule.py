@@ -12,7 +12,7 @@ from ssptool.engine.kernel.solutions import Convergence
 from ssptool.engine.planning.events import EventModes
 from ssptool.engine.planning.plan import PlannedGroup, PlannedInstance, PlannedLoop, PlannedOde, rounding
 from ssptool.engine.planning.slots import SlotTable
-from ssptool.network.dependencies import Loop, component_cycles, component_graph, evaluation_order
+from ssptool.network.dependencies import Loop, component_graph, evaluation_order
 from ssptool.network.graph_algorithms import cyclic_components, strong_components, topological_order
 from ssptool.network.network import Signal, Wire
 from ssptool.network.signal_graph import SignalGraph, Stage, active_wires, signal_graph, wired_signals
@@ -253,8 +253,6 @@ class Schedules:
 
     def cycles(self) -> tuple[tuple[str, ...], ...]:
         """Components that are mutually coupled, those of an ODE being as one."""
-        if not self.exchange:
-            return component_cycles(self.table.flow)
         flow, inside = self._flow(), set(self.exchange)
         return tuple(sorted(tuple(sorted(part)) for part in cyclic_components(flow) if not inside.issuperset(part)))
 
@@ -321,8 +319,12 @@ class Schedules:
         return [tuple(sorted(parts[number], key=index.__getitem__)) for number in topological_order(after)]
 
     def _flow(self) -> dict[str, dict[str, None]]:
-        """Graph of the signal flow between components; those of an ODE form a cycle, so they stay together."""
-        flow = component_graph(self.table.flow)
+        """Graph of the signal flow between components over a step, to which delays feed nothing of it; those of an ODE
+        form a cycle, so they stay together.
+        """
+        delays = {name for name, one in self.table.network.components.items() if one.delays}
+        graph = component_graph(self.table.flow)
+        flow = {name: {one: None for one in fed if one not in delays} for name, fed in graph.items()}
         for one, other in pairwise((*self.exchange, *self.exchange[:1])):
             flow[one][other] = None
         return flow

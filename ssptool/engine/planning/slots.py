@@ -46,6 +46,7 @@ class SlotTable:
         self.types = tuple(_exchanged_as(port) for port in self.ports)
         # An input of a component that is driven is recorded there, not where its values come from.
         hidden = {signal for signal, source in self.input_sources.items() if signal != source.signal}
+        hidden |= {port.signal for one in network.components.values() if one.delays for port in one.ports}
         self.recorded = tuple(slot for slot, signal in enumerate(self.signals) if signal not in hidden)
         self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
         self.whole = {signal: array for signal, array in wholes(network).items() if signal in self.slots}

@@ -47,6 +47,7 @@ from ssptool.engine.run.methods import (
     choose_master,
     exchange_is_default,
     integrator_of,
+    largest_step,
     refuse_integrator,
     refuse_substeps,
     unfollowed,
@@ -54,6 +55,7 @@ from ssptool.engine.run.methods import (
 from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, extended, notes_on_sources
 from ssptool.errors import WrongValue, counted
+from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
 from ssptool.network.conversion import document_units, notes_on_units
 from ssptool.network.explanation import notes_on_inputs
@@ -201,6 +203,14 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli, instead: st
             check_log_name(log)
     implementations = choose_implementations(network, settings, stimuli, instead)
     interval, substeps, choices, guesses = choose_interval(network, settings, implementations.of)
+    if settings.delay:
+        from ssptool.engine.planning.delays import delayed  # few runs delay
+
+        longest = interval.step if settings.adaptive is None else largest_step(settings, interval)[0]
+        network, choice = delayed(network, settings, longest)
+        simulated = dict.fromkeys(network.components.keys() - implementations.of.keys(), InterfaceType.CO_SIMULATION)
+        implementations = implementations._replace(of={**implementations.of, **simulated}, notes=())
+        choices = (*choices, choice)
     stimuli.check_start(interval.start)
     network, parameter_wires, notes = settle_parameters(network)
     notes = (*guesses, *notes, *notes_on_sources(stimuli, interval.start, interval.stop))

@@ -150,6 +150,7 @@ def settings_of_coupling(settings: Settings) -> Iterator[str]:
         "max_step_size": settings.max_step_size is not None,
         "power bonds": bool(settings.power_bonds),
         "substeps": bool(settings.substeps),
+        "delays": bool(settings.delay),
         "convergence": bool(settings.convergence),
     }
     yield from (name for name, given in asked.items() if given)
@@ -400,7 +401,7 @@ def choose_master(
             "late exchange imitates tools with fixed steps",
             "leave out --adaptive, or use exchange consistent",
         )
-    largest, limit = _largest_step(settings, interval)
+    largest, limit = largest_step(settings, interval)
     master, how = _adaptive(base, situation, settings.adaptive, largest)
     return master, (*choices, how, limit)
 
@@ -409,7 +410,8 @@ _STEPS_AT_LEAST = 50
 """Adaptive steps in a run, if nothing limits them."""
 
 
-def _largest_step(settings: Settings, interval: Interval) -> tuple[float, Choice]:
+def largest_step(settings: Settings, interval: Interval) -> tuple[float, Choice]:
+    """Largest adaptive macro step [s], and as a choice."""
     asked = settings.max_step_size
     if asked is None:
         largest = (interval.stop - interval.start) / _STEPS_AT_LEAST

@@ -1,0 +1,44 @@
+"""Connections that are delayed on purpose: whether the macro steps of a run allow it."""
+
+from ssptool.engine.method_names import ApproximationName
+from ssptool.engine.planning.fixed_steps import CLOSE_TO_WHOLE
+from ssptool.engine.settings import Choice, Settings
+from ssptool.errors import ContradictingSettings, WrongValue
+from ssptool.network.delays import with_delays
+from ssptool.network.network import Network
+
+_INSIDE_STEPS = (ApproximationName.MID_STEP, ApproximationName.MEAN)
+"""Approximations that set inputs to other values than those at the start of a step."""
+
+
+def delayed(network: Network, settings: Settings, longest: float) -> tuple[Network, Choice]:
+    """The network with the delays of the settings, and these as a choice.
+
+    Raises
+    ------
+    WrongValue
+        A delay is shorter than the `longest` macro step [s], or there is no such connection.
+    ContradictingSettings
+        Inputs are asked for at other times than those at which steps begin.
+    """
+    if settings.approximation in _INSIDE_STEPS:
+        raise ContradictingSettings(
+            f"delay, with approximation {settings.approximation}",
+            "a delay knows values at the start of each step",
+            "use approximation auto",
+        )
+    times = {}
+    for name, asked in settings.delay.items():
+        if asked == 0.0 and settings.adaptive is not None:
+            raise ContradictingSettings(
+                f"delay of {name} by a step, with adaptive steps", "steps have no size", "state a time"
+            )
+        times[name] = asked or longest
+        if times[name] < longest * (1 - CLOSE_TO_WHOLE):
+            remedy = "max_step_size" if settings.adaptive is not None else "step_size"
+            raise WrongValue(
+                f"delay of {name} must be at least a macro step of {longest:g} s, found {asked:g} s; "
+                f"{remedy} {asked:g} allows it"
+            )
+    told = ", ".join(f"{name} by {time:g} s" for name, time in times.items())
+    return with_delays(network, times), Choice("delay", told, "asked for")
