@@ -87,13 +87,13 @@ types-%: $(VENV)/.ready-dev
 sanitized:
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/sanitize -G Ninja -DSSPTOOL_SANITIZE=ON \
 	    -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >/dev/null
-	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/sanitize -j2 --target _kernel runtime
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/sanitize -j2 --target _kernel _methods runtime
 
 # The sanitized kernel takes the place of the installed one; Python itself is not built with sanitizers and "leaks", and
 # ecos, which runs exported FMUs, frees some memory as what it is not.
 sanitize: build/models/.ready $(VENV)/.ready-dev  ## the tests of the kernel and of exported FMUs under address and undefined-behaviour sanitizers
 	$(MAKE) sanitized
-	SSPTOOL_KERNEL="$$(ls $(CURDIR)/build/sanitize/_kernel*.so)" \
+	SSPTOOL_KERNEL="$(CURDIR)/build/sanitize" \
 	    LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	    $(BIN)/python -m pytest -q -n logical --dist worksteal -p no:cacheprovider \

@@ -16,8 +16,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from ssptool.engine.kernel import create
-from ssptool.engine.kernel.interface import Instruction, Op
+from ssptool.engine.kernel.calls import Instruction, Op
+from tests.engine.kernel.methods import create
 from tests.engine.kernel.mock_fmu import Mock, Mocks, build
 
 STEP_SECONDS, STEPS, REPEATS, BUDGET = 1e-3, 200, 5, 1.8

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from ssptool.engine.kernel.interface import FLOAT, DrivenInput, DrivenInputMode
+from ssptool.engine.kernel.calls import FLOAT, DrivenInput, DrivenInputMode
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.stimuli import input_mode, slot_sources
 from ssptool.errors import abbreviated

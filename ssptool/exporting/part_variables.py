@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from ssptool.engine.kernel.interface import ACCESS
+from ssptool.engine.kernel.calls import ACCESS
 from ssptool.engine.run.frozen_variables import PartVariable
 from ssptool.fmu.description import FmuDescription
 from ssptool.network.network import IDENTITY, Conversion

@@ -2,7 +2,6 @@
 
 import contextlib
 import ctypes
-from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
@@ -51,7 +50,7 @@ class HostProcess(Protocol):
         """The reason for the end of a lost process, as text."""
 
 
-class FmuInstance(ABC):
+class FmuInstance:
     """One running FMU. A kernel steps it through `functions` and `component`; `description` has the present sizes of
     its arrays.
 
@@ -96,15 +95,6 @@ class FmuInstance(ABC):
         if self.process is None or self.process.lost is None:
             return self.log.lines
         return (*self.log.lines, f"the process of the component {self.process.ended_by}")
-
-    @abstractmethod
-    def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
-        """Set up the experiment [s] and enter initialization mode."""
-
-    def exit_initialization(self) -> None:
-        with self._checked():
-            self._slave.exitInitializationMode()
-        self._initialized = True
 
     def set(self, values: Mapping[str, Value]) -> None:
         """Set variables by name, each with the machine type that it has.
@@ -152,21 +142,6 @@ class FmuInstance(ABC):
                 values = getter(references) if len(references) == len(group) else getter(references, len(group))
             found |= {v.name: _typed(kind, value) for v, value in zip(group, values, strict=True)}
         return {name: found[name] for name in wanted}
-
-    def keep_state(self) -> Any:
-        """Save the complete state for `go_back`, until `drop_state`. Raises `FmiError`."""
-        with self._checked():
-            return self._slave.getFMUState()
-
-    def go_back(self, state: Any) -> None:
-        """Restore a saved state, which stays saved. Raises `FmiError`."""
-        with self._checked():
-            self._slave.setFMUState(state)
-
-    def drop_state(self, state: Any) -> None:
-        """Free a saved state. Raises `FmiError`."""
-        with self._checked():
-            self._slave.freeFMUState(state)
 
     def call(self, method: str, *arguments: Any) -> Any:
         """A method of FMPy's instance. Raises `FmiError`."""
@@ -367,14 +342,6 @@ class Fmi1Instance(FmuInstance):
 
     _suffix: ClassVar = _SUFFIX_BEFORE_FMI3
 
-    def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
-        with self._checked():
-            self._slave.initialize(start, stop)
-        self._initialized = True
-
-    def exit_initialization(self) -> None:
-        """Nothing to do: `enter_initialization` has done it."""
-
     def debug_logging(self, on: bool, categories: Sequence[str] = ()) -> None:
         with self._checked():
             self._slave.setDebugLogging(on)
@@ -388,12 +355,6 @@ class Fmi1Instance(FmuInstance):
 
 class Fmi2Instance(FmuInstance):
     _suffix: ClassVar = _SUFFIX_BEFORE_FMI3
-
-    def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
-        with self._checked():
-            self._slave.setupExperiment(tolerance, start, stop)
-            self._slave.enterInitializationMode()
-        self._entered = True
 
     def wants_to_end(self) -> bool:
         try:
@@ -418,11 +379,6 @@ class Fmi3Instance(FmuInstance):
         "String": "String",
         "Binary": "Binary",
     }
-
-    def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
-        with self._checked():
-            self._slave.enterInitializationMode(tolerance, start, stop)
-        self._entered = True
 
 
 def references_of(variables: Iterable[Variable]) -> list[int]:

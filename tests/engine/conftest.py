@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import ssptool.engine.run.system as run_system
 import ssptool.engine.simulate as simulating
 import ssptool.studies.worker as working
 from tests.cmake_build import build
@@ -20,6 +21,14 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if "engine" in item.path.parts:
                 item.add_marker(pytest.mark.skip(reason="the FMUs are not built: make setup"))
+
+
+@pytest.fixture
+def reached(monkeypatch):
+    """Kernels of the systems that come have all operations, also those that the product does not ask for."""
+    from ssptool.engine.kernel._methods import NativeSystem
+
+    monkeypatch.setattr(run_system, "native_system", NativeSystem)
 
 
 @pytest.fixture

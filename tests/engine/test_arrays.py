@@ -11,7 +11,7 @@ from ssptool.drawing.diagram.drawing import graph_svg
 from ssptool.drawing.graph import graph_dot, graph_text
 from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.failure import Unsupported
-from ssptool.engine.kernel.interface import Call
+from ssptool.engine.kernel.calls import Call
 from ssptool.engine.run.system import LoadedSystem
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun

@@ -13,7 +13,7 @@ from pytest import approx
 import ssptool
 from ssptool import Settings
 from ssptool.engine.failure import Ending
-from ssptool.engine.kernel.interface import prefix
+from ssptool.engine.kernel.calls import prefix
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.settings import Limits
 from ssptool.engine.simulate import run

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from ssptool.engine.kernel.solutions import LoopMethod
 from ssptool.engine.planning.schedule import ScheduledLoop, Visit, needed_again, schedule
 from ssptool.network.dependencies import evaluation_order
 from ssptool.network.network import Signal
+from tests.engine.kernel.methods import LoopMethod
 from tests.engine.kernel.test_loop_solvers import solution_of
 from tests.network.small import graph_of_edges
 

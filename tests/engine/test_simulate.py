@@ -159,7 +159,7 @@ def test_too_few_iterations_are_a_failure_not_a_result():
     assert "after 1 iteration" in result.failure.message
 
 
-def test_a_chord_that_is_out_of_date_is_renewed_and_the_run_goes_on(monkeypatch):
+def test_a_chord_that_is_out_of_date_is_renewed_and_the_run_goes_on(monkeypatch, reached):
     """Without a chord the kernel iterates x ← g(x), which diverges for the heavy flange; the chain steps
     in.
     """

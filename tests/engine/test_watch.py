@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ssptool import Settings
-from ssptool.engine.kernel.interface import ACCESS, FUNCTIONS, InstanceTable, functions_for
+from ssptool.engine.kernel.calls import ACCESS, FUNCTIONS, functions_for
 from ssptool.engine.run.execution import Job, execute
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recorder
@@ -64,12 +64,12 @@ def test_a_call_is_in_flight_while_it_runs():
     assert watch.in_flight() == ()
 
 
-def test_an_instance_with_a_function_of_unknown_shape_is_left_alone():
-    table = InstanceTable(2, {"fmi2DoStep": 1, "fmi2NewInSomeYear": 2}, 3, (), (), (), ())
-    assert Watch.private(["A"]).stand_in(0, table) is table
+def test_a_function_of_unknown_shape_has_no_stand_in():
+    functions, _ = Watch.private(["A"]).stand_ins(0, {"fmi2DoStep": 1, "fmi2NewInSomeYear": 2}, 3)
+    assert set(functions) == {"fmi2DoStep"}
 
 
 def test_two_instances_of_one_fmu_share_its_functions_and_no_cache_line():
-    watch, table = Watch.private(["A", "B", "C"], measured=True), InstanceTable(2, {"fmi2DoStep": 1}, 3, (), (), (), ())
-    one, other = watch.stand_in(0, table), watch.stand_in(2, table)
-    assert one.functions == other.functions and other.component - one.component == 2 * 64
+    watch, functions = Watch.private(["A", "B", "C"], measured=True), {"fmi2DoStep": 1}
+    (one, first), (other, third) = watch.stand_ins(0, functions, 3), watch.stand_ins(2, functions, 3)
+    assert one == other and third - first == 2 * 64

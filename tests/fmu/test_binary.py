@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.kernel.interface import FUNCTIONS
+from ssptool.engine.kernel.calls import FUNCTIONS
 from ssptool.fmu.binary import UnloadableBinary, UnsupportedFmu, load
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.fmu.instance import FmiError
@@ -22,6 +22,7 @@ from ssptool.fmu.model_description_xml import _own_platform, library_entry, this
 from ssptool.fmu.processes import AVAILABLE
 from ssptool.fmu.read_description import read_description
 from tests.fmu.building import PLATFORM, build_shared
+from tests.fmu.starting import enter_initialization, exit_initialization
 from tests.fmu.typed_fmu import build_library, write_fmu
 
 only_with_processes = pytest.mark.skipif(not AVAILABLE, reason="FMUs have processes of their own on Linux only")
@@ -151,7 +152,7 @@ def test_what_is_not_supported_is_refused_by_name(fmi3_fmu, name):
 
 @pytest.mark.parametrize(("stop", "tolerance"), [(10.0, 1e-6), (None, None)])
 def test_the_experiment_reaches_the_fmu(instance, stop, tolerance):
-    instance.enter_initialization(1.5, stop, tolerance)
+    enter_initialization(instance, 1.5, stop, tolerance)
     told = instance.get(["start", "stop_defined", "tolerance_defined", "stop", "tolerance"])
     assert (told["start"], told["stop_defined"], told["tolerance_defined"]) == (1.5, stop is not None, stop is not None)
     if stop is not None:
@@ -206,8 +207,8 @@ def test_closing_frees_the_instances(fmu):
 
 def test_an_instance_terminates_and_frees_itself_once(binary):
     with binary.instantiate("A") as instance:
-        instance.enter_initialization(0.0, None, None)
-        instance.exit_initialization()
+        enter_initialization(instance)
+        exit_initialization(instance)
     instance.terminate()
     instance.free()
     assert [message for message in instance.messages if "freed" in message] == ["ok: freed"]
@@ -250,8 +251,8 @@ def test_after_fatal_nothing_is_called_any_more(instance):
 
 def test_after_fatal_from_a_kernel_nothing_is_called_any_more(binary):
     with binary.instantiate("A") as instance:
-        instance.enter_initialization(0.0, None, None)
-        instance.exit_initialization()
+        enter_initialization(instance)
+        exit_initialization(instance)
         instance.set({"terminated_with": 13})
         instance.note(4)
     assert instance.messages == ()
@@ -259,8 +260,8 @@ def test_after_fatal_from_a_kernel_nothing_is_called_any_more(binary):
 
 def test_a_failing_termination_does_not_hide_the_error_before(binary):
     with pytest.raises(ZeroDivisionError), binary.instantiate("A") as instance:
-        instance.enter_initialization(0.0, None, None)
-        instance.exit_initialization()
+        enter_initialization(instance)
+        exit_initialization(instance)
         instance.set({"terminated_with": 13})
         raise ZeroDivisionError
     assert instance.messages[-1] == "ok: freed"
@@ -268,8 +269,8 @@ def test_a_failing_termination_does_not_hide_the_error_before(binary):
 
 def test_a_failing_termination_is_reported(binary):
     with pytest.raises(FmiError, match="Terminate"), binary.instantiate("A") as instance:
-        instance.enter_initialization(0.0, None, None)
-        instance.exit_initialization()
+        enter_initialization(instance)
+        exit_initialization(instance)
         instance.set({"terminated_with": 13})
     assert instance.messages[-1] == "ok: freed"
 

@@ -9,6 +9,7 @@ from ssptool.fmu.description import Causality, Variability, unsupported_of_fmi1
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.read_description import description_problems, read_description
 from tests.engine.carriers import build
+from tests.fmu.starting import enter_initialization
 
 RESOURCES = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator" / "resources"
 NEEDS_FMUS = pytest.mark.skipif(not (RESOURCES / "fmi1/System1.fmu").exists(), reason="make setup builds the FMUs")
@@ -167,7 +168,7 @@ def test_every_type_is_set_and_got(carrier):
     with load(carrier, read_description(carrier)) as binary:
         instance = binary.instantiate("one")
         instance.set(values)
-        instance.enter_initialization(0.0, None, None)
+        enter_initialization(instance)
         assert instance.get(values) == values
 
 
@@ -176,7 +177,7 @@ def test_several_booleans_are_chars_in_one_call(carrier):
     description = read_description(carrier)
     with load(carrier, description) as binary:
         instance = binary.instantiate("one")
-        instance.enter_initialization(0.0, None, None)
+        enter_initialization(instance)
         instance.set({"Boolean_u": True, "Boolean_was": False})
         assert instance.get(["Boolean_u", "Boolean_was"]) == {"Boolean_u": True, "Boolean_was": False}
 
@@ -197,5 +198,5 @@ def test_refusals_have_the_names_of_fmi():
         with pytest.raises(FmiError, match="S: fmiGetReal returned error"):
             instance.get(["a1"])  # not before fmiInitializeSlave
         with pytest.raises(FmiError, match=r"(?s)fmiInitializeSlave returned error.*stop time 0 is before"):
-            instance.enter_initialization(1.0, 0.0, None)
-        instance.enter_initialization(0.0, 1.0, None)
+            enter_initialization(instance, 1.0, 0.0, None)
+        enter_initialization(instance, 0.0, 1.0, None)

@@ -16,6 +16,7 @@ from ssptool.fmu.instance import FmiError
 from ssptool.fmu.messages import MessageFile, MessageLog, new_run_time, problem_categories
 from ssptool.fmu.read_description import read_description
 from tests.fmu.chatty_fmu import CATEGORIES, FAIL, LOG_IN_THREADS, LOG_ODDLY, WARN, build
+from tests.fmu.starting import enter_initialization, exit_initialization
 
 PLAIN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p)
 OK, WARNING, ERROR = 0, 1, 3
@@ -48,8 +49,8 @@ def log(fmus):
 
 def stepped(instance, habit, steps=1):
     instance.set({"habit": float(habit)})
-    instance.enter_initialization(0.0, None, None)
-    instance.exit_initialization()
+    enter_initialization(instance)
+    exit_initialization(instance)
     for k in range(steps):
         instance.call("doStep", 0.5 * k, 0.5)
 

@@ -12,15 +12,8 @@ from typing import Protocol
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
 from ssptool.engine.assembly.instances import Fresh, Pool, Sources, lost_process
 from ssptool.engine.failure import Ending, Failure, wish_to_end
-from ssptool.engine.kernel.event_calls import EVENT_FUNCTIONS
-from ssptool.engine.kernel.interface import (
-    Call,
-    Code,
-    Kernel,
-    Outcome,
-    functions_for,
-    read_slot,
-)
+from ssptool.engine.kernel.calls import EVENT_FUNCTIONS, Call, Code, Outcome, functions_for
+from ssptool.engine.kernel.interface import Kernel, read_slot
 from ssptool.engine.masters.registry import ADJOINT
 from ssptool.engine.planning.events import EventMember
 from ssptool.engine.planning.plan import Plan, PlannedInstance
@@ -36,14 +29,6 @@ from ssptool.fmu.model_exchange import functions_of_exchange
 from ssptool.fmu.processes import AVAILABLE
 from ssptool.fmu.surroundings import Surroundings, words_for
 from ssptool.network.conversion import narrowing
-
-
-class InstanceOfOde(Protocol):
-    """An ODE as an instance of a kernel."""
-
-    def explain(self) -> Failure:
-        """Failure of its last call; raises errors that are not of a component."""
-        ...
 
 
 class AdoptingSystem(Protocol):
@@ -84,8 +69,9 @@ class Assembly:
         In the order of the plan.
     loop_log, coupling_log
         Logs of the iterates of algebraic loops and of macro steps, if asked for.
-    ode
-        Instance that the kernel steps in place of all components of model exchange, beside co-simulation.
+    explain_ode
+        Gives the failure of the last step of the ODE of all components of model exchange, beside co-simulation; raises
+        errors that are not of a component.
     ode_kernel
         A kernel for these components alone, with the slots of the whole, where nothing leads in from other components.
     logging
@@ -107,7 +93,7 @@ class Assembly:
     system: AdoptingSystem
     loop_log: IterationLog | None = None
     coupling_log: IterationLog | None = None
-    ode: InstanceOfOde | None = None
+    explain_ode: Callable[[], Failure] | None = None
     ode_kernel: Kernel | None = None
     remarks: dict[str, None] = field(default_factory=dict)
     at_end: ExitStack = field(default_factory=ExitStack)
@@ -181,8 +167,8 @@ class Assembly:
             return self._out_of_range(outcome, time)
         if outcome.code is not Code.FMI:
             raise AssertionError(f"{outcome} is not for a component to answer for")
-        if outcome.instance == len(self.instances) and self.ode is not None:
-            return self.ode.explain()
+        if outcome.instance == len(self.instances) and self.explain_ode is not None:
+            return self.explain_ode()
         if lost := lost_process(self.instances, time):
             return lost
         instance = self.instances[outcome.instance]

@@ -4,11 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped, wish_to_end
-from ssptool.engine.kernel.event_calls import (
-    Refused,
-    StopCode,
-    Stopped,
-)
+from ssptool.engine.kernel.stopped import Refused, StopCode, Stopped
 from ssptool.fmu.instance import FmiError, FmuInstance
 
 

@@ -43,7 +43,7 @@ from ssptool.child_processes import (
     value_of,
 )
 from ssptool.engine.assembly.instances import Pool
-from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.run.execution import Execution, Job, execute
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.trace import NO_ENTRIES, NewEntries

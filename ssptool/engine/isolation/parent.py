@@ -25,7 +25,7 @@ from ssptool.engine.isolation.child import (
     message_from,
     start_child,
 )
-from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.recording.writer import blocks_at_once, rows_at_once
 from ssptool.engine.run.execution import Counts, Execution, Job
 from ssptool.engine.run.initialization import InitializationReport

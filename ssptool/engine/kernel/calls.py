@@ -1,4 +1,4 @@
-"""Values registered with a kernel once: tables of instances, calls, loops, iterations, programs, time tables."""
+"""Values that a plan states for a kernel: calls, loops, iterations, programs, driven inputs; and what comes back."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -222,13 +222,6 @@ class IterationCalls:
     count: int = 0
 
 
-FEW_UNPLANNED = 10
-"""Fewer steps done otherwise than planned are no reason to stop."""
-
-UNPLANNED_SHARE = 100.0
-"""One step done otherwise than planned in so many is no reason to stop."""
-
-
 @dataclass(slots=True)
 class AcceptedSteps:
     """Steps of an iteration that were accepted although their iterates did not agree.
@@ -276,38 +269,6 @@ class AcceptedSteps:
     trial: int = Trial.NONE
 
 
-class SecantMemory(NamedTuple):
-    """Differences of residuals (`changes`) and of results (`answers`), the newest first.
-
-    Attributes
-    ----------
-    columns : (steps,)
-        How many of them each step has left, the newest first.
-    changes, answers : (n, m)
-        In nominal values; of another shape if there are none.
-    """
-
-    columns: Integers
-    changes: Floats
-    answers: Floats
-
-
-class IterationMemory(NamedTuple):
-    """State that an iteration keeps from step to step, beside its `AcceptedSteps`.
-
-    Attributes
-    ----------
-    given_up, misses
-        Plain iterations are skipped; starts of the last steps in which they failed [s].
-    secants
-        Empty for rules that forget.
-    """
-
-    given_up: bool
-    misses: Floats
-    secants: SecantMemory
-
-
 class IterationReport(NamedTuple):
     """End of the last step of an iteration.
 
@@ -328,7 +289,7 @@ class IterationReport(NamedTuple):
     best, change : (m,)
         The best iterate, and what was found for it less itself, in the units of the signals.
     judged : (k, 2)
-        The largest change of each iterate, and by what factor the difference exceeds the limit; at most `JUDGED` rows.
+        The largest change of each iterate, and by what factor the difference exceeds the limit; at most 400 rows.
     """
 
     left_domain: bool = False
@@ -342,10 +303,6 @@ class IterationReport(NamedTuple):
     best: Floats = np.empty(0)
     change: Floats = np.empty(0)
     judged: Floats = np.empty((0, 2))
-
-
-JUDGED = 400
-"""Iterates of a step that a report tells of."""
 
 
 class SolveLoop(NamedTuple):
@@ -389,76 +346,11 @@ class DrivenInputMode(IntEnum):
     MIDDLE = 2  # held at their mean, or at that of its table where rows lie inside the step
 
 
-class TableColumn(NamedTuple):
-    """A table that drives a slot, of type Float64 or any other.
-
-    `axis` is the place of its times in those of `TimeTables`, `values` (rows,) stand at these times: doubles, or the
-    bits of integers for other types. Between two rows the signal is the line from one to the other if `linear`, else
-    the earlier row; before the first row and after the last one it is constant. If several rows have one time, the
-    first is the limit from the left, the last that from the right.
-    """
-
-    slot: int
-    axis: int
-    values: Floats
-    linear: bool
-
-
 class DrivenInput(NamedTuple):
     """An input to which a driven slot leads. Only one of type Float64 can do other than be held."""
 
     slot: int
     running: DrivenInputMode
-
-
-class TimeTables(NamedTuple):
-    """Tables that drive slots over time: `axes` are ascending times [s] that columns share."""
-
-    axes: Sequence[Floats]
-    columns: Sequence[TableColumn]
-    inputs: Sequence[DrivenInput]
-
-
-class SlotPolynomial(NamedTuple):
-    """A slot of type Float64 that is on a polynomial: its value and derivatives at the time t [s]."""
-
-    slot: int
-    t: float
-    value: float
-    first: float = 0.0
-    second: float = 0.0
-
-    def at(self, time: float) -> float:
-        """The value at a time [s]."""
-        past = time - self.t
-        return self.value + past * (self.first + 0.5 * past * self.second)
-
-
-class SlotOverrideKind(IntEnum):
-    NONE = 0
-    OVERRIDE = 1  # replaced by a value
-    BIAS = 2  # a number added
-
-
-class SlotOverride(NamedTuple):
-    """Replacement of a value on its way, or a bias.
-
-    `value` has the type of the signal: a double, or the bits of an integer.
-    """
-
-    kind: SlotOverrideKind = SlotOverrideKind.NONE
-    value: float = 0.0
-
-
-UNCHANGED = SlotOverride()
-
-
-class OverriddenWire(NamedTuple):
-    """Overrides at both ends of the wire into this slot; the wire's own arithmetic comes between them."""
-
-    destination: int
-    at_source: SlotOverride = UNCHANGED
-    at_destination: SlotOverride = UNCHANGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,61 +364,6 @@ class Substeps:
     count: int = 1
     follows: bool = False
     moving: Slots = ()
-
-
-ONE_STEP = Substeps()
-
-
-@dataclass(frozen=True, slots=True)
-class InstanceTable:
-    """A running FMU as its kernel needs it: addresses of functions, and slots of variables.
-
-    `functions` maps FMI function names (`fmiDoStep`, `fmi2DoStep` …) to addresses in the loaded binary; `component` is
-    the address that instantiation returned; `environment` that of an `Environment` of the same kernel (0:
-    none), through which an FMI 3.0 FMU asks for inputs inside a step; it is then given all inputs of this
-    table. Without one, an FMI 3.0 FMU cannot follow inputs that vary over a step, and `advance` with rates
-    other than zero fails there.
-
-    With a `report` (3,), the FMU is in event mode: its steps may end early and ask for an event, and say so there, as 1
-    or 0 for an event and the time [s] that was reached. If the last number is not 0, `advance` leaves the instance
-    where it is.
-
-    An instance that is `apart` is stepped by the thread that asks and by no other, after all such that are before it in
-    its group and beside those that are not apart: for one whose steps call others, or that others call in theirs.
-
-    Types are those of `ACCESS`, one per slot; none at all: every variable is a Float64.
-
-    An array (FMI 3.0) has a slot for each element, ascending and side by side in the table, with the reference of the
-    array; `input_elements` and `output_elements` count them from 0, which also is what scalars have. None at all: there
-    are no arrays. FMI sets and gets arrays as a whole, so that a `Call` with one element must have all.
-
-    Observed variables are got for the rows of the trace only; they may be of any causality. `refreshed`: the inputs are
-    set to their present values before that, so that what depends on them is consistent with the row.
-
-    `event_types` are those of variables that are set and got at events only, by others than the kernel's operations.
-    """
-
-    fmi_major: int
-    functions: Mapping[str, int]
-    component: int
-    input_slots: Slots
-    input_references: Sequence[int]
-    output_slots: Slots
-    output_references: Sequence[int]
-    environment: int = 0
-    input_types: Sequence[str] = ()
-    output_types: Sequence[str] = ()
-    input_elements: Sequence[int] = ()
-    output_elements: Sequence[int] = ()
-    report: Floats | None = None
-    apart: bool = False
-    observed_slots: Slots = ()
-    observed_references: Sequence[int] = ()
-    observed_types: Sequence[str] = ()
-    observed_elements: Sequence[int] = ()
-    refreshed: bool = True
-    event_types: Sequence[str] = ()
-    substeps: Substeps = ONE_STEP
 
 
 FUNCTIONS: Mapping[int, tuple[str, ...]] = {
@@ -551,7 +388,24 @@ FUNCTIONS: Mapping[int, tuple[str, ...]] = {
         "fmi3GetDirectionalDerivative",
     ),
 }
-"""Functions that an `InstanceTable` must have, by major version of FMI."""
+"""Functions that an instance must have, by major version of FMI."""
+
+EVENT_FUNCTIONS = (
+    "fmi3EnterEventMode",
+    "fmi3EnterStepMode",
+    "fmi3UpdateDiscreteStates",
+    "fmi3SetClock",
+    "fmi3GetClock",
+    "fmi3GetIntervalDecimal",
+    "fmi3GetIntervalFraction",
+    "fmi3GetShiftDecimal",
+    "fmi3GetShiftFraction",
+    "fmi3SetIntervalDecimal",
+    "fmi3SetIntervalFraction",
+    "fmi3SetShiftDecimal",
+    "fmi3SetShiftFraction",
+)
+"""Functions of event mode and clocks, of components of FMI 3.0."""
 
 FLOAT = "Float64"
 HELD = "held Float64"
@@ -590,7 +444,7 @@ def prefix(major: int) -> str:
 
 
 def functions_for(major: int, types: Iterable[str]) -> tuple[str, ...]:
-    """Functions that an `InstanceTable` with variables of these types must have.
+    """Functions that an instance with variables of these types must have.
 
     Raises
     ------

@@ -7,18 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ssptool.engine.kernel.calls import OK, Floats, Integers, Outcome
-from ssptool.engine.kernel.event_calls import Stopped
-
-
-class LoopMethod(IntEnum):
-    """A method for x = g(x). AUTO: a chain of them, each of which begins where the best one before it has ended."""
-
-    AUTO = 0
-    NEWTON = 1
-    AITKEN = 2
-    ANDERSON = 3
-    FIXED_POINT = 4
-    HOMOTOPY = 5
+from ssptool.engine.kernel.stopped import Stopped
 
 
 class SolutionStatus(StrEnum):
@@ -135,14 +124,6 @@ class Iterate(NamedTuple):
     residual: Floats
 
 
-class Solved(NamedTuple):
-    """Result of solving a loop. Where `outcome` is not OK, an FMU cannot continue, and `solution` means nothing."""
-
-    outcome: Outcome
-    solution: Solution
-    iterates: tuple[Iterate, ...]
-
-
 class RescueWork(NamedTuple):
     """Loops that got the full chain of methods, their iterations; `contradicted`: one has shown that the directional
     derivatives of a component are wrong.
@@ -151,18 +132,6 @@ class RescueWork(NamedTuple):
     solved: int = 0
     iterations: int = 0
     contradicted: bool = False
-
-
-class Evaluated(NamedTuple):
-    """Result of an evaluation in which loops get the full chain of methods where they need it.
-
-    `rescues` are the loops that did, and their solutions. With the code LOOP, the last of them has not converged; if it
-    has, that loop has a solution at which evaluations do not stay.
-    """
-
-    outcome: Outcome
-    rescues: tuple[tuple[int, Solution], ...] = ()
-    iterates: tuple[Iterate, ...] = ()
 
 
 class LoopInSystem(NamedTuple):
@@ -240,7 +209,7 @@ class SystemBatch(NamedTuple):
     unobserved
         Outcome and time [s] of the first row for which a variable could not be got.
     stopped
-        A reason to stop at `begin` that is no outcome of a step: a `SystemRefusal`, or `event_calls.Stopped`.
+        A reason to stop at `begin` that is no outcome of a step: a `SystemRefusal`, or `stopped.Stopped`.
     unsampled
         A function that drives an input gave no value.
     rejected

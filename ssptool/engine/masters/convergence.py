@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ssptool.engine.kernel.interface import AcceptedSteps, Floats, MeasureKind, MeasureLimit, Trial
+from ssptool.engine.kernel.calls import AcceptedSteps, Floats, MeasureKind, MeasureLimit, Trial
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.settings import ASKED, Settings
 from ssptool.errors import WrongValue, counted

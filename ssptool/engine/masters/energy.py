@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.kernel.interface import REAL_TYPES, Floats
+from ssptool.engine.kernel.calls import REAL_TYPES, Floats
 from ssptool.engine.masters.program import ProgrammedMaster
 from ssptool.engine.masters.protocols import Participants
 from ssptool.engine.recording.iteration_log import IterationLog

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ssptool.engine.kernel.interface import Instruction, Op
+from ssptool.engine.kernel.calls import Instruction, Op
 from ssptool.engine.masters.master import Coupling, CouplingMaster
 from ssptool.engine.masters.program import Hold, Program, set_inputs
 from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup, Participants

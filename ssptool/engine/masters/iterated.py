@@ -1,33 +1,34 @@
 """Iterated master: groups of components that are mutually coupled repeat their macro steps until they agree."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from ssptool.engine.masters.acceleration import (
-    InterfaceNewton,
-    choose_acceleration,
-)
+from ssptool.engine.kernel.calls import HeldInputs, Instruction, IterationCalls, Op, Trial
+from ssptool.engine.masters.acceleration import Acceleration, InterfaceNewton, IqnIls, choose_acceleration
 from ssptool.engine.masters.convergence import (
     DEFAULT_TOLERANCE,
     SINGLE_TOLERANCE,
     FixedCount,
+    Measure,
+    Relative,
     choose_measure,
 )
-from ssptool.engine.masters.iterated_groups import PREDICTION_ORDER, IterationMethod, iterated_program
 from ssptool.engine.masters.master import Coupling
-from ssptool.engine.masters.program import Program, ProgrammedMaster
-from ssptool.engine.masters.protocols import (
-    InputApproximation,
-    Participants,
-)
+from ssptool.engine.masters.program import Hold, Interpolate, Mean, MidStep, Program, ProgrammedMaster, set_inputs
+from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup, Participants
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
 from ssptool.engine.method_names import AUTO, ApproximationName
 from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.errors import ContradictingSettings, WrongValue, abbreviated, counted
 
+PREDICTION_ORDER = 2
+"""Order of the first guess: one more than accuracy needs, since a better guess saves iterations and costs
+nothing.
+"""
+
 
 @dataclass(frozen=True, slots=True)
-class Iterated(IterationMethod, ProgrammedMaster):
+class Iterated(ProgrammedMaster):
     """Groups of instances that are mutually coupled repeat a step until their inputs at its end agree with their
     sources.
 
@@ -39,17 +40,59 @@ class Iterated(IterationMethod, ProgrammedMaster):
     A change that stops falling at the noise of the FMUs is accepted there. A step that does not converge is a failure;
     if the master `retreats`, it is done with stronger damping, and then without repetition.
 
+    Attributes
+    ----------
+    inputs
+        Approximation of the inputs over a macro step.
+    acceleration
+        Method that makes the next iterate from those before.
+    measure
+        Criterion of convergence.
+    max_iterations
+        Limit of one macro step.
+    prediction
+        Order of the polynomial through accepted points that gives the first guess.
+    retreats
+        True if steps that do not converge are repeated with stronger damping, and then done without repetition.
+
     References
     ----------
     Kübler and Schiehlen 2000, "Two methods of simulator coupling"; Küttler and Wall 2008 (acceleration).
     """
+
+    inputs: InputApproximation = field(default_factory=Interpolate)
+    acceleration: Acceleration = field(default_factory=IqnIls)
+    measure: Measure = field(default_factory=lambda: Relative(1e-8))
+    max_iterations: int = 30
+    prediction: int = PREDICTION_ORDER
+    retreats: bool = False
+
+    @property
+    def plain_iterations(self) -> int:
+        """Number of plain iterates before the acceleration is asked.
+
+        No method does better than to agree at the second iterate; as long as a plain one does, the method that
+        is taken by default is not needed, and costs more than a small FMU.
+        """
+        return 2 if isinstance(self.acceleration, IqnIls) else 1
+
+    @property
+    def tries(self) -> bool:
+        """Whether trial steps in a cycle decide how inputs are held that can only be constant."""
+        held = self.inputs.where_held
+        return isinstance(held, MidStep) and held.tried
+
+    @property
+    def count(self) -> int:
+        """Number of iterations of each step, if it is fixed."""
+        return self.measure.count if isinstance(self.measure, FixedCount) else 0
 
     @property
     def name(self) -> str:
         return "iterated"
 
     def program(self, coupling: Coupling) -> Program:
-        return iterated_program(self, coupling)
+        return _program(self, coupling)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         lines: list[str] = []
@@ -78,6 +121,58 @@ class Iterated(IterationMethod, ProgrammedMaster):
 
 
 MAX_ITERATIONS = 30
+
+
+def _held_inputs(inputs: InputApproximation) -> HeldInputs:
+    if isinstance(inputs, MidStep):
+        return HeldInputs.TRIED if inputs.tried else HeldInputs.MID_STEP
+    return HeldInputs.MEAN if isinstance(inputs, Mean) else HeldInputs.END
+
+
+def _tried(inputs: InputApproximation, trial: int) -> InputApproximation:
+    """The approximation of inputs after trial steps."""
+    held = MidStep(ends=True) if trial == Trial.INTEGRATES else Hold()
+    return replace(inputs, held=held) if isinstance(inputs, Interpolate) else held
+
+
+def _iteration(method: Iterated, group: InstanceGroup) -> IterationCalls:
+    """The iterated step of this group as a kernel does it."""
+    return IterationCalls(
+        group=group.group,
+        following=group.following,
+        held=group.held,
+        schedule=group.schedule,
+        unknowns=group.unknowns,
+        nominal=group.nominal,
+        order=method.inputs.order,
+        prediction=method.prediction,
+        measures=method.measure.limits,
+        rule=method.acceleration.rule,
+        plain_iterations=method.plain_iterations,
+        max_iterations=method.max_iterations,
+        retreats=method.retreats,
+        held_inputs=_held_inputs(method.inputs.where_held),
+        count=method.count,
+    )
+
+
+def _program(method: Iterated, coupling: Coupling) -> Program:
+    """Steps of all groups in the order of the signal flow; those in which something feeds back are iterated."""
+    steps: list[Instruction] = []
+    iterations: list[IterationCalls] = []
+    once = _tried(method.inputs, Trial.STEPS) if method.tries else method.inputs
+    for group in coupling.groups:
+        if len(group.unknowns):
+            steps.append(Instruction(Op.ITERATE, len(iterations)))
+            iterations.append(_iteration(method, group))
+        else:  # values from earlier groups are known at the end of the step
+            steps += [
+                Instruction(Op.EXCHANGE, group.group),
+                *set_inputs(group, once),
+                Instruction(Op.ADVANCE, group.group),
+                Instruction(Op.EVALUATE, group.schedule),
+            ]
+    return Program(tuple(steps), tuple(iterations), consistent=False, interruptible=False)
 
 
 def create(inputs: InputApproximation, settings: Settings, situation: Situation) -> tuple[Iterated, Sequence[Choice]]:

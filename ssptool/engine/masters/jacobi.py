@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from ssptool.engine.kernel.interface import Instruction, Op
+from ssptool.engine.kernel.calls import Instruction, Op
 from ssptool.engine.masters.master import Coupling, CouplingMaster
 from ssptool.engine.masters.program import Hold, Program, set_inputs
 from ssptool.engine.masters.protocols import InputApproximation, Participants

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.failure import Failure
-from ssptool.engine.kernel.interface import Code, Kernel, Outcome
+from ssptool.engine.kernel.calls import Code, Outcome
+from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup, Participants, SavedState
 from ssptool.engine.time_grid import grid_time
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from ssptool.engine.kernel.interface import Instruction, IterationCalls, Kernel, Op
+from ssptool.engine.kernel.calls import Instruction, IterationCalls, Op
+from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.masters.master import Coupling, CouplingMaster
 from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup
 

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.interface import Instruction, Kernel, Slots
+from ssptool.engine.kernel.calls import Instruction, Slots
+from ssptool.engine.kernel.interface import Kernel
 from ssptool.errors import counted
 from ssptool.network.network import Signal
 

@@ -6,7 +6,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.planning.plan import Plan
 from ssptool.errors import abbreviated
 from ssptool.fmu.description import InterfaceType

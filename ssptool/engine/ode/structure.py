@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.kernel.ode import OdePart, Pattern, References
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.fmu.description import Variable

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ssptool.engine.failure import Unsupported
-from ssptool.engine.kernel.interface import holds_integer
+from ssptool.engine.trace import holds_integer
 from ssptool.fmu.description import FmuDescription, Variable, element_names, unsupported_of_fmi1
 from ssptool.network.connectors import settable
 from ssptool.network.conversion import Relation, narrowing, relation

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
-from ssptool.engine.kernel.interface import ACCESS
+from ssptool.engine.kernel.calls import ACCESS
 from ssptool.engine.masters.registry import SAVES, VARIES_STEP
 from ssptool.fmu.description import (
     Causality,

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from ssptool.documents.diagnostics import Diagnostic
-from ssptool.engine.kernel.interface import FLOAT, HELD, Call, LoopCalls, SolveLoop, Substeps, holds_integer
+from ssptool.engine.kernel.calls import FLOAT, HELD, Call, LoopCalls, SolveLoop, Substeps
 from ssptool.engine.masters.master import Master
 from ssptool.engine.masters.protocols import Participants
 from ssptool.engine.masters.registry import Capabilities
@@ -17,7 +17,7 @@ from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes
 from ssptool.engine.planning.interval import Interval
 from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
-from ssptool.engine.trace import NUMBERED, Column
+from ssptool.engine.trace import NUMBERED, Column, holds_integer
 from ssptool.errors import counted
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, Value, Variable
 from ssptool.network.arrays import whole

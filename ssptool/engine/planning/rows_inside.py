@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ssptool.engine.kernel.interface import DrivenInputMode, Floats
+from ssptool.engine.kernel.calls import DrivenInputMode, Floats
 from ssptool.engine.planning.fixed_steps import CLOSE_TO_WHOLE
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.stimuli import driven_inputs, slot_sources, table_rows

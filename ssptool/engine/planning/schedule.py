@@ -7,11 +7,12 @@ from functools import cached_property
 from itertools import accumulate, chain, pairwise, product
 from typing import NamedTuple, TypeAlias
 
-from ssptool.engine.kernel.interface import Call, LoopCalls, SolveLoop, holds_integer
+from ssptool.engine.kernel.calls import Call, LoopCalls, SolveLoop
 from ssptool.engine.kernel.solutions import Convergence
 from ssptool.engine.planning.events import EventModes
 from ssptool.engine.planning.plan import PlannedGroup, PlannedInstance, PlannedLoop, PlannedOde, rounding
 from ssptool.engine.planning.slots import SlotTable
+from ssptool.engine.trace import holds_integer
 from ssptool.network.dependencies import Loop, component_graph, evaluation_order
 from ssptool.network.graph_algorithms import cyclic_components, strong_components, topological_order
 from ssptool.network.network import Signal, Wire

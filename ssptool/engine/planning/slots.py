@@ -6,13 +6,14 @@ from itertools import chain
 from types import MappingProxyType
 from typing import overload
 
-from ssptool.engine.kernel.interface import ACCESS, FLOAT, NOTHING, holds_integer
+from ssptool.engine.kernel.calls import ACCESS, FLOAT
+from ssptool.engine.kernel.interface import NOTHING
 from ssptool.engine.masters.energy import Bond, PowerBond
 from ssptool.engine.masters.registry import capabilities
 from ssptool.engine.planning.events import CLOCK, EventModes, clock_signals
 from ssptool.engine.planning.plan import PlannedInstance, PlannedWire
 from ssptool.engine.stimuli.stimuli import Stimuli, source_signal
-from ssptool.engine.trace import Column
+from ssptool.engine.trace import Column, holds_integer
 from ssptool.errors import abbreviated
 from ssptool.fmu.description import Causality, InterfaceType, Value, Variability
 from ssptool.network.arrays import whole, wholes

@@ -7,17 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ssptool.arguments import WrongArgument, path
-from ssptool.engine.kernel.interface import (
+from ssptool.engine.kernel.calls import (
     FLOAT,
-    UNCHANGED,
     DrivenInput,
     DrivenInputMode,
     Floats,
-    Kernel,
-    SlotOverride,
-    SlotOverrideKind,
-    slot_value,
 )
+from ssptool.engine.kernel.interface import Kernel, slot_value
 from ssptool.engine.method_names import ApproximationName
 from ssptool.engine.planning.interval import start_time
 from ssptool.engine.planning.plan import Plan, PlannedInstance
@@ -70,20 +66,6 @@ def resolve(
     resolved = resolve_scenario(scenario, network, driven, start_time(network, settings)[0])
     more = () if scenario.file is None else (scenario.file,)
     return replace(resolved, files=(*files, *more))
-
-
-_KINDS = {
-    Action.OVERRIDE: SlotOverrideKind.OVERRIDE,
-    Action.BIAS: SlotOverrideKind.BIAS,
-    Action.RESET: SlotOverrideKind.NONE,
-}
-
-
-def slot_override(kernel: Kernel, kind: str, override: SignalOverride | None) -> SlotOverride:
-    """The kernel's form of an override of a signal of this type."""
-    if override is None or override.action is Action.RESET:
-        return UNCHANGED
-    return SlotOverride(_KINDS[override.action], slot_value(kernel, kind, override.value))
 
 
 class SlotSource(NamedTuple):
@@ -149,7 +131,7 @@ class SampledFunctions:
             time_signal = one.source.time_signal
             value = time_signal.before(end) if t >= end else time_signal.after(max(t, begin))
             # It is in its slot before the next one.
-            one.values[0] = slot_value(self._kernel, one.source.type, value, keep=False)
+            one.values[0] = slot_value(self._kernel, one.source.type, value)
 
 
 def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.kernel.interface import Call, Code, Outcome, SolveLoop
+from ssptool.engine.kernel.calls import Call, Code, Outcome, SolveLoop
 from ssptool.engine.masters.master import Coupling
 from ssptool.engine.masters.protocols import InstanceGroup, InterfaceEnds
 from ssptool.engine.planning.plan import Plan, PlannedGroup

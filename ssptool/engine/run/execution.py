@@ -13,7 +13,8 @@ from ssptool.engine.assembly.assembly import Assembly, assemble
 from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.kernel.interface import Floats, Kernel
+from ssptool.engine.kernel.calls import Floats
+from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.masters.master import CLOSE, StepBatch
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.planning.plan import Feedthrough, Plan

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 
-from ssptool.engine.kernel.interface import ACCESS, FLOAT
+from ssptool.engine.kernel.calls import ACCESS, FLOAT
 from ssptool.engine.planning.plan import Feedthrough, Plan, PlannedInstance
 from ssptool.engine.run.frozen_variables import Json
 from ssptool.fmu.description import Variability, Variable

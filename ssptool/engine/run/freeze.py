@@ -12,17 +12,8 @@ from fractions import Fraction
 from typing import Protocol, TypeGuard
 
 from ssptool.documents.document import garbage_collection_paused
-from ssptool.engine.kernel.interface import (
-    ACCESS,
-    NOTHING,
-    Call,
-    DrivenInput,
-    Instruction,
-    IterationCalls,
-    Op,
-    SolveLoop,
-    holds_integer,
-)
+from ssptool.engine.kernel.calls import ACCESS, Call, DrivenInput, Instruction, IterationCalls, Op, SolveLoop
+from ssptool.engine.kernel.interface import NOTHING
 from ssptool.engine.masters.acceleration import InterfaceNewton
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.iterated import Iterated
@@ -44,6 +35,7 @@ from ssptool.engine.run.frozen_variables import (
 from ssptool.engine.run.initialization import stated_value
 from ssptool.engine.run.macro_steps import MacroSteps
 from ssptool.engine.stimuli.stimuli import boundaries
+from ssptool.engine.trace import holds_integer
 from ssptool.fmu.description import FmuClock, InterfaceType, Value, element_names
 from ssptool.network.conversion import narrowing
 from ssptool.network.network import Signal

@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from ssptool.engine.assembly.applied_stimuli import SlotOverrides, inputs_at_events, slot_overrides
-from ssptool.engine.kernel.interface import ACCESS
+from ssptool.engine.kernel.calls import ACCESS
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.stimuli import slot_sources, table_rows
 from ssptool.engine.run.frozen_variables import Json, json_value, start_value

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.interface import FLOAT, DrivenInputMode
+from ssptool.engine.kernel.calls import FLOAT, DrivenInputMode
 from ssptool.engine.masters.energy import PowerBond, bonds_of_units
 from ssptool.engine.masters.program import Extrapolate, Hold, MidStep
 from ssptool.engine.method_names import GAUSS_SEIDEL, ITERATED, WarningsName

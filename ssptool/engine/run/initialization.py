@@ -9,9 +9,9 @@ from ssptool.engine.assembly.applied_stimuli import endless_parameters, unsettle
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.stopped import explanation
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
-from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import read_slot
 from ssptool.engine.kernel.solutions import SystemRefusal, Unsettled
+from ssptool.engine.kernel.stopped import Refused, Stopped
 from ssptool.engine.method_names import WarningsName
 from ssptool.engine.planning.plan import Feedthrough, Plan, PlannedInstance
 from ssptool.engine.run.contradictions import UnheldStart, overridden_starts, unheld_starts

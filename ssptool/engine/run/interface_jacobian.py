@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.interface import Call, SolveLoop, holds_integer
+from ssptool.engine.kernel.calls import Call, SolveLoop
 from ssptool.engine.ode.structure import dependence
 from ssptool.engine.planning.plan import Plan, PlannedGroup, PlannedInstance
 from ssptool.engine.run.frozen_variables import Json
+from ssptool.engine.trace import holds_integer
 from ssptool.fmu.description import Variable
 
 if TYPE_CHECKING:

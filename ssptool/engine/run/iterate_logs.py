@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.kernel.solutions import Iterate
 from ssptool.engine.masters.energy import EnergyControlled, log_energies
-from ssptool.engine.masters.iterated_groups import log_iterate
 from ssptool.engine.masters.protocols import InstanceGroup
 from ssptool.engine.run.freeze import stepping_master
 from ssptool.engine.run.loops import RunningLoop
@@ -37,12 +36,15 @@ class IterateLogs:
         self._attempt(lambda: loop.write(time, iterates))
 
     def step(self, end: float, group: int, number: int, x: Floats, found: Floats, excess: float, agrees: bool) -> None:
-        """An iterate of the macro step to `end` [s] of a group, by its number in the kernel."""
+        """An iterate x of the macro step to `end` [s] of a group, by its number in the kernel; what followed for
+        it, and its change over what is allowed.
+        """
         log = self._assembly.coupling_log
         if log is None:
             return
         own = next(one for one in self.groups if one.group == group)
-        self._attempt(lambda: log_iterate(log, own, (end, number, excess, agrees), x, found))
+        values, residuals = (dict(zip(own.signals, numbers.tolist(), strict=True)) for numbers in (x, found - x))
+        self._attempt(lambda: log.write((end, ", ".join(own.names), number, excess, agrees), values, residuals))
 
     def of_bonds(self, end: float, error: float, carried: Floats, residuals: Floats) -> None:
         """Energies of a macro step to `end` [s], by power bond."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
-from ssptool.engine.kernel.interface import Call, Floats
+from ssptool.engine.kernel.calls import Call, Floats
 from ssptool.engine.masters.master import CLOSE
 from ssptool.engine.run.coupling import real_slots
 from ssptool.engine.run.steps import AnySteps

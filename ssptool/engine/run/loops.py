@@ -16,10 +16,10 @@ from ssptool.engine.failure import (
     largest_first,
     residual_curves,
 )
-from ssptool.engine.kernel.interface import Floats, Outcome, holds_integer
+from ssptool.engine.kernel.calls import Floats, Outcome
 from ssptool.engine.kernel.solutions import Convergence, Iterate, Solution, SolutionStatus
 from ssptool.engine.planning.plan import Plan, PlannedLoop
-from ssptool.engine.trace import NUMBERED
+from ssptool.engine.trace import NUMBERED, holds_integer
 from ssptool.errors import abbreviated, counted
 from ssptool.fmu.units import with_unit
 from ssptool.network.network import Signal

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.stopped import as_stopped, explanation
 from ssptool.engine.failure import BadInputs, Ending, Failure, IntegrationStopped
-from ssptool.engine.kernel.event_calls import Refused, Stopped
-from ssptool.engine.kernel.interface import Code, Floats, Outcome
+from ssptool.engine.kernel.calls import Code, Floats, Outcome
 from ssptool.engine.kernel.ode import IntegrationEvent
+from ssptool.engine.kernel.stopped import Refused, Stopped
 from ssptool.engine.masters.master import StepBatch
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.ode.event_rows import EventRows, all_points
@@ -183,7 +183,7 @@ class OdeBeside:
         self._native = native
         kernel = native.kernel_of_ode()
         kernel.report_time(assembly.logging.clock.address)
-        self.assembly = replace(assembly, ode=self, ode_kernel=kernel)
+        self.assembly = replace(assembly, explain_ode=self.explain, ode_kernel=kernel)
         self._event_rows = EventRows(assembly.plan)
         self._told = 0, 0
         self.takes_event_signals = bool(assembly.plan.ode_event_sources)

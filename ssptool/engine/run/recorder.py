@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.planning.events import clock_signals
 from ssptool.engine.planning.interval import check_step
 from ssptool.engine.planning.plan import Plan

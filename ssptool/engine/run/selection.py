@@ -8,7 +8,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ssptool.engine.kernel.interface import ACCESS
+from ssptool.engine.kernel.calls import ACCESS
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedWire
 from ssptool.engine.recording.patterns import checked_patterns, fits, fits_any
 from ssptool.engine.trace import NUMBERED, Column, holds_integer

@@ -18,14 +18,15 @@ from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.assembly.stopped import failure_of
 from ssptool.engine.failure import BadInputs, Failure, RunError
 from ssptool.engine.kernel import native_system
-from ssptool.engine.kernel.event_calls import Stopped
-from ssptool.engine.kernel.interface import Code, Floats, Kernel, Op, Outcome
+from ssptool.engine.kernel.calls import Code, Floats, Op, Outcome
+from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.kernel.solutions import NoSize, SystemBatch, SystemRefusal, Unsettled, WhyNoSize
+from ssptool.engine.kernel.stopped import Stopped
 from ssptool.engine.masters.adaptive import always_switching, too_inexact, too_small
 from ssptool.engine.masters.convergence import UnconvergedSteps
 from ssptool.engine.masters.energy import residuals_too_large
 from ssptool.engine.masters.iterated import Iterated
-from ssptool.engine.masters.iterated_groups import IterationFailures
+from ssptool.engine.masters.iteration_failures import IterationFailures
 from ssptool.engine.masters.master import CoupledSystem, Coupling, CouplingMaster, StepBatch, time_of_failure
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, InstanceGroup, SavedState, Unconverged
 from ssptool.engine.planning.plan import Plan, PlannedInstance

@@ -14,7 +14,8 @@ import numpy as np
 
 from ssptool.documents.foreign_files import ArchiveLimits, ForeignZip, SpecialFile, exceeded
 from ssptool.documents.saving import replaced_atomically
-from ssptool.engine.kernel.interface import Floats, Kernel
+from ssptool.engine.kernel.calls import Floats
+from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.masters.protocols import SavedState, part_of, under
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.stepping.values import NotSavable

@@ -20,7 +20,7 @@ from ssptool.engine.assembly.assembly import Assembly, assemble
 from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending, Failure, RunError
-from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.masters.master import CLOSE, StepBatch
 from ssptool.engine.masters.protocols import SavedState
 from ssptool.engine.planning.plan import Feedthrough, Plan

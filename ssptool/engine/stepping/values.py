@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.applied_stimuli import propagate, why_not
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.failure import Failure, IntegrationStopped, RunError
-from ssptool.engine.kernel.interface import LONG_AGO, Floats, Kernel, read_slot, write_slot
+from ssptool.engine.kernel.calls import Floats
+from ssptool.engine.kernel.interface import LONG_AGO, Kernel, read_slot, write_slot
 from ssptool.engine.planning.events import CLOCK
 from ssptool.engine.planning.fixed_steps import (
     bound_to_steps,
@@ -220,10 +221,6 @@ class SimulationValues:
                 expected = f"expected a value of type {self._plan.types[slot]}"
                 kind = next(own for python, own in _OWN.items() if isinstance(error, python))
                 raise kind(f"{name} cannot be {value!r}: {expected}") from error
-
-    def is_constant(self, signal: Signal) -> bool:
-        """True if it is an input of the system without a source."""
-        return self._slots[signal] in self._plan.constants
 
 
 _OWN: Mapping[type[Exception], type[Exception]] = {

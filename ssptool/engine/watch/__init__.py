@@ -7,7 +7,7 @@ outlive a crash."""
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from time import perf_counter_ns
 from typing import Any
@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.interface import InstanceTable
 from ssptool.foreign_text import one_line
 
 try:
@@ -168,13 +167,6 @@ class Watch:
         return cls(np.zeros(max(1, cls.size(len(names))), dtype=np.uint8), names, measured=measured)
 
     # -- taking notes ----------------------------------------------------------------------------------------
-
-    def stand_in(self, instance: int, table: InstanceTable) -> InstanceTable:
-        """The same table with stand-ins for the FMU's functions. Unchanged if one of them has no stand-in."""
-        if any(name not in STAND_INS for name in table.functions):
-            return table
-        functions, component = self.stand_ins(instance, table.functions, table.component)
-        return replace(table, functions=functions, component=component)
 
     def stand_ins(self, instance: int, functions: Mapping[str, int], component: int) -> tuple[dict[str, int], int]:
         """Stand-ins for the functions that have one, and the component that they take; if none was built, the same."""

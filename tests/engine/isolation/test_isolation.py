@@ -12,7 +12,7 @@ from ssptool import Settings, child_processes
 from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.failure import Ending
 from ssptool.engine.isolation import child
-from ssptool.engine.kernel.interface import Code, Outcome, prefix
+from ssptool.engine.kernel.calls import Code, Outcome, prefix
 from ssptool.engine.recording.csv import read_csv
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording

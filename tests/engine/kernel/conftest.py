@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from ssptool.engine.kernel.interface import Kernel
 from tests.engine.kernel.kernels import create_kernel
+from tests.engine.kernel.methods import Kernel
 from tests.engine.kernel.mock_fmu import Mocks, build
 
 MakeKernel = Callable[..., Kernel]

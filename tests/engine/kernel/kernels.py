@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ssptool.engine.kernel import create
-from ssptool.engine.kernel.interface import Kernel, Slots
+from ssptool.engine.kernel.calls import Slots
+from tests.engine.kernel.methods import Kernel, create
 
 
 def create_kernel(slots: int, integers: Slots = ()) -> Kernel:

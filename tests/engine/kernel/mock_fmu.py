@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from ctypes import c_double, c_int32, c_uint32, c_void_p
 from pathlib import Path
 
-from ssptool.engine.kernel.interface import FUNCTIONS, InstanceTable, Kernel
+from ssptool.engine.kernel.calls import FUNCTIONS
 from tests.cmake_build import for_compilers
+from tests.engine.kernel.methods import InstanceTable, Kernel
 
 WIDTH = 4
 FIRST_OUTPUT = 10

@@ -4,7 +4,8 @@ import ctypes
 
 import pytest
 
-from ssptool.engine.kernel.interface import Code, InstanceTable
+from ssptool.engine.kernel.calls import Code
+from tests.engine.kernel.methods import InstanceTable
 
 _DO_STEP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_double, ctypes.c_double, ctypes.c_bool)
 _ACCESS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)

@@ -3,21 +3,31 @@
 import os
 from pathlib import Path
 
-from ssptool.engine.kernel import _kernel, create
-from ssptool.engine.kernel.interface import Kernel
+import pytest
+
+from ssptool.engine.kernel import _kernel, _methods, interface
+from tests.engine.kernel.methods import Kernel, create
 
 
-def test_the_build_asked_for_is_the_one_under_test():
+@pytest.mark.parametrize("module", [_kernel, _methods])
+def test_the_build_asked_for_is_the_one_under_test(module):
     """A run with sanitizers must not pass by testing the ordinary build."""
     asked = os.environ.get("SSPTOOL_KERNEL")
-    assert _kernel.sanitized is (asked is not None)
+    assert module.sanitized is (asked is not None)
     if asked:
-        assert Path(_kernel.__file__).samefile(asked)
+        assert Path(module.__file__).parent.samefile(asked)
+
+
+def public(*classes):
+    return {name for one in classes for name in vars(one) if not name.startswith("_")}
 
 
 def test_the_kernel_offers_the_whole_protocol_and_nothing_else():
-    offered = {name for name in vars(Kernel) if not name.startswith("_")}
-    assert {name for name in dir(create(1)) if not name.startswith("_")} == offered
+    assert public(_kernel.NativeKernel) == public(interface.Kernel)
+
+
+def test_tests_reach_what_they_state_and_nothing_else():
+    assert public(_methods.NativeKernel) == public(interface.Kernel, Kernel)
 
 
 def test_kernels_of_one_process_are_independent():

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from ssptool.engine.kernel import _kernel
+from ssptool.engine.kernel import _methods
 
-lu = _kernel.NativeLu
+lu = _methods.NativeLu
 
 
 def matrices(seed, extra_columns=0):
@@ -82,14 +82,14 @@ def test_an_inverse_does_not_depend_on_units():
     """Pascals beside cubic metres per second: singular to rounding as it stands, regular in units of its own."""
     units = np.array([1e9, 1.0, 1e-12])
     a = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 4.0]])
-    found = _kernel.inverse_of(units[:, None] * a / units)
+    found = _methods.inverse_of(units[:, None] * a / units)
     assert found is not None
     assert found * units / units[:, None] == approx(np.linalg.inv(a), rel=1e-14, abs=1e-15)
 
 
 @pytest.mark.parametrize("wrong", [np.ones((2, 2)), np.array([[np.nan]]), np.array([[np.inf]]), np.zeros((1, 1))])
 def test_what_has_no_inverse_gets_none(wrong):
-    assert _kernel.inverse_of(wrong) is None
+    assert _methods.inverse_of(wrong) is None
 
 
 def test_a_correction_is_the_least_squares_answer():
@@ -97,7 +97,7 @@ def test_a_correction_is_the_least_squares_answer():
     v, w, residual = rng.normal(size=(6, 3)), rng.normal(size=(6, 3)), rng.normal(size=6)
     columns = list(zip(np.ascontiguousarray(v.T), np.ascontiguousarray(w.T), strict=True))
     alpha, *_ = np.linalg.lstsq(v, -residual, rcond=None)
-    assert _kernel.correction(columns, residual, 1e-12) == approx(w @ alpha, rel=1e-12)
+    assert _methods.correction(columns, residual, 1e-12) == approx(w @ alpha, rel=1e-12)
 
 
 def test_a_correction_leaves_out_a_column_that_depends_on_those_before():
@@ -105,6 +105,6 @@ def test_a_correction_leaves_out_a_column_that_depends_on_those_before():
     first = (np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     second = (np.array([1.0, 1e-6]), np.array([1.0, 1.0]))
     residual = np.array([1.0, 1.0])
-    assert _kernel.correction([first, second], residual, 1e-3).tolist() == [0.0, -1.0]
-    assert _kernel.correction([first, second], residual, 1e-9)[0] == approx(-1e6)
-    assert _kernel.correction([], residual, 1e-3).tolist() == [0.0, 0.0]
+    assert _methods.correction([first, second], residual, 1e-3).tolist() == [0.0, -1.0]
+    assert _methods.correction([first, second], residual, 1e-9)[0] == approx(-1e6)
+    assert _methods.correction([], residual, 1e-3).tolist() == [0.0, 0.0]

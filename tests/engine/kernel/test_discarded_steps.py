@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from ssptool.engine.kernel.interface import FUNCTIONS, Code, InstanceTable
+from ssptool.engine.kernel.calls import FUNCTIONS, Code
+from tests.engine.kernel.methods import InstanceTable
 
 OK, DISCARD = 0, 2
 LAST_SUCCESSFUL_TIME, TERMINATED = 2, 3

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool.engine.kernel.interface import Call, Code, Instruction, Op
+from ssptool.engine.kernel.calls import Call, Code, Instruction, Op
 from tests.engine.kernel.mock_fmu import DO_STEP, Mock, Mocks
 
 STEP = [Instruction(Op.SAVE, 0), Instruction(Op.ADVANCE, 0), Instruction(Op.ACCEPT), Instruction(Op.RECORD)]

@@ -9,15 +9,15 @@ import pytest
 
 from ssptool.documents.vocabulary import IntervalVariability
 from ssptool.engine.failure import IntegrationStopped
-from ssptool.engine.kernel import create, native_events
-from ssptool.engine.kernel.event_calls import EventCalls, EventMemberCalls, EventVariables, EventWires, Stopped
+from ssptool.engine.kernel._methods import NativeClocks, NativeZenoDetector
+from ssptool.engine.kernel.stopped import Stopped
 from ssptool.fmu.description import FmuClock
 from tests.engine.kernel.clocks import ClockSchedule, Qualifier
+from tests.engine.kernel.methods import create
 from tests.engine.kernel.mock_fmu import Mock, Mocks
 from tests.engine.kernel.zeno import Cause, ZenoDetector
 
 TIMED = [one for one in IntervalVariability if one is not IntervalVariability.TRIGGERED]
-NOTHING = EventVariables((), (), (), (), ())
 
 
 def decimal(time):
@@ -124,15 +124,6 @@ def random_clock(numbers, reference):
     return FmuClock(f"c{reference}", reference, variability, interval, shift, numbers.random() < 0.5, told)
 
 
-def events_of(script, kernel, start):
-    member = EventMemberCalls(
-        0, script.name, 3, script.functions, NOTHING, NOTHING, script.clocks, len(script.clocks), 0,
-        [None] * len(script.clocks), stepped=True,
-    )  # fmt: skip
-    wires = EventWires((), (), (), (), {})
-    return native_events(kernel, EventCalls(start, (member,), wires, (), (), ("x",), (), single=False))
-
-
 @pytest.mark.parametrize("seed", range(60))
 def test_clocks_of_all_kinds_tick_at_the_same_times(seed, mock_library):
     numbers = random.Random(seed)
@@ -140,7 +131,7 @@ def test_clocks_of_all_kinds_tick_at_the_same_times(seed, mock_library):
     script, start = Script(numbers, clocks), numbers.choice([0.0, 0.1, 1e9 / 3, -2.5])
     kernel = create(1)
     kernel.add(Mocks(mock_library, 3).table(kernel, Mock(x=[1.0]), [], [0]))
-    native = events_of(script, kernel, start)
+    native = NativeClocks(kernel, script.name, script.functions, script.clocks, start)
     schedule, modes = ClockSchedule(start, ((0, clock) for clock in clocks)), {0: script}
     schedule.begin(modes)
     native.begin(start)
@@ -153,22 +144,20 @@ def test_clocks_of_all_kinds_tick_at_the_same_times(seed, mock_library):
         t = numbers.choice([t, t, float(np.nextafter(t, 1e300)), (t + start) / 2])
         due = schedule.due(t)
         ticked = [number for number, timer in enumerate(schedule.timers) if timer in due]
-        assert [clock for _, clock, _ in native.due(t)] == [clocks.index(timer.clock) for timer in due]
+        assert [clock for clock, _ in native.due(t)] == [clocks.index(timer.clock) for timer in due]
         schedule.after(t, ticked, modes)
         native.after(t, ticked)
-        assert [time for _, _, time in native.timers()] == [schedule.time(timer) for timer in schedule.timers]
-        assert [" ".join(map(decimal, one.split())) for one in native.clock_state()] == schedule.save_state()
-    state = native.clock_state()
+        assert [time for _, time in native.timers()] == [schedule.time(timer) for timer in schedule.timers]
+        assert [" ".join(map(decimal, one.split())) for one in native.state()] == schedule.save_state()
+    state = native.state()
     native.after(start, [0])
-    native.set_clock_state(state)
-    assert native.clock_state() == state
+    native.set_state(state)
+    assert native.state() == state
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_events_without_end_are_found_at_the_same_one(seed):
     """Intervals that shrink by a factor, stay, or are random, from about a step down to nothing."""
-    from ssptool.engine.kernel._kernel import NativeZenoDetector
-
     numbers = random.Random(seed)
     python, native = ZenoDetector(0.1), NativeZenoDetector(0.1)
     t, interval, factor = numbers.choice([0.0, 3.7, 1e6]), 10 ** numbers.uniform(-9, -1), numbers.uniform(0.3, 1.05)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.engine.kernel.interface import Call, Code, LoopCalls, LoopMethod, SolveLoop
+from ssptool.engine.kernel.calls import Call, Code, LoopCalls, SolveLoop
 from ssptool.engine.kernel.solutions import SolutionStatus
 from tests.engine.kernel.kernels import bits
+from tests.engine.kernel.methods import LoopMethod
 from tests.engine.kernel.mock_fmu import DIRECTIONAL, GET, WIDTH, Mock
 
 AUTO = LoopMethod.AUTO

@@ -6,8 +6,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from ssptool.engine.kernel import _kernel
-from ssptool.engine.kernel.solutions import Convergence, LoopMethod, SolutionStatus
+from ssptool.engine.kernel import _methods
+from ssptool.engine.kernel.solutions import Convergence, SolutionStatus
+from tests.engine.kernel.methods import LoopMethod
 
 AUTO, NEWTON, AITKEN, ANDERSON, FIXED_POINT, HOMOTOPY = LoopMethod
 LINEAR_METHODS = [NEWTON, AITKEN, ANDERSON, AUTO]
@@ -17,7 +18,7 @@ def solution_of(method, g, x0, domain=None, product=None, rtol=1e-12, relaxation
     """`domain`: nominal, smallest and largest values."""
     domain = domain or (np.ones(len(x0)), np.full(len(x0), -np.inf), np.full(len(x0), np.inf))
     options = rtol, 0.0, relaxation, max_iterations or 0
-    return _kernel.solve_function(method, g, product, x0, *domain, *options)[0]
+    return _methods.solve_function(method, g, product, x0, *domain, *options)[0]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ssptool.engine.kernel.interface import Call, Code, LoopCalls, SolveLoop
+from ssptool.engine.kernel.calls import Call, Code, LoopCalls, SolveLoop
 from tests.engine.kernel.mock_fmu import DIRECTIONAL, GET, Mock
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool.engine.kernel.interface import Code, Instruction, Op
+from ssptool.engine.kernel.calls import Code, Instruction, Op
 from tests.engine.kernel.mock_fmu import DO_STEP, FIRST_OUTPUT, GET, SET, Mock
 from tests.engine.kernel.test_steps import FMI_NAMES
 from tests.engine.kernel.test_types import CASES, VALUES, carrier, integers, put, read, table  # noqa: F401

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from ssptool.engine.kernel._kernel import NativeOdeSolver
-from ssptool.engine.kernel.ode import IntegrationFailed, SolverKind
+from ssptool.engine.kernel._methods import NativeOdeSolver
+from ssptool.engine.kernel.ode import SolverKind
 from tests.engine.kernel.kernels import bits
+from tests.engine.kernel.methods import IntegrationFailed
 
 KINDS = pytest.mark.parametrize(
     "kind", (SolverKind.DORMAND_PRINCE, SolverKind.ROSENBROCK), ids=lambda kind: kind.name.lower()

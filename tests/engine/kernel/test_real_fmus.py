@@ -8,20 +8,12 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from ssptool.engine.kernel.interface import (
-    FUNCTIONS,
-    Call,
-    Code,
-    InstanceTable,
-    Instruction,
-    Kernel,
-    LoopCalls,
-    Op,
-    SolveLoop,
-)
+from ssptool.engine.kernel.calls import FUNCTIONS, Call, Code, Instruction, LoopCalls, Op, SolveLoop
 from ssptool.fmu.binary import load
 from ssptool.fmu.instance import FmuInstance
 from ssptool.fmu.read_description import read_description
+from tests.engine.kernel.methods import InstanceTable, Kernel
+from tests.fmu.starting import enter_initialization, exit_initialization
 
 RESOURCES = Path(__file__).parents[3] / "systems/dual_mass_oscillator/resources"
 FOLDER = {2: RESOURCES, 3: RESOURCES / "fmi3"}
@@ -67,7 +59,7 @@ def initialized(make_kernel, versions=(2, 2), flange=0.0, chord=None) -> Oscilla
     kernel.schedule([Call(0, [], [X1, V1]), SolveLoop(loop)])
     instances[1].set({"m_c": flange})
     for instance in instances:
-        instance.enter_initialization(0.0, None, None)
+        enter_initialization(instance)
     if chord is not None:
         kernel.set_chord(loop, np.array([[chord]]))
     return Oscillator(kernel, instances, loop, stack)
@@ -105,7 +97,7 @@ def started(*arguments, **options) -> Oscillator:
     outcome = system.kernel.evaluate(0)
     assert outcome.ok, outcome
     for instance in system.instances:
-        instance.exit_initialization()
+        exit_initialization(instance)
     system.kernel.accept(0.0)
     return system
 

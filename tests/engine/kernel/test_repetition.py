@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool.engine.kernel.interface import (
+from ssptool.engine.kernel.calls import (
     AcceptedSteps,
     Call,
     Code,

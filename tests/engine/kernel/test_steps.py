@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool.engine.kernel.interface import Call, Code, Instruction, Op
+from ssptool.engine.kernel.calls import Call, Code, Instruction, Op
 from tests.engine.kernel.mock_fmu import DO_STEP, FREE_STATE, GET, GET_STATE, SET, SET_STATE, Mock, Mocks
 
 FMI_NAMES = {

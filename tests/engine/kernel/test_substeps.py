@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool.engine.kernel.interface import Substeps
+from ssptool.engine.kernel.calls import Substeps
 from tests.engine.kernel.mock_fmu import DO_STEP, Mock
 
 H = 0.2

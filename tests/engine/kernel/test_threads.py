@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool.engine.kernel.interface import FUNCTIONS, Code, InstanceTable
+from ssptool.engine.kernel.calls import FUNCTIONS, Code
 from tests.engine.kernel.kernels import create_kernel
+from tests.engine.kernel.methods import InstanceTable
 from tests.engine.kernel.mock_fmu import DO_STEP
 from tests.engine.kernel.test_steps import END, PROGRAMS, coupled
 

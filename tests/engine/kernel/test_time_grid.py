@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.kernel.interface import Instruction, Op
+from ssptool.engine.kernel.calls import Instruction, Op
 from ssptool.engine.simulate import run
 from ssptool.engine.time_grid import grid_time, grid_times
 from tests.engine.dual_mass import Folder

@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssptool.engine.kernel.interface import (
+from ssptool.engine.kernel.calls import (
     Call,
     DrivenInput,
     DrivenInputMode,
     Instruction,
     LoopCalls,
     Op,
+)
+from tests.engine.kernel.methods import (
     OverriddenWire,
     SlotOverride,
     SlotOverrideKind,

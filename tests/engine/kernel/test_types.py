@@ -8,21 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool.engine.kernel.interface import (
+from ssptool.engine.kernel.calls import (
     ACCESS,
     REAL_TYPES,
     Call,
     Code,
-    InstanceTable,
     Instruction,
     LoopCalls,
-    LoopMethod,
     Op,
     SolveLoop,
     functions_for,
 )
 from ssptool.engine.kernel.solutions import SolutionStatus
 from ssptool.engine.trace import NUMBERED, as_content, from_content
+from tests.engine.kernel.methods import InstanceTable, LoopMethod
 from tests.engine.kernel.mock_fmu import build_shared
 
 RANGES = {

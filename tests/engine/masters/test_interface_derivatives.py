@@ -10,7 +10,7 @@ from scipy.linalg import expm
 
 import ssptool
 from ssptool import Settings
-from ssptool.engine.kernel._kernel import exponential, step_response
+from ssptool.engine.kernel._methods import exponential, step_response
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.system import SystemSteps
 from ssptool.engine.simulate import run
@@ -56,7 +56,7 @@ class LastStep:
 
 
 @pytest.fixture
-def last_step(monkeypatch):
+def last_step(monkeypatch, reached):
     """Asks for the last step of the runs that come; all in nominal values."""
     found, remarks = [], SystemSteps.remarks
 

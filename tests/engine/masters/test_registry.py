@@ -22,7 +22,7 @@ from ssptool import Settings
 from ssptool.engine import method_names
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.isolation import child
-from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
 from ssptool.engine.masters.program import Hold
 from ssptool.engine.masters.protocols import InputApproximation, Participants, SavedState

@@ -373,7 +373,9 @@ def test_events_at_the_end_of_iterated_steps_keep_both_rows(models, step, accele
 
 
 @pytest.mark.parametrize("where", ["outside", "inside", "both"])
-def test_a_loop_that_the_kernel_does_not_solve_in_the_middle_of_a_step_does_not_end_it_there(monkeypatch, where):
+def test_a_loop_that_the_kernel_does_not_solve_in_the_middle_of_a_step_does_not_end_it_there(
+    monkeypatch, reached, where
+):
     """Without a Jacobian the kernel iterates x ← g(x), which diverges for the heavy flange; what is left of the macro
     step, in which Third is stepped, is done after the full solvers have helped.
     """

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from ssptool.engine.kernel._kernel import NativeOdeSolver
-from ssptool.engine.kernel.ode import IntegrationFailed, SolverKind
+from ssptool.engine.kernel._methods import NativeOdeSolver
+from ssptool.engine.kernel.ode import SolverKind
 from ssptool.engine.ode.cvode import address
+from tests.engine.kernel.methods import IntegrationFailed
 
 METHODS = pytest.mark.parametrize("method", [SolverKind.ADAMS, SolverKind.BDF])
 

@@ -64,19 +64,9 @@ nb::object array(std::vector<T> numbers) {
 
 // The same, row by row.
 nb::object array(DenseMatrix);
-DenseMatrix dense_from(const Matrix&);
 
-SlotOverride override_from(nb::handle value);
 Call call_from(nb::handle call);
-LoopCalls loop_from(nb::handle calls);
-std::vector<SlotPolynomial> polynomials_from(nb::handle polynomials);
-IterationCalls iteration_from(nb::handle calls);
-std::vector<Instruction> program_from(nb::handle program);
-std::vector<Wire> wires_from(nb::handle sources, nb::handle destinations, nb::handle factors, nb::handle offsets,
-                             nb::handle tables, nb::handle discrete, nb::handle ranges);
 // Names of functions → their addresses.
 FunctionTable function_table(nb::handle functions);
-// An InstanceTable; the instance is in the memory of the kernel, for which it is.
-Member member_from(nb::handle table, Kernel&);
 
 }  // namespace ssptool::binding

@@ -12,6 +12,4 @@ namespace ssptool::binding {
 // `cvode` gives the address of a function of CVODE by its name, for a formula of that.
 std::unique_ptr<OdeSolver> solver_from(int kind, OdeProblem&, OdeSize, double rtol, nanobind::handle cvode);
 
-nanobind::object to_python(const Effort&);
-
 }  // namespace ssptool::binding

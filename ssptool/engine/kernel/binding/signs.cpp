@@ -126,11 +126,11 @@ bool creates_energy(const Times& t, const Cells& cells, const std::array<std::si
 
 void bind_signs(nb::module_& module) {
   module.def("suspects", suspects, "cells"_a, "places"_a, "window"_a, "share"_a,
-             nb::sig("def suspects(cells: ssptool.engine.kernel.interface.Floats, places: "
+             nb::sig("def suspects(cells: ssptool.engine.kernel.calls.Floats, places: "
                      "collections.abc.Sequence[int], window: int, share: float) -> list[bool]"));
   module.def("creates_energy", creates_energy, "t"_a, "cells"_a, "places"_a, "taken"_a, "share"_a,
-             nb::sig("def creates_energy(t: ssptool.engine.kernel.interface.Floats, cells: "
-                     "ssptool.engine.kernel.interface.Floats, places: collections.abc.Sequence[int], taken: "
+             nb::sig("def creates_energy(t: ssptool.engine.kernel.calls.Floats, cells: "
+                     "ssptool.engine.kernel.calls.Floats, places: collections.abc.Sequence[int], taken: "
                      "collections.abc.Sequence[tuple[float, float, float]], share: float) -> bool"));
 }
 

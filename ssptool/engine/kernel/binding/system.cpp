@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "events.hpp"
 #include "kernel.hpp"
+#include "stopped.hpp"
 #include "system_ode.hpp"
 
 namespace ssptool::binding {
@@ -63,7 +63,7 @@ class NativeSystem {
       : run_(runtime::run_plan_from(text_of(plan))),
         system_(std::move(run_.plan), log_),
         ode_(system_, run_),
-        solutions_(nb::module_::import_("ssptool.engine.kernel.solutions")) {}
+        solutions_(solutions_module()) {}
 
   void adopt(Number part, nb::handle functions, nb::handle component) {
     system_.adopt(index(part), function_table(functions), address(component));
@@ -381,32 +381,32 @@ void bind_system(nb::module_& module) {
       .def("couple", &Self::couple)
       .def("save", &Self::save,
            nb::sig("def save(self) -> bytes | ssptool.engine.kernel.solutions.SystemRefusal | "
-                   "ssptool.engine.kernel.event_calls.Stopped"))
+                   "ssptool.engine.kernel.stopped.Stopped"))
       .def("keep", &Self::keep,
            nb::sig("def keep(self) -> int | ssptool.engine.kernel.solutions.SystemRefusal | "
-                   "ssptool.engine.kernel.event_calls.Stopped"))
+                   "ssptool.engine.kernel.stopped.Stopped"))
       .def("drop", &Self::drop, "number"_a)
       .def("go_back", &Self::go_back, "number"_a,
            nb::sig("def go_back(self, number: int) -> ssptool.engine.kernel.solutions.SystemRefusal | "
-                   "ssptool.engine.kernel.event_calls.Stopped | None"))
+                   "ssptool.engine.kernel.stopped.Stopped | None"))
       .def("resume", &Self::resume, "state"_a,
            nb::sig("def resume(self, state: bytes) -> ssptool.engine.kernel.solutions.SystemRefusal | "
-                   "ssptool.engine.kernel.event_calls.Stopped | None"))
+                   "ssptool.engine.kernel.stopped.Stopped | None"))
       .def("go_on", &Self::go_on,
            nb::sig("def go_on(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
-                   "ssptool.engine.kernel.event_calls.Stopped | None"))
+                   "ssptool.engine.kernel.stopped.Stopped | None"))
       .def_prop_ro("time", [](Self& self) { return self.core().time(); })
       .def_prop_ro("end_of_segment", [](Self& self) { return self.core().end_of_segment(); })
       .def("begin_steps", &Self::begin_steps,
            nb::sig("def begin_steps(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
-                   "ssptool.engine.kernel.event_calls.Stopped | None"))
+                   "ssptool.engine.kernel.stopped.Stopped | None"))
       .def("restart", &Self::restart)
       .def("intervene", &Self::intervene, "act"_a, "of_ode"_a,
            nb::sig("def intervene(self, act: collections.abc.Callable[[], None], of_ode: bool) -> "
-                   "ssptool.engine.kernel.solutions.SystemRefusal | ssptool.engine.kernel.event_calls.Stopped | None"))
+                   "ssptool.engine.kernel.solutions.SystemRefusal | ssptool.engine.kernel.stopped.Stopped | None"))
       .def("follow", &Self::follow, "parts"_a,
            nb::sig("def follow(self, parts: collections.abc.Sequence[int]) -> "
-                   "ssptool.engine.kernel.solutions.SystemRefusal | ssptool.engine.kernel.event_calls.Stopped | None"))
+                   "ssptool.engine.kernel.solutions.SystemRefusal | ssptool.engine.kernel.stopped.Stopped | None"))
       .def("release", &Self::release)
       .def(
           "resumed", [](Self& self, Number part) { return static_cast<Number>(self.core().resumed(index(part))); },
@@ -420,9 +420,9 @@ void bind_system(nb::module_& module) {
            nb::sig(
                "def answer_steps(self, answer: collections.abc.Callable[[float, float, float], int] | None) -> None"))
       .def("evaluate", &Self::evaluate, "schedule"_a,
-           nb::sig("def evaluate(self, schedule: int) -> ssptool.engine.kernel.interface.Outcome"))
+           nb::sig("def evaluate(self, schedule: int) -> ssptool.engine.kernel.calls.Outcome"))
       .def("run", &Self::run, "limit"_a, "rows"_a.noconvert(), "sample"_a.none(),
-           nb::sig("def run(self, limit: float, rows: ssptool.engine.kernel.interface.Floats, sample: "
+           nb::sig("def run(self, limit: float, rows: ssptool.engine.kernel.calls.Floats, sample: "
                    "collections.abc.Callable[[float, float, float], bool] | None) -> "
                    "ssptool.engine.kernel.solutions.SystemBatch"))
       .def_prop_ro("finished", &Self::finished)
@@ -440,13 +440,13 @@ void bind_system(nb::module_& module) {
           [](Self& self, double t, const std::vector<double>& x) { return array(self.ode().jacobian(t, x)); }, "t"_a,
           "x"_a,
           nb::sig("def jacobian(self, t: float, x: collections.abc.Sequence[float]) -> "
-                  "ssptool.engine.kernel.interface.Floats"))
+                  "ssptool.engine.kernel.calls.Floats"))
       .def("let_go", [](Self& self) { self.ode().let_go(); })
       .def("begin_alone", [](Self& self) { self.ode().begin_alone(); })
       .def(
           "run_alone", [](Self& self, double limit, const Rows& rows) { return self.ode().run_alone(limit, rows); },
           "limit"_a, "rows"_a.noconvert(),
-          nb::sig("def run_alone(self, limit: float, rows: ssptool.engine.kernel.interface.Floats) -> "
+          nb::sig("def run_alone(self, limit: float, rows: ssptool.engine.kernel.calls.Floats) -> "
                   "ssptool.engine.kernel.ode.OdeRows"))
       .def(
           "kernel_of_ode", [](Self& self) { return self.ode().inside(); }, nb::rv_policy::take_ownership)
@@ -458,10 +458,10 @@ void bind_system(nb::module_& module) {
       .def(
           "react", [](Self& self) { return self.react(); },
           nb::sig("def react(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
-                  "ssptool.engine.kernel.event_calls.Stopped | None"))
+                  "ssptool.engine.kernel.stopped.Stopped | None"))
       .def(
           "take_row", [](Self& self, double until) { return self.ode().take_row(until); }, "until"_a,
-          nb::sig("def take_row(self, until: float) -> ssptool.engine.kernel.interface.Floats | None"))
+          nb::sig("def take_row(self, until: float) -> ssptool.engine.kernel.calls.Floats | None"))
       .def_prop_ro("has_rows", [](Self& self) { return !self.core().component().rows().empty(); })
       .def(
           "counts_of_ode", [](Self& self) { return self.ode().counts(); },
@@ -487,9 +487,9 @@ void bind_system(nb::module_& module) {
             RescueWork work = self.core().rescue_work();
             work.solved += self.ode().rescues().solved;
             work.iterations += self.ode().rescues().iterations;
-            return vocabulary("RescueWork")(work.solved, work.iterations, work.contradicted);
+            return solutions_module().attr("RescueWork")(work.solved, work.iterations, work.contradicted);
           },
-          nb::sig("def rescue_work(self) -> ssptool.engine.kernel.interface.RescueWork"));
+          nb::sig("def rescue_work(self) -> ssptool.engine.kernel.solutions.RescueWork"));
 }
 
 }  // namespace ssptool::binding

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "events.hpp"
 #include "ode_solvers.hpp"
+#include "stopped.hpp"
 
 namespace ssptool::binding {
 

@@ -1,7 +1,7 @@
-"""Groups whose macro steps are repeated by the kernel until their interface values converge."""
+"""Failures of iterated steps, in words."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,41 +15,14 @@ from ssptool.engine.failure import (
     residual_curves,
     seconds_text,
 )
-from ssptool.engine.kernel.interface import (
+from ssptool.engine.kernel.calls import (
     AcceptedSteps,
-    Floats,
-    HeldInputs,
-    Instruction,
-    IterationCalls,
     IterationReport,
-    Op,
-    Trial,
 )
-from ssptool.engine.masters.acceleration import (
-    Acceleration,
-    IqnIls,
-)
-from ssptool.engine.masters.convergence import (
-    FixedCount,
-    Measure,
-    Relative,
-)
-from ssptool.engine.masters.master import Coupling
-from ssptool.engine.masters.program import Hold, Interpolate, Mean, MidStep, Program, set_inputs
-from ssptool.engine.masters.protocols import (
-    InputApproximation,
-    InstanceGroup,
-    InterfaceEnds,
-)
-from ssptool.engine.recording.iteration_log import IterationLog
+from ssptool.engine.masters.iterated import Iterated
+from ssptool.engine.masters.protocols import InstanceGroup, InterfaceEnds
 from ssptool.errors import counted
 from ssptool.fmu.units import with_unit
-
-PREDICTION_ORDER = 2
-"""Order of the first guess: one more than accuracy needs, since a better guess saves iterations and costs
-nothing.
-"""
-
 
 NOISE_MARGIN = 10.0
 """Largest remaining change that noise explains, as a multiple of the noise."""
@@ -59,117 +32,6 @@ GROWTH_OF_UNPLANNED = 1e3
 
 WORTH_ALLOWING = 0.1
 """A larger tolerance is no advice."""
-
-
-@dataclass(frozen=True, slots=True)
-class IterationMethod:
-    """Method of iterated steps.
-
-    Attributes
-    ----------
-    inputs
-        Approximation of the inputs over a macro step.
-    acceleration
-        Method that makes the next iterate from those before.
-    measure
-        Criterion of convergence.
-    max_iterations
-        Limit of one macro step.
-    prediction
-        Order of the polynomial through accepted points that gives the first guess.
-    retreats
-        True if steps that do not converge are repeated with stronger damping, and then done without repetition.
-    """
-
-    inputs: InputApproximation = field(default_factory=Interpolate)
-    acceleration: Acceleration = field(default_factory=IqnIls)
-    measure: Measure = field(default_factory=lambda: Relative(1e-8))
-    max_iterations: int = 30
-    prediction: int = PREDICTION_ORDER
-    retreats: bool = False
-
-    @property
-    def plain_iterations(self) -> int:
-        """Number of plain iterates before the acceleration is asked.
-
-        No method does better than to agree at the second iterate; as long as a plain one does, the method that
-        is taken by default is not needed, and costs more than a small FMU.
-        """
-        return 2 if isinstance(self.acceleration, IqnIls) else 1
-
-    @property
-    def tries(self) -> bool:
-        """Whether trial steps in a cycle decide how inputs are held that can only be constant."""
-        held = self.inputs.where_held
-        return isinstance(held, MidStep) and held.tried
-
-    @property
-    def count(self) -> int:
-        """Number of iterations of each step, if it is fixed."""
-        return self.measure.count if isinstance(self.measure, FixedCount) else 0
-
-
-def _held_inputs(inputs: InputApproximation) -> HeldInputs:
-    if isinstance(inputs, MidStep):
-        return HeldInputs.TRIED if inputs.tried else HeldInputs.MID_STEP
-    return HeldInputs.MEAN if isinstance(inputs, Mean) else HeldInputs.END
-
-
-def _tried(inputs: InputApproximation, trial: int) -> InputApproximation:
-    """The approximation of inputs after trial steps."""
-    held = MidStep(ends=True) if trial == Trial.INTEGRATES else Hold()
-    return replace(inputs, held=held) if isinstance(inputs, Interpolate) else held
-
-
-def _iteration(method: IterationMethod, group: InstanceGroup) -> IterationCalls:
-    """The iterated step of this group as a kernel does it."""
-    return IterationCalls(
-        group=group.group,
-        following=group.following,
-        held=group.held,
-        schedule=group.schedule,
-        unknowns=group.unknowns,
-        nominal=group.nominal,
-        order=method.inputs.order,
-        prediction=method.prediction,
-        measures=method.measure.limits,
-        rule=method.acceleration.rule,
-        plain_iterations=method.plain_iterations,
-        max_iterations=method.max_iterations,
-        retreats=method.retreats,
-        held_inputs=_held_inputs(method.inputs.where_held),
-        count=method.count,
-    )
-
-
-def iterated_program(method: IterationMethod, coupling: Coupling) -> Program:
-    """Steps of all groups in the order of the signal flow; those in which something feeds back are iterated."""
-    steps: list[Instruction] = []
-    iterations: list[IterationCalls] = []
-    once = _tried(method.inputs, Trial.STEPS) if method.tries else method.inputs
-    for group in coupling.groups:
-        if len(group.unknowns):
-            steps.append(Instruction(Op.ITERATE, len(iterations)))
-            iterations.append(_iteration(method, group))
-        else:  # values from earlier groups are known at the end of the step
-            steps += [
-                Instruction(Op.EXCHANGE, group.group),
-                *set_inputs(group, once),
-                Instruction(Op.ADVANCE, group.group),
-                Instruction(Op.EVALUATE, group.schedule),
-            ]
-    return Program(tuple(steps), tuple(iterations), consistent=False, interruptible=False)
-
-
-def log_iterate(
-    log: IterationLog, group: InstanceGroup, facts: tuple[float, int, float, bool], x: Floats, found: Floats
-) -> None:
-    """Write an iterate x of a macro step, for which `found` followed: the end of the step [s], the number of the
-    iterate, its change over what is allowed, and whether they agree.
-    """
-    end, number, excess, agrees = facts
-    values, residuals = (dict(zip(group.signals, numbers.tolist(), strict=True)) for numbers in (x, found - x))
-    log.write((end, ", ".join(group.names), number, excess, agrees), values, residuals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +46,7 @@ class IterationFailures:
         Steps so far.
     """
 
-    method: IterationMethod
+    method: Iterated
     group: InstanceGroup
     ends: Sequence[InterfaceEnds]
     accepted: AcceptedSteps
