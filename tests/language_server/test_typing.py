@@ -68,6 +68,25 @@ async def test_variables_come_from_inside_the_fmu_and_units_from_document_and_fm
     assert units["N/m"].detail == "of an FMU; not defined in this document"
 
 
+async def test_editors_list_units_in_the_order_of_the_document_and_those_of_fmus_after_them(
+    author: Author, oscillator: Path
+):
+    """An editor sorts by what an item says, and by its label where that is equal or missing."""
+    structure = oscillator / "SystemStructure.ssd"
+    own = [f"u{number}" for number in range(120, 0, -1)]  # neither ascending nor as many as have equally many digits
+    author.open(structure)
+    added = "".join(f'<ssc:Unit name="{name}"><ssc:BaseUnit s="1"/></ssc:Unit>' for name in own)
+    author.type(structure, "<ssd:Units>", f"<ssd:Units>{added}")
+    author.type(
+        structure, "<ssd:Connectors>", '<ssd:Connectors><ssd:Connector kind="parameter" name="k1"><ssc:Real unit="'
+    )
+    found = await offered(author, structure, 'name="k1"><ssc:Real unit="')
+    listed = sorted(found.values(), key=lambda item: (item.sort_text or item.label, item.label))
+    assert [item.label for item in listed[: len(own)]] == own
+    of_fmus = [item.detail is not None for item in listed]
+    assert any(of_fmus) and of_fmus == sorted(of_fmus)
+
+
 async def test_kinds_and_their_documentation_are_those_of_the_schema(author: Author, oscillator: Path):
     structure = oscillator / "SystemStructure.ssd"
     author.open(structure)

@@ -1,8 +1,9 @@
 """The type policy, pair by pair."""
 
+import numpy as np
 import pytest
 
-from ssptool.network.conversion import Relation, Verdict, relation, verdict
+from ssptool.network.conversion import InvalidValue, Relation, Verdict, convert, relation, verdict
 
 
 @pytest.mark.parametrize(
@@ -40,3 +41,12 @@ def test_pairs_of_types_relate_as_the_table_says(source, destination, expected):
 def test_verdicts_go_from_ok_to_error():
     pairs = [("Real", "Float64"), ("Integer", "Real"), ("Integer", "Enumeration"), ("Real", "Integer")]
     assert [verdict(*pair) for pair in pairs] == [Verdict.OK, Verdict.INFO, Verdict.WARNING, Verdict.ERROR]
+
+
+@pytest.mark.parametrize("kind", [f"{sign}nt{bits}" for sign in ("I", "UI") for bits in (8, 16, 32, 64)])
+def test_integers_are_taken_as_far_as_their_type_goes(kind):
+    limits = np.iinfo(kind.lower())
+    for fits, beyond in ((int(limits.min), int(limits.min) - 1), (int(limits.max), int(limits.max) + 1)):
+        assert convert("n", fits, kind) == fits
+        with pytest.raises(InvalidValue, match=f"from {limits.min} to {limits.max}"):
+            convert("n", beyond, kind)
