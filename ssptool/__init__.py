@@ -5,8 +5,8 @@ The layers, each importing only those to its left:
     documents ← fmu ← network ← rules, drawing, editing ← engine ← results ← studies ← exporting ← api ←
     language_server, studio ← cli
 
-The names in `__init__.pyi` are the public API, and those of the modules `exceptions`, `renderers`, `types` and
-`variants`. They are loaded at first use, so that `import ssptool` costs nothing.
+The names in `__init__.pyi` are the public API, and those of the modules `exceptions`, `renderers`, `studies`, `types`
+and `variants`. They are loaded at first use, so that `import ssptool` costs nothing.
 """
 
 from importlib import import_module

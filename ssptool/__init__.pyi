@@ -2,6 +2,7 @@
 
 from ssptool import exceptions as exceptions
 from ssptool import renderers as renderers
+from ssptool import studies as studies
 from ssptool import types as types
 from ssptool import variants as variants
 from ssptool.api.check import validate as validate
@@ -24,7 +25,6 @@ from ssptool.api.export import export as export
 from ssptool.api.export import exportable as exportable
 from ssptool.api.parameters import parameters as parameters
 from ssptool.api.report import report as report
-from ssptool.api.report import report_study as report_study
 from ssptool.api.reproduce import reproduce as reproduce
 from ssptool.api.run import Result as Result
 from ssptool.api.run import Settings as Settings
@@ -34,12 +34,7 @@ from ssptool.api.run import read_trace as read_trace
 from ssptool.api.run import simulate as simulate
 from ssptool.api.stepping import Simulation as Simulation
 from ssptool.api.study import calibrate as calibrate
-from ssptool.api.study import new_study as new_study
-from ssptool.api.study import plot_study as plot_study
-from ssptool.api.study import read_study as read_study
-from ssptool.api.study import resume_study as resume_study
 from ssptool.api.study import study as study
-from ssptool.api.study import study_results as study_results
 from ssptool.api.study import sweep as sweep
 from ssptool.api.understand import explain as explain
 from ssptool.api.understand import flatten as flatten

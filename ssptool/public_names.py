@@ -6,8 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-PARTS = ("exceptions", "renderers", "types", "variants")
-"""Public modules beside the package itself."""
+PARTS = ("exceptions", "renderers", "studies", "types", "variants")
+"""Public modules inside the package."""
 
 
 _MEANT = {
@@ -28,9 +28,11 @@ def homes(file: str) -> Mapping[str, str]:
     return {name: home for home, name in re.findall(r"^from (ssptool\.[\w.]+) import (?!__)(\w+) as", stub, re.M)}
 
 
-def _in_a_part(name: str, file: str) -> str:
+def _in_a_part(name: str) -> str:
     """The name in the public module of the package that has it, such as `types.Trace`; empty if none has."""
-    parts = {part: str(Path(file).with_name(f"{part}.py")) for part in PARTS}
+    package = Path(__file__).parent
+    places = {part: (package / f"{part}.py", package / part / "__init__.py") for part in PARTS}
+    parts = {part: str(next(filter(Path.exists, files))) for part, files in places.items()}
     return next((f"{part}.{name}" for part, path in parts.items() if name in homes(path)), "")
 
 
@@ -42,8 +44,8 @@ def lazy_names(module: str, file: str) -> tuple[list[str], Callable[[str], Any],
     def load(name: str) -> Any:
         if name in known:
             return getattr(import_module(known[name]), name)
-        near = _MEANT[name] if _MEANT.get(name) in known else _in_a_part(name, file)
-        hint = f"; did you mean {module}.{near}?" if near else ""
+        near = _MEANT[name] if _MEANT.get(name) in known else _in_a_part(name)
+        hint = f"; did you mean ssptool.{near}?" if near else ""
         raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
 
     return names, load, lambda: sorted(names)

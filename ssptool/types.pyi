@@ -30,4 +30,4 @@ from ssptool.network.network import Network as Network
 from ssptool.network.parameter_table import ParameterTable as ParameterTable
 from ssptool.results.comparison import TraceComparison as TraceComparison
 from ssptool.studies.calibration import Fit as Fit
-from ssptool.studies.study_results import StudyResults as StudyResults
+from ssptool.studies.stored_results import StudyResults as StudyResults

@@ -1,5 +1,6 @@
 """HTML reports of runs and of studies."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -31,14 +32,15 @@ from ssptool.results.report.content import ReportPicture
 from ssptool.rules.runner import check
 from ssptool.studies.calibration import read_fit
 from ssptool.studies.charts import every_chart
+from ssptool.studies.dataset import DEFINITION
 from ssptool.studies.report import study_report_content
-from ssptool.studies.study_results import StudyResults, read_results
+from ssptool.studies.stored_results import StudyResults, read_results
 
 
 @public
 def report(
-    system: Path | str,
-    results: Path | str,
+    system: Path | str | StudyResults,
+    results: Path | str | StudyResults | None = None,
     output: Path | str | None = None,
     *,
     variant: str | None = None,
@@ -46,14 +48,18 @@ def report(
     allow_outside: Files = (),
     units: Mapping[str, str] | Literal["display"] = NO_UNITS,
 ) -> ReportPage:
-    """One self-contained HTML page about a run: diagram, findings, loops, plots, statistics, manifest.
+    """One self-contained HTML page about a run or a study.
+
+    Of a run, it has diagram, findings, loops, plots, statistics and manifest; of a study, that of `report_study`.
 
     Parameters
     ----------
     system
-        What was simulated; files that have changed since the run are named.
+        The simulated system; the page lists files that have changed since the run. May be left out if the manifest of
+        the results names it: `report("plant.csv")`.
     results
-        What `simulate` wrote, with its manifest: .csv, .parquet, .mat, .h5 or .mf4.
+        A file that `simulate` wrote, with its manifest: .csv, .parquet, .mat, .h5 or .mf4; or the results of a study
+        or their folder.
     output
         A file to save it in: .html.
     variant
@@ -74,8 +80,21 @@ def report(
     UnreadableTrace
         The results are not a trace.
     """
+    if results is None:
+        results, stated = system, None
+    elif isinstance(system, StudyResults):
+        raise WrongValue(f"system is the path of a system; found {system!r}")
+    else:
+        stated = file_path("system", system)
+    if isinstance(results, StudyResults) or (file_path("results", results) / DEFINITION).is_file():
+        if units:
+            raise WrongValue("results of studies are drawn in their own units; leave out units")
+        return report_study(
+            results, output, system=stated, variant=variant, signals=signals, allow_outside=allow_outside
+        )
     if output is not None:
         check_plot_name(file_path("output", output), (".html",))
+    system = _system_of(file_path("results", results)) if stated is None else stated
     patterns = texts("signals", signals, "a pattern such as '*.x1'")
     trace, manifest = with_units({"": read_trace(results)}, units)[""], read_manifest(results)
     if trace.assumptions:
@@ -99,6 +118,19 @@ def report(
     if output is not None:
         page.save(output)
     return page
+
+
+def _system_of(results: Path) -> Path:
+    """The system that the manifest of results names."""
+    if results.is_dir() or results.suffix.lower() in (".ssp", ".ssd", ".fmu"):
+        raise WrongValue(f"{results} has no results; `ssptool run {shlex.quote(str(results))}` writes some")
+    system = read_manifest(results).get("arguments", {}).get("system")
+    again = f"ssptool report SYSTEM {shlex.quote(str(results))}"
+    if not isinstance(system, str):
+        raise WrongValue(f"{results} does not name its system: `{again}`")
+    if not Path(system).exists():
+        raise WrongValue(f"the system of {results}, {system}, does not exist any more: `{again}`")
+    return Path(system)
 
 
 def _variant_that_ran(system: Path | str, manifest: Mapping[str, Any]) -> str | None:

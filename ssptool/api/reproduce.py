@@ -45,8 +45,8 @@ from ssptool.studies.checking import CheckedStudy, check_study
 from ssptool.studies.dataset import DEFINITION, Dataset
 from ssptool.studies.definition import FactorRole, RunOutcome, Study, Task
 from ssptool.studies.designs import Levels, TableDesign
+from ssptool.studies.stored_results import read_results
 from ssptool.studies.study_file import study_from
-from ssptool.studies.study_results import read_results
 from ssptool.studies.worker import StudyWorker
 from ssptool.version import __version__
 

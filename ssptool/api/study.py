@@ -48,9 +48,9 @@ from ssptool.studies.optimization import optimize_study
 from ssptool.studies.optimum import Optimize
 from ssptool.studies.run import Interrupted as Interrupted
 from ssptool.studies.run import begin_study, check_scheduler, run_study
+from ssptool.studies.stored_results import StudyResults, read_results
 from ssptool.studies.study_file import Calibration, draft_study, read_calibration, read_toml, study_from
 from ssptool.studies.study_file import read_study as read_study
-from ssptool.studies.study_results import StudyResults, read_results
 from ssptool.studies.summary import FIT_RENDERERS as FIT_RENDERERS
 from ssptool.studies.summary import STUDY_RENDERERS as STUDY_RENDERERS
 from ssptool.work_in_progress import NOTHING, tell

@@ -1,6 +1,5 @@
 """Commands about results: plot, compare, report, reproduce."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -205,7 +204,7 @@ def _plot_study(results: Sequence[Path], output: Path | None, drawn: Mapping[str
     if len(results) > 1:
         raise typer.BadParameter("of studies one is drawn at a time")
     path = output or _named_after(results[0], ".png")
-    ssptool.plot_study(results[0], path, **drawn)
+    ssptool.studies.plot_study(results[0], path, **drawn)
     say(f"plot: {path}")
 
 
@@ -343,34 +342,17 @@ def report_command(
       ssptool report plant.csv
       ssptool report springs.study
     """
-    given = system if results is None else results
-    path = output or _named_after(given, ".report.html")
-    if (given / DEFINITION).is_file():
-        if units:
-            raise typer.BadParameter("results of studies are drawn in their own units", param_hint="--unit")
-        shown = None if results is None else system
-        ssptool.report_study(
-            given, path, system=shown, variant=variant, signals=signals or [], allow_outside=allow_outside or []
-        )
-    else:
-        allowed = allow_outside or []
-        simulated = _system_of(given) if results is None else system
-        drawn = {"signals": signals or [], "units": units}
-        ssptool.report(simulated, given, path, variant=variant, allow_outside=allowed, **drawn)
+    path = output or _named_after(system if results is None else results, ".report.html")
+    ssptool.report(
+        system,
+        results,
+        path,
+        variant=variant,
+        signals=signals or [],
+        allow_outside=allow_outside or [],
+        **({"units": units} if units else {}),
+    )
     say(f"report: {path}")
-
-
-def _system_of(results: Path) -> Path:
-    """The system that the manifest of results names."""
-    if results.is_dir() or results.suffix.lower() in (".ssp", ".ssd", ".fmu"):
-        raise WrongValue(f"{results} has no results; `ssptool run {shlex.quote(str(results))}` writes some")
-    system = ssptool.read_manifest(results).get("arguments", {}).get("system")
-    again = f"ssptool report SYSTEM {shlex.quote(str(results))}"
-    if not isinstance(system, str):
-        raise WrongValue(f"{results} does not name its system: `{again}`")
-    if not Path(system).exists():
-        raise WrongValue(f"the system of {results}, {system}, does not exist any more: `{again}`")
-    return Path(system)
 
 
 def allowed(

@@ -16,7 +16,7 @@ from ssptool.option_words import StudyWord
 
 if TYPE_CHECKING:
     from ssptool.studies.forecast import Forecast
-    from ssptool.studies.study_results import StudyResults
+    from ssptool.studies.stored_results import StudyResults
 
 
 class _RunByDefault(TyperGroup):
@@ -141,7 +141,7 @@ def study_new(
       ssptool study new plant.ssp --data measured.csv
     """
     kind = cast("StudyWord", design or ("grid" if data is None else "calibrate"))
-    file = ssptool.new_study(system, output, design=kind, data=data, variant=variant, **judged)
+    file = ssptool.studies.new_study(system, output, design=kind, data=data, variant=variant, **judged)
     say(f"wrote {file}\nnext: edit it, then `ssptool study {'calibrate ' if kind == 'calibrate' else ''}{file}`")
 
 
@@ -161,7 +161,7 @@ def study_resume(
 ) -> None:
     """Continue an interrupted study: `ssptool study resume springs.study`."""
     with progress_bar("running") as progress:
-        results = ssptool.resume_study(
+        results = ssptool.studies.resume_study(
             folder,
             workers=workers,
             scheduler=scheduler,
@@ -179,7 +179,7 @@ def study_resume(
 @study_app.command("status")
 def study_status(folder: Folder) -> None:
     """Show the progress of a study, also while it runs. Exit status: 1 if runs are missing or failed."""
-    results = ssptool.study_results(folder)
+    results = ssptool.studies.study_results(folder)
     say(_status(results))
     raise typer.Exit(0 if results.status.ok else 1)
 
@@ -199,7 +199,7 @@ def study_results(
     format: Format = TextOrJson.TEXT,
 ) -> None:
     """Show the results of a study, or write them into one file; also while it runs."""
-    results = ssptool.study_results(folder)
+    results = ssptool.studies.study_results(folder)
     if run is not None and output is None:
         raise typer.BadParameter(
             "add --output run.csv, .parquet, .mat, .h5 or .mf4: the file for the signals", param_hint="--run"

@@ -1,1 +1,8 @@
-"""Studies: many runs of one system, their points, the processes that do the runs, their results and calibration."""
+"""Studies of one system: many runs, their points, the processes that do the runs, their results, plots and reports.
+
+The names in `__init__.pyi` are public, and loaded at first use.
+"""
+
+from ssptool.public_names import lazy_names
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, __file__)

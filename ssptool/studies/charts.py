@@ -22,7 +22,7 @@ from ssptool.studies.calibration import read_fit, read_fitted
 from ssptool.studies.dataset import Dataset, NotResults
 from ssptool.studies.optimum import Optimum
 from ssptool.studies.sensitivity import SENSITIVITY_DESIGNS
-from ssptool.studies.study_results import StudyResults
+from ssptool.studies.stored_results import StudyResults
 
 MOST_PANELS = 8
 """Most panels in a row, or a column."""

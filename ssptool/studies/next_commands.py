@@ -9,8 +9,8 @@ from ssptool.studies.definition import Factor, FactorRole, Study
 from ssptool.studies.designs import FactorValue, value_text
 from ssptool.studies.enough_runs import TooFewRuns
 from ssptool.studies.sensitivity import Morris
+from ssptool.studies.stored_results import StudyResults
 from ssptool.studies.study_file import study_table
-from ssptool.studies.study_results import StudyResults
 from ssptool.working_directory import absolute, shown
 
 DIGITS = 8

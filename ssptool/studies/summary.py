@@ -20,8 +20,8 @@ from ssptool.studies.enough_runs import TooFewRuns, too_few_runs
 from ssptool.studies.next_commands import study_commands
 from ssptool.studies.optimum import Optimum, Row, aligned, cell_text
 from ssptool.studies.sensitivity import Morris, Saltelli, Sensitivity, headings_of, rows_of
+from ssptool.studies.stored_results import StudyResults
 from ssptool.studies.study_file import study_from
-from ssptool.studies.study_results import StudyResults
 
 SHOWN_FAILURES = 5
 """Reasons of failures that are shown."""

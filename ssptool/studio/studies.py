@@ -17,8 +17,8 @@ from ssptool.errors import WrongUsage, is_own
 from ssptool.studies.charts import chart
 from ssptool.studies.dataset import NotResults
 from ssptool.studies.entries import BadStudy
+from ssptool.studies.stored_results import StudyResults, read_results
 from ssptool.studies.study_file import draft_study, read_toml
-from ssptool.studies.study_results import StudyResults, read_results
 from ssptool.studio.runs import Tell
 from ssptool.studio.session import EditSession
 from ssptool.studio.stimuli import listed

@@ -381,10 +381,10 @@ OTHERS = [
         for function in (
             lambda: ssptool.read_trace(3),
             lambda: ssptool.read_manifest(3),
-            lambda: ssptool.read_study(3),
+            lambda: ssptool.studies.read_study(3),
             lambda: ssptool.study(3),
-            lambda: ssptool.study_results(3),
-            lambda: ssptool.resume_study(3),
+            lambda: ssptool.studies.study_results(3),
+            lambda: ssptool.studies.resume_study(3),
             lambda: ssptool.pack(3),
             lambda: ssptool.unpack(3),
             lambda: ssptool.downgrade(3),

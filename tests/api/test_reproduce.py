@@ -278,7 +278,7 @@ def test_a_run_of_a_study_is_made_again(study, plant, isolated):
 
 
 def test_the_trace_of_a_run_of_a_study_names_the_values_of_its_factors(study, tmp_path):
-    results = ssptool.study_results(study)
+    results = ssptool.studies.study_results(study)
     runs = results.table()["run"].to_pylist()
     found = [{one["name"]: one for one in results.manifest(run)["overrides"]} for run in runs]
     points = {(one["System2.k2"]["after"], one["System2.c2"]["after"]) for one in found}

@@ -22,14 +22,18 @@ FUNCTIONS = {
     ("validate",): (ssptool.validate, set(inspect.signature(ssptool.fix).parameters)),
     ("plot",): (
         ssptool.plot,
-        {name for function in (ssptool.plot_study, ssptool.follow) for name in inspect.signature(function).parameters},
+        {
+            one
+            for function in (ssptool.studies.plot_study, ssptool.follow)
+            for one in inspect.signature(function).parameters
+        },
     ),
     ("compare",): (ssptool.compare, {"absolute", "relative", "time"}),  # the fields of `Tolerance`
     ("report",): (ssptool.report, set()),
     ("draw",): (ssptool.draw, set()),
     ("graph",): (ssptool.graph, set()),
     ("study", "run"): (ssptool.study, set()),
-    ("study", "resume"): (ssptool.resume_study, set()),
+    ("study", "resume"): (ssptool.studies.resume_study, set()),
     ("study", "calibrate"): (ssptool.calibrate, set()),
     ("new",): (ssptool.new, set()),
     ("upgrade",): (ssptool.upgrade, set()),

@@ -171,14 +171,14 @@ seed = 1
 """
     Path("my screening.toml").write_text(text.format(system=OSCILLATOR), encoding="utf-8")
     assert pasted("ssptool study 'my screening.toml' --workers 1", monkeypatch, capsys)[0] == 0
-    answer = facts(ssptool.study_results("my screening.study"))
+    answer = facts(ssptool.studies.study_results("my screening.study"))
     wanted = answer["sensitivities"][0]["too_few_runs"]["wanted"]
     more = text.replace("trajectories = 3", f"trajectories = {wanted}")
     Path("my screening.toml").write_text(more.format(system=OSCILLATOR), encoding="utf-8")
     assert len(answer["next"]) == 3
     for command in answer["next"]:
         assert pasted(command, monkeypatch, capsys)[0] == 0
-    assert facts(ssptool.study_results("my screening.study"))["runs"] > answer["runs"]
+    assert facts(ssptool.studies.study_results("my screening.study"))["runs"] > answer["runs"]
 
 
 def test_answers_as_json_and_failures(misbehaving, tmp_path, monkeypatch, capsys):

@@ -28,7 +28,7 @@ def test_a_study_compiles_with_consent_that_is_no_part_of_what_it_is(tmp_path, t
     assert all("--compile" in row["message"] for row in refused.rows())
     told = []
     asked = {"workers": 1, "retry_failed": True, "announce": lambda forecast: told.extend(forecast.notes)}
-    resumed = api.resume_study(tmp_path / "s", compile=True, **asked)
+    resumed = api.studies.resume_study(tmp_path / "s", compile=True, **asked)
     assert resumed.status.ok
     assert any("was compiled from its sources" in note for note in told)
     ends = [row["end"] for row in resumed.rows()]

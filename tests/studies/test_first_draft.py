@@ -35,8 +35,8 @@ def ended(monkeypatch, *words):
 
 @pytest.mark.parametrize("kind", [kind for kind in StudyKind if kind is not StudyKind.CALIBRATE])
 def test_a_first_draft_is_a_study_that_can_be_run(folder, kind):
-    file = ssptool.new_study("plant", f"{kind}.toml", design=kind)
-    study = ssptool.read_study(file)
+    file = ssptool.studies.new_study("plant", f"{kind}.toml", design=kind)
+    study = ssptool.studies.read_study(file)
     assert study.system.resolve() == (folder / "plant").resolve() and study.results
     assert {"System1.m1", "System1.k1"} <= {factor.name for factor in study.factors}
 
@@ -44,7 +44,7 @@ def test_a_first_draft_is_a_study_that_can_be_run(folder, kind):
 def test_ranges_are_around_the_values_of_the_system_and_within_the_limits_of_the_fmu(folder):
     with ssptool.edit("plant") as system:
         system.set({"System1.k1": 8.0})
-    factors = tomllib.loads(ssptool.new_study("plant").read_text())["factors"]
+    factors = tomllib.loads(ssptool.studies.new_study("plant").read_text())["factors"]
     assert factors["System1.k1"] == {"low": approx(6.4), "high": approx(9.6), "count": 3}
     assert "# 8 N/m" in (folder / "plant.toml").read_text()
 
@@ -52,7 +52,7 @@ def test_ranges_are_around_the_values_of_the_system_and_within_the_limits_of_the
 def test_a_first_calibration_finds_the_value_that_the_measurement_was_made_with(folder):
     truth = {"System1.m1": 1.25, "System1.k1": 8.5}
     ssptool.simulate("plant", start_values=truth, output="measured.csv", stop_time=5)
-    file = ssptool.new_study("plant", design="calibrate", data="measured.csv")
+    file = ssptool.studies.new_study("plant", design="calibrate", data="measured.csv")
     file.write_text(file.read_text().replace("# stop_time = 10", "stop_time = 5"))
     fit = ssptool.calibrate(file)
     assert {one.name: one.value for one in fit.estimates} == approx(truth, rel=1e-4)
@@ -62,7 +62,7 @@ def test_a_first_calibration_finds_the_value_that_the_measurement_was_made_with(
 def test_runs_of_a_first_calibration_are_as_long_as_the_measurement(folder, last, stop):
     """The system states 10 s."""
     ssptool.simulate("plant", output="measured.csv", stop_time=last)
-    study = ssptool.read_study(ssptool.new_study("plant", design="calibrate", data="measured.csv"))
+    study = ssptool.studies.read_study(ssptool.studies.new_study("plant", design="calibrate", data="measured.csv"))
     assert study.settings.stop_time == stop
 
 
@@ -86,7 +86,7 @@ def test_nothing_to_vary_is_said_so():
 def test_an_existing_file_stays(folder):
     (folder / "plant.toml").write_text("mine")
     with pytest.raises(FileExistsError, match=r"plant\.toml"):
-        ssptool.new_study("plant")
+        ssptool.studies.new_study("plant")
     assert (folder / "plant.toml").read_text() == "mine"
 
 
@@ -125,7 +125,7 @@ def test_a_setting_of_the_run_can_be_swept(folder, monkeypatch, capsys):
     assert ended(monkeypatch, "sweep", "plant", "step_size=0.01,0.02", "--stop-time", "0.1", "--workers", "1") == 0
     told = capsys.readouterr().out
     assert "System2_F_max" in told and "plant.sweep" in told
-    assert list(ssptool.study_results("plant.sweep")["step_size"]) == [0.01, 0.02]
+    assert list(ssptool.studies.study_results("plant.sweep")["step_size"]) == [0.01, 0.02]
 
 
 @pytest.mark.parametrize("words", [["c"], ["c="], ["c=1:2"], ["c=1:2:x"]])
@@ -137,6 +137,6 @@ def test_a_factor_that_cannot_be_read_is_named(folder, monkeypatch, capsys, word
 def test_a_new_study_from_the_command_line(folder, monkeypatch, capsys):
     assert ended(monkeypatch, "study", "new", "plant", "--design", "lhs", "-o", "s.toml") == 0
     assert "ssptool study s.toml" in capsys.readouterr().out
-    assert ssptool.read_study("s.toml").design.runs == 50
+    assert ssptool.studies.read_study("s.toml").design.runs == 50
     assert ended(monkeypatch, "study", "new", "plant", "--design", "spiral") == 2
     assert "saltelli" in capsys.readouterr().err

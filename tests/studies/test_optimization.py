@@ -81,9 +81,9 @@ def test_a_front_has_no_run_that_is_better_than_another_in_both(tmp_path):
     assert np.array_equal(drawn.panels[0].line[1], [row["damping"] for row in found.front])
     for kind in ("front", "convergence"):
         for ending in ("png", "html"):
-            ssptool.plot_study(results, tmp_path / f"{kind}.{ending}", kind=kind)
+            ssptool.studies.plot_study(results, tmp_path / f"{kind}.{ending}", kind=kind)
             assert (tmp_path / f"{kind}.{ending}").stat().st_size > 10_000
-    ssptool.report_study(results, output=tmp_path / "r.html")
+    ssptool.studies.report_study(results, output=tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "minimize square, minimize damping" in page and "What one objective costs of the other" in page
 
@@ -109,8 +109,8 @@ def test_a_search_that_was_stopped_does_what_it_would_have_done(tmp_path):
     with pytest.raises(ssptool.exceptions.Interrupted) as stopped:
         ssptool.study(study, tmp_path / "parts", workers=2, progress=stop)
     assert 20 <= stopped.value.status.completed < 40 and stopped.value.status.left
-    assert ssptool.study_results(tmp_path / "parts").optimum().message == ""
-    resumed = ssptool.resume_study(tmp_path / "parts", progress=done.append)
+    assert ssptool.studies.study_results(tmp_path / "parts").optimum().message == ""
+    resumed = ssptool.studies.resume_study(tmp_path / "parts", progress=done.append)
     assert {row["run"]: row["square"] for row in resumed.rows()} == {row["run"]: row["square"] for row in whole}
     assert done[-1] <= 1.0 and resumed.status.ok
     more = ssptool.study(study_of(minimize="square", runs=100), tmp_path / "parts")
@@ -233,6 +233,6 @@ def test_a_calibration_shows_its_way_and_its_fit(tmp_path):
     assert np.array_equal(shown.measured["first.mass.s"], data["first.mass.s"])
     assert np.abs(shown.found["first.mass.s"] - data["first.mass.s"]).max() < 1e-3
     for kind in (None, "convergence"):
-        ssptool.plot_study(tmp_path / "s.study", tmp_path / "p.png", kind=kind)
-    ssptool.report_study(tmp_path / "s.study", output=tmp_path / "r.html")
+        ssptool.studies.plot_study(tmp_path / "s.study", tmp_path / "p.png", kind=kind)
+    ssptool.studies.report_study(tmp_path / "s.study", output=tmp_path / "r.html")
     assert "The fit among what was measured" in (tmp_path / "r.html").read_text(encoding="utf-8")

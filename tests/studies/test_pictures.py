@@ -71,7 +71,7 @@ def test_every_kind_is_drawn_in_every_format(one_at_a_time, traced, tmp_path, en
     heads = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF", "html": b"<!doctype html>"}
     for results, kind in ((one_at_a_time, "tornado"), (traced, "envelope"), (traced, "scatter")):
         path = tmp_path / f"{kind}.{ending}"
-        ssptool.plot_study(results, path, kind=kind)
+        ssptool.studies.plot_study(results, path, kind=kind)
         assert path.read_bytes().startswith(heads[ending])
 
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_drawn_says_why(one_at_a_time, traced, tmp_path):
     with pytest.raises(NothingMatches, match="peak"):
         chart(traced, None, ["peek"])
     with pytest.raises(ValueError, match="written as"):
-        ssptool.plot_study(traced, tmp_path / "x.doc")
+        ssptool.studies.plot_study(traced, tmp_path / "x.doc")
 
 
 def test_ends_of_a_tornado_that_point_the_same_way_hide_neither_each_other_nor_their_labels():
@@ -193,5 +193,5 @@ def test_a_colour_that_is_no_factor_and_factors_that_are_not_there_are_told(plan
 )
 def test_each_kind_is_drawn_as_picture_and_page(plane, tmp_path, drawn, ending):
     path = tmp_path / f"p.{ending}"
-    ssptool.plot_study(plane, path, **drawn)
+    ssptool.studies.plot_study(plane, path, **drawn)
     assert path.stat().st_size > 10_000

@@ -101,7 +101,7 @@ def test_a_study_in_processes_here_is_interrupted_and_resumed(oscillating, local
     before = Dataset(tmp_path / "out").finished()
     assert 3 <= len(before) < 40 and stopped.value.status.left == 40 - len(before)
     assert not any(Path(f"/proc/{pid}/exe").exists() for pid in local)
-    assert ssptool.resume_study(tmp_path / "out", workers=2).status.ok
+    assert ssptool.studies.resume_study(tmp_path / "out", workers=2).status.ok
     assert before < Dataset(tmp_path / "out").finished()
 
 
@@ -311,7 +311,7 @@ def test_two_processes_do_not_write_the_same_results(tmp_path):
 
 def test_a_folder_without_results_is_refused(tmp_path):
     with pytest.raises(NotResults, match=r"study\.json"):
-        ssptool.study_results(tmp_path)
+        ssptool.studies.study_results(tmp_path)
 
 
 def test_a_process_that_ended_while_it_gathered_loses_nothing(oscillating, client, tmp_path):
@@ -338,7 +338,7 @@ def test_a_study_that_was_made_in_python_is_resumed(oscillating, client, tmp_pat
         ssptool.study(study, tmp_path / "out", scheduler=client, announce=lambda _: _stop([0, 0, stopped.append(1)]))
     before = Dataset(tmp_path / "out").finished()
     assert 0 < len(before) < 3
-    results = ssptool.resume_study(tmp_path / "out", scheduler=client)
+    results = ssptool.studies.resume_study(tmp_path / "out", scheduler=client)
     assert results.status.ok and results.status.completed == 3
     assert results.table()["System2.k2"].to_pylist() == [5.0, 6.0, 7.0]
     assert before < Dataset(tmp_path / "out").finished()

@@ -64,9 +64,9 @@ def test_indices_are_in_table_plot_and_report(indices, tmp_path):
     text = indices.text(3)
     assert "y depends on" in text and "S1" in text and "F.x3" in text
     for name in ("p.png", "p.html"):
-        ssptool.plot_study(indices, tmp_path / name)
+        ssptool.studies.plot_study(indices, tmp_path / name)
         assert (tmp_path / name).stat().st_size > 10_000
-    ssptool.report_study(indices, output=tmp_path / "r.html")
+    ssptool.studies.report_study(indices, output=tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "What y depends on" in page and "What results depend on" in page
 
@@ -132,7 +132,7 @@ def test_trajectories_of_an_fmu_find_the_factors_that_matter(system, tmp_path):
     assert {one.value for one in constant.measures["µ*"]} == {0.0}
     assert found.measures["σ"][2].value > 1.0  # x3 acts through x1 only
     assert "µ*" in results.text(3)
-    ssptool.plot_study(results, tmp_path / "p.svg")
+    ssptool.studies.plot_study(results, tmp_path / "p.svg")
 
 
 @pytest.mark.parametrize(

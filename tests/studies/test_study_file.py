@@ -6,10 +6,9 @@ from dataclasses import fields
 import pytest
 
 import ssptool
-from ssptool import read_study
 from ssptool.engine.settings import Kind
 from ssptool.exceptions import BadStudy
-from ssptool.studies import prepared
+from ssptool.studies import prepared, read_study
 from ssptool.studies.definition import make_points
 from ssptool.studies.designs import Levels, Range
 from ssptool.studies.prepared import configuration, settings_of

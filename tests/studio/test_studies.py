@@ -45,7 +45,7 @@ def test_a_study_is_started_and_its_results_appear(studio, chromium, folder):
     assert sorted(cells) == [[5, 2.5], [10, 5], [20, 10]], "F = k2 · 0.5 m"
     page.locator("#study-plot .main-svg").first.wait_for()
     assert violations(page) == []
-    assert ssptool.study_results(folder / "springs.study").status.ok
+    assert ssptool.studies.study_results(folder / "springs.study").status.ok
 
 
 def end_of_study(calls):

@@ -22,7 +22,7 @@ from ssptool.studies.optimum import Optimum, cell_text
 from ssptool.studies.report.by_factor import statistics_by_factor
 from ssptool.studies.run import StudyStatus
 from ssptool.studies.sensitivity import Sensitivity, headings_of, rows_of
-from ssptool.studies.study_results import StudyResults
+from ssptool.studies.stored_results import StudyResults
 
 MOST_REASONS = 25
 """Different messages that are shown; of more the most frequent."""

@@ -180,7 +180,7 @@ def test_a_study_of_a_lone_structure_takes_its_table_along(tabled, tmp_path):
         f'system = "{folder / "SystemStructure.ssd"}"\n[settings]\nstep_size = 0.1\n[factors]\n"Mass.m" = [1.0, 3.0]\n'
         "[results]\nspeed = 'final(\"Mass.v\")'\n"
     )
-    study = ssptool.read_study(tmp_path / "masses.toml")
+    study = ssptool.studies.read_study(tmp_path / "masses.toml")
     with Archive.open(study.system) as archive:
         assert "resources/force.csv" in dict(_system_files(archive, study, _used(archive, study)))
     done = ssptool.study(study, tmp_path / "out", workers=1)

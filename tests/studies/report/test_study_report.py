@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def root(folder, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "r.html"
-    ssptool.report_study(folder, path)
+    ssptool.studies.report_study(folder, path)
     return html.fromstring(path.read_text(encoding="utf-8"))
 
 
@@ -77,7 +77,7 @@ def test_it_has_estimates_with_their_intervals(root):
 
 
 def test_it_needs_nothing_from_elsewhere(folder, tmp_path):
-    ssptool.report_study(folder, tmp_path / "r.html")
+    ssptool.studies.report_study(folder, tmp_path / "r.html")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert re.findall(r"<(?:script|link|img)[^>]*(?:src|href)=", text) == []
     assert text.count("<h1>") == 1 and "springs &lt;&amp;&gt;" in text
@@ -86,7 +86,7 @@ def test_it_needs_nothing_from_elsewhere(folder, tmp_path):
 def test_failures_are_grouped_by_their_message(misbehaving, tmp_path):
     study = misbehaving([fmus.NOTHING, fmus.NOT_A_NUMBER], values=[1.0, 2.0], effort={"retries": 0})
     results = ssptool.study(study, tmp_path / "out", workers=1)
-    ssptool.report_study(results, tmp_path / "r.html")
+    ssptool.studies.report_study(results, tmp_path / "r.html")
     root = html.fromstring((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert cells(root, "Runs by status") == [["completed", "2"], ["failed", "2"]]
     ((count, numbers, message),) = cells(root, "Why runs failed")
@@ -94,7 +94,7 @@ def test_failures_are_grouped_by_their_message(misbehaving, tmp_path):
 
 
 def test_without_its_system_it_says_so(folder, tmp_path):
-    ssptool.report_study(folder, tmp_path / "r.html", system=tmp_path / "gone.ssp")
+    ssptool.studies.report_study(folder, tmp_path / "r.html", system=tmp_path / "gone.ssp")
     assert "gone.ssp" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
