@@ -223,6 +223,7 @@ def new_study(
     *,
     design: StudyWord = "grid",
     data: Path | str | None = None,
+    stop_time: float | None = None,
     variant: str | None = None,
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
@@ -237,6 +238,8 @@ def new_study(
         grid, lhs, sobol, morris, saltelli, optimize or calibrate.
     data
         Of calibrate: the file of the measured signals (.csv, .parquet, .mat, .h5, .mf4).
+    stop_time : [s]
+        Of each run; None: the last time of `data`, if the system stops earlier, otherwise that of the system.
     variant, allow_outside, settings_file
         As of `info`.
 
@@ -256,7 +259,8 @@ def new_study(
     folder = file.resolve().parent
     stated = None if data is None else relpath(file_path("data", data).resolve(), folder)
     stop = None if data is None else _last_time(file_path("data", data), inventory.experiment.stop)
-    place = StudiedSystem(relpath(named.resolve(), folder), variant, stop)
+    ends = (stop_time, "as given") if stop_time is not None else stop and (stop, "the last time of the measurement")
+    place = StudiedSystem(relpath(named.resolve(), folder), variant, ends, inventory.experiment.stop is not None)
     save_file(file, first_draft(place, inventory.variables, kind, str(file), stated))
     return file
 

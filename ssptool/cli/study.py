@@ -38,6 +38,9 @@ class _RunByDefault(TyperGroup):
         return f"Did you mean {near[0]}?" if near else f"Commands are {', '.join(self.commands)}"
 
 
+StopTime = Annotated[
+    float | None, typer.Option("--stop-time", parser=time, metavar="T", help="Stop each run at this time (10, 500ms).")
+]
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Result folder of a study.")]
 Workers = Annotated[
     int | None,
@@ -130,6 +133,7 @@ def study_new(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE.toml", help="Write this file (default: SYSTEM.toml)."),
     ] = None,
+    stop_time: StopTime = None,
     variant: Variant = None,
     *,
     judged: dict[str, Any],
@@ -141,7 +145,9 @@ def study_new(
       ssptool study new plant.ssp --data measured.csv
     """
     kind = cast("StudyWord", design or ("grid" if data is None else "calibrate"))
-    file = ssptool.studies.new_study(system, output, design=kind, data=data, variant=variant, **judged)
+    file = ssptool.studies.new_study(
+        system, output, design=kind, data=data, stop_time=stop_time, variant=variant, **judged
+    )
     say(f"wrote {file}\nnext: edit it, then `ssptool study {'calibrate ' if kind == 'calibrate' else ''}{file}`")
 
 
@@ -270,10 +276,7 @@ def sweep_command(
         Path | None,
         typer.Option("--output", "-o", metavar="FOLDER", help="Write results to this folder (default: SYSTEM.sweep)."),
     ] = None,
-    stop_time: Annotated[
-        float | None,
-        typer.Option("--stop-time", parser=time, metavar="T", help="Stop each run at this time (10, 500ms)."),
-    ] = None,
+    stop_time: StopTime = None,
     variant: Variant = None,
     workers: Workers = None,
     compile: Compile = False,

@@ -53,12 +53,13 @@ _DESIGNS = {
 
 class StudiedSystem(NamedTuple):
     """The path of a system, as a study file states it, and a variant; None: the default. `stop` is the stop time [s]
-    that its runs need; None: that of the system.
+    of the runs, with the reason for it; None: that of the system, if it `states_stop`.
     """
 
     path: str
     variant: str | None
-    stop: float | None = None
+    stop: tuple[float, str] | None = None
+    states_stop: bool = True
 
 
 def first_draft(
@@ -95,9 +96,7 @@ def first_draft(
         *([] if system.variant is None else [f"variant = {json_text(system.variant)}"]),
         "",
         "[settings]                # of all runs",
-        "# stop_time = 10          # seconds, or a text such as '500ms'"
-        if system.stop is None
-        else f"stop_time = {system.stop!r}    # seconds: the last time of the measurement",
+        _stop_time(system),
         "",
         f"[factors]                 # what differs between runs; ranges are {_range_in_words(kind)}",
         *_active(factors, _ACTIVE.get(kind, 3)),
@@ -116,6 +115,13 @@ def first_draft(
         design.format(result=results[0][0]),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _stop_time(system: StudiedSystem) -> str:
+    if system.stop is not None:
+        return "stop_time = {!r}    # seconds: {}".format(*system.stop)
+    needed = "" if system.states_stop else "; needed if the FMUs state none: the system does not"
+    return f"# stop_time = 10          # seconds, or a text such as '500ms'{needed}"
 
 
 def default_results(variables: Sequence[VariableEntry]) -> dict[str, str]:

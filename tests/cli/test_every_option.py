@@ -187,6 +187,7 @@ OF = {
     ("study calibrate", "--output"): "fit.study",
     ("study results", "--output"): "all.csv",
     ("study results", "--run"): "1",
+    ("study new", "--stop-time"): "500ms",
     ("study new", "--design"): "lhs",
     ("study new", "--data"): "m.csv",
     ("study new", "--output"): "first.toml",

@@ -66,6 +66,12 @@ def test_runs_of_a_first_calibration_are_as_long_as_the_measurement(folder, last
     assert study.settings.stop_time == stop
 
 
+def test_a_first_study_has_the_stop_time_that_is_given(folder, monkeypatch):
+    """The system states 10 s."""
+    assert not ended(monkeypatch, "study", "new", "plant", "--stop-time", "500ms")
+    assert ssptool.studies.read_study("plant.toml").settings.stop_time == 0.5
+
+
 def test_names_with_quotation_marks_stay_valid():
     entry = VariableEntry(
         "A.'k \"1\"'", "A", "'k'", "parameter", "fixed", "Float64", "N/m", -2.0, None, None, None, "line\nbreak"
