@@ -145,6 +145,7 @@ def sweep(
     results: str | Sequence[str] | Mapping[str, str] = (),
     output: Path | str | None = None,
     *,
+    stop_time: float | None = None,
     settings: Mapping[str, object] | None = None,
     variant: str | None = None,
     workers: int | None = None,
@@ -167,6 +168,8 @@ def sweep(
     output
         The folder of results; None: named after the system, with the ending `.sweep`, in the working directory, and
         with a number if that folder has the results of another sweep.
+    stop_time : [s]
+        Of all runs; None: that of `settings`, then of the system.
     settings
         Of all runs, as the table `[settings]` of a study file.
     variant
@@ -188,13 +191,14 @@ def sweep(
         results = default_results(inventory.variables)
     if not isinstance(results, Mapping):
         results = {one: one for one in texts("results", results)}
+    every = {**(settings or {}), **({} if stop_time is None else {"stop_time": stop_time})}
     table = {
         "name": named.resolve().stem,
         "system": str(named.resolve()),
         "factors": {name: factor_of_sweep(name, values) for name, values in given.items()},
         "results": dict(results),
         **({} if variant is None else {"variant": variant}),
-        **({"settings": dict(settings)} if settings else {}),
+        **({"settings": every} if every else {}),
     }
     checked = check_study(*_allowed(table, compile, allow_outside, settings_file))
     attempt, folder = 1, Path(f"{named.resolve().stem}.sweep") if output is None else file_path("output", output)
@@ -258,8 +262,10 @@ def new_study(
     inventory = info(named, variables="*", variant=variant, allow_outside=allow_outside, settings_file=settings_file)
     folder = file.resolve().parent
     stated = None if data is None else relpath(file_path("data", data).resolve(), folder)
-    stop = None if data is None else _last_time(file_path("data", data), inventory.experiment.stop)
-    ends = (stop_time, "as given") if stop_time is not None else stop and (stop, "the last time of the measurement")
+    last = None if data is None else _last_time(file_path("data", data), inventory.experiment.stop)
+    ends = None if last is None else (last, "the last time of the measurement")
+    if stop_time is not None:
+        ends = (stop_time, "as given")
     place = StudiedSystem(relpath(named.resolve(), folder), variant, ends, inventory.experiment.stop is not None)
     save_file(file, first_draft(place, inventory.variables, kind, str(file), stated))
     return file

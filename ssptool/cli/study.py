@@ -295,7 +295,7 @@ def sweep_command(
             dict(map(_factor, factors)),
             result or (),
             output,
-            settings={} if stop_time is None else {"stop_time": stop_time},
+            stop_time=stop_time,
             variant=variant,
             workers=workers,
             compile=compile,

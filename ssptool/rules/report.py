@@ -255,6 +255,9 @@ class Report(Printed):
         """The same as `ok`."""
         return self.ok
 
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(self.diagnostics)
+
     def __repr__(self) -> str:
         counts = {"error": len(self.errors), "warning": len(self.warnings), "information": len(self.infos)}
         found = [

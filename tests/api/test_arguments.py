@@ -202,6 +202,11 @@ def test_what_differs_or_failed_is_false(tmp_path):
 def test_a_report_with_errors_is_false(tmp_path):
     (tmp_path / "SystemStructure.ssd").write_text("<nothing/>", encoding="utf-8")
     assert (bool(ssptool.validate(tmp_path)), bool(ssptool.validate(SYSTEM))) == (False, True)
+    assert (
+        [one.code for one in ssptool.validate(tmp_path)]
+        == [one.code for one in ssptool.validate(tmp_path).errors]
+        != []
+    )
 
 
 def test_the_package_shows_its_api_alone():

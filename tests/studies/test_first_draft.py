@@ -98,7 +98,7 @@ def test_an_existing_file_stays(folder):
 
 def test_a_sweep_gives_what_single_runs_give(folder):
     found = ssptool.sweep(
-        "plant", {"System1.c1": {"low": 0.25, "high": 0.75, "count": 2}}, PEAK, settings={"stop_time": 1.0}, workers=1
+        "plant", {"System1.c1": {"low": 0.25, "high": 0.75, "count": 2}}, PEAK, stop_time=1.0, workers=1
     )
     for value, peak in zip(found["System1.c1"], found[PEAK], strict=True):
         alone = ssptool.simulate(
