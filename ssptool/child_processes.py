@@ -567,7 +567,7 @@ def _one_of(kinds: Sequence[Any], data: Any, where: str) -> Any:
 
 def _array(data: Any, where: str) -> Any:
     if not (type(data) is list and len(data) == 2 and type(data[0]) is list):
-        raise BadMessage(f"{where} is no array")
+        raise BadMessage(f"{where} is not an array")
     shape = [_expect(int, size, where) for size in data[0]]
     try:
         numbers = np.frombuffer(base64.b64decode(_expect(str, data[1], where), validate=True), dtype=np.float64)
@@ -594,7 +594,7 @@ def _fields(kind: Any, data: list[Any], where: str) -> Any:
     try:
         return kind(**{name: _value(of, each, f"{where}.{name}") for (name, of), each in pairs})
     except (TypeError, ValueError, WrongUsage) as error:
-        raise BadMessage(f"{where} is no {kind.__name__}: {error}") from None
+        raise BadMessage(f"{where} is not a {kind.__name__}: {error}") from None
 
 
 @cache
@@ -608,7 +608,7 @@ def _types(kind: Any) -> dict[str, Any]:
 
 
 def error_data(error: BaseException) -> Any:
-    """An error as data; what is no data in it becomes its text."""
+    """An error as data; what is not data in it becomes its text."""
     facts = dict(error.__dict__)
     if isinstance(error, OSError):
         facts |= {name: getattr(error, name) for name in ("errno", "strerror", "filename")}
@@ -665,7 +665,7 @@ def _untagged(data: Any) -> Any:
         return rest[0]
     if kind == "own":
         found = _loaded(*map(str, rest[0]))
-        with suppress(BadMessage, NameError):  # of a type that is no data
+        with suppress(BadMessage, NameError):  # of a type that is not data
             if isinstance(found, type) and found.__module__.startswith("ssptool."):
                 return _value(found, rest[1], "it")
         return str(rest[1])
@@ -677,7 +677,7 @@ def _untagged(data: Any) -> Any:
         "dict": lambda each: {_untagged(name): _untagged(one) for name, one in each},
     }
     if kind not in readers:
-        raise ValueError(f"{str(kind)[:40]} is no kind of value")
+        raise ValueError(f"{str(kind)[:40]} is not a kind of value")
     return readers[kind](rest[0])
 
 

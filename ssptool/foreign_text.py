@@ -197,7 +197,7 @@ def has_colour(stream: TextIO) -> bool:
 
 def terminal_size(stream: TextIO) -> os.terminal_size:
     """Columns and rows: what COLUMNS and LINES say, else those of the terminal; 80 x 24 where it does not say."""
-    # The standard library asks `sys.__stdout__`, which is no stream any more behind the gate of ours.
+    # The standard library asks `sys.__stdout__`, which is not a stream any more behind the gate of ours.
     try:
         own = os.get_terminal_size(stream.fileno())
     except (OSError, ValueError):

@@ -105,7 +105,7 @@ def _abandoned(place: str, prefix: str) -> Iterator[Path]:
     for folder in Path(place).glob(f"{prefix}*"):
         try:
             lock = _lock(folder, _FOLDER | _OWN)
-        except OSError:  # it is locked, was removed meanwhile, belongs to somebody else, or is no folder
+        except OSError:  # it is locked, was removed meanwhile, belongs to somebody else, or is not a folder
             continue
         if _is_own(lock):
             yield folder

@@ -84,7 +84,7 @@ def copied_from(original: Path, copy: Path) -> None:
 
 
 def original_of(copy: Path) -> Path | None:
-    """The original of a temporary copy; None: it is no copy."""
+    """The original of a temporary copy; None: it is not a copy."""
     return _originals.get(copy)
 
 

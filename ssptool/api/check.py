@@ -304,7 +304,7 @@ def validate(system: Files, **options: Unpack[ValidateOptions]) -> Report:
     system.
 
     A list of systems, documents and folders gives one report, whose files are named by their paths from the working
-    folder; so does a folder that is no system but has some in it. A parameter set, mapping or dictionary that a system
+    folder; so does a folder with systems in it. A parameter set, mapping or dictionary that a system
     among them refers to is checked there only.
 
     What the three switches leave open the caller's settings file says: the nearest `ssptool.toml`, or

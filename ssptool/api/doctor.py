@@ -293,7 +293,7 @@ def _lines(diagnosis: Diagnosis) -> Iterator[str]:
                 yield f"      → {part.remedy}"
     count = len(diagnosis.troubles)
     yield ""
-    yield f"needed here and missing: {counted(count, 'part')}" if count else "nothing that is needed here is missing"
+    yield f"required and missing: {counted(count, 'part')}" if count else "everything required is installed"
 
 
 def _json(diagnosis: Diagnosis) -> str:

@@ -460,7 +460,7 @@ def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = 
     Raises
     ------
     EditError
-        `folder` is no folder, or has files that no package can hold.
+        `folder` is not a folder, or has files that no package can hold.
     BrokenEdit
         Something that is left out is needed.
     EditError
@@ -468,7 +468,7 @@ def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = 
     """
     folder = file_path("folder", folder)
     if folder.exists() and not folder.is_dir():
-        raise EditError(f"{folder} is no folder: give the folder with SystemStructure.ssd in it")
+        raise EditError(f"{folder} is not a folder: give the folder with SystemStructure.ssd in it")
     target = (
         file_path("target", target)
         if target is not None
@@ -509,7 +509,7 @@ def convert(source: Path | str, target: Path | str, *, allow_outside: Files = ()
     Raises
     ------
     EditError
-        `source` is an SSP already, or `target` is no package or folder.
+        `source` is an SSP already, or `target` is not a package or folder.
     FileExistsError
         There is something at `target`.
     InvalidDocument
@@ -562,9 +562,9 @@ def unpack(
     Raises
     ------
     EditError
-        `package` is no .ssp file; or, with `portable`, has such names.
+        `package` is not an .ssp file; or, with `portable`, has such names.
     InvalidDocument
-        `package` is no readable package, or has names that lead out of it.
+        `package` is not a readable package, or has names that lead out of it.
     FileExistsError
         The folder is not empty.
     """
@@ -572,7 +572,7 @@ def unpack(
     if not package.exists():
         raise FileNotFoundError(f"{package} does not exist: expected an .ssp file")
     if package.is_dir() or package.suffix.lower() == ".ssd":
-        raise EditError(f"{package} is no package: give an .ssp file")
+        raise EditError(f"{package} is not a package: give an .ssp file")
     folder = own_output(package.with_suffix("")) if folder is None else file_path("folder", folder)
     if folder == package:
         raise EditError(f"{package} has no ending to leave out: say which folder to write")

@@ -112,8 +112,8 @@ def _places() -> Mapping[str, Path]:
         if found := {path.parent.name: path.parent for path in sorted(folder.glob(f"*/{DEFAULT_STRUCTURE}"))}:
             return found
     raise ExamplesMissing(
-        "this installation brings no example systems; packages of `make wheels` bring them, "
-        "and a clone has them after `make setup`"
+        "this installation has no example systems; install a wheel built with `make wheels`, "
+        "or run `make setup` in a clone"
     )
 
 

@@ -305,7 +305,7 @@ def _other_settings(made: Mapping[str, Any], against: Mapping[str, Any]) -> Iter
 def _other_end(manifest: Mapping[str, Any], again: Result) -> Iterator[str]:
     if manifest["status"] != again.status:
         why = "" if again.failure is None else f" ({again.failure})"
-        yield f"the run ends otherwise: {again.status}{why}, then {manifest['status']}"
+        yield f"the run ended with status {again.status}{why}; the recorded status is {manifest['status']}"
 
 
 def judged(
@@ -436,4 +436,7 @@ def _study_inputs(then: Mapping[str, str], now: Mapping[str, str]) -> Iterator[I
 
 def _other_outcome(row: Mapping[str, Any], outcome: RunOutcome) -> Iterator[str]:
     if str(row["status"]) != str(outcome.status):
-        yield f"the run ends otherwise: {outcome.status} {outcome.message}, then {row['status']} {row['message']}"
+        yield (
+            f"the run ended with status {outcome.status} {outcome.message}; "
+            f"the recorded status is {row['status']} {row['message']}"
+        )

@@ -339,7 +339,7 @@ class _OpenedPlan(NamedTuple):
     def identity(self, system: Path, inputs: Sequence[Input], signals: Sequence[str]) -> Hashable:
         """All that the accuracy of a run depends on: the system and its files, the settings, and recorded signals.
 
-        Values of parameters and start values are no part of it.
+        Values of parameters and start values are not part of it.
         """
         values = {absolute(one) for one in self.parameters}
         packed = system.is_file() and system.suffix.lower() != ".ssd"

@@ -143,7 +143,7 @@ def new_command(
         system, name=name, ssp=cast("SspWord", ssp), start_time=start_time, stop_time=stop_time, save=not diff
     )
     with printing(made, diff) as editor:
-        editor.note(f"made {system}, a system of SSP {ssp}")
+        editor.note(f"created {system} (SSP {ssp})")
         editor.add(*fmus or ())
 
 

@@ -80,7 +80,7 @@ def pack_command(
     """
     packed = ssptool.pack(folder, file, force=force)
     for each in packed.left_out:
-        say(f"left out {each.name} ({each.reason})")
+        say(f"skipped {each.name} ({each.reason})")
     say(f"{packed.path}: {counted(len(packed.names), 'file')}")
 
 
@@ -281,9 +281,9 @@ def migration_text(migration: "Migration", target: Path) -> str:
     lines += [f"{name}: a package inside stays as it is: versions may be mixed" for name in migration.nested]
     if migration.files:
         names = ", ".join(file.name for file in migration.files)
-        lines.append(f"{target}: SSP {migration.version} now: {names}")
+        lines.append(f"converted {target} to SSP {migration.version} (changed: {names})")
     else:
-        lines.append(f"{target}: SSP {migration.version} already, nothing to do")
+        lines.append(f"{target} is SSP {migration.version} already, nothing to do")
     return "\n".join(lines)
 
 

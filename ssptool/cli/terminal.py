@@ -30,7 +30,7 @@ _REMARK = re.compile(r"(?<=\S)  (\(.*\))$")
 
 
 def for_reader(text: str, stream: TextIO) -> str:
-    """The text as it suits the stream: unchanged where that is no terminal."""
+    """The text as it suits the stream: unchanged where that is not a terminal."""
     if not stream.isatty():
         return text
     return laid_out(text, max(terminal_size(stream).columns, _NARROWEST), colour=has_colour(stream))

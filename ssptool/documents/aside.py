@@ -1,4 +1,4 @@
-"""Files in the folder of a system that are no part of it: hidden ones, the README, settings and outputs of commands."""
+"""Files in the folder of a system that do not belong to it: hidden ones, README, settings, outputs of commands."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -29,7 +29,7 @@ def _reason(name: str, is_output: bool) -> str:
     if hidden(name) is not None:
         return "hidden"
     if "/" not in name and name.lower().startswith("readme"):
-        return "about the folder, not of the system"
+        return "not part of the system"
     if name == SETTINGS_FILE:
         return "settings of ssptool"
     return "written by a command" if is_output else ""

@@ -32,7 +32,7 @@ _FAULTS = {
         "write `&lt;` for `<`, or add the quote that ends the value before it",
     ),
     r"error parsing attribute name": (
-        "a tag goes on with something that is no attribute",
+        "a tag goes on with something that is not an attribute",
         f"add the `>` that ends the tag before it, or {_BLANKS}",
     ),
     r"attributes construct error|Specification mandates value for attribute .*": (

@@ -54,7 +54,7 @@ class FileState(NamedTuple):
 
     @classmethod
     def of(cls, path: Path | str) -> "FileState | None":
-        """None of what is no file."""
+        """None of what is not a file."""
         try:
             found = os.stat(path)  # noqa: PTH116 (a thousand times)
         except OSError:
@@ -78,7 +78,7 @@ def replaced_atomically(target: Path) -> Iterator[IO[bytes]]:
 
 
 def save_file(target: Path, content: bytes | str) -> None:
-    """Write all of a file or nothing; what is no file, such as /dev/stdout, is written to. Errors name the target."""
+    """Write a file completely or not at all; write to devices such as /dev/stdout. Errors name the target."""
     data = content.encode() if isinstance(content, str) else content
     if target.exists() and not target.is_file():
         with _naming(target), target.open("wb") as device:

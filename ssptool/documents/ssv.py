@@ -35,11 +35,11 @@ class ParameterType(Element):
     @property
     def entries(self) -> tuple[Any, ...]:
         """All values in order; one for a scalar."""
-        raise NotImplementedError(f"{self.tag} is no type of a parameter")
+        raise NotImplementedError(f"{self.tag} is not a type of a parameter")
 
     @entries.setter
     def entries(self, values: tuple[Any, ...]) -> None:
-        raise NotImplementedError(f"{self.tag} is no type of a parameter")
+        raise NotImplementedError(f"{self.tag} is not a type of a parameter")
 
 
 class Numbers(ParameterType, Generic[T]):

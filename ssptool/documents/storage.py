@@ -166,7 +166,7 @@ class FolderEntries:
             self.asked.add(name)
         path = f"{self.base}/{name}"
         try:
-            found = os.lstat(path)  # a hundred thousand times; tells at once that it is no link
+            found = os.lstat(path)  # a hundred thousand times; tells at once that it is not a link
         except (OSError, ValueError):
             return False
         if stat.S_ISREG(found.st_mode):
@@ -203,7 +203,7 @@ class FolderEntries:
         return FileState.of(f"{self.base}/{name}") if known is None else FileState.told(known)
 
     def links_out(self) -> Iterator[LinkOut]:
-        """The links that lead out of the folder, sorted by name; hidden ones are no part of a package."""
+        """The links that lead out of the folder, sorted by name; hidden ones are not part of a package."""
         folders = [self.base] if self.lone is None else [self.base / folder for folder in STANDARD_FOLDERS]
         links = [path for folder in folders for path in links_below(folder)]
         links += [folder for folder in folders if folder != self.base and folder.is_symlink()]
@@ -458,7 +458,7 @@ def _parents(name: str) -> Iterator[str]:
 class Overlay:
     """The entries of an archive with unsaved edits: those of `below` without removed ones, and added ones.
 
-    Files in its `surroundings` are no entries of it, but can be read under names that start with `../`.
+    Files in its `surroundings` are not entries of it, but can be read under names that start with `../`.
     """
 
     def __init__(self, below: Entries, path: Path, surroundings: SurroundingFiles) -> None:

@@ -72,7 +72,7 @@ def _shared_label(axis: Any) -> str:
 
 
 def _scale(axis: Any, limits: tuple[float, float], label: str) -> dict[str, Any] | None:
-    """None where places along the axis are no numbers."""
+    """None where places along the axis are not numbers."""
     from matplotlib.ticker import FixedFormatter, FuncFormatter, NullFormatter  # heavy and optional
 
     if isinstance(axis.get_major_formatter(), FixedFormatter | FuncFormatter | NullFormatter):

@@ -53,7 +53,7 @@ def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, paramet
     Raises
     ------
     UnreadableFmu
-        The file is no FMU.
+        The file is not an FMU.
     EditError
         The name is taken.
     """
@@ -105,7 +105,7 @@ def add_table(draft: Draft, table: Path | str, name: str | None, into: Name, par
     Raises
     ------
     EditError
-        The file is no table, or the name is taken, or a unit is not known.
+        The file is not a table, or the name is taken, or a unit is not known.
     """
     path = file_path("table", table)
     where, system = find_system(draft.system, into)
@@ -114,7 +114,7 @@ def add_table(draft: Draft, table: Path | str, name: str | None, into: Name, par
     entry = None if path.is_file() else stored(draft, str(table))
     columns, findings = read_columns(draft.archive.local_path(entry) if entry else path, str(table), portable=True)
     if findings:
-        raise EditError(f"{table} is no table:\n" + "\n".join(f"  {finding}" for finding in findings))
+        raise EditError(f"{table} is not a table:\n" + "\n".join(f"  {finding}" for finding in findings))
     made = [_of_column(draft, column) for column in columns]
     arrange(made)
     entry = entry or store(draft, path)
@@ -175,7 +175,7 @@ def add_connector(
     if name in {each.name for each in system.connectors}:
         raise EditError(f"{where} already has a connector {name!r}: choose another name")
     if kind not in list(ssd.ConnectorKind):
-        raise EditError(f"{kind!r} is no kind of a connector{hint(kind, list(ssd.ConnectorKind))}")
+        raise EditError(f"{kind!r} is not a kind of a connector{hint(kind, list(ssd.ConnectorKind))}")
     require_kind(draft, ssd.ConnectorKind(kind))
     connector = ssd.Connector.new(name=name, kind=ssd.ConnectorKind(kind))
     if type_name is None and unit is not None:
@@ -200,7 +200,7 @@ def add_structure(draft: Draft, file: Path | str, name: str | None, into: Name, 
     Raises
     ------
     InvalidDocument
-        The file is no package or structure.
+        The file is not a package or structure.
     EditError
         The name is taken; the file is the system itself, or a structure whose files would not come along; or this
         version of SSP has no words for a connector.

@@ -184,7 +184,7 @@ def bind(
     FileNotFoundError
         There is no such file or entry.
     InvalidDocument
-        It is no parameter set, or no mapping.
+        It is not a parameter set, or no mapping.
     """
     place = find_element(draft.system, to)
     root = _document(draft, file).root_as(ssv.ParameterSet)

@@ -102,7 +102,7 @@ def unified_diff(edits: Iterable[FileEdit]) -> str:
 
 
 def _lines(content: bytes | None) -> list[str]:
-    # Not splitlines(): that also breaks at characters that are no line ends in XML.
+    # Not splitlines(): that also breaks at characters that are not line ends in XML.
     text, certain = decoded(content or b"")
     if text is None or not certain:
         raise NoText

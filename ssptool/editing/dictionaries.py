@@ -31,7 +31,7 @@ def add_dictionary(draft: Draft, name: str, into: Name, file: Path | str | None)
     EditError
         The system has a dictionary of that name, or the name is empty.
     FileNotFoundError, InvalidDocument
-        There is no such file or entry, or it is no signal dictionary.
+        There is no such file or entry, or it is not a signal dictionary.
     """
     where, system = find_system(draft.system, into)
     if not text("name", name):
@@ -147,7 +147,7 @@ def seen_from(place: Place, name: str) -> ssd.SignalDictionary:
 
 
 def signals_of(draft: Draft, place: Place) -> dict[str, ssb.DictionaryEntry]:
-    """The signals that a reference reaches, by name; none if it is no reference, or its dictionary cannot be read."""
+    """Signals that a reference reaches, by name; none if it is not a reference, or its dictionary is unreadable."""
     if not isinstance(place.element, ssd.SignalDictionaryReference):
         return {}
     try:

@@ -181,7 +181,7 @@ class Draft:
         if self.version == "2.0":
             return
         upgrade_document(self.document, Types.KEEP)
-        self.note(f"{self.document.name} is SSP 2.0 now: {reason}, which SSP 1.0 does not have")
+        self.note(f"converted {self.document.name} to SSP 2.0: {reason}, which SSP 1.0 does not have")
 
     def note(self, text: str) -> None:
         self.notes.append(text if self.host is None else f"in {self.where}: {text}")
@@ -197,7 +197,7 @@ class Draft:
         return name if self.archive.has(name) else None
 
     def fmu(self, element: ssd.SystemElement) -> FmuDescription | None:
-        """The model description of a component; None if it is no FMU, or cannot be read."""
+        """The model description of a component; None if it is not an FMU, or cannot be read."""
         if not isinstance(element, ssd.Component) or element.media_type != FMU or not element.source:
             return None
         try:

@@ -232,7 +232,7 @@ def plain_type(draft: Draft, name: str, unit: str | None, root: Root | None = No
     """A type of a connector or dictionary entry; its unit is defined in `root`, else in the structure."""
     kinds = {kind.__name__: kind for kind in ssc.TYPES if kind is not ssc.Enumeration}
     if name not in kinds:
-        raise EditError(f"{name!r} is no type of SSP{hint(name, kinds)}")
+        raise EditError(f"{name!r} is not a type of SSP{hint(name, kinds)}")
     if draft.version == "1.0":
         name = NAMES_1_0.get(name, name)
     require_type(draft, name)

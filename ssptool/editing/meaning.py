@@ -64,7 +64,7 @@ class ComponentDigests:
         return self._packed[entry]
 
     def fmu(self, document: str, element: ssd.SystemElement) -> FmuDescription | None:
-        """The model description; None if the element is no FMU, or it cannot be read."""
+        """The model description; None if the element is not an FMU, or it cannot be read."""
         if not isinstance(element, ssd.Component) or element.media_type != FMU or not element.source:
             return None
         try:
@@ -196,7 +196,7 @@ class Section(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MeaningItem:
-    """One thing with its facts; `origin` says where they come from, which is no fact itself."""
+    """One thing with its facts; `origin` says where they come from, which is not a fact itself."""
 
     section: Section
     name: str

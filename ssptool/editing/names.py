@@ -67,7 +67,7 @@ def find_element(root: ssd.System, name: Name) -> Place:
 
 
 def find_system(root: ssd.System, name: Name) -> tuple[Place, ssd.System]:
-    """The system of this full name. Raises as `find_element`, or EditError if it is no system."""
+    """The system of this full name. Raises as `find_element`, or EditError if it is not a system."""
     place = find_element(root, name)
     if not isinstance(place.element, ssd.System):
         raise EditError(f"{shown(name)!r} is a {type(place.element).__name__.lower()}, not a system")

@@ -81,7 +81,7 @@ def write_package(archive: Archive, target: Path) -> tuple[str, ...]:
         `target` is not the name of a package, or is in the folder, or the package would be too large for SSP.
     """
     if target.suffix.lower() != SUFFIX or target.is_dir():
-        raise EditError(f"{target} is no name for a package: choose one that ends in {SUFFIX}")
+        raise EditError(f"{target} is not a name for a package: choose one that ends in {SUFFIX}")
     if archive.path.resolve() in target.resolve().parents:
         raise EditError(f"{target} is inside the folder that is packed: choose a place outside {archive.path}")
     try:

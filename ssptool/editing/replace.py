@@ -79,7 +79,7 @@ def replace(draft: Draft, component: Name, fmu: Path | str, force: bool) -> tupl
     UnknownName, AmbiguousName
         There is no such component, or there are several.
     UnreadableFmu, FileNotFoundError
-        The file is no FMU.
+        The file is not an FMU.
     BreakingReplacement
         Connectors, connections or parameters use what the new FMU does not have.
     """

@@ -181,7 +181,9 @@ def _index(name: str, whole: str, target: NamedTarget, shape: Shape) -> int:
     elements = [element.removeprefix(array) for element in element_names(array, shape)] if shape else []
     index = name.removeprefix(whole).replace(" ", "")
     if index not in elements:
-        what = f"is {shape_text(shape)}: its elements are {elements[0]} to {elements[-1]}" if shape else "is no array"
+        what = (
+            f"is {shape_text(shape)}: its elements are {elements[0]} to {elements[-1]}" if shape else "is not an array"
+        )
         raise EditError(f"there is no element {name!r}: {whole} {what}")
     return elements.index(index)
 

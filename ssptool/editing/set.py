@@ -422,7 +422,7 @@ def _new_set(draft: Draft, entry: str | None) -> BoundSet:
         return BoundSet(place, binding, values, draft.document.name, None, "")
     stem = entry.rpartition("/")[2].removesuffix(".ssv")
     draft.archive.put(entry, empty_parameter_set(stem, draft.version))
-    draft.note(f"made {entry}")
+    draft.note(f"created {entry}")
     binding = add_binding(draft, draft.system, entry)
     return BoundSet(place, binding, draft.archive.document(entry).root_as(ssv.ParameterSet), entry, None, "")
 
@@ -444,7 +444,7 @@ def _entry(draft: Draft, into: str) -> str:
     if draft.archive.has(into):
         return into
     if not into.lower().endswith(".ssv"):
-        raise EditError(f"{into!r} is no parameter set: its name has to end in .ssv")
+        raise EditError(f"{into!r} is not a parameter set: its name has to end in .ssv")
     return into if into.startswith(f"{RESOURCES}/") else f"{RESOURCES}/{into}"
 
 

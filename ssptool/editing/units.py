@@ -22,7 +22,7 @@ def unit_named(draft: Draft, name: str, *first: ssv.ParameterSet) -> PhysicalUni
     Raises
     ------
     UnknownName
-        None of them defines it with a base unit, and it is no plain SI expression.
+        None of them defines it with a base unit, and it is not a plain SI expression.
     """
     known: dict[str, PhysicalUnit] = {}
     for units in _sources(draft, first):

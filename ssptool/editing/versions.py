@@ -332,7 +332,7 @@ def _require_valid(document: Document) -> None:
     """Only a valid document says for certain what it means."""
     version = "1.0" if document.version.startswith("1.") else document.version
     if document.format is None or version not in ("1.0", "2.0"):
-        what = f"its version is {document.version!r}" if document.format else "it is no SSP document"
+        what = f"its version is {document.version!r}" if document.format else "it is not an SSP document"
         position = Position(document.name, document.line_of(document.root), "/")
         message = f"it cannot be converted: {what}"
         raise InvalidDocument(error("VER-001", position, message, "SSP knows the versions 1.0 and 2.0"))

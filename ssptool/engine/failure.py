@@ -234,7 +234,7 @@ class UnsupportedByFmu(Unsupported):
     def __init__(self, component: str, capability: str, requested: str, alternative: str) -> None:
         super().__init__(
             f"component {component}",
-            f"{requested} needs an FMU that {capability}, and this one does not",
+            f"{requested} requires an FMU that {capability}; the FMU of this component does not",
             f"use {alternative}",
         )
         self.component = component

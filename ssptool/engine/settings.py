@@ -469,7 +469,7 @@ class Settings:
         if self.fmu_log is None and chosen:
             raise ContradictingSettings(
                 f"{' and '.join(chosen)} without fmu_log",
-                "messages are chosen that no file takes",
+                "the chosen messages have no file",
                 f"name the file with fmu_log, or leave out {' and '.join(chosen)}",
             )
         if self.tolerance is not None and not 0 < self.tolerance < float("inf"):
@@ -519,7 +519,7 @@ class Settings:
         Raises
         ------
         WrongArgument
-            They are neither, a name is no field, or a value cannot be.
+            They are neither, a name is not a field, or a value cannot be.
         """
         if isinstance(given, Settings):
             return replace(given, **options) if options else given

@@ -127,7 +127,7 @@ class ContentNumbers:
 
 
 def from_content(content: bytes, kind: str) -> str | bytes:
-    """The value of type String or Binary with these bytes. What is no UTF-8 in a text is marked as that."""
+    """The value of type String or Binary with these bytes. What is not UTF-8 in a text is marked as that."""
     return content.decode("utf-8", "replace") if kind == TEXT else content
 
 
@@ -337,9 +337,9 @@ def places_by_name(columns: Iterable[Column]) -> dict[str, int]:
 
 
 def column_of(facts: Any) -> Column:
-    """The column that a description of results tells of. Raises ValueError if it is no column."""
+    """The column that a description of results tells of. Raises ValueError if it is not a column."""
     if not isinstance(facts, Mapping):
-        raise ValueError("a column is no object")
+        raise ValueError("a column is not an object")
     unit, kind, known = facts.get("unit"), facts.get("type", "Float64"), [*_MACHINE, *NUMBERED]
     if kind not in known:
         raise ValueError(f"a column has the type {kind!r}; expected {', '.join(known)}")
@@ -558,7 +558,7 @@ class Trace:
         """
         if texts := [column.signal for column in self.columns if column.type in NUMBERED]:
             raise NotOfType(
-                f"texts and bytes are no numbers; take signal by signal, or record without {', '.join(texts)}"
+                f"texts and bytes are not numbers; take signal by signal, or record without {', '.join(texts)}"
             )
         return as_doubles(self.cells, self.types)
 

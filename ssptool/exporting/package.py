@@ -127,7 +127,7 @@ def export_fmu(
 
 
 def _save_package(archive: Archive, target: Path) -> None:
-    """The system, without what is no part of it; of a lone `.ssd` this with the files that were read for it; of an FMU
+    """The system, without what is not part of it; of a lone `.ssd` this with the files that were read for it; of an FMU
     or a system of another format its structure with its FMUs.
     """
     if archive.is_generated:

@@ -88,7 +88,7 @@ class UnknownPlatform(WrongUsage):
     """A platform for which no runtime can be built."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name!r} is no platform of exported FMUs: choose of {', '.join(PLATFORMS)}")
+        super().__init__(f"{name!r} is not a platform of exported FMUs: choose of {', '.join(PLATFORMS)}")
         self.name = name
 
 

@@ -258,7 +258,7 @@ def _builds(path: Path, folder: Path, description: FmuDescription) -> tuple[Buil
         raise NotCompiled(path, _unlisted(unlisted[0], stated.is_file(), description.fmi_major))
     for identifier in identifiers:
         if not _IDENTIFIER.fullmatch(identifier):  # the name of the library
-            raise NotCompiled(path, f"modelIdentifier is {identifier!r}, which is no identifier of C")
+            raise NotCompiled(path, f"modelIdentifier is {identifier!r}, which is not an identifier of C")
     for name in (name for build in builds for one in build.sets for name in (*one.files, *one.includes)):
         if (reason := unsafe(name)) or not (folder / SOURCES / name).exists():
             raise NotCompiled(path, f"the source {name!r} {reason or 'is listed, but is not in the FMU'}")
@@ -335,7 +335,7 @@ def _libraries(path: Path, node: etree._Element) -> Mapping[str, int]:
         if each.get("external") not in ("true", "1"):
             raise NotCompiled(path, f"its sources need the static library {name!r}, which is not supported")
         if not _LIBRARY.fullmatch(name):
-            raise NotCompiled(path, f"its sources need the library {name!r}, which is no name of a library")
+            raise NotCompiled(path, f"its sources need the library {name!r}, which is not a name of a library")
         lines[name] = source_line(each)
     return lines
 

@@ -97,7 +97,7 @@ def _of_start(variable: RawVariable) -> Iterator[DescriptionProblem]:
         return
     if variable.variability in allowed_variabilities(causality) and initial not in _initial(variable):
         combination = f'causality="{causality}", variability="{variable.variability}" and initial="{initial}"'
-        yield _told(variable, f"{combination} is no combination of FMI")
+        yield _told(variable, f"{combination} is not a combination of FMI")
     if initial == "calculated" and variable.start:
         yield _told(variable, 'it has initial="calculated", and a start value all the same')
 
@@ -211,10 +211,10 @@ def _of_dependencies(root: etree._Element) -> Iterator[DescriptionProblem]:
         if stated is None:
             continue
         if node.get("causality") != "output":
-            told = f'variable "{name}": it has a DirectDependency, and is no output'
+            told = f'variable "{name}": it has a DirectDependency, and is not an output'
             yield DescriptionProblem(source_line(stated), told)
         for one in stated.iterfind("Name"):
             known = variables.get((one.text or "").strip())
             if known is None or known.get("causality") != "input":
-                told = f'variable "{name}": its DirectDependency "{one.text}" is no input'
+                told = f'variable "{name}": its DirectDependency "{one.text}" is not an input'
                 yield DescriptionProblem(source_line(one), told)

@@ -192,7 +192,7 @@ def _experiment(node: etree._Element | None) -> FmuExperiment:
 
 
 def _finite(text: str | None) -> float | None:
-    """A finite number; None for anything else, which is no reason to refuse an FMU."""
+    """A finite number; None for anything else, which is not a reason to refuse an FMU."""
     try:
         return None if text is None or not isfinite(float(text)) else float(text)
     except ValueError:

@@ -54,7 +54,7 @@ def read_safely(root: etree._Element, schema: etree.XMLSchema) -> SafeReading:
 
 
 def _of_version(root: etree._Element) -> Iterator[DescriptionProblem]:
-    """The number of a patch release, which is no part of the version that FMUs state (FMI 2.0.4 §2.2.1)."""
+    """The number of a patch release, which is not part of the version that FMUs state (FMI 2.0.4 §2.2.1)."""
     version = root.get("fmiVersion", "")
     short = version[:3]
     if version != short and short in ("1.0", "2.0"):
@@ -145,7 +145,7 @@ def _of_value(node: etree._Element, violation: Violation) -> DescriptionProblem 
         return None
     kind = _OF_SCHEMA.get(found[2] or "") or _OF_ELEMENTS.get(str(node.tag))
     if kind is None:
-        return _read_as(node, attribute, "is no valid value", None)
+        return _read_as(node, attribute, "is not a valid value", None)
     several = [kind.read(one) for one in value.split()] or [None]
     reading = None if None in several else " ".join(one for one in several if one is not None)
     if reading == value:  # such as an integer out of range
@@ -250,7 +250,7 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def allowed_variabilities(causality: str) -> tuple[str, ...]:
-    """Variabilities that FMI allows with a causality; none if it is no causality."""
+    """Variabilities that FMI allows with a causality; none if it is not a causality."""
     return _ALLOWED.get(causality, ())
 
 
@@ -264,7 +264,7 @@ def _of_roles(root: etree._Element) -> Iterator[DescriptionProblem]:
         allowed = allowed_variabilities(causality)
         if variability is None or not allowed or variability in allowed:
             continue
-        flaw = f'{subject(node)}: causality="{causality}" and variability="{variability}" is no combination of FMI; '
+        flaw = f'{subject(node)}: causality="{causality}" and variability="{variability}" is not a combination of FMI; '
         if variability == "constant":
             node.set("causality", "local")
             reading = "read as a constant, which cannot be set"
@@ -298,7 +298,7 @@ def _of_references(root: etree._Element) -> Iterator[DescriptionProblem]:
         yield from _of_entry(node, key, known, seen)
     for node in root.iterfind("ModelVariables//*[@derivative]"):
         if _plain(node.get("derivative")) not in known:
-            yield _read_as(node, "derivative", "is no variable", None)
+            yield _read_as(node, "derivative", "is not a variable", None)
     for node in root.iterfind("ModelVariables/*[@clocks]"):
         if any(_plain(one) not in known for one in node.get("clocks", "").split()):
             yield _read_as(node, "clocks", "names a variable that does not exist", None)

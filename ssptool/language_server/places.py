@@ -53,7 +53,7 @@ class Places:
 
 
 def path_of(uri: str) -> Path | None:
-    """The file of a URI; None for what is no file."""
+    """The file of a URI; None for what is not a file."""
     path: str | None = uris.to_fs_path(uri) if uri.startswith("file:") else None
     return None if path is None else Path(path)
 

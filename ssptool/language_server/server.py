@@ -277,7 +277,7 @@ class SspLanguageServer(LanguageServer):
         """Run, plan or draw a system, and show what comes of it."""
         system = self.system(uri_of(structure))
         if system is None:
-            raise JsonRpcInvalidParams(f"{structure.name} is no document of SSP")
+            raise JsonRpcInvalidParams(f"{structure.name} is not a document of SSP")
         unsaved = [path.name for path, text in self.buffers().items() if Places(text, self.codec).text != _saved(path)]
         with self._progress(f"{verb.title} {structure.parent.name}/{structure.name}"):
             made = await self.command_runner.carry_out(verb, system.path, structure)

@@ -404,7 +404,7 @@ def from_text(name: str, text: str, target: str, items: EnumerationItems) -> Val
     Raises
     ------
     InvalidValue
-        The text is no value of that type.
+        The text is not a value of that type.
     """
     target = canonical(target)
     if not isinstance(text, str):

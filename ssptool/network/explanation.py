@@ -161,7 +161,7 @@ class ExplanationTable(Explanations):
 
 
 class UnexplainedName(UnknownVariable):
-    """A name that is no variable's; `explained` are the other names that were asked for."""
+    """A name that is not a variable's; `explained` are the other names that were asked for."""
 
     def __init__(self, name: str, near: tuple[str, ...], explained: Explanations, missing: str = "") -> None:
         super().__init__(name, near, missing)

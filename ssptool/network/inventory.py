@@ -113,7 +113,7 @@ class VariableEntry:
 class Inventory(Printed):
     """The contents of one variant, and the other variants of the package. `variables` are the requested ones.
 
-    `unresolved` is the number of connections with missing components, which are no wires.
+    `unresolved` is the number of connections with missing components, which are not wires.
     """
 
     path: str

@@ -238,7 +238,7 @@ def _units(one: PhysicalUnit | None, other: PhysicalUnit | None) -> Iterator[Obs
 
 
 def _differences(source: Carried, destination: Carried) -> Iterator[Obstacle]:
-    """Zero is arbitrary in units with an offset, so a difference is no value and a value no difference."""
+    """Zero is arbitrary in units with an offset, so a difference is not a value and a value no difference."""
     if None in (source.relative, destination.relative) or source.relative is destination.relative:
         return
     if any(unit is not None and unit.has_arbitrary_zero for unit in (source.unit, destination.unit)):

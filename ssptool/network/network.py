@@ -360,9 +360,9 @@ class Network:
     `boundary_assignments` their assigned values, and `dangling` the flows that begin or end at one.
 
     Arrays appear as their elements, one signal each; `arrays` maps arrays to their extents. `annotated` are run
-    settings from annotations; `assumed_units` are undefined units that are read by name. `tables` are no `components`:
+    settings from annotations; `assumed_units` are undefined units that are read by name. `tables` are not `components`:
     each of their outputs is an input of the root system, in `ports`, that has the full name of the output. `missing`
-    components are none of `components` either, and `unresolved` connections to them are no wires.
+    components are none of `components` either, and `unresolved` connections to them are not wires.
     """
 
     name: str

@@ -160,7 +160,7 @@ def type_fits_source(component: ssd.Component, structure: Structure) -> Iterator
         kind = SYSTEM_STRUCTURE if ending == "ssd" else PACKAGE
         advice = f'state type="{kind}"'
         fix = rewritten(component, "type", kind, safe=False)
-        yield Finding(component, f"'{component.source}' is no FMU, but the type says so", advice, "source", fix=fix)
+        yield Finding(component, f"'{component.source}' is not an FMU, but the type says so", advice, "source", fix=fix)
     if is_structure(component):
         packed = component.media_type == PACKAGE
         if ending == "fmu":
@@ -335,7 +335,7 @@ def readable_table(component: ssd.Component, structure: Structure) -> Iterator[F
 def known_columns(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connector of a table has the name of one of its columns.
 
-    A unit in brackets, `speed [km/h]`, is no part of the name.
+    A unit in brackets, `speed [km/h]`, is not part of the name.
 
     Fix: correct the name, or add the column.
 

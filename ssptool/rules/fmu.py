@@ -216,7 +216,7 @@ def same_items(structure: Structure) -> Iterator[Finding]:
 
 @FMU_COMPONENTS.rule("FMU-010", severity=ERROR, basis=DERIVED, blocks_run=True)
 def time_is_no_connector(structure: Structure) -> Iterator[Finding]:
-    """The independent variable of an FMU, the time, is no connector.
+    """The independent variable of an FMU, the time, is not a connector.
 
     The master algorithm sets it.
 
@@ -245,7 +245,7 @@ def same_clocks(structure: Structure) -> Iterator[Finding]:
             for connector in pair.connectors:
                 yield from _compared(first(connector, ssc.Clock), dict(pair.variable.clock))
             if pair.says.sizes:
-                yield from _everywhere(pair, "a clock is no array", "delete the Dimension")
+                yield from _everywhere(pair, "a clock is not an array", "delete the Dimension")
 
 
 @FMU_COMPONENTS.rule("FMU-011", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.1")

@@ -460,7 +460,7 @@ def links_stay_inside(package: Package) -> Iterator[Finding]:
     """The links in the folder of an unpacked package lead to places in that folder.
 
     A file that a link fetches from elsewhere is missing wherever the folder is sent, and a folder from others must not
-    reach into the file system of its reader. Hidden files are left out, as they are no part of the package. A folder
+    reach into the file system of its reader. Hidden files are left out, as they are not part of the package. A folder
     may be allowed with `--allow-outside`, or `allow-outside` in `ssptool.toml`.
 
     Fix: put a copy of the file in the place of the link.

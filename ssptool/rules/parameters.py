@@ -98,7 +98,7 @@ def base_component(structure: Structure) -> Iterator[Finding]:
         owner = next(around(element, ssd.SystemElement))
         based = element.source_base is ssd.SourceBase.COMPONENT
         if based and not (isinstance(owner, ssd.Component) and owner.source):
-            yield Finding(element, f"'{owner.name}' is no component with a source", "", "sourceBase")
+            yield Finding(element, f"'{owner.name}' is not a component with a source", "", "sourceBase")
 
 
 @BINDINGS.rule("SSD-PAR-006", severity=WARNING, basis=TEXT, source="SSP 2.0 §2.1.4, §5.2.3")
@@ -125,7 +125,7 @@ def local_names(structure: Structure) -> Iterator[Finding]:
     """
     for use in uses(structure):
         if rest := _meant_inside(use, structure):
-            message = f"'{use.name}' matches nothing: names in a binding of '{use.owner.name}' are relative to it"
+            message = f"'{use.name}' matches no variable: names in a binding of '{use.owner.name}' start inside it"
             yield Finding(_place(use), message, f"write '{rest}'", _attribute(use))
 
 
@@ -503,7 +503,7 @@ def values_are_items(parameter: ssv.Parameter, structure: Structure) -> Iterator
                 items = [item.name for item in enumeration.items]
                 for value in parameter.type.entries:
                     if value not in items:
-                        message = f"'{value}' is no item of '{enumeration.name}'"
+                        message = f"'{value}' is not an item of '{enumeration.name}'"
                         yield Finding(parameter.type, message, near(value, items), "value")
 
 

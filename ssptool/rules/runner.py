@@ -233,7 +233,7 @@ _SEARCHED = (".ssd", ".ssp", ".fmu", *LONE_SUFFIXES)
 
 
 def found_in(path: Path) -> tuple[Path, ...]:
-    """Subjects of a path: itself, or the systems and documents in a folder that is no system.
+    """Subjects of a path: itself, or the systems and documents in a folder that is not a system.
 
     A folder that is a system is one, with all that is in it. Hidden folders are left out, and FMUs beside or below an
     .ssd, which belong to that. Nothing is found in a folder without documents: it is judged as a system.
@@ -516,7 +516,7 @@ def _excerpts(package: Package, diagnostics: set[Diagnostic]) -> dict[Position, 
 
 
 def _lines(package: Package, file: str) -> Sequence[str]:
-    """Lines of a document of the package, split as XML parsers do; none of files that are no documents."""
+    """Lines of a document of the package, split as XML parsers do; none of files that are not documents."""
     try:
         content = _content(package, file)
     except (LookupError, InvalidDocument):

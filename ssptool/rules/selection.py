@@ -179,7 +179,7 @@ class Switches:
 
 
 UNUSED_SETTINGS = "SETTINGS"
-"""Code of the diagnostic on a settings file that does not count. It is no rule, so it cannot be switched off."""
+"""Code of the diagnostic on a settings file that does not count. It is not a rule, so it cannot be switched off."""
 
 
 def _changes(used: Switches, now: Judged, other: Judged) -> Iterator[str]:

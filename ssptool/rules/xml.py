@@ -452,7 +452,7 @@ def _misspelt_declaration(element: Element) -> Finding | None:
     usual = NSMAP.get(name.partition(":")[2], "")
     right = usual if usual in meant else meant[0]
     around = [element, *(each for each in element.iterancestors() if uri in each.nsmap.values())]
-    return Finding(cast(Element, around[-1]), f"{uri} is no namespace of SSP", f'write {name}="{right}"', name)
+    return Finding(cast(Element, around[-1]), f"{uri} is not a namespace of SSP", f'write {name}="{right}"', name)
 
 
 @cache

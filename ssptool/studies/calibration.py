@@ -399,7 +399,7 @@ def open_trials(
     Raises
     ------
     BadStudy
-        A factor is no range, a signal or result is none of the system.
+        A factor is not a range, a signal or result is none of the system.
     CalibrationFailed
         The first run failed.
     """

@@ -89,7 +89,7 @@ def chart(
     patterns = checked_patterns(patterns, results.results, "result")
     chosen = [name for name in results.results if not patterns or fits_any(patterns, name)]
     if not chosen:
-        raise NotResults(results.folder, "the study has no [results], which could be drawn")
+        raise NotResults(results.folder, "cannot plot the study: the study file has no [results]")
     chosen = [name for name in chosen if any(row[name] is not None for row in rows)]
     if not chosen:
         raise NotResults(results.folder, "none of the results has a value in any run")

@@ -295,7 +295,7 @@ def _with_checks(table: Any, checks: Mapping[str, RunOutcome]) -> Any:
 RUNS_OF_FILE = 1_000
 """Least number of runs with their traces in one file, when the study has ended."""
 _RUN_NAMES = ("run", "run of the study")
-"""Names of the column before the time: the first that is no signal's name."""
+"""Names of the column before the time: the first that is not a signal's name."""
 _MANIFESTS = b"ssptool.runs"
 """Under this key the metadata of a file have the manifests of its runs, as JSON, zlib and base64."""
 _GROUP_BYTES = 1 << 24

@@ -178,7 +178,7 @@ class Study:
         settings file says, else auto.
     compile
         Compile FMUs that bring sources and no library, as of `ssptool.simulate`. Who starts the study allows it: no
-        file states it, and it is no part of what the study is.
+        file states it, and it is not part of what the study is.
     switches
         The caller's settings for the rules, with folders in which a zip may read files outside it; as `compile`.
     source
@@ -291,7 +291,7 @@ def rows_of_design(
 def rows_of_columns(
     study: Study, stated: Mapping[str, Sequence[FactorValue]]
 ) -> tuple[dict[str, Sequence[FactorValue]], tuple[str, ...]]:
-    """As `rows_of_design`, of columns for all factors that are no expressions."""
+    """As `rows_of_design`, of columns for all factors that are not expressions."""
     columns = dict(stated)
     count = len(next(iter(columns.values()))) if columns else 1
     for name in computed_order(study.factors):

@@ -1,6 +1,6 @@
 """Expressions in studies, and the measures that they take of signals.
 
-Expressions are arithmetic over names, evaluated by simpleeval: they are no Python and reach nothing else. Measures make
+Expressions are arithmetic over names, evaluated by simpleeval: they are not Python. Measures make
 scalars of signals. Between two rows a signal is taken for a straight line; integrals of that are exact.
 """
 
@@ -76,7 +76,7 @@ class Expression:
     Raises
     ------
     BadExpression
-        The text is no expression.
+        The text is not an expression.
     """
 
     def __init__(self, text: str) -> None:
@@ -87,7 +87,7 @@ class Expression:
             parsed = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             reason = error.msg if isinstance(error, SyntaxError) else str(error)
-            raise BadExpression(text, f"it is no expression: {reason}") from None
+            raise BadExpression(text, f"it is not an expression: {reason}") from None
         if (levels := _levels(parsed)) > DEEPEST:
             raise BadExpression(
                 text[:40] + "…",
@@ -129,7 +129,7 @@ class Expression:
                     "comparisons, and/or/not, `a if b else c`, and calls of functions",
                 )
             if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name):
-                raise BadExpression(self.text, f"{ast.unparse(node.func)!r} is no function")
+                raise BadExpression(self.text, f"{ast.unparse(node.func)!r} is not a function")
 
     def evaluate(self, names: Mapping[str, Any], functions: Mapping[str, Function] = FUNCTIONS) -> Any:
         """The value for these names.
@@ -281,7 +281,7 @@ def at(t: Floats, y: Floats, time: float) -> float:
 def crossing(t: Floats, y: Floats, level: float, direction: str = "any", number: int = 1) -> float:
     """The time [s] at which the signal passes a level for the n-th time: "up", "down" or "any".
 
-    `number` -1 is the last. It starts on a side: to begin on the level and leave it is no crossing.
+    `number` -1 is the last. It starts on a side: to begin on the level and leave it is not a crossing.
     """
     if direction not in ("up", "down", "any"):
         raise ValueError(f"a crossing is 'up', 'down' or 'any', not {direction!r}")

@@ -27,7 +27,7 @@ class StudyKind(StrEnum):
 
 
 _ACTIVE = {StudyKind.GRID: 2, StudyKind.MORRIS: 8, StudyKind.OPTIMIZE: 2, StudyKind.CALIBRATE: 2}
-"""Factors that are no proposals in a comment; 3 of other kinds."""
+"""Factors that are not proposals in a comment; 3 of other kinds."""
 
 _MOST_RESULTS = 6
 

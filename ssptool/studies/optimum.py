@@ -69,7 +69,7 @@ class Constraint:
     Raises
     ------
     BadExpression
-        It is no comparison of two sides by <, <=, > or >=.
+        It is not a comparison of two sides by <, <=, > or >=.
     """
 
     def __init__(self, text: str) -> None:

@@ -339,7 +339,7 @@ def _correlation_problem(each: Any, drawn: list[str]) -> str:
     if not isinstance(each, list | tuple) or len(each) != 3 or not isinstance(each[2], int | float):
         return f'found {each!r}, expected ["one factor", "another", rank correlation]'
     if wrong := [name for name in each[:2] if name not in drawn]:
-        return f"{wrong[0]!r} is no factor that is drawn; there are {', '.join(drawn)}"
+        return f"{wrong[0]!r} is not a factor that is drawn; there are {', '.join(drawn)}"
     if each[0] == each[1] or not -1 < each[2] < 1:
         return f"found {each!r}, expected two factors and a number between -1 and 1"
     return ""
@@ -386,7 +386,7 @@ def _csv(path: Path, entries: StudyEntries) -> TableDesign:
         entries.find("file", f"{path} cannot be read: {disk_trouble(error)}")
         return TableDesign()
     except (UnicodeDecodeError, csv.Error) as error:
-        entries.find("file", f"{path} is no CSV file in UTF-8: {error}")
+        entries.find("file", f"{path} is not CSV file in UTF-8: {error}")
         return TableDesign()
     names = [name.strip() for name in rows[0][1]] if rows else []
     if not names or "" in names or len(set(names)) < len(names):

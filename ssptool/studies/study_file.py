@@ -244,7 +244,7 @@ def read_toml(path: Path) -> tuple[dict[str, Any], dict[Key, int]]:
     except SpecialFile:
         raise
     except IsADirectoryError:
-        raise WrongValue(f"{path} is a folder, and no study file (.toml){_folder_advice(path)}") from None
+        raise WrongValue(f"{path} is a folder, not a study file (.toml){_folder_advice(path)}") from None
     except OSError as error:
         raise type(error)(f"the study {path} cannot be read: {disk_trouble(error)}") from None
     except UnicodeDecodeError as error:
@@ -267,7 +267,7 @@ def read_toml_text(text: str, source: str) -> tuple[dict[str, Any], dict[Key, in
         raise BadStudy([DataFinding(source, 1, "", TOO_DEEP)]) from None
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
-        raise BadStudy([DataFinding(source, int(line[1]) if line else 1, "", f"it is no TOML: {error}")]) from None
+        raise BadStudy([DataFinding(source, int(line[1]) if line else 1, "", f"it is not TOML: {error}")]) from None
 
 
 def _beyond_64_bits(content: Any, key: str = "") -> Iterator[str]:

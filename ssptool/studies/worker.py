@@ -593,7 +593,7 @@ class _Process:
         while not self._connection.poll(_patience(deadline, look is not None)):
             if deadline is not None and monotonic() >= deadline:
                 self.end()
-                return f"the run has taken {seconds:g} s, which is all that it may take"
+                return f"the run was stopped at its time limit of {seconds:g} s; raise `timeout` in [effort]"
             if look is not None and (problem := look()):
                 self.end()
                 return problem

@@ -442,7 +442,7 @@ class PageCalls:
         """Put a result file beside the runs."""
         found = results_of(self._session.path).get(file)
         if found is None:
-            raise WrongUsage(f"{file} is no result file, or there no longer")
+            raise WrongUsage(f"{file} is not a result file, or there no longer")
         return self._runs.open(file, found)
 
     def iterations(self, run: int) -> Answer:

@@ -137,7 +137,7 @@ class StudyRuns:
     def _path(self, name: str) -> Path:
         found = dict(self._files()).get(name)
         if found is None:
-            raise WrongUsage(f"{name} is no study of this system")
+            raise WrongUsage(f"{name} is not a study of this system")
         return found
 
     # -- in a thread -----------------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def test_a_coarser_step_is_taken_where_that_suffices():
 
 
 def test_adaptive_steps_are_checked_by_their_tolerance():
-    """The true error of the run itself, whose steps are no grid for the finer ones."""
+    """The true error of the run itself, whose steps are not a grid for the finer ones."""
     for tolerance in (1e-2, 1e-4):
         result = oscillator("check", adaptive=tolerance)
         assert result.accuracy.method == "tolerance"

@@ -108,7 +108,7 @@ def test_fmus_without_a_library_for_this_platform(foreign):
 def test_the_command_exits_with_1_where_something_needed_is_missing(ssptool, foreign):
     status, out, _ = ssptool("doctor", foreign)
     assert status == 1
-    assert out.endswith("needed here and missing: 1 part\n")
+    assert out.endswith("required and missing: 1 part\n")
     status, out, _ = ssptool("doctor", OSCILLATOR, "--format", "json")
     content = json.loads(out)
     assert (status, content["troubles"]) == (0, 0)

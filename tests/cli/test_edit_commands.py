@@ -69,7 +69,7 @@ def test_three_lines_of_python_do_the_same(ssptool, tmp_path):
 @pytest.mark.parametrize("name", ["made.ssp", "made.ssd", "made"])
 def test_new_makes_every_form_and_refuses_to_overwrite(ssptool, tmp_path, name):
     status, out, _ = ssptool("new", name, "--ssp", "1.0", "--name", "Made")
-    assert (status, out) == (0, f"made {name}, a system of SSP 1.0\n")
+    assert (status, out) == (0, f"created {name} (SSP 1.0)\n")
     assert library.flatten(tmp_path / name).name == "Made"
     status, _, err = ssptool("new", name)
     assert status == 2

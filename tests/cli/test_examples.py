@@ -100,7 +100,7 @@ def test_an_installation_without_examples_says_who_has_them(ssptool, tmp_path, m
     monkeypatch.setattr(examples, "_IN_CLONE", tmp_path / "nowhere")
     for arguments in ((), ("dual_mass_oscillator",)):
         status, _, err = ssptool("example", *arguments)
-        assert (status, "this installation brings no example systems" in err, "`make setup`" in err) == (2, True, True)
+        assert (status, "this installation has no example systems" in err, "`make setup`" in err) == (2, True, True)
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def strict(text):
     """The content of JSON that any parser accepts."""
 
     def refuse(name):
-        raise AssertionError(f"{name} is no JSON")
+        raise AssertionError(f"{name} is not JSON")
 
     return json.loads(text, parse_constant=refuse)
 

@@ -36,7 +36,7 @@ def translated(text: str) -> list[str]:
 
 def prose(text: str) -> str:
     """Text of a page without code: blocks, lines that are indented by four, code in lines, and targets of links."""
-    text = re.sub(r"```.*?```|^ {4,}\S.*$|`[^`\n]*`|\]\([^)]*\)", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"```.*?```|^ {4,}\S[^\n]*$|`[^`\n]*`|\]\([^)]*\)", "", text, flags=re.DOTALL | re.MULTILINE)
     return re.sub(r"\s+", " ", text)
 
 

@@ -249,10 +249,10 @@ def test_what_is_close_to_a_study_is_told_what_to_type(ssptool, tmp_path):
     copytree(SYSTEM, tmp_path / "osc")
     for command, told in {
         "study a.study": "`ssptool study resume a.study` continues the study",
-        "study run osc": "osc is a folder, and no study file (.toml)",
+        "study run osc": "osc is a folder, not a study file (.toml)",
         "study result a.study": "Did you mean results?",
         "plot osc": "osc is a system, whose results are drawn: give the file that `ssptool run` wrote",
-        "plot .": ". is no folder of a study",
+        "plot .": ". is not a folder of a study",
     }.items():
         status, _, err = ssptool(*command.split())
         assert (status, told in " ".join(err.replace("│", " ").split())) == (2, True), err

@@ -1,4 +1,4 @@
-"""What is no document is refused with code, file and line; what is, tells its kind."""
+"""What is not a document is refused with code, file and line; what is, tells its kind."""
 
 import pytest
 from hypothesis import given, settings
@@ -74,7 +74,7 @@ def test_what_is_no_safe_xml_is_refused_with_its_code_and_line(source, code, lin
         (b'<a b="&nbsp;"/>', "XML has no entity `&nbsp;`", "write the character itself, or `&amp;` for `&`"),
         (b"<a b=c/>", "the value of an attribute has no quotes", 'write attributes as name="value"'),
         (b'<a b="c<d"/>', "a `<` stands in the value of an attribute", "write `&lt;` for `<`"),
-        (b"<a><b\n<c/></a>", "a tag goes on with something that is no attribute", "add the `>` that ends the tag"),
+        (b"<a><b\n<c/></a>", "a tag goes on with something that is not an attribute", "add the `>` that ends the tag"),
         (b'<a b="c d="e"/>', "the attributes of a tag cannot be told apart", "a quote that is missing"),
         (b"<a>\n<b>\n</a>", "end tag of a stands where that of b, which begins in line 2,", "add the end tag of b"),
         (b"<a>\n<b>", "the file ends before the end tag of b, which begins in line 2", "add the end tag of b"),

@@ -72,7 +72,7 @@ def test_a_system_becomes_ssp_2_with_the_first_fmu_of_fmi_3_and_says_so(tmp_path
     with ssptool.new(tmp_path / "made") as system:
         system.add(FMUS / "System1.fmu").add(fmu(tmp_path, "M", FMI3))
         assert system.document.version == "2.0"
-        said = "SystemStructure.ssd is SSP 2.0 now: the FMU of M is of FMI 3.0, which SSP 1.0 does not have"
+        said = "converted SystemStructure.ssd to SSP 2.0: the FMU of M is of FMI 3.0, which SSP 1.0 does not have"
         assert said in system.notes
     assert errors(tmp_path / "made") == []
     assert connectors(tmp_path / "made", "System1")["F"] == ("input", "Real", "N")

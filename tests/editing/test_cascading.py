@@ -97,7 +97,7 @@ def test_an_inline_mapping_loses_its_entry_too(made):
 
 
 def test_a_connector_of_a_nested_structure_takes_that_of_its_component_and_all_connections_along(made):
-    """A clock of the nested system; the component that shows it states no type, and so is no clock by itself."""
+    """A clock of the nested system; the component that shows it states no type, and so is not a clock by itself."""
     inner = ssd(content("output tick Clock, input u Real", [component("A", "A", "input u Real")], ["u -> A.u"]))
     host = component("L", "A", "output tick, input u Real").replace(
         'source="resources/A.fmu"', 'type="application/x-ssp-definition" source="resources/l.ssd"'

@@ -77,7 +77,7 @@ def signals_of_both(path):
         (lambda made: made.add_dictionary(""), "needs a name"),
         (lambda made: made.add_signal("bus", "x"), "already has a signal 'x'"),
         (lambda made: made.add_signal("bus", " "), "needs a name"),
-        (lambda made: made.add_signal("bus", "y", type="Float"), "'Float' is no type of SSP; did you mean 'Float"),
+        (lambda made: made.add_signal("bus", "y", type="Float"), "'Float' is not a type of SSP; did you mean 'Float"),
         (lambda made: made.add_signal("bus", "y", type="Boolean", unit="m"), "of type Boolean has no unit"),
         (lambda made: made.add_signal("bus", "y", unit="furlong"), "there is no unit 'furlong'"),
         (lambda made: made.add_signal("bsu", "y"), "called 'bsu'; did you mean 'bus'?"),

@@ -152,7 +152,7 @@ def test_a_name_that_is_not_utf_8_is_refused(folder):
 
 
 def test_only_a_folder_with_a_structure_can_be_packed(tmp_path, folder):
-    with pytest.raises(EditError, match="no folder"):
+    with pytest.raises(EditError, match="not a folder"):
         ssptool.pack(folder / "SystemStructure.ssd")
     with pytest.raises(InvalidDocument, match="PKG-009"):
         ssptool.pack(folder / "resources")
@@ -226,7 +226,7 @@ def test_a_damaged_package_leaves_no_half_of_it(tmp_path, folder):
 
 def test_only_packages_can_be_unpacked(tmp_path, folder):
     for path in (folder, folder / "B.ssd"):
-        with pytest.raises(EditError, match="no package"):
+        with pytest.raises(EditError, match="not a package"):
             ssptool.unpack(path)
     with pytest.raises(InvalidDocument, match="PKG-001"):
         ssptool.unpack(_text(tmp_path))

@@ -366,7 +366,7 @@ def test_an_invalid_document_is_not_converted_but_said_to_be_invalid():
 
 
 def test_a_file_that_is_no_ssp_document_is_refused():
-    with pytest.raises(InvalidDocument, match="no SSP document"):
+    with pytest.raises(InvalidDocument, match="not an SSP document"):
         up(Document("x.ssv", b"<a version='1.0'/>"))
 
 

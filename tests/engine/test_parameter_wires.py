@@ -95,7 +95,7 @@ def test_a_run_of_the_command_passes_parameters_on(system, tmp_path, ending):
 def test_what_is_calculated_is_not_told_of_as_a_signal(system):
     out = '<ssd:Connector name="q" kind="calculatedParameter"><ssc:Real/></ssd:Connector>'
     result = simulate(system({"A": "fmi3/Ratio"}, [("A.q", ".q")], connectors=out), 1.0, 0.5)
-    assert result.ok and "not recorded, because they are no signals: q" in result.notes
+    assert result.ok and "not recorded, because they are not signals: q" in result.notes
 
 
 def test_a_parameter_is_no_source_for_a_connection(system):

@@ -27,7 +27,7 @@ def test_any_name(name, fmi, tmp_path):
 
 @pytest.mark.parametrize("prefix", ["file://", "file://localhost", "file:", ""])
 def test_resources_as_uri_and_as_path(prefix, tmp_path, monkeypatch):
-    """A path is no URI: its percent signs stand for themselves."""
+    """A path is not a URI: its percent signs stand for themselves."""
     fmu = exported(SYSTEM, tmp_path, fmi=2)
     folder = tmp_path / "100%25"
     resources = str(folder / "resources")

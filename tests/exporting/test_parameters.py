@@ -109,7 +109,7 @@ def test_parameters_that_are_calculated_from_each_other_without_end_are_reported
 
 
 def test_what_a_component_calculates_and_what_it_calculates_it_for_are_described(ratios, fmi, tmp_path):
-    """A parameter that another component calculates is no parameter of the FMU any more."""
+    """A parameter that another component calculates is not a parameter of the FMU any more."""
     connectors = '<ssd:Connector name="q" kind="calculatedParameter"><ssc:Real/></ssd:Connector>'
     folder = ratios("ABC", [("A.q", "B.a"), ("B.q", "C.a"), ("C.q", ".q")], connectors=connectors, fixed="C")
     fmu = exported(folder, tmp_path, **STEP, fmi=fmi, expose=["A.a", "B.a", "B.q", "C.b"])

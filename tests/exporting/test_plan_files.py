@@ -1,4 +1,4 @@
-"""Frozen plans as text: other ways to write the same JSON change nothing, and what is no plan is refused by line."""
+"""Frozen plans as text: other ways to write the same JSON change nothing, and what is not a plan is refused by line."""
 
 import json
 import zipfile

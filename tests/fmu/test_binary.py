@@ -323,7 +323,7 @@ def test_only_one_instance_where_the_fmu_allows_only_one(fmu):
 
 
 def test_a_broken_library_is_reported_and_the_working_directory_stays(tmp_path, version):
-    fmu = write_fmu(tmp_path / "broken.fmu", version, b"this is no library")
+    fmu = write_fmu(tmp_path / "broken.fmu", version, b"this is not a library")
     here = Path.cwd()
     with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary, match="broken"):
         binary.instantiate("A")

@@ -152,8 +152,8 @@ def test_dependencies_on_what_is_no_input_are_problems(tmp_path):
         + scalar('causality="internal"', "<Real/><DirectDependency/>", "x"),
     )
     messages = [problem.message for problem in description_problems(tmp_path)]
-    assert any('"v": its DirectDependency "w" is no input' in message for message in messages)
-    assert any('"x": it has a DirectDependency, and is no output' in message for message in messages)
+    assert any('"v": its DirectDependency "w" is not an input' in message for message in messages)
+    assert any('"x": it has a DirectDependency, and is not an output' in message for message in messages)
 
 
 @pytest.fixture(scope="module")

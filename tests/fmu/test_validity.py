@@ -59,7 +59,7 @@ MUTATIONS = [
         VALID2,
         'initial="exact"',
         'variability="fixed" initial="exact"',
-        '"x[1]": causality="local", variability="fixed" and initial="exact" is no combination',
+        '"x[1]": causality="local", variability="fixed" and initial="exact" is not a combination',
     ),
     (
         VALID2,

@@ -56,7 +56,7 @@ def test_the_description_states_indicators_and_what_events_change(fmus, version)
     with zipfile.ZipFile(fmus["BouncingBall", version]) as archive:
         text = archive.read("modelDescription.xml")
     assert text.count(b'reinit="true"') == 2
-    # What is held between events is no known of continuous time.
+    # What is held between events is not a known of continuous time.
     assert all(v.variability != "discrete" for u in description.derivatives for v in u.dependencies)
 
 

@@ -139,7 +139,7 @@ def test_bytes_of_something_else_are_refused(make, version):
 
 @VERSIONS
 def test_a_damaged_state_is_refused(make, version):
-    """The mode, which follows the token (40 bytes) and the interface (4, and 4 to align), is no mode."""
+    """The mode, which follows the token (40 bytes) and the interface (4, and 4 to align), is not a mode."""
     instance = make("System1", version).start()
     state = instance.save()
     data = bytearray(instance.fmu.serializeFMUState(state))

@@ -198,7 +198,7 @@ def test_mapped_integers_are_followed_too(tmp_path):
 
 
 def test_a_connector_of_a_component_that_leads_nowhere_inside_has_no_source(tmp_path):
-    """Component and inner system have a connector of one name, which is no wire from it to itself."""
+    """Component and inner system have a connector of one name, which is not a wire from it to itself."""
     inner = system("S", "input u Real m", [a()], []).replace("<ssd:System ", '<ssd:System id="s" ')
     again = f'<ssd:Component name="R" type="application/x-ssp-definition" source="#s">{connectors("input u Real m")}'
     result = network(tmp_path, content("", [inner, again + "</ssd:Component>"], []))

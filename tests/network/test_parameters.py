@@ -417,7 +417,7 @@ def test_a_system_has_no_inside_for_its_sets(tmp_path):
 
 
 def test_a_mapping_that_maps_nothing_of_its_set_is_named_by_a_run(tmp_path):
-    """The set is without effect then, which is no mapping's purpose; one that maps some may leave the others out."""
+    """The set is without effect then, which is not a mapping's purpose; one that maps some may leave the others out."""
     make_fmu(
         tmp_path / "Gain.fmu",
         [Var("k", "parameter", start=0.5), Var("y", "output", needs=[])],

@@ -44,7 +44,7 @@ def evidence(
 
 
 def verdict_of(tests: Iterable[str], outcomes: Mapping[str, Outcome]) -> str:
-    """Failed if one failed; passed if one passed; skipped tests are no evidence."""
+    """Failed if one failed; passed if one passed; skipped tests are not evidence."""
     found = {outcomes[test].outcome for test in tests}
     return FAILED if FAILED in found else PASSED if PASSED in found else UNTESTED
 
@@ -100,7 +100,7 @@ def _inside(test: str, path: str) -> bool:
 
 
 def _overall(run: TestRun, parts: Iterable[Mapping[str, Any]]) -> str:
-    """A run of pytest that did not end by itself is no evidence, whatever its tests came to."""
+    """A run of pytest that did not end by itself is not evidence, whatever its tests came to."""
     verdicts = {one["verdict"] for one in parts}
     if run.ended != 0 or FAILED in verdicts:
         return FAILED

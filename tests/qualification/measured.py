@@ -29,7 +29,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class TestRun:
-    """Outcomes of a run of pytest. `ended` is its exit status: 0, or 1 where tests failed; anything else is no run."""
+    """Outcomes of a run of pytest. `ended` is its exit status: 0, or 1 where tests failed; nothing else is one."""
 
     __test__ = False
 
@@ -70,7 +70,7 @@ def read_outcomes(results: Path) -> Iterator[Outcome]:
 
 
 def _node_id(module: str, name: str) -> str:
-    """`tests.rules.test_fixes` and a name as pytest writes them, classes included; of what is no test, all it says."""
+    """`tests.rules.test_fixes` and a name as pytest writes them, classes included; of other things, all it says."""
     parts = module.split(".") if module else []
     for length in range(len(parts), 0, -1):
         file = Path(*parts[:length]).with_suffix(".py")

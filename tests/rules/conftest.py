@@ -37,7 +37,7 @@ def add_fmus(folder: Path) -> None:
                     package.write(path, entry)
     if "broken.fmu" in mentioned:
         (folder / "resources").mkdir(exist_ok=True)
-        (folder / "resources" / "Broken.fmu").write_text("this is no zip archive")
+        (folder / "resources" / "Broken.fmu").write_text("this is not a zip archive")
 
 
 @pytest.fixture

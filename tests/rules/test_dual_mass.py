@@ -49,7 +49,7 @@ F1 = '<ssd:Connector name="F" kind="input" description="Force of the coupling sp
 BREAKS = {
     "missing FMU": Break("URI-002", "resources/System2.fmu", "resources/System3.fmu"),
     "unknown connector": Break("SSD-CONN-002", 'startConnector="a1"', 'startConnector="a2"'),
-    "connector that is no variable": Break("FMU-002", A1, A1.replace("a1", "a7")),
+    "connector that is not a variable": Break("FMU-002", A1, A1.replace("a1", "a7")),
     "two sources for one input": Break(
         "SSD-CONN-004",
         CONNECTION,

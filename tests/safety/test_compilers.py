@@ -113,7 +113,7 @@ def test_definitions_have_names(place, name):
 
 @pytest.mark.parametrize("name", [":../../x.so", "/x.so", "m -wrapper", ""])
 def test_libraries_have_names(place, name):
-    with pytest.raises(NotCompiled, match="is no name of a library"):
+    with pytest.raises(NotCompiled, match="is not a name of a library"):
         ssptool.simulate(fmu(more=f'<Library name="{name}" external="true"/>'), compile=True)
 
 
@@ -124,7 +124,7 @@ def test_the_library_is_made_inside_the_fmu_only(place):
     with zipfile.ZipFile(path, "w") as packed:
         for name, text in texts.items():
             packed.writestr(name, text.replace(b'modelIdentifier="System1"', b'modelIdentifier="../../../../made"'))
-    with pytest.raises(NotCompiled, match="is no identifier of C"):
+    with pytest.raises(NotCompiled, match="is not an identifier of C"):
         ssptool.simulate(path, compile=True)
     assert not list(place.rglob("made*"))
 

@@ -135,7 +135,7 @@ def test_files_of_the_kernel_are_never_read(plant, tmp_path, monkeypatch, file, 
     "text", [f"{SECRET}\n", f"<notes>\n<a b={SECRET}/></notes>\n", f"<?xml version='1.0'?><a>{SECRET}<b></a>"]
 )
 def test_nothing_of_a_file_outside_is_shown(plant, tmp_path, monkeypatch, name, text):
-    """Also where it may be read, and of files in the folder that are no documents."""
+    """Also where it may be read, and of files in the folder that are not documents."""
     (plant.parents[1] / name).write_text(text, encoding="utf-8")
     (plant / "resources" / name).write_text(text, encoding="utf-8")
     for place in (f"../../{name}", f"resources/{name}"):

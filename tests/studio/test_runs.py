@@ -180,6 +180,6 @@ def test_result_files_beside_the_system_are_opened_and_compared(tmp_path):
     deviations = calls.call("differences", {"run": 2, "reference": 1})[1:]
     assert {row[0] for row in deviations} >= {"System1.x1"}
     assert len(calls.call("plot", {"runs": [1, 2], "signals": ["System1.x1"]})["data"]) == 2
-    with pytest.raises(Exception, match=r"third\.csv is no result file"):
+    with pytest.raises(Exception, match=r"third\.csv is not a result file"):
         calls.call("open_results", {"file": "third.csv"})
     calls.close()

@@ -68,7 +68,7 @@ def test_a_study_is_cancelled_and_keeps_its_runs(tmp_path):
     calls.call("edit", {"edits": [{"verb": "rename", "old": "System1", "new": "Left"}]})
     with pytest.raises(WrongUsage, match="save your edits first"):
         calls.call("start_study", {"file": "long.toml"})
-    with pytest.raises(WrongUsage, match=r"other\.toml is no study"):
+    with pytest.raises(WrongUsage, match=r"other\.toml is not a study"):
         calls.call("study_table", {"file": "other.toml"})
     calls.close()
 

@@ -148,7 +148,7 @@ class _Lettering:
     # -- choice ----------------------------------------------------------------------------------------------------
 
     def _first(self, places: Iterable[Label], inside: DrawnBlock | None = None) -> Label | None:
-        """The first place that is free, which is then taken. Inside of an element, that is no obstacle."""
+        """The first place that is free, which is then taken. Inside of an element, that is not an obstacle."""
         for label in places:
             if self._crowded and inside is not None:
                 return label  # beside the pins of its own element there is room in most cases

@@ -103,7 +103,7 @@ class StatedFeedthrough:
 class StatedBlock:
     """An element. `opens` says that it has a sheet of its own. Angle in degrees, counter-clockwise.
 
-    A group is no element of the document: it stands for several that have no place.
+    A group is not an element of the document: it stands for several that have no place.
     """
 
     path: ElementPath

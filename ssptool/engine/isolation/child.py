@@ -389,7 +389,7 @@ def _fresh(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
 def start_child(assignment: ChildTask, memory: SharedMemory, *, fork: bool | None) -> ChildProcess:
     """Start a child process. `fork`: as a copy of this process; None: where that is safe.
 
-    One in a sandbox is no copy, which would have open files and memory of this process.
+    One in a sandbox is not a copy, which would have open files and memory of this process.
     """
     return (_copy if not assignment.sandbox and _may_fork(fork) else _fresh)(assignment, memory)
 

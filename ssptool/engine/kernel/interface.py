@@ -271,7 +271,7 @@ def slot_value(kernel: Kernel, kind: str, value: Value) -> float:
 
 def _number(kernel: Kernel, kind: str, value: Value) -> int:
     if kind == TEXT and isinstance(value, str) and not is_text(value):
-        raise ValueError(f"{value!r} has zeros, at which it would end, or is no Unicode")
+        raise ValueError(f"{value!r} has zeros, at which it would end, or is not Unicode")
     if kind in NUMBERED:
         return kernel.number(as_content(value, kind))
     number = int(value)

@@ -128,7 +128,7 @@ class FixedCount:
     """A fixed number of iterations per step, without a convergence measure.
 
     Some solvers of flows and structures offer nothing but a number of outer corrections. Values that are not finite
-    never pass. A larger change than `limit` in the last iteration, relative to the size of a signal, is no convergence.
+    never pass. A larger change than `limit` in the last iteration, relative to the size of a signal, does not count.
     """
 
     count: int

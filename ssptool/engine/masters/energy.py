@@ -68,7 +68,7 @@ def declared_bonds(
     Raises
     ------
     NotAPowerBond
-        A name is that of no output, the two components do not exchange the signals, or the product is no power.
+        A name is that of no output, the two components do not exchange the signals, or the product is not a power.
     """
     return tuple(_declared(network, first, second, units) for first, second in pairs)
 
@@ -142,7 +142,9 @@ def _output(network: Network, bond: str, text: str) -> Signal:
     if own is not None:
         return outputs[own]
     near = similar_names(text, outputs) or tuple(outputs)[:NAMED]
-    raise NotAPowerBond(bond, f"{text!r} is no connected output", f"connected outputs are {', '.join(near) or 'none'}")
+    raise NotAPowerBond(
+        bond, f"{text!r} is not a connected output", f"connected outputs are {', '.join(near) or 'none'}"
+    )
 
 
 def _wire(network: Network, bond: str, source: Signal, partner: Signal) -> Wire:
@@ -210,7 +212,7 @@ def _watts(bond: str, component: FlatComponent, output: Signal, input: Signal, d
     if tuple(total) != tuple(WATT):
         raise NotAPowerBond(
             bond,
-            f"the product of {output} [{units[0].name}] and {input} [{units[1].name}] is no power",
+            f"the product of {output} [{units[0].name}] and {input} [{units[1].name}] is not a power",
             "its unit must be W in SI units, as of N and m/s, N.m and rad/s, V and A",
         )
     return units[0].factor * units[1].factor

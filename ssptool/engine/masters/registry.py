@@ -18,7 +18,7 @@ from ssptool.errors import ContradictingSettings, WrongValue, abbreviated
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType
 from ssptool.network.network import FlatComponent
 
-FOLLOWS = "follows inputs that vary over a step"
+FOLLOWS = "follows varying inputs"
 SAVES = "saves and restores its state"
 VARIES_STEP = "accepts steps of any size"
 

@@ -62,7 +62,7 @@ def settle_parameters(network: Network) -> ParameterWiring:
             raise problem
     calculated = tuple(wire for wire in apart if wire.source.component and wire.destination.component)
     out = [str(wire.destination) for wire in apart if not wire.destination.component]
-    notes = (f"not recorded, because they are no signals: {', '.join(out)}",) if out else ()
+    notes = (f"not recorded, because they are not signals: {', '.join(out)}",) if out else ()
     wires = tuple(wire for wire in network.wires if wire not in apart)
     return ParameterWiring(replace(network, wires=wires, dangling=(*network.dangling, *apart)), calculated, notes)
 
@@ -85,7 +85,7 @@ def _problem(network: Network, wire: Wire, ports: dict[Signal, Port]) -> Unsuppo
             subject,
             f"{wire.source} is known only in initialization mode, but the {destination.kind} "
             f"{wire.destination} must be set before",
-            "give it its value in a parameter set",
+            f"set {wire.destination} in a parameter set",
         )
     for signal in (wire.source, wire.destination):
         if network.components[signal.component].description.fmi_major == 1:

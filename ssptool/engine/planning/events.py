@@ -307,7 +307,7 @@ def _refuse_clocks(network: Network, implementations: Mapping[str, InterfaceType
         ends = {signal: _is_clock(network, own, signal) for signal in (wire.source, wire.destination)}
         if any(ends.values()):
             for signal, is_clock in ends.items():
-                reason = _cannot_tick(network, implementations, signal) if is_clock else f"{signal} is no clock"
+                reason = _cannot_tick(network, implementations, signal) if is_clock else f"{signal} is not a clock"
                 if reason is not None:
                     raise Unsupported(f"connection {wire.source} → {wire.destination}", reason, "remove the connection")
             _check_trigger(network, wire)

@@ -342,7 +342,7 @@ class Plan(Printed):
 
     @property
     def integers(self) -> tuple[int, ...]:
-        """Slots of signals that are no real numbers."""
+        """Slots of signals that are not real numbers."""
         return tuple(slot for slot, kind in enumerate(self.types) if holds_integer(kind))
 
     @property

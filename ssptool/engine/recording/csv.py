@@ -232,7 +232,7 @@ def _trace(path: Path, header: Sequence[str], body: _Body, form: CsvForm, facts:
 
 def _no_text(path: Path, error: UnicodeDecodeError, before: int = 0) -> UnreadableTrace:
     found = f"byte {before + error.start} is {error.object[error.start]:#04x}"
-    return UnreadableTrace(path, f"it is no text in UTF-8: {found}")
+    return UnreadableTrace(path, f"it is not text in UTF-8: {found}")
 
 
 def _header_of(row: list[str], path: Path, form: CsvForm) -> list[str]:
@@ -333,7 +333,7 @@ def _parser(kind: str) -> Callable[[str], Any]:
         # Earlier versions, and other tools, write 3.0.
         number = int(text[:-2] if text.endswith(".0") else text)
         if not low <= number <= high:
-            raise ValueError(f"{text} is no value of type {kind}: {low} … {high}")
+            raise ValueError(f"{text} is not a value of type {kind}: {low} … {high}")
         return number
 
     return parse
@@ -346,7 +346,7 @@ def _boolean(text: str) -> bool:
     try:
         return _BOOLEANS[text.strip().lower()]
     except KeyError:
-        raise ValueError(f"{text!r} is no Boolean: 0, 1, false or true") from None
+        raise ValueError(f"{text!r} is not a Boolean: 0, 1, false or true") from None
 
 
 def _guess(texts: Sequence[str]) -> str:

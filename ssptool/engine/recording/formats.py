@@ -233,7 +233,7 @@ def read_trace(path: Path | str) -> Trace:
     WrongValue, MissingExtra
         As `check_output`.
     UnreadableTrace
-        The file is not a trace, or has points in time that are no numbers or names longer than `LONGEST_NAME`.
+        The file is not a trace, or has points in time that are not numbers or names longer than `LONGEST_NAME`.
     """
     path = checked_path("path", path)
     format = _format(path)
@@ -279,7 +279,7 @@ def read_manifest(path: Path | str) -> Mapping[str, Any]:
     except ValueError as error:
         raise UnreadableTrace(path, f"the description of its run cannot be read: {error}") from None
     if not isinstance(manifest, Mapping):
-        raise UnreadableTrace(path, "the description of its run is no JSON object")
+        raise UnreadableTrace(path, "the description of its run is not a JSON object")
     manifest = with_numbers(manifest)
     if fault := next(misfits(manifest, _MANIFEST), ""):
         raise UnreadableTrace(path, f"the description of its run is damaged: {fault}")
@@ -400,7 +400,7 @@ def misfits(value: Any, expected: Any, name: str = "it") -> Iterator[str]:
                 yield from misfits(value, content, name)
         case dict():
             if not isinstance(value, Mapping):
-                yield f"{name} is no object"
+                yield f"{name} is not an object"
                 return
             stated = [(f"{key}?", expected["*"]) for key in value] if "*" in expected else expected.items()
             for key, content in stated:
@@ -411,7 +411,7 @@ def misfits(value: Any, expected: Any, name: str = "it") -> Iterator[str]:
                     yield f"{name} has no {key}"
         case [content]:
             if not isinstance(value, list):
-                yield f"{name} is no list"
+                yield f"{name} is not a list"
                 return
             for place, one in enumerate(value):
                 yield from misfits(one, content, f"{name}[{place}]")

@@ -355,7 +355,7 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
     with _opened(path) as file:
         text = _text(file.attrs.get(MANIFEST, "{}"))
         if not isinstance(text, str):
-            raise UnreadableTrace(path, f"its attribute {MANIFEST} is no text")
+            raise UnreadableTrace(path, f"its attribute {MANIFEST} is not text")
         manifest: Mapping[str, Any] = json_content(text)
     return manifest
 
@@ -431,7 +431,7 @@ def _dataset(path: Path, file: Any, name: str) -> Any:
         if not dataset.is_virtual and not dataset.external:
             return dataset
         raise UnreadableTrace(path, f"the values of {name} are in other files")
-    raise UnreadableTrace(path, f"{name} is no dataset: all signals are datasets beside the time")
+    raise UnreadableTrace(path, f"{name} is not a dataset: all signals are datasets beside the time")
 
 
 _MOST_PACKED = 1100

@@ -367,7 +367,7 @@ class _OwnFile:
     def _require(self, place: int, name: bytes) -> tuple[int, int]:
         found, size, links = _HEAD.unpack_from(self._content, place)
         if found != b"##" + name:
-            raise ValueError(f"at byte {place} is no {name.decode()} block")
+            raise ValueError(f"at byte {place} is not a {name.decode()} block")
         return size, links
 
     def _end(self, place: int) -> int:

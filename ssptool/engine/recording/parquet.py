@@ -480,7 +480,7 @@ class ParquetTail:
         values = [_values(self._path, column, found) for column, found in picked]
         manifest = json_content((schema.metadata or {}).get(MANIFEST, b"{}")) if end == len(groups) else {}
         if not isinstance(manifest, Mapping):
-            raise UnreadableTrace(self._path, "the description of its run is no JSON object")
+            raise UnreadableTrace(self._path, "the description of its run is not a JSON object")
         self._schema, self._groups = schema, groups[:end]
         kept = tuple(column for column, _ in picked)
         return News(True, kept, table[0].to_numpy(), values, replaced, manifest, end < len(groups))

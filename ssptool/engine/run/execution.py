@@ -171,7 +171,7 @@ class Execution(NamedTuple):
     logged.
 
     `costs` and `slowest` say where the time of stepping went, if it was measured.
-    `end` is `TERMINATED` where a component ended the simulation before the stop time, which is no failure.
+    `end` is `TERMINATED` where a component ended the simulation before the stop time, which is not a failure.
     With `undeclared` feedthrough nothing was stepped: the run has to be planned with it.
     """
 

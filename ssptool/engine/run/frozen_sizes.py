@@ -31,7 +31,7 @@ def _doubling(plan: Plan, master: Adaptive) -> Json:
 
 
 def _energy(plan: Plan, master: EnergyControlled) -> Json:
-    """Limits, bonds, and the signals that are no real numbers."""
+    """Limits, bonds, and the signals that are not real numbers."""
     limits = ("tolerance", "largest", "safety", "integral", "proportional")
     factors = ("least_factor", "largest_factor", "smallest", "order")
     return {

@@ -181,7 +181,7 @@ class Recorder:
             end = float(rows[-1, 0])
             points = entries.points(len(rows))
             if self._keep and (entries.between or self._between):
-                # A side of an event at a communication point is no row between two: the other side is that point.
+                # A side of an event at a communication point is not a row between two: the other side is that point.
                 self._between |= set(rows[~points, 0].tolist())
                 self._between -= set(rows[points, 0].tolist())
             blocks = _with_more(self._decimation.keep(rows, points))

@@ -482,7 +482,7 @@ def made_by(run: Any) -> Mapping[str, Any]:
 def result_html(result: "Result") -> str:
     """HTML of a result: end, initialization, choices, and the trace if it was kept.
 
-    The name is no heading, as the page in which it stands has levels of its own.
+    The name is not a heading, as the page in which it stands has levels of its own.
     """
     lines = "".join(f"<li>{line}</li>" for line in _facts(result))
     trace = "" if result.kept is None else trace_html(result.kept)

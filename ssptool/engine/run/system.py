@@ -324,7 +324,7 @@ class StepsOfSystem:
         return RunError(self._stopped(reason, self.start))
 
     def memory(self) -> SavedState | None:
-        """Memory of a master in Python, which is no part of the system; None: it cannot be stored."""
+        """Memory of a master in Python, which is not part of the system; None: it cannot be stored."""
         return {}
 
     def recall(self, memory: SavedState) -> None:

@@ -38,7 +38,7 @@ class SavedForAnother(Exception):
     """The file was saved from another system, or with other settings."""
 
     def __init__(self, path: Path, what: str, saved: Any, present: Any) -> None:
-        super().__init__(f"{path} was saved with another {what}: {saved!r}, present is {present!r}")
+        super().__init__(f"{path} was saved with {what} {saved!r}, but {what} is now {present!r}")
         self.path = path
         self.what = what
 
@@ -149,7 +149,7 @@ class SavedSimulation:
 def _require_intact(path: Path, arrays: Mapping[str, Any], facts: Any) -> None:
     """Raises NotASavedSimulation if the description is none, or is not of these arrays."""
     if not isinstance(facts, dict) or not isinstance(facts.get("plan"), dict):
-        raise NotASavedSimulation(path, "it is damaged: its description is no JSON object with a plan")
+        raise NotASavedSimulation(path, "it is damaged: its description is not a JSON object with a plan")
     if facts.get("format") != _FORMAT:
         raise NotASavedSimulation(path, f"its format is {facts.get('format')!r}, must be {_FORMAT}")
     if facts.get(_CHECKSUM) != _digest(arrays, facts):

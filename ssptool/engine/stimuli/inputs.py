@@ -58,7 +58,7 @@ class Inputs:
     columns: Mapping[str, Interpolation | InterpolationWord] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what is no interpolation."""
+        """Refuse what is not an interpolation."""
         word("interpolation", self.interpolation, Interpolation)
         for name, how in mapping("columns", self.columns, "a mapping from full names to linear or hold").items():
             word(f"interpolation of {name}", how, Interpolation)

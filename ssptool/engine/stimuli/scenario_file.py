@@ -70,10 +70,10 @@ def _fault(source: str, error: Exception) -> DataFinding:
         case json.JSONDecodeError():
             return DataFinding(source, error.lineno, "", f"it is not valid JSON: column {error.colno}: {error.msg}")
         case yaml.MarkedYAMLError(problem_mark=yaml.Mark(line=line)):
-            return DataFinding(source, line + 1, "", f"it is no YAML: {error.problem}")
+            return DataFinding(source, line + 1, "", f"it is not YAML: {error.problem}")
         case RecursionError():
             return DataFinding(source, 1, "", TOO_DEEP)
-    return DataFinding(source, 1, "", f"it is no YAML: {error}")
+    return DataFinding(source, 1, "", f"it is not YAML: {error}")
 
 
 def _too_deep(root: yaml.Node | None) -> bool:

@@ -123,7 +123,7 @@ class FmuProcess:
     def ended_by(self) -> str:
         """The reason for the end of a lost process, as text."""
         if self._wrong:
-            return f"was ended, because what it sent cannot be right: {self._wrong}"
+            return f"was stopped because it sent invalid data: {self._wrong}"
         status = self._exit_status()
         reason = crash(status)
         return f"was ended by {reason}" if reason else f"exited with status {status}"

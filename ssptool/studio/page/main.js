@@ -179,7 +179,7 @@ async function actions(thing, known) {
   const path = ownerOf(diagram, thing);
   if (thing.kind === 'connector') return connectButtons(path, thing.names);
   return [button('Rename', () => rename(path), 'With all references to it (F2)'), button('Remove', remove, 'With its connections (Delete)'),
-    ...(/\.fmu$/i.test(known ? known.source : '') ? [button('Replace FMU…', () => replaceFmu(path), 'After a look at what would break')] : [])];
+    ...(/\.fmu$/i.test(known ? known.source : '') ? [button('Replace FMU…', () => replaceFmu(path), 'Show what would break, then replace')] : [])];
 }
 async function rename(path) {
   const answer = await asked(`Rename ${dotted(path)}`, { name: { label: 'New name', value: path.at(-1) } }, 'Rename');

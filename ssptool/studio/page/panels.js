@@ -46,7 +46,7 @@ export const panels = {
       done.tab.textContent = now.length ? `Changes (${now.length})` : 'Changes';
       const entry = (one, k) => make('details', { open: k === 0 && one.done, class: one.done ? '' : 'undone' },
         make('summary', {}, one.label + (one.done ? '' : ' (undone)')), diff(one.diff));
-      const all = whole ? [make('details', {}, make('summary', {}, 'All that saving writes'), diff(whole))] : [];
+      const all = whole ? [make('details', {}, make('summary', {}, 'All unsaved changes'), diff(whole))] : [];
       done.body.replaceChildren(...all, ...gestures.toReversed().map(entry));
       if (!gestures.length) done.body.append(make('p', { class: 'quiet' }, 'Nothing is changed yet. Each gesture appears here with its diff.'));
     },

@@ -7,7 +7,7 @@ const HANDLE = 9;  // pixels
 const CORNERS = { nw: ['x1', 'y2'], ne: ['x2', 'y2'], sw: ['x1', 'y1'], se: ['x2', 'y1'] };
 const GROW = { ArrowRight: { x2: 5 }, ArrowLeft: { x2: -5 }, ArrowDown: { y1: -5 }, ArrowUp: { y1: 5 } };  // mm, upwards
 const ALIGNMENTS = [['left', 'Left', 'Align the left edges'], ['centre', 'Centre', 'One above the other'], ['right', 'Right', 'Align the right edges'],
-  ['top', 'Top', 'Align the upper edges'], ['middle', 'Middle', 'One beside the other'], ['bottom', 'Bottom', 'Align the lower edges'],
+  ['top', 'Top', 'Align the upper edges'], ['middle', 'Middle', 'Align the middles (horizontal row)'], ['bottom', 'Bottom', 'Align the lower edges'],
   ['across', 'Across', 'Equal distances from left to right'], ['down', 'Down', 'Equal distances from top to bottom']];
 
 /** Handles at the corners of the element that is selected alone, if it can be resized. */

@@ -8,7 +8,7 @@ import { on } from './server.js';
 
 const { body, tab } = panel('studies', 'Studies');
 const choice = make('select', { id: 'study', 'aria-label': 'Study', onchange: () => choose(choice.value) });
-const start = button('Start', () => begin(), 'Do all runs that are not in its folder yet, of the system as it is on disk', { class: 'primary' });
+const start = button('Start', () => begin(), 'Run the missing runs (uses the saved system)', { class: 'primary' });
 const stop = button('Cancel', () => ask('cancel_study'), 'End the study; finished runs are kept, and it can be started again', { hidden: true });
 const bar = make('progress', { max: 1, value: 0, 'aria-label': 'Progress of the study' }), count = make('span', { class: 'quiet', role: 'status' });
 const problem = make('p', { class: 'finding error', hidden: true }), table = make('table'), plot = make('div', { id: 'study-plot', role: 'group', 'aria-label': 'Chart of the study' });
@@ -54,7 +54,7 @@ function tell() {
   if (going && going.runs) bar.value = (going.completed + going.failed) / going.runs;
   else bar.removeAttribute('value');
   tab.textContent = going ? `Studies (${going.runs ? Math.round(100 * (going.completed + going.failed) / going.runs) : 0} %)` : 'Studies';
-  count.textContent = !studies.length ? 'No study of this system lies beside it or in its folder (docs/studies.md shows how to write one).'
+  count.textContent = !studies.length ? 'No study files (.toml) for this system. See docs/studies.md to write one.'
     : now && now.runs !== undefined ? `${done} of ${now.runs} runs${now.failed ? `, ${now.failed} failed` : ''}` : 'no runs yet';
   problem.hidden = !now || !now.message;
   problem.textContent = now ? now.message : '';

@@ -352,7 +352,7 @@ def test_points_at_which_f_cannot_be_evaluated_are_avoided(kind):
 @KINDS
 @pytest.mark.parametrize("bad", [None, (math.nan,), (math.inf,)])
 def test_a_root_before_points_to_avoid_is_found(kind, bad):
-    """Values that are no numbers tell the same as a refusal."""
+    """Values that are not numbers tell the same as a refusal."""
     solver = make(
         kind, lambda _t, x: bad if x[0] > 1.0 else (1.0,), [0.0], g=lambda _t, x: bad if x[0] > 1.0 else (x[0] - 0.9,)
     )

@@ -332,7 +332,7 @@ def test_indices_that_do_not_exist_are_refused(make_kernel, mocks):
         for index in (group + 1, -1):
             with pytest.raises(IndexError):
                 call(index)
-    with pytest.raises(ValueError, match="slot 1 is no input"):
+    with pytest.raises(ValueError, match="slot 1 is not an input"):
         kernel.schedule([Call(0, [1], [])])
 
 

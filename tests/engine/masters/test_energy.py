@@ -163,8 +163,8 @@ def with_conversion(net, source, conversion):
 @pytest.mark.parametrize(
     ("bond", "message"),
     [
-        (("System1.x1", "System2.F"), r"System1.x1 \[m\] and System1.F \[N\] is no power; its unit must be W"),
-        (("System1.v", "System2.F"), "'System1.v' is no connected output; connected outputs are System1.v1"),
+        (("System1.x1", "System2.F"), r"System1.x1 \[m\] and System1.F \[N\] is not a power; its unit must be W"),
+        (("System1.v", "System2.F"), "'System1.v' is not a connected output; connected outputs are System1.v1"),
         (("System1.v1", "System1.a1"), "not connected to System1|outputs of one component"),
         (("System1.v1", "System1.v1"), "not connected to System1|outputs of one component"),
     ],

@@ -1,4 +1,4 @@
-"""Intervals that are no whole number of steps: the last one is shorter."""
+"""Intervals that are not a whole number of steps: the last one is shorter."""
 
 import numpy as np
 import pytest

@@ -55,7 +55,7 @@ QUARTERS = "v->count++; e->has_next = true; e->next = (floor(v->time * 4) + 1) /
 @STARTS
 @pytest.mark.parametrize("version", (2, 3))
 def test_time_events_come_at_their_time(tmp_path, start, version):
-    """Each quarter of a second, which doubles hold exactly; the macro step is no part of that."""
+    """Each quarter of a second, which doubles hold exactly; the macro step is not part of that."""
     count = Var("count", "output", "Int32", start=0, initial="exact", needs=[])
     make_fmu(tmp_path / "Counter.fmu", [count], version=version, cs=None, event=QUARTERS)
     settings = {"start_time": start, "stop_time": start + 0.875, "step_size": 0.109375}

@@ -107,7 +107,7 @@ def test_a_grid_has_the_last_row_where_it_does_not_end_there():
 
 
 def test_between_two_rows_a_grid_holds_discrete_columns():
-    """Also integers, whose cells are no doubles."""
+    """Also integers, whose cells are not doubles."""
     rows = np.array([[0.0, 0.0, 2.0, 0.0], [1.0, 10.0, 4.0, 0.0], [3.0, 30.0, 6.0, 0.0]])
     rows.view(np.int64)[:, 3] = [2**63 - 1, -5, 7]
     found = on_grid(Grid(0.0, 0.5, [False, True, True]), rows)

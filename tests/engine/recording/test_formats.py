@@ -617,9 +617,9 @@ def _no_time(file, h5py):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (_elsewhere, "x is no dataset"),
+        (_elsewhere, "x is not a dataset"),
         (_raw, "the values of x are in other files"),
-        (_group, "x is no dataset"),
+        (_group, "x is not a dataset"),
         (_length, r"x has the shape \(3,\), the time \(2,\)"),
         (_table, "x has values of type"),
         (_huge, f"time declares {2**40} values, more than are in the file"),

@@ -229,10 +229,10 @@ def test_a_text_that_was_cut_off_is_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "cell", "reason"),
     [
-        ("Int8", "128", "128 is no value of type Int8: -128 … 127"),
-        ("UInt16", "-1", "-1 is no value of type UInt16: 0 … 65535"),
+        ("Int8", "128", "128 is not a value of type Int8: -128 … 127"),
+        ("UInt16", "-1", "-1 is not a value of type UInt16: 0 … 65535"),
         ("Int32", "1.5", "invalid literal"),
-        ("Boolean", "2", "'2' is no Boolean"),
+        ("Boolean", "2", "'2' is not a Boolean"),
     ],
 )
 def test_what_is_not_of_its_columns_type_is_refused_with_its_line(kind, cell, reason, tmp_path):

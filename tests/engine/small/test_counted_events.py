@@ -13,7 +13,7 @@ SETTINGS = ssptool.Settings(stop_time=1.0, step_size=0.1)
 
 @pytest.mark.parametrize(("version", "interface"), [(2, "me"), (3, "me"), (3, "cs")])
 def test_who_counts_its_events_counts_each_once(tmp_path, version, interface):
-    """At t = 0, 1/4, …, 1 s. That its own output changes is no reason to ask it again."""
+    """At t = 0, 1/4, …, 1 s. That its own output changes is not a reason to ask it again."""
     offered = {"me": None, "cs": None, interface: 'hasEventMode="true"' if interface == "cs" else ""}
     make_fmu(tmp_path / "Counter.fmu", COUNTER, version=version, event=EVERY_QUARTER, **offered)
     system = write_system(tmp_path / "system", tmp_path, {"A": "Counter", "B": "Counter"})

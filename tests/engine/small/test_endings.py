@@ -106,7 +106,7 @@ def test_an_end_that_is_asked_for_in_a_step_that_is_too_long_is_none(tmp_path):
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_component_of_model_exchange_ends_the_simulation_at_an_event(tmp_path, version):
-    """At t = 0.55 s, which is no communication point: the last row is there."""
+    """At t = 0.55 s, which is not a communication point: the last row is there."""
     event = "if (v->time > 0.5499) e->terminate = true; e->has_next = true; e->next = 0.55; return OK;"
     ends = make_fmu(tmp_path / "Ends.fmu", DECAY, version=version, cs=None, calc=EQUATIONS, event=event)
     folder = write_system(tmp_path / "system", ends.parent, {"A": "Ends"})

@@ -1,6 +1,6 @@
 """FMUs that take fixed steps only: macro steps and substeps that fit all of them, and messages where none does.
 
-Each FMU integrates y' = 3 u exactly, and refuses steps that are no multiples of its own.
+Each FMU integrates y' = 3 u exactly, and refuses steps that are not multiples of its own.
 """
 
 import re

@@ -18,7 +18,7 @@ VARIABLES = (
 def test_each_of_them_is_an_event(tmp_path, version, size):
     """x' = 1 is integrated in one step, however long; sin 20 t crosses zero at k π / 20, also six times in ]0, 1].
 
-    The product of two small indicators is no number but zero.
+    The product of two small indicators is not a number but zero.
     """
     make_fmu(
         tmp_path / "Clockwork.fmu",

@@ -154,7 +154,7 @@ def test_json_is_read_as_well(tmp_path):
         ("- 1", "s.yaml:1: a scenario must be a mapping"),
         ("events: 3", "s.yaml:1: events: a list is expected"),
         ("description: x", "s.yaml:1: events: there are none"),
-        ("events: [", "s.yaml:1: it is no YAML"),
+        ("events: [", "s.yaml:1: it is not YAML"),
         ("[" * 3000, "s.yaml:1: it is nested deeper than the limit of 100 levels"),
         ("events: []\nloop: true", "s.yaml:2: loop: a scenario has no such key; not supported"),
         ("events:\n- {time: 1, variable: u, action: set, value: 1}", "s.yaml:2: action: found 'set', expected one of"),
