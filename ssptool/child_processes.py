@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 
 class Pickler(pickle.Pickler):
-    """Also takes frozen mappings, and errors whose constructors do not take what `args` holds."""
+    """Pickler that also takes frozen mappings, and errors whose constructors do not take what `args` holds."""
 
     dispatch_table = copyreg.dispatch_table.copy()
     dispatch_table[MappingProxyType] = lambda mapping: (_frozen, (dict(mapping),))
@@ -152,7 +152,7 @@ def scrub() -> None:
 
 
 def _import_path() -> list[str]:
-    """Without the current folder, and without entries that another working directory would change."""
+    """Search path without the current folder, and without entries that another working directory would change."""
     return [entry for entry in sys.path if Path(entry).is_absolute()]
 
 
@@ -206,14 +206,14 @@ class Interpreter(subprocess.Popen[bytes]):
     output: ChildOutput | None = None
 
     def wait(self, timeout: float | None = None) -> int:
-        """As of `Popen`; what it has printed is shown then."""
+        """Wait as `Popen` does, then show what it has printed."""
         status = super().wait(timeout)
         if self.output is not None:
             self.output.finish()
         return status
 
     def kill(self) -> None:
-        """Also what it has started: nothing of it gets the interrupts of a terminal."""
+        """Kill it and what it has started: nothing of it gets the interrupts of a terminal."""
         if self.output is not None and self.returncode is None:
             self.output.send(_KILL)
         super().kill()

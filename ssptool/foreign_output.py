@@ -32,7 +32,7 @@ if sys.platform != "win32":
     os.register_at_fork(before=_showing.acquire, after_in_parent=_showing.release, after_in_child=_showing.release)
 
 _shown: list["ChildOutput"] = []
-"""Those of the children that have not been waited for."""
+"""Outputs of the children that have not been waited for."""
 
 _is_child = False
 

@@ -76,7 +76,7 @@ class TemporaryFolder(tempfile.TemporaryDirectory[str]):
 
 
 def _leave_all_to_parent() -> None:
-    """In a fork, keep the locks, and let the parent remove its folders, which it still uses."""
+    """Keep the locks in a fork, and let the parent remove its folders, which it still uses."""
     for folder in list(_living):
         folder._leave_to_parent()
 

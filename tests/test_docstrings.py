@@ -8,7 +8,9 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "ssptool"
 HEADLESS = {
     *("What", "How", "Where", "Which", "Who", "When", "Why", "Whose", "Whatever", "That"),
-    *("Of", "From", "Into", "Such", "Else", "Its", "It", "Be", "Have"),
+    *("Of", "From", "Into", "Such", "Else", "Its", "It", "Be", "Have", "Has", "They", "Those"),
+    *("By", "For", "With", "Without", "As", "To", "Over", "Under", "Behind", "Beside", "Beyond", "Inside"),
+    *("Since", "Until", "While", "After", "Before", "Then", "So", "Also", "But", "Out"),
 }
 """First words of texts whose subject is elsewhere."""
 

@@ -99,7 +99,7 @@ def _found_on_disk(path: Path) -> tuple[Diagnostic, ...]:
 
 
 def _essences(diagnostic: Diagnostic, masks: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
-    """By what a diagnostic is known again, although lines have changed: place or words, or both in a renamed file."""
+    """Keys that identify diagnostics although lines have changed: place or words, or both in a renamed file."""
     code, file = diagnostic.code, diagnostic.position.file
     address, message = _masked(diagnostic.position.address, masks), _masked(diagnostic.message, masks)
     return (

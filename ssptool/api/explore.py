@@ -82,7 +82,7 @@ class Explorer:
         self._picture.value = self.result._repr_html_()
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """For notebooks."""
+        """Show it in notebooks."""
         return self.widget._repr_mimebundle_(**options)
 
     def __repr__(self) -> str:

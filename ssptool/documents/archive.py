@@ -269,7 +269,7 @@ class Archive:
         return isinstance(self._entries, ZipEntries) or self.is_fmu
 
     def looked_up_once(self) -> AbstractContextManager[None]:
-        """For reading much, without writing; see `FolderEntries.looked_up_once`."""
+        """Context for reading much, without writing; see `FolderEntries.looked_up_once`."""
         return self._entries.looked_up_once() if isinstance(self._entries, FolderEntries) else nullcontext()
 
     def names(self) -> tuple[str, ...]:

@@ -66,7 +66,9 @@ class SignalType(Element):
 
 
 class Enumeration(SignalType, tag="ssc:Enumeration"):
-    """As a type: the name of an enumeration of the same file. In `Enumerations`: its definition, with items."""
+    """Enumeration. As a type: the name of an enumeration of the same file. In `Enumerations`: its definition, with
+    items.
+    """
 
     id = attribute(string, default=None)
     description = attribute(string, default=None)

@@ -125,8 +125,8 @@ class FolderEntries:
 
     @contextmanager
     def looked_up_once(self) -> Iterator[None]:
-        """Inside, what is a file and where folders lead is asked once of the file system: for many questions on files
-        that are not written meanwhile.
+        """Context in which what is a file and where folders lead is asked once of the file system: for many questions
+        on files that are not written meanwhile.
         """
         if self._known is not None:
             yield

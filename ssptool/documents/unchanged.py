@@ -23,7 +23,7 @@ YOUNG_SECONDS = 600.0
 """Age up to which a file counts as young. The clock of a file server may differ so much from that of this machine."""
 
 SETTLED_SECONDS = 3.0
-"""After this time, a change gives a file another time. FAT has the coarsest clock, of two seconds."""
+"""Time after which a change gives a file another time. FAT has the coarsest clock, of two seconds."""
 
 MOST_FILES = 10_000
 MOST_BYTES = 64 << 20

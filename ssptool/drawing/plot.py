@@ -143,7 +143,7 @@ def _fitted(names: Sequence[str], width: float, points: float) -> _Legend:
 
 
 _MARGINS, _HANDLE, _SHORTEST = 0.9, 6, 8
-"""Beside the axes [inches]; a line in a legend with its distances, and the least for a name [letters]."""
+"""Margins beside the axes [inches]; a line in a legend with its distances, and the least for a name [letters]."""
 
 
 def _rows_of_legend(panel: Panel, runs: _Runs) -> int:

@@ -263,7 +263,7 @@ def _outer_type(draft: Draft, inner: ssc.SignalType, root: ssd.SystemStructureDe
 
 
 def _copy(element: E) -> E:
-    """Without what followed it, and in no document."""
+    """Copy without what followed it, and in no document."""
     made = copy.deepcopy(element)
     made.tail = None
     return made

@@ -149,7 +149,8 @@ def place(element: ssd.SystemElement, system: ssd.System) -> None:
 
 
 def shrink(system: ssd.System, gone: ssd.SystemElement) -> bool:
-    """After an element was removed from where `place` would put it: the canvas as it was before `place`.
+    """Shrink the canvas after an element was removed from where `place` would put it: the canvas as it was before
+    `place`.
 
     Gives whether it is another than before.
     """

@@ -61,7 +61,7 @@ EACH = "each"
 
 
 EVERY_COMPONENT = "*"
-"""In settings by component: all that are not named."""
+"""Key for all components that are not named, in settings by component."""
 
 EARLIER_NAMES: Mapping[str, str] = {"input": "approximation"}
 """Earlier name of a setting → its present one. The earlier names are for this version only."""

@@ -613,7 +613,7 @@ class Trace:
         return places_of(signal, self._places) is not None
 
     def __iter__(self) -> Iterator[str]:
-        """Over the names of the signals."""
+        """Iterate over the names of the signals."""
         return iter(self.signals)
 
     def __repr__(self) -> str:
@@ -707,7 +707,7 @@ def _attributes(column: Column) -> dict[str, str]:
 
 
 MOST_CURVES = 24
-"""In the picture of a trace: what has more is told, not drawn."""
+"""Most curves in the picture of a trace; further ones are told, not drawn."""
 
 
 def trace_html(trace: "Trace") -> str:

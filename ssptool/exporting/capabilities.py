@@ -20,7 +20,7 @@ class ExportInterface(StrEnum):
 
     @property
     def types(self) -> tuple[InterfaceType, ...]:
-        """In the order of a model description."""
+        """Interface types in the order of a model description."""
         exchange, simulation = (InterfaceType.MODEL_EXCHANGE,), (InterfaceType.CO_SIMULATION,)
         return exchange * (self is not ExportInterface.CS) + simulation * (self is not ExportInterface.ME)
 

@@ -171,5 +171,5 @@ def _add_component(
 
 
 def _name(variable: Variable) -> str:
-    """Under which its dependencies are stated."""
+    """Name under which its dependencies are stated."""
     return variable.array or variable.name

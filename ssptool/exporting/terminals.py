@@ -14,8 +14,8 @@ from ssptool.network.network import IDENTITY, Signal
 
 
 def exported_terminals(plan: Plan, variables: Sequence[ExportedVariable], sources: Sources) -> tuple[Terminal, ...]:
-    """With the full names of their components before their own. A member is an exposed variable, or a connector of the
-    system that has the very value.
+    """Terminals, with the full names of their components before their own. A member is an exposed variable, or a
+    connector of the system that has the very value.
     """
     names = _names(plan, variables)
     found = []

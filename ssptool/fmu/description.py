@@ -234,7 +234,7 @@ class FmuDescription:
 
     @property
     def state_derivatives(self) -> tuple[Variable, ...]:
-        """In the order of the state vector, without aliases (FMI 2.0.4 §2.2.8, FMI 3.0 §2.4.8)."""
+        """State derivatives in the order of the state vector, without aliases (FMI 2.0.4 §2.2.8, FMI 3.0 §2.4.8)."""
         stated = self.whole or self.variables
         by_reference = {stated[name].reference: name for name in reversed(list(self.derivatives))}
         names = reversed(by_reference.values())

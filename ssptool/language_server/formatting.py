@@ -53,7 +53,7 @@ class _Indentation:
             self.lines[node, closes] = _Line(start, indent)
 
     def _set_styles(self) -> None:
-        """By the tag of an element, the indentation of its children or of its end tag beyond its own.
+        """Store, by the tag of an element, the indentation of its children or of its end tag beyond its own.
 
         What stands in the document once is not a style by itself: the usual indentation counts, which is that of "". Of
         several that are equally usual, the one counts that changes the fewest lines.

@@ -86,7 +86,7 @@ ATTRIBUTES: Mapping[str, str] = {
     "Signature kind": "Relation of the signature to what it signs.",
     "Unit name": "Name by which this document refers to the unit.",
 }
-"""By attribute, or by element and attribute."""
+"""Meanings by attribute, or by element and attribute."""
 
 WORDS: Mapping[str, str] = {
     "kind input": "The element takes the value.",
@@ -113,7 +113,7 @@ WORDS: Mapping[str, str] = {
     "role authenticity": "Tells that the content comes from its author.",
     "role suitability": "Tells that the content suits a purpose.",
 }
-"""By attribute and word."""
+"""Meanings by attribute and word."""
 
 LISTS: Mapping[str, str] = {
     "Annotations": "Data of tools, each under a name of its own.",

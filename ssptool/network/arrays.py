@@ -166,7 +166,9 @@ def shapes(
 def _bounded(
     tree: Tree, connectors: Mapping[ConnectorKey, FlatConnector], known: dict[ConnectorKey, Shape]
 ) -> dict[ConnectorKey, Shape]:
-    """Without elements where there would be too many: the largest are refused, until the rest is within the limit."""
+    """Shapes without elements where there would be too many: the largest are refused, until the rest is within the
+    limit.
+    """
     total = sum(map(prod, known.values()))
     for key, shape in sorted(known.items(), key=lambda item: -prod(item[1])):
         if total <= MOST_ELEMENTS:

@@ -43,7 +43,7 @@ class Tolerance:
 
 
 EXACT = Tolerance(relative=0.0)
-"""For signals that are not continuous: values must be equal."""
+"""Tolerance for signals that are not continuous: values must be equal."""
 
 
 @public

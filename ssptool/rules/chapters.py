@@ -48,7 +48,7 @@ CHAPTERS = (
     EXPERIMENT,
     OTHER_TOOLS,
 )
-"""In the order of the standard."""
+"""Chapters in the order of the standard."""
 
 
 _SCHEMA = "the schema demands it: XML-004, or XML-005 in inline content"

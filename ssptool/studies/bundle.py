@@ -111,7 +111,7 @@ def _is_used(name: str, used: Container[str]) -> bool:
 
 
 def _system_files(archive: Archive, study: Study, used: Iterable[str]) -> Iterator[tuple[str, Path | bytes]]:
-    """By name: the entries of the archive, and what lies around it; of a lone SSD what that needs; of an FMU the
+    """Files by name: the entries of the archive, and what lies around it; of a lone SSD what that needs; of an FMU the
     FMU; of a system of another format its structure and its FMUs.
     """
     if archive.is_fmu:

@@ -437,7 +437,7 @@ class Trials:
         return (f"runs of no use, whose points were avoided: {len(self._failures)}; the first: {self._failures[0]}",)
 
     def objective(self, value: Callable[[RunOutcome], float]) -> Callable[[Floats], float]:
-        """For a method that minimizes."""
+        """Objective for a method that minimizes."""
         worst: list[float] = []
 
         def at(u: Floats) -> float:
@@ -509,7 +509,9 @@ class Trials:
         return replace(fit, verification=self.verified(found.x, samples, compared)), np.asarray(found.fun)
 
     def _jacobian(self, u: Floats, base: Floats, residuals: Residuals, samples: Samples | None) -> Floats:
-        """By central differences, all at the same time; on a bound, or beside a run that failed, by one-sided ones."""
+        """Jacobian by central differences, all at the same time; on a bound, or beside a run that failed, by one-sided
+        ones.
+        """
         steps = DIFFERENCE * np.eye(len(u))
         sides = np.clip(np.concatenate([u + steps, u - steps]), 0.0, 1.0)
         found = self._residuals(sides, residuals, samples)

@@ -189,7 +189,7 @@ def _parallel(
 
 
 def _surface(results: StudyResults, rows: Rows, chosen: Sequence[str], varied: Sequence[str]) -> Surface:
-    """Over two factors; of runs that differ in others only, the mean."""
+    """Surface over two factors; of runs that differ in others only, the mean."""
     quantities = {name: _quantity(results, rows, name) for name in varied}
     if len(varied) != 2 or any(axis.labels for axis, _ in quantities.values()):
         raise WrongValue(

@@ -30,13 +30,13 @@ AHEAD = 3
 """Batches per thread of a worker that are on their way: so memory does not depend on the number of runs."""
 
 CONNECT_SECONDS = 20
-"""Until a scheduler that does not answer is given up."""
+"""Time until a scheduler that does not answer is given up."""
 
 LOOK_SECONDS = 5.0
 """Time between two looks at whether there are workers, while nothing comes back."""
 
 WORKERLESS_SECONDS = 60.0
-"""For so long a study waits for workers when all are lost: those of a nanny are there again after a few seconds."""
+"""Time that a study waits for workers when all are lost: those of a nanny are there again after a few seconds."""
 
 
 class LostScheduler(Exception):

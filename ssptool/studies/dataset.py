@@ -297,7 +297,7 @@ RUNS_OF_FILE = 1_000
 _RUN_NAMES = ("run", "run of the study")
 """Names of the column before the time: the first that is not a signal's name."""
 _MANIFESTS = b"ssptool.runs"
-"""Under this key the metadata of a file have the manifests of its runs, as JSON, zlib and base64."""
+"""Key of the manifests of the runs in the metadata of a file, as JSON, zlib and base64."""
 _GROUP_BYTES = 1 << 24
 """Least bytes of traces in one group of rows."""
 

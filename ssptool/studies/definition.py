@@ -291,7 +291,7 @@ def rows_of_design(
 def rows_of_columns(
     study: Study, stated: Mapping[str, Sequence[FactorValue]]
 ) -> tuple[dict[str, Sequence[FactorValue]], tuple[str, ...]]:
-    """As `rows_of_design`, of columns for all factors that are not expressions."""
+    """Rows as of `rows_of_design`, from columns for all factors that are not expressions."""
     columns = dict(stated)
     count = len(next(iter(columns.values()))) if columns else 1
     for name in computed_order(study.factors):

@@ -181,7 +181,7 @@ class Design(Protocol):
 
 
 def design_named(word: str) -> str:
-    """With its article."""
+    """Name of a design with its article."""
     return f"{'an' if word == 'optimize' else 'a'} {word} design"
 
 
@@ -301,7 +301,7 @@ def copula(u: Floats, names: Sequence[str], correlations: Correlations) -> Float
 
 
 MOST_DIMENSIONS = 21201
-"""For which scipy knows direction numbers (Joe, Kuo 2008)."""
+"""Dimensions for which scipy knows direction numbers (Joe, Kuo 2008)."""
 
 _INSIDE = 1e-12
 """Distance of points from 0 and 1, where the quantiles of a normal distribution are infinite."""

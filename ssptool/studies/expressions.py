@@ -204,7 +204,7 @@ def _dotted(node: ast.expr) -> ast.expr:
 
 
 def _levels(parsed: ast.expr) -> int:
-    """Without recursion, which ends where this is too large."""
+    """Levels, found without recursion, which ends where this is too large."""
     levels, nodes = 0, [parsed]
     while nodes:
         levels += 1
@@ -246,12 +246,12 @@ def maximum(t: Floats, y: Floats) -> float:
 
 
 def integral(t: Floats, y: Floats) -> float:
-    """Over the interval of the run."""
+    """Integral over the interval of the run."""
     return float(np.trapezoid(y, t))
 
 
 def mean(t: Floats, y: Floats) -> float:
-    """Over time."""
+    """Mean over time."""
     return integral(t, y) / _span(t)
 
 

@@ -140,7 +140,7 @@ class _SearchRuns:
         return min(DESCENT_RUNS * (len(self.sources) + 1), self.design.runs // 4)
 
     def search(self) -> str:
-        """Until nothing better is found, or no more runs are allowed. Why it ended."""
+        """Search until nothing better is found, or no more runs are allowed. Returns why it ended."""
         self._tell()
         self.limit = self.design.runs - self.kept
         limited = f"the limit of {counted(self.design.runs, 'run')} is reached"

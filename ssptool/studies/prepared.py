@@ -119,7 +119,7 @@ _READERS: Mapping[Kind, Callable[[StudyEntries, str], Any]] = {
 
 
 def fmu_log_of_run(settings: Settings, number: int) -> Settings:
-    """With a file for the messages of this run alone: `fmu.csv` becomes `fmu-17.csv`."""
+    """Settings with a file for the messages of this run alone: `fmu.csv` becomes `fmu-17.csv`."""
     path = settings.fmu_log
     return settings if path is None else replace(settings, fmu_log=path.with_stem(f"{path.stem}-{number}"))
 
@@ -240,7 +240,7 @@ class Setter:
     conversion: Conversion
 
     def text(self, value: FactorValue) -> str:
-        """As `--set` takes it, in the unit of the variable."""
+        """Text as `--set` takes it, in the unit of the variable."""
         if isinstance(value, bool | str) or self.conversion == Conversion():
             return value_text(value)
         return value_text(self.conversion(float(value)))

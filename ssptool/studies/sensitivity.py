@@ -71,7 +71,8 @@ class Saltelli:
 
 @dataclass(frozen=True, slots=True)
 class Morris:
-    """So many `trajectories`: from a random point, each factor moves once, in random order, by half of its range.
+    """Elementary effects of a number of `trajectories`: from a random point, each factor moves once, in random order,
+    by half of its range.
 
     Points lie in the middle of `levels` classes of equal probability, so that distributions without end can be used.
 

@@ -94,7 +94,7 @@ class StudyResults(Printed, Mapping[str, Values]):
         return column in self._names
 
     def __iter__(self) -> Iterator[str]:
-        """Over the names of the columns."""
+        """Iterate over the names of the columns."""
         return iter(self._names)
 
     def __len__(self) -> int:
@@ -262,7 +262,7 @@ class StudyResults(Printed, Mapping[str, Values]):
         return f"{joined_lines(lines)}\n\n{self}"
 
     def _repr_html_(self) -> str:
-        """For notebooks."""
+        """Show it in notebooks."""
         return str(self.to_pandas()._repr_html_())
 
 

@@ -306,7 +306,7 @@ def _executed(job: Job, pool: Pool) -> tuple[Execution, Trace]:
 
 
 def _sampled(trace: Trace, wanted: Samples) -> Floats:
-    """Between two rows a signal is a straight line."""
+    """Sample a signal, a straight line between two rows."""
     columns = [
         np.interp(wanted.times, trace.t, trace[signal].astype(np.float64, copy=False), left=np.nan, right=np.nan)
         for signal in wanted.signals
@@ -395,7 +395,7 @@ class Bounds:
 
 
 class Runner:
-    """Has a process with the FMUs of a study, and a new one whenever that is lost; a context manager."""
+    """Owner of a process with the FMUs of a study, and a new one whenever that is lost; a context manager."""
 
     def __init__(self, study: Study, signals: tuple[str, ...], bounds: Bounds, *, reuse: bool = True) -> None:
         self.bounds = bounds

@@ -151,7 +151,7 @@ def _line_start(text: str, at: int) -> int:
 
 
 def _line_end(text: str, at: int) -> int:
-    """Behind the line, with its end."""
+    """Position behind the line, with its end."""
     found = text.find("\n", at)
     return len(text) if found < 0 else found + 1
 
@@ -175,7 +175,7 @@ def _keys(event: Event) -> Iterator[tuple[str, str]]:
 
 
 def _flow(event: Event, *, quoted: bool) -> str:
-    """As `{time: 2, variable: speed, …}`; JSON has all texts in quotes."""
+    """Text as `{time: 2, variable: speed, …}`; JSON has all texts in quotes."""
     if quoted:
         parts = (f'"{key}": {_quoted(written)}' for key, written in _keys(event))
     else:

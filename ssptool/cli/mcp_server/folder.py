@@ -49,7 +49,7 @@ def plain_path(text: str) -> Path:
 
 
 def nobody(_done: float) -> None:
-    """Nobody wants to know."""
+    """Do nothing: nobody wants to know."""
 
 
 @dataclass

@@ -137,7 +137,7 @@ def _statistics(trace: Trace, column: Column) -> Mapping[str, Any]:
 
 
 def _mean(t: "np.ndarray[Any, Any]", y: "np.ndarray[Any, Any]", held: bool) -> float:
-    """Over time: on the line between samples, or of a held signal the value before each."""
+    """Mean over time: on the line between samples, or of a held signal the value before each."""
     if t[-1] == t[0]:
         return float(y[-1])
     between = y[:-1] if held else 0.5 * (y[:-1] + y[1:])

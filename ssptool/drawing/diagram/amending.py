@@ -14,7 +14,7 @@ from ssptool.drawing.diagram.routing import Ends, Router, Way, any_crosses, any_
 
 _LEFT, _RIGHT = Point(-1.0, 0.0), Point(1.0, 0.0)
 _FAR = 1e7
-"""Beyond every sheet [mm]."""
+"""Distance beyond every sheet [mm]."""
 _SAME = 1e-6
 """Sizes that differ by less are the same [mm]."""
 _MOST_ROUTED = 40

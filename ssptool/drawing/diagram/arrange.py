@@ -59,7 +59,7 @@ MOST_SHEETS = 1_000
 
 
 def _too_many_systems(found: int) -> WrongUsage:
-    """More systems would be drawn than a person can look at."""
+    """Error: more systems would be drawn than a person can look at."""
     return WrongUsage(
         f"{found} systems would be drawn, at most {MOST_SHEETS}; "
         "draw one of them as .svg or .png: --level NAME, with a smaller --depth"
@@ -387,7 +387,7 @@ class _Arrangement:
         return tuple(replace(pin, outward=Point(-pin.outward.x, -pin.outward.y)) for pin in pins)
 
     def _free_pin(self, pin: StatedPin, canvas: Rectangle) -> Pin:
-        """At the edge of the canvas, where its stub is."""
+        """Pin at the edge of the canvas, where its stub is."""
         inflow = pin.kind in INFLOWS
         y = self._layout.corners[_stub_name(pin.name)].y + self._stubs[pin.name].height / 2
         end = Point(canvas.x1 if inflow else canvas.x2, y), Point(1.0 if inflow else -1.0, 0.0)

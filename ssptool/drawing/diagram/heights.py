@@ -12,7 +12,7 @@ Hop: TypeAlias = tuple[Edge, Station, Station]
 """An edge between two stations that follow each other."""
 
 _SWEEPS = 12
-"""They settle in a few."""
+"""Most sweeps; heights settle in a few."""
 
 _GRID = 2.0**-8
 """Heights [mm] are multiples of it, so that their sums are exact, and a line between equal heights is straight."""

@@ -19,7 +19,7 @@ from ssptool.drawing.diagram.model import Point
 _ASPECT = 1.5
 """Width over height of the page on which letters are to be large."""
 _FEW, _MOST = 4, 12
-"""So many layers are not cut, and into so many strips at most."""
+"""Number of layers that are not cut, and largest number of strips."""
 _WORTHWHILE = 1.3
 """Lines across strips are harder to follow: letters must become this much larger."""
 
@@ -191,7 +191,7 @@ class _Drawing:
             self._heights = Heights(layers.rows, within, self._pin, self._apart, spacing.row)
         self._turns: dict[tuple[Edge, Station], float] = {}
         self._detours: dict[tuple[Edge, Station], Point] = {}
-        """Before it turns, an edge that would lie on another one goes to this height at this x."""
+        """Points that edges, which would lie on other ones, pass before they turn."""
         self._leaves: dict[tuple[str, str], float] = {}
         self._enters: dict[Edge, float] = {}
         """x of vertical parts: behind a station; beside the boxes, of an edge that runs back."""

@@ -200,7 +200,7 @@ def text_width(text: str, size: float = 1.0, *, bold: bool = False) -> float:
 
 @lru_cache(maxsize=1 << 14)
 def _width(text: str) -> float:
-    """In bold letters of size 1."""
+    """Width in bold letters of size 1."""
     return sum(_WIDTHS.get(letter) or (_FULL if east_asian_width(letter) in "WF" else _OTHER) for letter in text)
 
 
@@ -309,7 +309,7 @@ class DrawnBlock:
 
     @property
     def covered(self) -> bool:
-        """By its icon, so that labels have to stand outside."""
+        """Whether its icon covers it, so that labels are outside."""
         return self.icon is not None and self.icon_extent == self.extent
 
 

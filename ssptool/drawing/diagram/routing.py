@@ -90,7 +90,7 @@ class Router:
         self.take((pin, _out(pin, outward, _MARGIN * self._lane)), net, drawn=False)
 
     def way(self, start: Point, outward: Point, end: Point, other: Point, net: Net, reach: float) -> Way:
-        """Out of both pins (points, and unit vectors away from their elements), across halfway or around boxes.
+        """Way out of both pins (points, and unit vectors away from their elements), across halfway or around boxes.
 
         Distances halve where there is no room. Where there is no way at all, the line goes straight across.
         """
@@ -206,7 +206,7 @@ class _Grid:
     def _mark_lines(
         self, costs: Floats, along: Floats, beside: Floats, same: Floats, across: Floats, apart: float, net: Net
     ) -> None:
-        """On and beside lines of other nets there is no way; across them it is longer, on the own net shorter."""
+        """Bar ways on and beside lines of other nets; across them a way is longer, on the own net shorter."""
         gap, hair = 0.9 * apart, _SAME * self._lane
         at, low, high = across[across[:, 3] != net].T[:3]
         columns = np.searchsorted(along, at - hair) - 1
@@ -392,7 +392,9 @@ def nets_of(ends: Iterable[tuple[Point, Point]]) -> list[Net]:
 def halfway(
     start: Point, outward: Point, end: Point, other: Point, reach: float, aside: float = 0.0
 ) -> Iterator[Point]:
-    """Out of both pins (points, and unit vectors away from their elements) and across halfway between, or beside it."""
+    """Way out of both pins (points, and unit vectors away from their elements) and across halfway between, or beside
+    it.
+    """
     begin = Point(start.x + reach * outward.x, start.y + reach * outward.y)
     finish = Point(end.x + reach * other.x, end.y + reach * other.y)
     yield start

@@ -138,7 +138,7 @@ Message = InitializedMessage | Committed | Finished | Raised
 
 
 def _send(connection: Connection, message: Message) -> None:
-    """As its name and its fields: data that the parent checks."""
+    """Send a value as its name and its fields: data that the parent checks."""
     connection.send_bytes(encoded([type(message).__name__, message]))
 
 

@@ -121,7 +121,7 @@ def dependence(one: PlannedInstance, unknowns: Sequence[Variable], knowns: Seque
 
 
 def _name(variable: Variable) -> str:
-    """Under which its dependencies are stated."""
+    """Name under which its dependencies are stated."""
     return variable.array or variable.name
 
 

@@ -323,7 +323,7 @@ def _refuse_clocks(network: Network, implementations: Mapping[str, InterfaceType
 
 
 def _ticks(component: FlatComponent, kind: InterfaceType) -> bool:
-    """In event mode, which all of model exchange has."""
+    """Whether it ticks in event mode, which all of model exchange has."""
     return kind is InterfaceType.MODEL_EXCHANGE or _offers(component, kind)
 
 

@@ -131,7 +131,7 @@ def finer(network: Network, of: Mapping[str, InterfaceType], macro: float) -> It
 
 
 def _divisors(number: int) -> tuple[int, ...]:
-    """In ascending order; of a number that is too large for a run, 1 only."""
+    """Divisors in ascending order; of a number that is too large for a run, 1 only."""
     if number > MOST_STEPS:
         return (1,)
     low = [one for one in range(1, math.isqrt(number) + 1) if number % one == 0]

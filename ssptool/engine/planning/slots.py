@@ -291,7 +291,7 @@ class LaterColumns(Sequence[Column]):
         return hash(self._columns)
 
     def __reduce__(self) -> tuple[type[tuple[Column, ...]], tuple[tuple[Column, ...]]]:
-        """To another process the columns are sent as they are."""
+        """Send the columns to another process as they are."""
         return tuple, (self._columns,)
 
 

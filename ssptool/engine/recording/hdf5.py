@@ -312,10 +312,10 @@ _PAGE = 512
 """Bytes that are changed together."""
 
 _PART = struct.Struct("<QQ")
-"""Before each part of a journal: its place in the file, and its length [byte]."""
+"""Head of each part of a journal: its place in the file, and its length [byte]."""
 
 _JOURNAL, _JOURNAL_END = struct.Struct("<QI12s"), b"\0ssptool\0end"
-"""Behind a journal: its length [byte] and check sum."""
+"""End of a journal: its length [byte] and check sum."""
 
 
 def _whole(content: bytes) -> bytes:
@@ -407,7 +407,7 @@ def _between_writes(path: Path) -> bytes:
 
 
 _LOOKS = 10
-"""At a file that changes while it is read."""
+"""Looks at a file that changes while it is read."""
 
 
 def _trace(path: Path, file: Any) -> Trace:

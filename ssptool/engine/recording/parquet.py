@@ -214,13 +214,15 @@ GROUP_ROWS = 4096
 """Least rows of such a group: each column of it costs some microseconds, and a place in all footers after it."""
 
 FOOTERS = 32
-"""So many times its footer, at least: a byte of it takes longer than one of the group, and it grows with the groups."""
+"""Size of a group as a multiple of its footer, at least: a byte of it takes longer than one of the group, and it grows
+with the groups.
+"""
 
 MOST_VALUES, FEW_ROWS = 1 << 24, 1024
-"""But no more than that, 128 MiB of memory, unless they were too few rows."""
+"""Most values of a group, 128 MiB of memory, unless they were too few rows."""
 
 MANIFEST = b"ssptool"
-"""Under this key the manifest is in the metadata of the file."""
+"""Key of the manifest in the metadata of the file."""
 
 _HEADER = 64  # bytes, about, before the values of a column
 

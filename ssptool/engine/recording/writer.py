@@ -133,7 +133,7 @@ def change(file: FileIO, place: int, content: bytes) -> None:
 
 
 GROUP_SECONDS = 0.1
-"""After so long [s] a group is written however small it is; or after a small part of the time since the start, or so
+"""Time [s] after which a group is written however small it is; or after a small part of the time since the start, or so
 long that writing it takes a small part of that time.
 """
 

@@ -146,7 +146,7 @@ def other_slots(plan: Plan) -> NDArray[np.intp]:
 
 
 def nominal_stated(plan: Plan) -> NDArray[np.bool_]:
-    """By slot: an FMU states a nominal value."""
+    """Whether an FMU states a nominal value, by slot."""
     components = plan.network.components
     described = (
         (components[one.component].description.variables, one.variable) if one.component in components else ({}, "")

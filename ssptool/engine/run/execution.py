@@ -343,7 +343,7 @@ class _Contents:
         self._limit = kernel.content_bytes + FORGET_BYTES
 
     def new_entries(self, between: tuple[int, ...] = ()) -> NewEntries:
-        """Since the last time; nothing where none are recorded. Rows `between` are those of events."""
+        """Entries since the last time; nothing where none are recorded. Rows `between` are those of events."""
         new = self._new() if self._recorded else ()
         forgotten = self._forget() if self._kernel.content_bytes > self._limit else ()
         return NewEntries(new, forgotten if self._recorded else (), between)

@@ -21,7 +21,9 @@ def last_row(steps: AnySteps, failure: Failure, last: Floats) -> tuple[Floats | 
 
 
 def _with_nonfinite(steps: AnySteps, failure: Failure, since: float) -> tuple[Floats | None, str]:
-    """With the value that is not finite. There is no row if it is in no slot, as a derivative, or was taken back."""
+    """Last row with the value that is not finite. There is no row if it is in no slot, as a derivative, or was taken
+    back.
+    """
     if failure.time < since:
         return None, ""
     kernel, ode, plan = steps.kernel, steps.assembly.ode_kernel, steps.assembly.plan
@@ -42,7 +44,8 @@ def _with_nonfinite(steps: AnySteps, failure: Failure, since: float) -> tuple[Fl
 
 
 def _of_end(steps: AnySteps, failure: Failure, last: Floats) -> tuple[Floats | None, str]:
-    """With the values of the component that ended the simulation, after its last event or at the end of its last step.
+    """Last row with the values of the component that ended the simulation, after its last event or at the end of its
+    last step.
 
     Other components keep the values of the row before: they have not been there, or are beyond.
     """

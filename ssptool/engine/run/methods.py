@@ -459,7 +459,9 @@ def _adaptive(
 
 
 def _divided(situation: Situation, settings: Settings) -> Situation:
-    """In several steps per macro step a component can follow any inputs, step by step."""
+    """Replace the approximation of divided steps: in several steps per macro step a component can follow any inputs,
+    step by step.
+    """
     for component, count in settings.substeps.items():
         if component not in situation.everyone:
             near = similar_names(component, situation.everyone) or tuple(situation.everyone)[:NAMED]

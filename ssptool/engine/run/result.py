@@ -191,7 +191,7 @@ class Result(Printed, Mapping[str, Values]):
         return places_of(signal, places_by_name(self.columns)) is not None
 
     def __iter__(self) -> Iterator[str]:
-        """Over the names of the recorded signals."""
+        """Iterate over the names of the recorded signals."""
         return (column.signal for column in self.columns)
 
     def __len__(self) -> int:

@@ -210,7 +210,7 @@ class _InputSources:
 
     @property
     def sample(self) -> Callable[[float, float, float], bool] | None:
-        """Has functions called; None: there are none."""
+        """Caller of functions; None: there are none."""
         return self._sample if self._functions else None
 
     def _sample(self, t: float, begin: float, end: float) -> bool:
@@ -331,7 +331,7 @@ class StepsOfSystem:
         """Go on with this memory."""
 
     def _go_on(self) -> None:
-        """As the simulation was that is resumed."""
+        """Continue as the resumed simulation was."""
         reason = self._native.go_on()
         if reason is not None:
             raise RunError(self._stopped(reason, self.start))
@@ -417,7 +417,7 @@ class SystemSteps(StepsOfSystem):
 
     @property
     def _system(self) -> CoupledSystem:
-        """For a master in Python."""
+        """System for a master in Python."""
         plan = self.assembly.plan
         return CoupledSystem(
             self.kernel,
@@ -431,7 +431,7 @@ class SystemSteps(StepsOfSystem):
 
     @cached_property
     def _coupling(self) -> Coupling:
-        """As it is registered with the kernel, but for the schedules that come before."""
+        """Coupling as it is registered with the kernel, except the schedules that come before."""
         return Registrations(self.assembly.plan).coupling()
 
     @property

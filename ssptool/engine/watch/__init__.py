@@ -203,7 +203,7 @@ class Watch:
 
     @contextmanager
     def during(self, instance: int, function: str) -> Iterator[None]:
-        """While the body runs, this function of the instance is in flight."""
+        """Context in which this function of the instance is in flight."""
         called = self._notes["called"]
         outer, called[instance] = called[instance], function.encode()
         began = perf_counter_ns()
