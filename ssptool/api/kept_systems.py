@@ -212,7 +212,7 @@ class _Systems:
             system.opened.close()
 
     def forget(self) -> None:
-        """Drop what is kept, in a fork: it belongs to the parent, and a lock may be that of a thread which is not here."""
+        """Drop what is kept, in a fork: it belongs to the parent, and a lock may be that of a missing thread."""
         self.__init__()  # type: ignore[misc]
 
 

@@ -214,7 +214,7 @@ class RemoteBinary(FmuBinary):
         early_return: bool = False,
         log: MessageLog | None = None,
     ) -> FmuInstance:
-        """Instantiate as `FmuBinary.instantiate` does. Raises FmiError with status fatal if the process ends meanwhile."""
+        """Instantiate as `FmuBinary` does. Raises FmiError with status fatal if the process ends meanwhile."""
         own = description or self.description
         log = log or MessageLog(name, own)
         callback, log_environment = log.fmi3_callback(0)
