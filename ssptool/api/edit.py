@@ -173,6 +173,7 @@ def edit(
         Archive.open(system, outside=switches_of(system, allow_outside).outside, exclusive=wait) as archive,
         closing(Editor(archive, archive.structure(variant), shared)) as editor,
     ):
+        archive.require_changeable()
         archive.require_links_inside()
         yield editor
         _finish(editor, force, save)

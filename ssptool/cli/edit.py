@@ -14,6 +14,7 @@ import typer
 
 import ssptool
 from ssptool.cli.app import say
+from ssptool.cli.completion import elements, full_names
 from ssptool.cli.options import WHICH_VARIANT, AllowOutside, EditedSystem, bundled, split_pairs, time
 from ssptool.option_words import SspWord
 
@@ -207,7 +208,10 @@ def add_command(
 def remove_command(
     system: EditedSystem,
     how: Editing,
-    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Full names of elements or connectors.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME", help="Full names of elements or connectors.", autocompletion=full_names),
+    ],
     with_resource: Annotated[
         bool, typer.Option("--with-resource", help="Also delete the file of a component, if nothing else uses it.")
     ] = False,
@@ -224,8 +228,13 @@ def remove_command(
         editor.remove(*names, with_resource=with_resource)
 
 
-First = Annotated[str, typer.Argument(metavar="A", help="Connector (System1.x1), terminal or element.")]
-Second = Annotated[str, typer.Argument(metavar="B", help="Connector, terminal or element on the other side.")]
+First = Annotated[
+    str, typer.Argument(metavar="A", help="Connector (System1.x1), terminal or element.", autocompletion=full_names)
+]
+Second = Annotated[
+    str,
+    typer.Argument(metavar="B", help="Connector, terminal or element to connect it to.", autocompletion=full_names),
+]
 
 
 @bundled(how=editing_from)
@@ -301,7 +310,9 @@ def disconnect_command(system: EditedSystem, how: Editing, a: First, b: Second) 
 def rename_command(
     system: EditedSystem,
     how: Editing,
-    old: Annotated[str, typer.Argument(metavar="OLD", help="Full name of an element or a connector.")],
+    old: Annotated[
+        str, typer.Argument(metavar="OLD", help="Full name of an element or a connector.", autocompletion=full_names)
+    ],
     new: Annotated[str, typer.Argument(metavar="NEW", help="New name, without the names of the enclosing systems.")],
 ) -> None:
     """Rename an element or a connector, with all references to it.
@@ -319,7 +330,9 @@ def rename_command(
 def place_command(
     system: EditedSystem,
     how: Editing,
-    element: Annotated[str, typer.Argument(metavar="ELEMENT", help="Full name of the element.")],
+    element: Annotated[
+        str, typer.Argument(metavar="ELEMENT", help="Full name of the element.", autocompletion=elements)
+    ],
     at: Annotated[
         tuple[float, float],
         typer.Option("--at", metavar="X Y", help="Position of the lower left corner, to the right and upwards [mm]."),
@@ -350,7 +363,10 @@ def place_command(
 def align_command(
     system: EditedSystem,
     how: Editing,
-    elements: Annotated[list[str], typer.Argument(metavar="ELEMENT…", help="Full names of elements of one system.")],
+    elements: Annotated[
+        list[str],
+        typer.Argument(metavar="ELEMENT…", help="Full names of elements of one system.", autocompletion=elements),
+    ],
     to: Annotated[
         str,
         typer.Option(
@@ -405,7 +421,9 @@ def _point(text: str) -> tuple[float, float]:
 def replace_command(
     system: EditedSystem,
     how: Editing,
-    component: Annotated[str, typer.Argument(metavar="COMPONENT", help="Full name of the element.")],
+    component: Annotated[
+        str, typer.Argument(metavar="COMPONENT", help="Full name of the element.", autocompletion=elements)
+    ],
     fmu: Annotated[str, typer.Argument(metavar="FMU", help="FMU: a file, or an entry of the archive.")],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List what would break and change, and write nothing.")

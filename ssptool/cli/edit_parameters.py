@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ssptool.cli.app import say
+from ssptool.cli.completion import assignments, full_names
 from ssptool.cli.edit import Editing, ExperimentStart, ExperimentStop, edited, editing_from
 from ssptool.cli.options import EditedSystem, bundled, parse_start_values, split_pairs
 
@@ -26,6 +27,7 @@ def set_command(
         typer.Argument(
             metavar="NAME=VALUE",
             help="Full names and values: System1.m1=2, System1.m1='2 g', System1.m1 2 g, or System1 m1 2.",
+            autocompletion=assignments,
         ),
     ] = None,
     unit: Annotated[
@@ -110,7 +112,10 @@ def unset_command(
     system: EditedSystem,
     how: Editing,
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME", help="Full names of variables or connectors: System1.m1.")
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME", help="Full names of variables or connectors: System1.m1.", autocompletion=full_names
+        ),
     ] = None,
     into: Annotated[
         str | None,

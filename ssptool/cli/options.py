@@ -14,6 +14,7 @@ import typer
 
 import ssptool
 from ssptool.arguments import parse_time
+from ssptool.cli.completion import assignments
 
 PROCESS, RULES = "Process and pace", "Rules and other files"
 """Panels of the help."""
@@ -43,6 +44,7 @@ StartValues = Annotated[
         "--start-values",
         metavar="NAME=VALUE",
         help="Set a parameter or start value for this call, in the unit of the variable: System1.m1=2.",
+        autocompletion=assignments,
     ),
 ]
 

@@ -9,6 +9,7 @@ import typer
 
 import ssptool
 from ssptool.cli.app import say
+from ssptool.cli.completion import full_names
 from ssptool.cli.edit import Diff, Force
 from ssptool.cli.options import (
     WHAT_IS_COMPILED,
@@ -140,6 +141,7 @@ Expose = Annotated[
         metavar="PATTERN",
         help="Expose matching parameters and signals of components as variables of the FMU: "
         "'System1.*' (default: outputs of all components, if the system has no connectors).",
+        autocompletion=full_names,
     ),
 ]
 

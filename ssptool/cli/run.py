@@ -13,6 +13,7 @@ import typer
 
 import ssptool
 from ssptool.cli.app import complain, say, sentence
+from ssptool.cli.completion import full_names
 from ssptool.cli.options import (
     PROCESS,
     Accept,
@@ -66,6 +67,7 @@ Record = Annotated[
         metavar="PATTERN",
         help="Record only matching signals, variables of FMUs and connectors: '*.x1' or 'System1.*' "
         "(default: inputs and outputs).",
+        autocompletion=full_names,
     ),
 ]
 Every = Annotated[

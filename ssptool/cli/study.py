@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 import ssptool
 from ssptool.cli.app import say
+from ssptool.cli.completion import assignments
 from ssptool.cli.options import WHAT_IS_COMPILED, Env, SystemPath, TextOrJson, Variant, bundled, judged_by, time
 from ssptool.cli.terminal import progress_bar
 from ssptool.errors import counted
@@ -264,6 +265,7 @@ def sweep_command(
         typer.Argument(
             metavar="NAME=VALUES…",
             help="Parameters or settings of a run, with values: low:high:count, or a list 1,2,5.",
+            autocompletion=assignments,
         ),
     ],
     result: Annotated[

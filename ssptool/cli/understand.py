@@ -8,6 +8,7 @@ import typer
 
 import ssptool
 from ssptool.cli.app import say
+from ssptool.cli.completion import elements, full_names
 from ssptool.cli.options import (
     Accept,
     AllowOutside,
@@ -59,7 +60,11 @@ def info_command(
     system: SystemPath,
     component: Annotated[
         str | None,
-        typer.Argument(metavar="COMPONENT", help="List the variables of this component, or of a nested system."),
+        typer.Argument(
+            metavar="COMPONENT",
+            help="List the variables of this component, or of a nested system.",
+            autocompletion=elements,
+        ),
     ] = None,
     variables: Annotated[
         list[str] | None,
@@ -233,7 +238,11 @@ def explain_command(
     stimuli: dict[str, Any],
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME…", help="Full names of variables, connectors or components: System1.m1, System1."),
+        typer.Argument(
+            metavar="NAME…",
+            help="Full names of variables, connectors or components: System1.m1, System1.",
+            autocompletion=full_names,
+        ),
     ] = None,
     all: Annotated[bool, typer.Option("--all", help="List all parameters and connectors in a table.")] = False,
     format: Annotated[TextOrJson, typer.Option("--format", help="Print as text or json.")] = TextOrJson.TEXT,

@@ -170,7 +170,7 @@ def target_called(addressees: Addressees, name: str) -> tuple[str, str, NamedTar
     for whole in (name, array):
         if whole and (targets := addressees.of(whole)):
             return name, whole, targets[0]
-    if (own := addressees.in_other_case(name)) is not None:
+    if (own := addressees.in_other_case(name)) not in (None, name):
         return target_called(addressees, own)
     raise UnknownName("variable or connector", name, addressees.names(), missing=addressees.why_unknown(name))
 

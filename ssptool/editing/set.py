@@ -63,7 +63,7 @@ def unset_value(draft: Draft, name: Name, of: str | None, sharing: Sharing) -> N
     if not found:
         found = list(uses_inside(draft, full, sharing, strict=True))
     use = winner([use for use in found if of in (None, use.bound.file, use.bound.file.rpartition("/")[2])])
-    if use is None and (own := _in_other_case(draft, full)) is not None:
+    if use is None and (own := _in_other_case(draft, full)) not in (None, full):
         unset_value(draft, own, of, sharing)
         return
     if use is None:

@@ -386,7 +386,7 @@ def _csv(path: Path, entries: StudyEntries) -> TableDesign:
         entries.find("file", f"{path} cannot be read: {disk_trouble(error)}")
         return TableDesign()
     except (UnicodeDecodeError, csv.Error) as error:
-        entries.find("file", f"{path} is not CSV file in UTF-8: {error}")
+        entries.find("file", f"{path} is not a CSV file in UTF-8: {error}")
         return TableDesign()
     names = [name.strip() for name in rows[0][1]] if rows else []
     if not names or "" in names or len(set(names)) < len(names):

@@ -387,3 +387,13 @@ def test_the_printed_table_of_parameters_fits_a_terminal(ssptool, dmo):
     assert (status, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80
     assert [line.split()[0] for line in out.splitlines()[1:]] == list(library.parameters(dmo))
+
+
+@pytest.mark.parametrize(
+    "edit", [["set", "m1=2"], ["set", "A.m1=2"], ["unset", "m1"], ["rename", "x1", "y"], ["remove", "x1"]]
+)
+def test_an_fmu_is_not_edited(ssptool, tmp_path, edit):
+    shutil.copy(DUAL_MASS / "resources" / "System1.fmu", tmp_path / "A.fmu")
+    command, *words = edit
+    status, _, err = ssptool(command, "A.fmu", *words)
+    assert (status, "`ssptool convert A.fmu A.ssp`" in err) == (2, True)

@@ -275,7 +275,7 @@ def test_the_master_for_what_can_reject_steps_is_the_iterated_one(rejecting):
 
 def test_only_the_last_step_can_be_done_again(rejecting):
     """So not where a component does several in each macro step, and not those of half the size."""
-    with pytest.raises(UnsupportedByFmu, match="master iterated needs an FMU that saves"):
+    with pytest.raises(UnsupportedByFmu, match="master iterated requires an FMU that saves"):
         repeated(rejecting, FMI1, master="iterated", substeps={"System1": 2})
-    with pytest.raises(UnsupportedByFmu, match="an adaptive step size needs an FMU that saves"):
+    with pytest.raises(UnsupportedByFmu, match="an adaptive step size requires an FMU that saves"):
         repeated(rejecting, FMI1, adaptive=1e-4)

@@ -169,7 +169,7 @@ def test_what_an_fmu_lacks_for_the_master_asked_for_is_refused_with_an_alternati
     "settings", [Settings(master="jacobi", approximation="extrapolate"), Settings(approximation="interpolate")]
 )
 def test_inputs_that_an_fmu_cannot_follow_are_refused(flags, settings):
-    with pytest.raises(UnsupportedByFmu, match=r"component System1: approximation \w+ needs an FMU that follows"):
+    with pytest.raises(UnsupportedByFmu, match=r"component System1: approximation \w+ requires an FMU that follows"):
         make_plan(with_interface(oscillator(), "System1", **flags), settings)
 
 
