@@ -55,7 +55,7 @@ def _variable(one: ExportedVariable, places: Mapping[Signal, list[int]]) -> Json
 
 
 def _system_clock(clock: ExportedClock, places: Mapping[Signal, list[int]]) -> Json:
-    found: Json = {"variability": clock.stated["intervalVariability"], **clock_times(clock)}
+    found: Json = {"variability": clock.stated["intervalVariability"], **clock_times(clock.interval, clock.shift)}
     if clock.source is not None:
         return found | {"source": places[clock.source]}
     return found | {"triggers": [places[signal] for signal in clock.triggers]}

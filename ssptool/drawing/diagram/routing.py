@@ -324,15 +324,6 @@ def _either_side(most: int) -> Iterator[int]:
         yield from (n, -n)
 
 
-def crosses(way: Sequence[Point], boxes: Sequence[Rectangle]) -> bool:
-    """Whether a way of level and upright parts runs through a box."""
-    return any(
-        min(a.x, b.x) < box.x2 and max(a.x, b.x) > box.x1 and min(a.y, b.y) < box.y2 and max(a.y, b.y) > box.y1
-        for a, b in pairwise(way)
-        for box in boxes
-    )
-
-
 def any_overlap(boxes: Sequence[Rectangle]) -> bool:
     """Whether two boxes have a part in common."""
     x1, y1, x2, y2 = np.array([(box.x1, box.y1, box.x2, box.y2) for box in boxes]).reshape(-1, 4).T

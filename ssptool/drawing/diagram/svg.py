@@ -90,12 +90,6 @@ def sheet_svg(
     return etree.tostring(picture.root, pretty_print=pretty, encoding="unicode")
 
 
-def sheet_element(
-    sheet: Sheet, remarks: Remarks, link: LinkOf | None = None, meanings: Mapping[Mark, str] = MEANINGS
-) -> etree._Element:
-    return _Picture(sheet, remarks, link, meanings).root
-
-
 class _Picture:
     """Coordinates are millimetres with y down: the upper left corner of the page is the origin."""
 

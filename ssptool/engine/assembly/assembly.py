@@ -7,7 +7,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isnan
-from typing import Protocol
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
 from ssptool.engine.assembly.instances import Fresh, Pool, Sources, lost_process
@@ -30,33 +31,36 @@ from ssptool.fmu.processes import AVAILABLE
 from ssptool.fmu.surroundings import Surroundings, words_for
 from ssptool.network.conversion import narrowing
 
+if TYPE_CHECKING:
+    from ssptool.engine.kernel._kernel import NativeSystem
 
-class AdoptingSystem(Protocol):
-    """Carries out runs of a plan with components that it is given for each."""
 
-    def callback(self, index: int) -> tuple[int, int]:
-        """Addresses for component `index` of the plan: of the environment with which it is instantiated, and of the
-        fmi3IntermediateUpdateCallback, to which that belongs.
-        """
-        ...
+class AdoptedInstances:
+    """Instances that a system has been given as the components of its plan.
 
-    def adopt(
+    Attributes
+    ----------
+    native
+        The system.
+    """
+
+    def __init__(self, native: "NativeSystem") -> None:
+        self.native = native
+        self._adopted: WeakValueDictionary[int, FmuInstance] = WeakValueDictionary()
+
+    def add(
         self, index: int, instance: FmuInstance, functions: Callable[[], dict[str, int]], watch: Watch | None
     ) -> None:
-        """Component `index` of the plan, with the functions that a kernel wants; a watch notes its calls."""
-        ...
-
-    def begin(self) -> Kernel:
-        """The kernel of the next run."""
-        ...
-
-    def release(self) -> None:
-        """Free all saved states of components."""
-        ...
-
-    def resumed(self, index: int) -> int:
-        """Number of steps that a component in event mode has ended early although it may not."""
-        ...
+        """Component `index` of the plan, with the functions that a kernel wants; that of the run before it has already.
+        A watch notes its calls.
+        """
+        if self._adopted.get(index) is instance:
+            return
+        taken, component = {**instance.functions, **functions()}, instance.component
+        if watch:
+            taken, component = watch.stand_ins(index, taken, component)
+        self.native.adopt(index, taken, component)
+        self._adopted[index] = instance
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +86,15 @@ class Assembly:
         What steps of FMUs must not change.
     at_end
         Callbacks for the end of the run, called before the FMUs are freed.
-    system
-        It carries out the plan.
+    native
+        The system that carries out the plan.
     """
 
     plan: Plan
     kernel: Kernel
     instances: tuple[FmuInstance, ...]
     logging: FmuLogging
-    system: AdoptingSystem
+    native: "NativeSystem"
     loop_log: IterationLog | None = None
     coupling_log: IterationLog | None = None
     explain_ode: Callable[[], Failure] | None = None
@@ -157,7 +161,7 @@ class Assembly:
         """Numbers of steps that components in event mode have ended early although they may not."""
         for index, instance in enumerate(self.instances):
             if instance.name in self.plan.event_modes.members:
-                yield instance.name, self.system.resumed(index)
+                yield instance.name, self.native.resumed(index)
 
     def explain(self, outcome: Outcome, time: float) -> Failure:
         """Failure of a run, from the outcome of a kernel operation."""
@@ -308,7 +312,7 @@ def _asks_to_end(outcome: Outcome, instance: FmuInstance) -> bool:
 
 @contextmanager
 def assemble(
-    system: AdoptingSystem,
+    adopted: AdoptedInstances,
     plan: Plan,
     archive: Sources,
     watch: Watch | None = None,
@@ -339,7 +343,7 @@ def assemble(
             binary = supply.binary(path, planned.description, planned.interface, planned.process)
 
             def make(of: FmuBinary, index: int = index, planned: PlannedInstance = planned) -> FmuInstance:
-                return _instantiated(of, plan, planned, system.callback(index), logging)
+                return _instantiated(of, plan, planned, adopted.native.callback(index), logging)
 
             binary, instance, note = _supplied(plan, index, binary, supply, make, watch, surroundings)
             instance.surroundings = surroundings
@@ -348,12 +352,12 @@ def assemble(
             if note := "; ".join(filter(None, (note, logging.start(instance)))):
                 remarks[note] = None
             types = _event_types(planned, _member_of(plan, planned))
-            system.adopt(index, instance, partial(_functions, planned, instance, types), watch)
+            adopted.add(index, instance, partial(_functions, planned, instance, types), watch)
             instances.append(instance)
             stack.callback(supply.give_back, binary, instance, keep=_serves_again(plan, planned, watch))
-        kernel = system.begin()
+        kernel = adopted.native.begin()
         # Pushed last to run first: saved states must be freed before their instances.
-        stack.callback(system.release)
+        stack.callback(adopted.native.release)
         kernel.use_threads(min(plan.settings.threads, len(plan.instances)))
         kernel.report_time(logging.clock.address)
         logging.clock.time = plan.interval.start
@@ -363,7 +367,7 @@ def assemble(
             kernel,
             tuple(instances),
             logging,
-            system,
+            adopted.native,
             loop_log=loops,
             coupling_log=coupling,
             remarks=remarks,

@@ -36,9 +36,6 @@ from ssptool.engine.kernel.solutions import RescueWork, Solution
 from ssptool.engine.trace import BYTES, NUMBERED, TEXT, as_content, from_content, holds_integer
 from ssptool.fmu.description import Value, is_text
 
-LONG_AGO = -1e300
-"""A time [s] so early that what was then does not bend a polynomial now."""
-
 
 class Kernel(Protocol):
     """Values and instances of a running system. All times in [s]."""

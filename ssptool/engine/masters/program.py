@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from ssptool.engine.kernel.calls import Instruction, IterationCalls, Op
-from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.masters.master import Coupling, CouplingMaster
 from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup
 
@@ -57,7 +56,7 @@ def set_inputs(instances: InstanceGroup, inputs: InputApproximation) -> tuple[In
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(InputApproximation):
     """Constant, at the values that inputs have when the step begins; with `ahead`, those of which the values at the end
     of the step are not known then are held at mid-step.
     """
@@ -77,22 +76,15 @@ class Hold:
         return MidStep() if self.ahead else self
 
     @property
-    def where_held(self) -> "Hold":
-        return self
-
-    @property
     def order_of_accuracy(self) -> int:
         return 1
 
     def instruction(self, group: int) -> Instruction:
         return Instruction(Op.HOLD, group)
 
-    def apply(self, kernel: Kernel, group: int, h: float) -> None:
-        kernel.hold(group)
-
 
 @dataclass(frozen=True, slots=True)
-class MidStep:
+class MidStep(InputApproximation):
     """Constant, at the value in the middle of the step: extrapolated, or with `ends` the mean of both ends.
 
     For a component that integrates finely inside of the step this is of order 2. Extrapolated, it is the method of
@@ -126,22 +118,15 @@ class MidStep:
         return MidStep()
 
     @property
-    def where_held(self) -> "MidStep":
-        return self
-
-    @property
     def order_of_accuracy(self) -> int:
         return 2
 
     def instruction(self, group: int) -> Instruction:
         return Instruction(Op.MID_STEP, group, int(self.ends))
 
-    def apply(self, kernel: Kernel, group: int, h: float) -> None:
-        kernel.mid_step(group, int(self.ends), h)
-
 
 @dataclass(frozen=True, slots=True)
-class Extrapolate:
+class Extrapolate(InputApproximation):
     """The polynomial through the last accepted points, continued; `held`: where inputs can only be constant."""
 
     order: int = 1
@@ -166,12 +151,9 @@ class Extrapolate:
     def instruction(self, group: int) -> Instruction:
         return Instruction(Op.EXTRAPOLATE, group, self.order)
 
-    def apply(self, kernel: Kernel, group: int, h: float) -> None:
-        kernel.extrapolate(group, self.order)
-
 
 @dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(InputApproximation):
     """Constant, the mean of the values at both ends of the step.
 
     For a component that integrates finely inside of the step this is of order 2: two that feed each other and are
@@ -196,22 +178,15 @@ class Mean:
         return Hold()
 
     @property
-    def where_held(self) -> "Mean":
-        return self
-
-    @property
     def order_of_accuracy(self) -> int:
         return 2
 
     def instruction(self, group: int) -> Instruction:
         return Instruction(Op.INTERPOLATE, group, 0)
 
-    def apply(self, kernel: Kernel, group: int, h: float) -> None:
-        kernel.interpolate(group, 0, h)
-
 
 @dataclass(frozen=True, slots=True)
-class Interpolate:
+class Interpolate(InputApproximation):
     """The polynomial through the last accepted points and the values at the end of the step; `held`: where inputs can
     only be constant.
     """
@@ -237,6 +212,3 @@ class Interpolate:
 
     def instruction(self, group: int) -> Instruction:
         return Instruction(Op.INTERPOLATE, group, self.order)
-
-    def apply(self, kernel: Kernel, group: int, h: float) -> None:
-        kernel.interpolate(group, self.order, h)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.calls import Instruction, Slots
+from ssptool.engine.kernel.calls import Instruction, Op, Slots
 from ssptool.engine.kernel.interface import Kernel
 from ssptool.errors import counted
 from ssptool.network.network import Signal
@@ -54,11 +54,25 @@ class InputApproximation(Protocol):
     def from_the_past(self) -> "InputApproximation": ...
 
     @property
-    def where_held(self) -> "InputApproximation": ...
+    def where_held(self) -> "InputApproximation":
+        return self
 
     def instruction(self, group: int) -> Instruction: ...
 
-    def apply(self, kernel: Kernel, group: int, h: float) -> None: ...
+    def apply(self, kernel: Kernel, group: int, h: float) -> None:
+        """Set the inputs of a group over a step of size h [s] as `instruction` says."""
+        op, argument, order = self.instruction(group)
+        match op:
+            case Op.HOLD:
+                kernel.hold(argument)
+            case Op.MID_STEP:
+                kernel.mid_step(argument, order, h)
+            case Op.EXTRAPOLATE:
+                kernel.extrapolate(argument, order)
+            case Op.INTERPOLATE:
+                kernel.interpolate(argument, order, h)
+            case _:
+                raise AssertionError(f"{op.name} sets no inputs")
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,7 +199,10 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
     shares: tuple[Cost, ...] = ()
     slowest: SlowestStep | None = None
     loaded = system_for(job.plan, pool)
-    with KeptWorkingDirectory(), assemble(loaded, job.plan, job.sources, watch, pool, Surroundings()) as assembly:
+    with (
+        KeptWorkingDirectory(),
+        assemble(loaded.adopted, job.plan, job.sources, watch, pool, Surroundings()) as assembly,
+    ):
         initialized = loaded.initialize(assembly)
         report = initialized.report
         if report.ok and initialized.undeclared:

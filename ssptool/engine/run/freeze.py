@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
-from typing import Protocol, TypeGuard
+from typing import TypeGuard
 
 from ssptool.documents.document import garbage_collection_paused
 from ssptool.engine.kernel.calls import ACCESS, Call, DrivenInput, Instruction, IterationCalls, Op, SolveLoop
@@ -315,24 +315,15 @@ def _exchanged(
 
 def _clock(clock: FmuClock, slot: int | None) -> Json:
     found: Json = {"name": clock.name, "reference": clock.reference, "variability": str(clock.variability)}
-    found |= clock_times(clock) | {f"tells_{what}": True for what in clock.told}
+    found |= clock_times(clock.interval, clock.shift) | {f"tells_{what}": True for what in clock.told}
     if clock.supports_fraction:
         found["fraction"] = True
     return found if slot is None else found | {"slot": slot}
 
 
-class TimedClock(Protocol):
-    """A clock with an interval and a shift [s], where these are stated."""
-
-    @property
-    def interval(self) -> Fraction | None: ...
-
-    @property
-    def shift(self) -> Fraction | None: ...
-
-
-def clock_times(clock: TimedClock) -> Json:
-    times = {"interval": clock.interval, "shift": clock.shift}
+def clock_times(interval: Fraction | None, shift: Fraction | None) -> Json:
+    """Interval and shift of a clock [s], where these are stated."""
+    times = {"interval": interval, "shift": shift}
     return {what: [time.numerator, time.denominator] for what, time in times.items() if time is not None}
 
 

@@ -248,7 +248,7 @@ class OdeBesideSteps(SystemSteps):
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
         self._beside = OdeBeside(loaded.native, assembly)
-        super().__init__(loaded, self._beside.assembly, ode=self._beside, resumed=resumed)
+        super().__init__(loaded, self._beside.assembly, resumed=resumed)
         self.limit = assembly.plan.interval.stop
         self.rows: deque[Row] = deque()  # not handed out yet
         self.last = np.empty(1 + len(assembly.plan.recorded))
@@ -259,6 +259,13 @@ class OdeBesideSteps(SystemSteps):
     @property
     def _nothing_to_step(self) -> bool:
         return self._native.finished or self.assembly.plan.interval.steps == 0
+
+    def _begin_ode(self, *, resumed: bool) -> None:
+        self._beside.begin(resumed=resumed)
+
+    def remarks(self) -> Iterator[str]:
+        yield from self._beside.remarks()
+        yield from super().remarks()
 
     def _time_of(self, component: str, time: float) -> float:
         # An ODE with events of its own is where its integration is, which is not exactly there.

@@ -9,11 +9,10 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import fields
 from functools import cached_property, reduce
 from operator import attrgetter, is_
-from typing import TYPE_CHECKING, Any, Protocol
-from weakref import WeakValueDictionary
+from typing import TYPE_CHECKING, Any
 
 from ssptool.engine.assembly.applied_stimuli import endless_parameters
-from ssptool.engine.assembly.assembly import Assembly
+from ssptool.engine.assembly.assembly import AdoptedInstances, Assembly
 from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.assembly.stopped import failure_of
 from ssptool.engine.failure import BadInputs, Failure, RunError
@@ -35,8 +34,7 @@ from ssptool.engine.run.coupling import Evaluation, Registrations, evaluation_in
 from ssptool.engine.run.freeze import asks_python, coupling_master, frozen_run, frozen_starts, program_of
 from ssptool.engine.run.initialization import Initialization, InitializedSystem, refused_call
 from ssptool.engine.run.loops import WRONG_DERIVATIVES, LoopWork
-from ssptool.engine.watch import Watch
-from ssptool.fmu.instance import FmiError, FmuInstance
+from ssptool.fmu.instance import FmiError
 from ssptool.foreign_text import strict_json
 
 if TYPE_CHECKING:
@@ -60,6 +58,8 @@ class LoadedSystem:
         Macro steps between two looks at the clock, if that is known from an earlier run.
     logs
         Logs of iterates of the present run, if there are any.
+    adopted
+        Its components.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -75,7 +75,7 @@ class LoadedSystem:
         self.chunk: int | None = None
         self._exchanged: dict[str, frozenset[str]] = {}
         self.logs: IterateLogs | None = None
-        self._adopted: WeakValueDictionary[int, FmuInstance] = WeakValueDictionary()
+        self.adopted = AdoptedInstances(self.native)
 
     def serves(self, plan: Plan) -> bool:
         """Whether it can carry out this plan, too; it is ready for that then."""
@@ -102,34 +102,6 @@ class LoadedSystem:
         missing, names = object(), one.starts.keys() | other.starts.keys()
         first, second = one.starts, other.starts
         return all(first.get(name, missing) == second.get(name, missing) for name in self._exchanged[one.name] & names)
-
-    def callback(self, index: int) -> tuple[int, int]:
-        """Addresses of the environment of a component that asks for inputs inside a step, and of what it calls."""
-        return self.native.callback(index)
-
-    def adopt(
-        self, index: int, instance: FmuInstance, functions: Callable[[], dict[str, int]], watch: Watch | None
-    ) -> None:
-        """A component of the plan; that of the run before it has already."""
-        if self._adopted.get(index) is instance:
-            return
-        taken, component = {**instance.functions, **functions()}, instance.component
-        if watch:
-            taken, component = watch.stand_ins(index, taken, component)
-        self.native.adopt(index, taken, component)
-        self._adopted[index] = instance
-
-    def begin(self) -> Kernel:
-        """The kernel of the next run, whose components are adopted."""
-        return self.native.begin()
-
-    def release(self) -> None:
-        """Free all saved states of components."""
-        self.native.release()
-
-    def resumed(self, index: int) -> int:
-        """Number of steps that a component in event mode has ended early although it may not."""
-        return self.native.resumed(index)
 
     def initialize(self, assembly: Assembly) -> InitializedSystem:
         """Go from start values to the first row; what goes wrong is in the report."""
@@ -358,18 +330,6 @@ class StepsOfSystem:
         return LoopWork(outside.solved + inside.solved, outside.iterations + inside.iterations)
 
 
-class BegunLater(Protocol):
-    """An ODE beside co-simulation, which begins after the coupling."""
-
-    def begin(self, *, resumed: bool) -> None:
-        """Go from a coupled system to the first instant, unless it is `resumed`."""
-        ...
-
-    def remarks(self) -> Iterator[str]:
-        """Remarks on rows of its events."""
-        ...
-
-
 class SystemSteps(StepsOfSystem):
     """Macro steps of an initialized system.
 
@@ -381,31 +341,25 @@ class SystemSteps(StepsOfSystem):
         Reason of the end.
     """
 
-    def __init__(
-        self,
-        loaded: LoadedSystem,
-        assembly: Assembly,
-        *,
-        ode: BegunLater | None = None,
-        resumed: bool = False,
-    ) -> None:
+    def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
         super().__init__(loaded, assembly)
         self._iterations = loaded.iterations
         self.limit = math.inf
-        self._ode = ode
         # An empty one: its number tells those of the schedules that come next.
         self._schedules = self.kernel.schedule(()) + 1
         self._native.couple()
         self._sources = _InputSources(assembly.plan, self.kernel, self._native)
         self._asked = self._ask(coupling_master(assembly.plan)) if loaded.asks_python else None
-        if ode is not None:
-            ode.begin(resumed=resumed)
+        self._begin_ode(resumed=resumed)
         if resumed:
             self._go_on()
         if loaded.logs is not None:
             loaded.logs.groups = self._coupling.groups
         first = None if resumed else self._native.begin_steps()
         self.failure = None if first is None else self._stopped(first, self.start)
+
+    def _begin_ode(self, *, resumed: bool) -> None:
+        """An ODE beside co-simulation begins after the coupling."""
 
     def _ask(self, master: CouplingMaster) -> "AskedSteps":
         """Steps of a master in Python."""
@@ -472,8 +426,6 @@ class SystemSteps(StepsOfSystem):
 
     def remarks(self) -> Iterator[str]:
         """Remarks on accepted steps, and on rows of events between their ends."""
-        if self._ode is not None:
-            yield from self._ode.remarks()
         if self._tells:
             for group, steps in self._iterated:
                 yield from steps.remarks(group.names)

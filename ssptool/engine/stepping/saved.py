@@ -21,7 +21,7 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.stepping.values import NotSavable
 from ssptool.foreign_text import json_content, strict_json
 
-_FORMAT = 9
+_FORMAT = 10
 _FACTS, _SYSTEM, _MEMORY, _CHECKSUM = "facts", "system", "master", "sha256"
 
 
@@ -64,10 +64,10 @@ class SavedSimulation:
     ----------
     steps
         Rows from the start to here.
-    history : (k, 1 + n)
-        The latest accepted points, oldest first: time, then all slots.
+    accepted : [s]
+        Time of the last communication point.
     last : (1 + n,)
-        The last row, which may be a side of an event.
+        The last row, which may be a side of an event: time, then all slots.
     contents
         String table of the slots of strings.
     state
@@ -77,7 +77,7 @@ class SavedSimulation:
     """
 
     steps: int
-    history: Floats
+    accepted: float
     last: Floats
     contents: tuple[bytes, ...]
     state: bytes
@@ -86,7 +86,7 @@ class SavedSimulation:
     def write(self, path: Path, plan: Plan) -> None:
         """Write a file (a zip of arrays); it replaces an old one only when it is complete."""
         arrays: dict[str, Any] = {
-            "history": self.history,
+            "accepted": np.array(self.accepted),
             "last": self.last,
             "contents": _bytes(b"".join(self.contents)),
             "content_sizes": np.array([len(content) for content in self.contents], dtype=np.int64),
@@ -138,7 +138,7 @@ class SavedSimulation:
     def _of(cls, arrays: dict[str, Any], facts: dict[str, Any]) -> "SavedSimulation":
         return cls(
             steps=_count(facts["steps"]),
-            history=arrays["history"],
+            accepted=float(arrays["accepted"]),
             last=arrays["last"],
             contents=tuple(_parts(arrays["contents"].tobytes(), arrays["content_sizes"])),
             state=arrays[_SYSTEM].tobytes(),

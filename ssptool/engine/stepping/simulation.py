@@ -165,7 +165,7 @@ class SteppedRun:
 
     def _use(self, plan: Plan) -> None:
         self.plan = plan
-        # All slots, because they are the history from which a saved simulation goes on.
+        # All slots, because whoever goes on from a saved simulation may record others.
         self._whole = replace(plan, recorded=tuple(range(len(plan.signals))))
         self._rows = SimulationRows(len(plan.signals), plan.recorded)
 
@@ -345,7 +345,7 @@ class SteppedRun:
         """
         if self._failure is not None:
             raise RunError(self._failure)
-        before, point = self._rows.count, self._rows.history[-1, 0]
+        before, point = self._rows.count, self._rows.accepted
         batch = self._next_rows(count)
         while batch.waiting:
             batch = self._next_rows(1)
@@ -490,7 +490,7 @@ class SteppedRun:
         # First, because it may move the FMUs to the point to be saved.
         state = self._state()
         kernel = self._assembly.kernel
-        saved = SavedSimulation(self._steps, self._rows.history, self._rows.last, contents(kernel), state, memory)
+        saved = SavedSimulation(self._steps, self._rows.accepted, self._rows.last, contents(kernel), state, memory)
         saved.write(absolute(path), self.plan)
 
     @one_at_a_time
@@ -597,7 +597,9 @@ class SteppedRun:
         """Load and initialize, or go on; with feedthrough that the plan does not have, only that is returned."""
         with ExitStack() as stack:
             self._loaded = system_for(self._whole, self._pool)
-            self._assembly = stack.enter_context(assemble(self._loaded, self._whole, self._sources, pool=self._pool))
+            self._assembly = stack.enter_context(
+                assemble(self._loaded.adopted, self._whole, self._sources, pool=self._pool)
+            )
             self._values = SimulationValues(self.plan, self._assembly)
             if self._saved is not None:
                 self._go_on(self._saved)
@@ -643,7 +645,7 @@ class SteppedRun:
             raise NotASavedSimulation(path, str(error)) from None
         self._step_by(steps)
         self._steps = saved.steps
-        self._rows.go_on(saved.history, saved.last)
+        self._rows.go_on(saved.accepted, saved.last)
         self._finished = self._stepper.run(self._steps, np.empty((0, len(saved.last)))).finished
 
     def _step_by(self, steps: AnySteps) -> None:

@@ -1,8 +1,8 @@
 """Values of a stepped simulation by name: read, set, and recorded."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import floor
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from ssptool.engine.assembly.applied_stimuli import propagate, why_not
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.failure import Failure, IntegrationStopped, RunError
 from ssptool.engine.kernel.calls import Floats
-from ssptool.engine.kernel.interface import LONG_AGO, Kernel, read_slot, write_slot
+from ssptool.engine.kernel.interface import Kernel, read_slot, write_slot
 from ssptool.engine.planning.events import CLOCK
 from ssptool.engine.planning.fixed_steps import (
     bound_to_steps,
@@ -23,6 +23,7 @@ from ssptool.engine.planning.fixed_steps import (
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.patterns import near_names
 from ssptool.engine.run.selection import Inside
+from ssptool.engine.run.system import StepsOfSystem
 from ssptool.engine.time_grid import exactly
 from ssptool.engine.trace import REAL_TYPES
 from ssptool.errors import BeyondItsType, NotOfType, WrongUsage, WrongValue, abbreviated
@@ -274,22 +275,10 @@ def _led_to(plan: Plan, signal: Signal) -> str:
     return f"set {abbreviated(inside)}, to which it leads" if inside else "set inputs and parameters of components"
 
 
-class ChangedSystem(Protocol):
-    """A system in which something is changed between steps."""
-
-    def intervene(self, time: float, act: Callable[[], None], *, at_events: bool) -> Failure | None:
-        """Do something to components in event mode: with an event of the whole system, or one of the ODE."""
-        ...
-
-    def follow(self, components: Collection[str], time: float) -> Failure | None:
-        """Outputs follow from what was set in these components, and the past is forgotten."""
-        ...
-
-
 class SimulationChanges:
     """Changes at the present communication point; RunError is raised where the simulation cannot continue with them."""
 
-    def __init__(self, plan: Plan, kernel: Kernel, system: ChangedSystem, values: SimulationValues) -> None:
+    def __init__(self, plan: Plan, kernel: Kernel, system: StepsOfSystem, values: SimulationValues) -> None:
         self._plan = plan
         self._kernel = kernel
         self._system = system
@@ -345,16 +334,12 @@ def _check(failure: Failure | None) -> None:
         raise RunError(failure)
 
 
-REMEMBERED = 4
-"""Points that inputs may be extrapolated from: as many as a kernel remembers."""
-
-
 class PointOfRows(NamedTuple):
     """Rows of a simulation until a point: so many, and what comes next depends on."""
 
     added: int
     recorded: int
-    history: Floats
+    accepted: float
     last: Floats
     at_point: bool
     jumped: bool
@@ -365,10 +350,10 @@ class SimulationRows:
 
     Attributes
     ----------
-    history : (k, 1 + slots)
-        Time and values at the accepted points from which inputs are extrapolated, k ≤ 4.
+    accepted : [s]
+        Time of the last accepted point.
     last : (1 + slots,)
-        The last row, which need not be one of them.
+        The last row, which need not be one.
     count
         Rows that were added.
     at_point
@@ -376,7 +361,7 @@ class SimulationRows:
     """
 
     def __init__(self, slots: int, recorded: Sequence[int]) -> None:
-        self.history: Floats = np.empty((0, 1 + slots))
+        self.accepted = 0.0
         self.last: Floats = np.zeros(1 + slots)
         self.count = 0
         self.at_point = True
@@ -394,7 +379,7 @@ class SimulationRows:
     def recorded(self) -> Floats:
         """(n, 1 + recorded) All rows since entry, of what is recorded."""
         self._rows = [np.concatenate(self._rows)] if self._rows else []
-        return self._rows[0] if self._rows else self.history[:, self._chosen]
+        return self._rows[0] if self._rows else np.empty((0, len(self._chosen)))
 
     @property
     def points(self) -> NDArray[np.bool_] | None:
@@ -412,18 +397,13 @@ class SimulationRows:
         self.last = rows[-1].copy()
         self._rows.append(rows[:, self._chosen])
         self._points.append(np.ones(len(rows), dtype=bool) if points is None else points)
-        accepted = rows if points is None else rows[points]
-        history = np.concatenate([self.history, accepted[-REMEMBERED:]])[-REMEMBERED:]
-        sides = np.flatnonzero(np.diff(history[:, 0]) == 0)
-        if sides.size:
-            # At the other side of an event, what was before is forgotten.
-            history = _forgetful(history[sides[-1] + 1 :])
-        self.history = history
+        if len(accepted := rows if points is None else rows[points]):
+            self.accepted = float(accepted[-1, 0])
 
     def jump(self, values: Floats) -> None:
         """Signals (slots,) have jumped at the time of the last row: one more row for all jumps at this time."""
         self.last = np.concatenate([[self.time], values])
-        self.history = _forgetful(self.last[None])
+        self.accepted = self.time
         if self._jumped:
             self._rows[-1][-1] = self.last[self._chosen]
             return
@@ -431,24 +411,19 @@ class SimulationRows:
         self._points.append(np.ones(1, dtype=bool))
         self._jumped = True
 
-    def go_on(self, history: Floats, last: Floats) -> None:
+    def go_on(self, accepted: float, last: Floats) -> None:
         """Continue with the rows of another simulation."""
-        self.history, self.last, self._jumped = history, last, False
+        self.accepted, self.last, self._jumped = accepted, last, False
         self._rows, self._points = [last[np.newaxis, self._chosen]], [np.ones(1, dtype=bool)]
 
     def point(self) -> PointOfRows:
         """The present point, for `go_back`."""
-        return PointOfRows(self.count, len(self.recorded), self.history, self.last, self.at_point, self._jumped)
+        return PointOfRows(self.count, len(self.recorded), self.accepted, self.last, self.at_point, self._jumped)
 
     def go_back(self, point: PointOfRows) -> None:
         """Leave out all rows after this point."""
         recorded, points = self.recorded[: point.recorded].copy(), np.concatenate(self._points)[: point.recorded]
         recorded[-1] = point.last[self._chosen]  # which may have jumped once more
         self._rows, self._points = [recorded], [points]
-        self.count, self.history, self.last = point.added, point.history, point.last
+        self.count, self.accepted, self.last = point.added, point.accepted, point.last
         self.at_point, self._jumped = point.at_point, point.jumped
-
-
-def _forgetful(since: Floats) -> Floats:
-    """These points, before which there was nothing but the first of them."""
-    return np.concatenate([[np.concatenate([[LONG_AGO], since[0, 1:]])], since])

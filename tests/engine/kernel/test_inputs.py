@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from ssptool.engine.kernel.interface import LONG_AGO
 from tests.engine.kernel.mock_fmu import DO_STEP, SET, SET_RATES, Mock, Mocks
 
 # Fixtures of one example serve all others of the same test: each builds its own kernel and component.
@@ -232,6 +231,8 @@ def accepted(kernel, points):
         kernel.accept(t)
 
 
+LONG_AGO = -1e300
+"""A time [s] so early that what was then does not bend a polynomial now."""
 RAMP = [(0.0, 1.0), (0.5, 2.0), (0.75, 2.5), (1.75, 4.5)]
 """1 + 2 t, in unequal steps."""
 
