@@ -294,7 +294,9 @@ def test_a_parameter_that_a_connection_drives_is_not_set_in_vain(tmp_path):
     path = driven(tmp_path / "system")
     with ssptool.edit(path) as made:
         made.set("p", 2)
-    why = r"A\.k cannot be 3: a connection \(SystemStructure\.ssd:\d+\) gives it the value of p, 2; set p, or "
+    lines = (path / "SystemStructure.ssd").read_text().splitlines()
+    (line,) = (number for number, text in enumerate(lines, 1) if 'endElement="A" endConnector="k"' in text)
+    why = rf"A\.k cannot be 3: a connection \(SystemStructure\.ssd:{line}\) gives it the value of p, 2; set p, or "
     before = snapshot(path)
     with pytest.raises(EditError, match=why), ssptool.edit(path) as made:
         made.set("A.k", 3)

@@ -27,6 +27,23 @@ def test_a_looser_measure_takes_fewer_iterations():
     assert mean(convergence={"absolute": 1e-2}) < mean(convergence={"absolute": 1e-6}) < mean(tolerance=1e-12)
 
 
+@pytest.mark.parametrize("strict", ["absolute", "relative"])
+def test_of_several_measures_each_must_be_met(strict):
+    """The loose one is met wherever the other is, so that both together are the strict one, in any order."""
+
+    def trace(**limits):
+        return simulate(oscillator(), stop_time=0.5, step_size=0.01, convergence=limits).unwrap().y
+
+    other = {"absolute": "relative", "relative": "absolute"}[strict]
+    alone, both, turned = (
+        trace(**{strict: 1e-9}),
+        trace(**{strict: 1e-9, other: 1e6}),
+        trace(**{other: 1e6, strict: 1e-9}),
+    )
+    assert np.array_equal(alone, both) and np.array_equal(alone, turned)
+    assert not np.array_equal(alone, trace(**{other: 1e6}))
+
+
 @pytest.mark.parametrize("acceleration", ["iqn-ils", "newton"])
 def test_quasi_newton_methods_arrive_at_the_trace_of_the_others(acceleration):
     settings = {"stop_time": 0.5, "step_size": 0.01, "tolerance": 1e-10}
