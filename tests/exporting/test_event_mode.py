@@ -241,8 +241,10 @@ def types_of(fmu):
     return {one.name: kinds.get(one.type, one.type) for one in fmpy.read_model_description(str(fmu)).modelVariables}
 
 
-def test_where_not_all_can_go_back_events_wait_for_the_end_of_the_step(system, tmp_path, fmi):
-    folder = edited(system({"Ball": "fmi3/Ball", "Plant": "fmi2/Mass"}), "Mass", canGetAndSetFMUstate="false")
+@pytest.mark.parametrize("others", [{}, {"Second": "fmi3/Ball"}], ids=["one leads", "nobody leads"])
+def test_where_not_all_can_go_back_one_leads_or_events_wait_for_the_end_of_the_step(others, system, tmp_path, fmi):
+    parts = {"Plant": "fmi2/Mass", "Ball": "fmi3/Ball", **others}
+    folder = edited(system(parts, [("Ball.v", "Plant.F")]), "Mass", canGetAndSetFMUstate="false")
     options = {"step_size": 0.25, "stop_time": 2.0}
     run = ssptool.simulate(folder, **options).unwrap()
     fmu = exported(folder, tmp_path, fmi=fmi, **options)
@@ -251,7 +253,7 @@ def test_where_not_all_can_go_back_events_wait_for_the_end_of_the_step(system, t
 
 def test_a_part_that_returns_early_unasked_completes_its_step_alone(system, tmp_path, fmi):
     """Its partner, a mass with z = 3 t, steps once."""
-    parts = {"Pauses": "fmi3/Pauses", "Plant": "fmi2/Mass"}
+    parts = {"Pauses": "fmi3/Pauses", "Plant": "fmi2/Mass", "Other": "fmi3/Pauses"}
     folder = edited(system(parts, [("Plant.v", "Pauses.u")]), "Mass", canGetAndSetFMUstate="false")
     values = {"Plant.v": "3", "Plant.F": "0", "Plant.m": "2", "Pauses.lie": "1"}
     options = {"step_size": 0.25, "stop_time": 2.0, "start_values": values}
@@ -263,7 +265,7 @@ def test_a_part_that_returns_early_unasked_completes_its_step_alone(system, tmp_
 
 @pytest.mark.parametrize("lie", ["2", "3", "4", "5"])
 def test_a_part_that_contradicts_its_step_ends_it(lie, system, tmp_path, fmi):
-    parts = {"Pauses": "fmi3/Pauses", "Plant": "fmi2/Mass"}
+    parts = {"Pauses": "fmi3/Pauses", "Plant": "fmi2/Mass", "Other": "fmi3/Pauses"}  # so that nobody leads
     folder = edited(system(parts, [("Plant.v", "Pauses.u")]), "Mass", canGetAndSetFMUstate="false")
     options = {"step_size": 0.25, "stop_time": 2.0, "start_values": {"Pauses.lie": lie}}
     fmu = exported(folder, tmp_path, fmi=fmi, **options)
