@@ -178,3 +178,10 @@ def test_a_guess_at_which_a_component_cannot_be_evaluated_is_reported(test_model
     assert result.status is Ending.LOOP
     assert "component S: " in result.failure.message
     assert "start values" in result.failure.advice
+
+
+def test_a_component_that_cannot_be_evaluated_outside_of_loops_fails_the_initialization(test_models):
+    """A.y = −√A.u is negative, and S.y = 3 √S.u."""
+    result = stateless(test_models, [("A.y", "S.u")], A__a=-1.0)
+    assert (result.status, result.failure.component, result.failure.time) == (Ending.NONFINITE, "S", 0.0)
+    assert result.initialization.failure == result.failure
