@@ -154,9 +154,8 @@ def _refuse_other_folders(results: Sequence[Path]) -> None:
 
     for path in results:
         if path.is_dir() and not (path / DEFINITION).is_file():
-            what = (
-                "a system, whose results" if (path / DEFAULT_STRUCTURE).is_file() else "no folder of a study; results"
-            )
+            is_system = (path / DEFAULT_STRUCTURE).is_file()
+            what = "a system, whose results" if is_system else "not a result folder of a study; results"
             raise WrongValue(
                 f"{path} is {what} are drawn: give the file that `ssptool run` wrote (.csv, .parquet, .mat, .h5 or "
                 ".mf4), or the folder of a study"

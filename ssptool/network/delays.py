@@ -45,7 +45,7 @@ def _delayed(network: Network, name: str) -> list[Wire]:
             return found
     near = similar_names(name, known) or tuple(known)[:5]
     there = f"; there are {', '.join(near)}" if near else "; the system has none"
-    raise WrongValue(f"delay: {name!r} is no end of a connection between components{there}")
+    raise WrongValue(f"delay: {name!r} is not an end of a connection between components{there}")
 
 
 def _ends(wire: Wire) -> tuple[Signal, Signal]:

@@ -108,7 +108,7 @@ def media_types_of_metadata(data: ssc.MetaData | ssc.Signature, structure: Struc
     Fix: write `application/octet-stream` if nothing else fits.
     """
     if not _MEDIA_TYPE.fullmatch(data.type):
-        yield Finding(data, f"'{data.type}' is no media type", "", "type")
+        yield Finding(data, f"'{data.type}' is not a media type", "", "type")
 
 
 @METADATA.rule(
@@ -158,7 +158,7 @@ def media_types_of_binaries(binary: ssc.Binary, structure: Structure) -> Iterato
     Accepted: the bytes pass as they are.
     """
     if not _MEDIA_TYPE.fullmatch(binary.mime_type):
-        yield Finding(binary, f"'{binary.mime_type}' is no media type", "", "mime-type")
+        yield Finding(binary, f"'{binary.mime_type}' is not a media type", "", "mime-type")
 
 
 ANNOTATIONS = Chapter("Annotations (SSP 2.0 §4.2)")

@@ -144,7 +144,7 @@ class Dataset:
             content: dict[str, Any] = json_content((self.folder / DEFINITION).read_text(encoding="utf-8"))
         except FileNotFoundError:
             reason = f"it has no {DEFINITION}" if self.folder.is_dir() else "there is no such folder"
-            raise NoStudyFolder(self.folder, f"no folder of a study: {reason}") from None
+            raise NoStudyFolder(self.folder, f"not a result folder of a study: {reason}") from None
         except (ValueError, OSError) as error:
             raise NotResults(self.folder, f"{DEFINITION} cannot be read: {error}") from None
         if fault := next(misfits(content, _CONTENT), ""):

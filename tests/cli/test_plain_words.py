@@ -1,10 +1,13 @@
 """Pages and help texts are in the words of English software: no words that translations bring along."""
 
+import ast
 import re
+from pathlib import Path
 
 import pytest
 import typer
 
+import ssptool
 from ssptool.cli.app import SUMMARIES, app
 from tests.cli.test_documentation import on_every_page
 
@@ -51,3 +54,20 @@ def test_help_uses_words_of_english_software(name):
     for each in (command, *getattr(command, "commands", {}).values()):
         for text in filter(None, (each.help, *(one.help for one in each.params))):
             assert translated(text) == [], text
+
+
+PACKAGE = Path(ssptool.__file__).parent
+RIDDLE = re.compile(r"(?<!there )\b(?:is|are) no (?!more\b|longer\b|such\b)\w")
+"""Negation of a noun, where English says "is not a"."""
+
+
+def test_messages_say_is_not():
+    """In texts that are shown: all but docstrings."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        texts = (one for one in ast.walk(tree) if isinstance(one, ast.Constant) and isinstance(one.value, str))
+        matches = ((one, RIDDLE.search(one.value)) for one in texts if id(one) not in alone)
+        found += [f"{path.name}:{one.lineno} {match[0]}" for one, match in matches if match]
+    assert found == []

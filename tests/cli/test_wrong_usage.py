@@ -238,8 +238,8 @@ def test_a_file_of_another_kind_is_told_as_such(ssptool, tmp_path, command, name
 
 
 def test_a_folder_that_is_no_study_is_told_what_it_lacks(ssptool, tmp_path):
-    assert "no folder of a study: it has no study.json" in ssptool("study", "status", tmp_path)[2]
-    assert "no folder of a study: there is no such folder" in ssptool("study", "status", "nothere")[2]
+    assert "not a result folder of a study: it has no study.json" in ssptool("study", "status", tmp_path)[2]
+    assert "not a result folder of a study: there is no such folder" in ssptool("study", "status", "nothere")[2]
 
 
 def test_what_is_close_to_a_study_is_told_what_to_type(ssptool, tmp_path):
@@ -252,7 +252,7 @@ def test_what_is_close_to_a_study_is_told_what_to_type(ssptool, tmp_path):
         "study run osc": "osc is a folder, not a study file (.toml)",
         "study result a.study": "Did you mean results?",
         "plot osc": "osc is a system, whose results are drawn: give the file that `ssptool run` wrote",
-        "plot .": ". is not a folder of a study",
+        "plot .": ". is not a result folder of a study",
     }.items():
         status, _, err = ssptool(*command.split())
         assert (status, told in " ".join(err.replace("│", " ").split())) == (2, True), err

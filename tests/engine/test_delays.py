@@ -121,7 +121,7 @@ def test_adaptive_steps_are_no_longer_than_the_delay(loop):
     ("settings", "message"),
     [
         ({"delay": {"B.y": 0.005}}, r"delay of B\.y must be at least a macro step of 0\.01 s, found 0\.005 s"),
-        ({"delay": {"B.x": 0.5}}, "'B.x' is no end of a connection between components; there are B.y"),
+        ({"delay": {"B.x": 0.5}}, "'B.x' is not an end of a connection between components; there are B.y"),
         ({"delay": {"B.y": "step"}, "adaptive": 1e-3}, "with adaptive steps"),
         ({"delay": {"B.y": 0.1}, "adaptive": 1e-3, "max_step_size": 0.2}, "max_step_size 0.1 allows it"),
         ({"delay": {"B.y": 0.5}, "approximation": "mid-step"}, "use approximation auto"),
