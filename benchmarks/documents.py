@@ -185,8 +185,8 @@ def plan(system: Path) -> str:
 STAGES: dict[str, tuple[Callable[[Path], str], float, float]] = {
     "read": (read, 3.0, 500.0),
     "flatten": (flatten, 10.0, 1024.0),
-    "check": (check, 5.0, 640.0),
-    "plan": (plan, 12.0, 900.0),
+    "check": (check, 5.0, 300.0),
+    "plan": (plan, 9.0, 500.0),
     "names": (names, 2.0, 300.0),
     "add": (add, 2.5, 300.0),
     "start": (start, 2.5, 300.0),

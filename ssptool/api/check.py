@@ -183,7 +183,7 @@ def open_archive(path: Path | str, allow_outside: Files = (), settings_file: Set
     It may read files around it in these folders, and in those that the caller's settings allow.
     """
     outside = switches_of(path, allow_outside, settings_file).outside
-    return Archive.open(path, outside=outside, inside=True, partial=True)
+    return Archive.open(path, outside=outside, inside=True, partial=True, reading=True)
 
 
 def switches_of(

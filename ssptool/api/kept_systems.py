@@ -45,7 +45,7 @@ class OpenedSystem:
     """
 
     def __init__(self, path: Path | str, variant: str | None, outside: Sequence[Path]) -> None:
-        self.archive = Archive.open(path, outside=outside)
+        self.archive = Archive.open(path, outside=outside, reading=True)
         try:
             self.structure: Document = self.archive.structure(variant)
             self.report: Report = check(self.archive, self.structure.name)

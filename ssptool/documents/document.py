@@ -5,11 +5,12 @@ Also repairs of bytes that no XML reader accepts: another encoding, undeclared n
 
 import gc
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from operator import attrgetter
 from typing import TypeVar, cast
 from xml.parsers import expat
 
@@ -18,9 +19,11 @@ from lxml import etree
 from ssptool.documents import ssb, ssd, ssm, ssv
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.element import PARSER, Element, step
+from ssptool.documents.frozen import FrozenNode, frozen_root
 from ssptool.documents.malformed import fault_of
+from ssptool.documents.schema import VERSIONS, load_schema, valid_by_one_schema
 from ssptool.documents.vocabulary import NSMAP
-from ssptool.documents.xml_text import SourceText
+from ssptool.documents.xml_text import SourceText, lines_of_nodes
 
 MANY_VALUES = 100_000
 """Number of objects from which a garbage collection takes noticeable time."""
@@ -71,7 +74,8 @@ ROOTS: dict[type[Element], Format] = {
 class Document:
     """An XML file of an archive: `name` is its path there, `source` its bytes as read, `root` its editable tree.
 
-    `lines` are line numbers of the elements, in document order, if they come from another file.
+    `lines` are line numbers of the elements, in document order, if they come from another file. `reading`: nobody is
+    going to edit it, so its tree may be `frozen`; it is, if the document is valid by the schema of its version.
 
     Raises
     ------
@@ -79,22 +83,28 @@ class Document:
         The bytes are not UTF-8 (XML-002), contain a DTD (XML-011), or are not well-formed (XML-001).
     """
 
-    def __init__(self, name: str, source: bytes, lines: Sequence[int] | None = None) -> None:
+    def __init__(self, name: str, source: bytes, lines: Sequence[int] | None = None, *, reading: bool = False) -> None:
         self.name = name
         self.source = source
         _require_utf8(name, source)
-        _refuse_dtd(name, source)
+        version = _version_without_dtd(name, source)
         with garbage_collection_paused():
-            self.root = _parse(name, source)
-            self._source = SourceText(source, self.root, lines)
+            frozen = _frozen(name, source, version) if reading and lines is None else None
+            self.root = frozen or _parse(name, source)
+            self._source = None if frozen else SourceText(source, self.root, lines)
 
     def __repr__(self) -> str:
         return f"<Document {self.name}>"
 
+    @property
+    def frozen(self) -> bool:
+        """Whether it cannot be edited; then it is known to be valid by its schema."""
+        return self._source is None
+
     @cached_property
     def format(self) -> Format | None:
         """The format by the root element; None if it is not the root of an SSP document."""
-        return ROOTS.get(type(self.root))
+        return ROOTS.get(self.root.element_class)
 
     @property
     def version(self) -> str:
@@ -133,16 +143,24 @@ class Document:
 
     def to_bytes(self) -> bytes:
         """The edited document; everything else keeps the bytes of `source`."""
-        return self._source.to_bytes()
+        return self.source if self._source is None else self._source.to_bytes()
+
+    def release(self) -> None:
+        """Free the memory of a frozen tree, which nobody may look into any more."""
+        either: object = self.root
+        if isinstance(either, FrozenNode):
+            either.dissolve()
 
     @property
     def text(self) -> SourceText:
         """The bytes as read, with the offsets of every node and attribute in them."""
+        if self._source is None:
+            raise TypeError(f"{self.name} was opened to be read, without the places of its elements in the bytes")
         return self._source
 
     def line_of(self, element: etree._Element) -> int:
         """The line on which the start tag of an element begins, from 1; 0 if it was added since reading."""
-        return self._source.line_of(element)
+        return cast(Element, element).line if self._source is None else self._source.line_of(element)
 
 
 def _line_at(source: bytes, offset: int) -> int:
@@ -169,9 +187,14 @@ def _require_utf8(name: str, source: bytes) -> None:
 class _RootReached(Exception):
     """The root element begins: no document type declaration can follow."""
 
+    def __init__(self, version: str) -> None:
+        self.version = version
 
-def _refuse_dtd(name: str, source: bytes) -> None:
-    """Refuse a document type declaration before any of its entities is expanded."""
+
+def _version_without_dtd(name: str, source: bytes) -> str:
+    """The version that the root states, after a document type declaration was refused before any of its entities is
+    expanded.
+    """
 
     def refuse(*_: object) -> None:
         raise InvalidDocument(
@@ -183,21 +206,30 @@ def _refuse_dtd(name: str, source: bytes) -> None:
             )
         )
 
-    def stop(*_: object) -> None:
-        raise _RootReached
+    def stop(_: str, attributes: Mapping[str, str]) -> None:
+        raise _RootReached(attributes.get("version", ""))
 
     reader = expat.ParserCreate()
     reader.StartDoctypeDeclHandler = refuse
     reader.StartElementHandler = stop
     try:
         reader.Parse(source, True)
-    except _RootReached:
-        return
+    except _RootReached as reached:
+        return reached.version
     except expat.ExpatError as problem:
         # Not well-formed: lxml tells better what is wrong, but it is never stricter than what was refused here.
         _parse(name, source)
         message = expat.ErrorString(problem.code)
         raise InvalidDocument(_malformed(name, problem.lineno, message)) from None
+    return ""
+
+
+def _frozen(name: str, source: bytes, version: str) -> Element | None:
+    """The frozen tree of a document that the schema of its version finds nothing wrong with."""
+    if version not in VERSIONS:
+        return None
+    root = cast(Element | None, frozen_root(name, source, load_schema(version), lines_of_nodes(source)))
+    return root if root is not None and valid_by_one_schema(root, version) else None
 
 
 def _parse(name: str, source: bytes) -> Element:
@@ -219,7 +251,7 @@ class Positions:
 
     def __init__(self, document: Document) -> None:
         self._name = document.name
-        self._line_of = document.text.line_of
+        self._line_of: Callable[[etree._Element], int] = attrgetter("line") if document.frozen else document.line_of
         self._addresses: dict[etree._Element, str] = {}
 
     def position(self, element: Element) -> Position:

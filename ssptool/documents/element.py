@@ -1,4 +1,4 @@
-"""Element classes over lxml nodes: attributes and children declared once, and edits that keep the indentation.
+"""Element classes over XML nodes: attributes and children declared once, and edits that keep the indentation.
 
 A declaration gives the name, the type, the default and, by its place in the class body, the position among the
 children. Reading, writing, insertion in schema order and the reference pages all come from it::
@@ -12,6 +12,8 @@ children. Reading, writing, insertion in schema order and the reference pages al
 Python names are the standard's in snake_case. Plural containers (`Connectors`, `Units`, …) are transparent. lxml may
 drop and re-create the objects at any time, so an element class holds no state: everything is in the tree. An inserted
 element is indented like its neighbours; a removed one takes its line along.
+
+Each class has two forms: nodes of lxml in documents that may be edited, and frozen nodes in those that are only read.
 """
 
 import re
@@ -21,12 +23,13 @@ from contextvars import ContextVar
 from functools import cache
 from itertools import chain, pairwise
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar, cast, overload
 from weakref import WeakKeyDictionary, ref
 
 from lxml import etree
 
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
+from ssptool.documents.frozen import FROZEN_CLASSES, FrozenNode
 from ssptool.documents.vocabulary import NSMAP, Converter
 
 # Element classes may give `text` a meaning of their own (ssd:Note has an attribute of that name).
@@ -34,8 +37,9 @@ _TEXT = etree._Element.__dict__["text"]
 
 
 def text_of(node: etree._Element) -> str | None:
-    """The character data before the first child."""
-    text: str | None = _TEXT.__get__(node)
+    """The character data before the first child; of a frozen node without blanks around it."""
+    either: object = node
+    text: str | None = either.character_data if isinstance(either, FrozenNode) else _TEXT.__get__(node)
     return text
 
 
@@ -262,8 +266,8 @@ class Slot(Generic[E]):
         self.tags = frozenset(expand(kind) if isinstance(kind, str) else kind.qualified_name for kind in kinds)
         self.container = expand(within) if within else None
         # To ask a node for its class is cheaper than for its tag; but classes that come later are named only.
-        self.classes = frozenset(kind for kind in kinds if not isinstance(kind, str))
-        self.by_class = len(self.classes) == len(kinds)
+        self.classes = frozenset(form for kind in kinds if not isinstance(kind, str) for form in kind.forms)
+        self.by_class = not any(isinstance(kind, str) for kind in kinds)
 
     @property
     def here(self) -> frozenset[str]:
@@ -382,25 +386,92 @@ FOREIGN_HOLDERS = frozenset(map(expand, ("ssc:Annotation", "ssc:Content")))
 """The tags of elements in which anything may stand."""
 
 
-class Element(etree.ElementBase):
-    """Base class of elements; elements that SSP does not define (content of annotations) have exactly this class."""
+class EditableNode(etree.ElementBase):
+    """A node of lxml: what is asked of the document around it."""
 
     PARSER = PARSER
+
+    @property
+    def document_name(self) -> str:
+        return self.getroottree().docinfo.URL or ""
+
+    @property
+    def line(self) -> int:
+        """The line on which the start tag begins, from 1; 0 if the element was added since reading."""
+        held = LINE_LOOKUPS.get(self.getroottree().getroot())
+        document = None if held is None else held()
+        if document is not None:
+            return document.line_of(self)
+        return cast(int | None, self.sourceline) or 0
+
+    def having(self, *attributes: str) -> "Iterator[Element]":
+        """The elements, this one among them, that have one of these attributes, in document order."""
+        return iter(cast(list[Element], _having(attributes)(self)))
+
+
+@cache
+def _having(attributes: tuple[str, ...]) -> etree.XPath:
+    return etree.XPath(f"descendant-or-self::*[{' or '.join(f'@{name}' for name in attributes)}]")
+
+
+if TYPE_CHECKING:
+    _Node = EditableNode
+else:
+    _Node = object  # the two forms of each class add nodes
+
+
+class _Stateless(type):
+    """Classes without a place for attributes in their instances, of which there are very many."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **stated: Any) -> "_Stateless":
+        return super().__new__(cls, name, bases, {"__slots__": (), **body}, **stated)
+
+
+class Element(_Node, metaclass=_Stateless):
+    """Base class of elements; elements that SSP does not define (content of annotations) have exactly this class.
+
+    `element_class` is the declared class of an element, `forms` are those of its nodes.
+    """
+
     slots: ClassVar[tuple[Slot[Any], ...]] = ()
     qualified_name: ClassVar[str] = ""
     local_name: ClassVar[str] = ""
     # The attributes that tell this element from its siblings, for addresses.
     identity: ClassVar[tuple[str, ...]] = ("name",)
+    element_class: ClassVar[type["Element"]]
+    forms: ClassVar[tuple[type["Element"], ...]] = ()
 
-    def __init_subclass__(cls, tag: str | None = None) -> None:
+    def __init_subclass__(cls, tag: str | None = None, form: bool = False) -> None:
         super().__init_subclass__()
+        if form:
+            return
         declared = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
         cls.slots = tuple(value for value in declared.values() if isinstance(value, Slot))
+        cls.element_class = cls
         if tag is not None:
             cls.qualified_name = expand(tag)
             prefix, _, local = tag.rpartition(":")
             cls.local_name = local
-            _CLASSES.get_namespace(NSMAP[prefix])[local] = cls
+            editable, frozen = cls._make_forms()
+            _CLASSES.get_namespace(NSMAP[prefix])[local] = editable
+            FROZEN_CLASSES[cls.qualified_name] = frozen
+
+    @classmethod
+    def _make_forms(cls) -> tuple[type["Element"], type[FrozenNode]]:
+        about = {"__module__": cls.__module__, "__doc__": cls.__doc__}
+        tag = {"tag": cls.qualified_name} if cls.qualified_name else {"__slots__": ("tag",)}
+        editable: Any = _Stateless(cls.__name__, (cls, EditableNode), about, form=True)
+        frozen: Any = _Stateless(cls.__name__, (cls, FrozenNode), {**about, **tag}, form=True)
+        cls.forms = (editable, frozen)
+        return editable, frozen
+
+    @classmethod
+    def kinds(cls) -> "Iterator[type[Element]]":
+        """The classes that are declared as special cases of this one, broader ones first."""
+        for kind in cls.__subclasses__():
+            if kind.element_class is kind:
+                yield kind
+                yield from kind.kinds()
 
     @classmethod
     def new(cls, **values: Any) -> Self:
@@ -421,16 +492,7 @@ class Element(etree.ElementBase):
 
     @property
     def position(self) -> Position:
-        return Position(self.getroottree().docinfo.URL or "", self.line, self.address)
-
-    @property
-    def line(self) -> int:
-        """The line on which the start tag begins, from 1; 0 if the element was added since reading."""
-        held = LINE_LOOKUPS.get(self.getroottree().getroot())
-        document = None if held is None else held()
-        if document is not None:
-            return document.line_of(self)
-        return cast(int | None, self.sourceline) or 0
+        return Position(self.document_name, self.line, self.address)
 
     @property
     def address(self) -> str:
@@ -499,7 +561,9 @@ class Element(etree.ElementBase):
                 remove_with_line(owner, parent)
 
 
-_CLASSES.set_fallback(etree.ElementDefaultClassLookup(element=Element))
+Element.element_class = Element
+_OTHER, FROZEN_CLASSES[""] = Element._make_forms()
+_CLASSES.set_fallback(etree.ElementDefaultClassLookup(element=_OTHER))
 
 
 def local_name(tag: str) -> str:

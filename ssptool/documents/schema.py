@@ -8,7 +8,7 @@ document. Limits of libxml2:
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
@@ -323,10 +323,22 @@ def _violations(root: Element, version: str) -> list[tuple[Element, Violation]]:
     return sorted(found, key=lambda one: order[one[0]])
 
 
+def valid_by_one_schema(root: Element, version: str) -> bool:
+    """Whether a document that the schema of its version finds valid has no violations.
+
+    Not known, and False, if it has inline content of another version, or an id twice.
+    """
+    others = {other for other in VERSIONS if other != version}
+    if any(inline.get("version") in others for inline in root.iter(*_INLINE_ROOTS)):
+        return False
+    ids = [element.get("id", "").strip() for element in root.having("id")]
+    return len(set(ids)) == len(ids)
+
+
 def _with_repeated_ids(root: Element, apart: Set[etree._Element]) -> Iterator[Element]:
     """The elements whose id another one has before them: a reader that keeps no tree does not compare them."""
     met = set[str]()
-    for element in cast(Iterable[Element], root.xpath("descendant-or-self::*[@id]")):
+    for element in root.having("id"):
         identity = element.get("id", "").strip()
         if "id" in type(element).attributes() and element not in apart and _NC_NAME.fullmatch(identity):
             if identity in met:

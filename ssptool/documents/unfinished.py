@@ -150,11 +150,4 @@ def _ends(text: str) -> Iterator[str]:
 @cache
 def element_kinds() -> Mapping[str, type[Element]]:
     """The classes of the elements of SSP by qualified name."""
-    found: dict[str, type[Element]] = {}
-    waiting: list[type[Element]] = [Element]
-    while waiting:
-        kind = waiting.pop()
-        waiting += kind.__subclasses__()
-        if kind.qualified_name:
-            found[kind.qualified_name] = kind
-    return found
+    return {kind.qualified_name: kind for kind in Element.kinds() if kind.qualified_name}

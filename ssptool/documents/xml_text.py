@@ -212,7 +212,7 @@ class SourceText:
 
     @cached_property
     def _lines(self) -> Sequence[int]:
-        return _offsets(_lines_of_nodes(self.bytes)) if self._stated_lines is None else self._stated_lines
+        return _offsets(lines_of_nodes(self.bytes)) if self._stated_lines is None else self._stated_lines
 
     def line_of(self, node: etree._Element) -> int:
         """The line on which a node starts, from 1; 0 if it is not in the source."""
@@ -366,7 +366,7 @@ class _SourceWriter:
         return escaped(text or "").replace("\n", self._line_end).encode()
 
 
-def _lines_of_nodes(source: bytes) -> Iterator[int]:
+def lines_of_nodes(source: bytes) -> Iterator[int]:
     """The line, from 1, on which each node starts, in document order."""
     declared = source.startswith((b"<?xml ", b"\xef\xbb\xbf<?xml "))
     if b"<!" in source or source.count(b"<?") > declared:

@@ -34,7 +34,7 @@ def gone_with(element: Element, root: Element) -> Iterator[Gone]:
     if isinstance(element, ssd.Connector):
         yield Gone(ssd.Connector, element.name, cast(Element, cast(Element, element.getparent()).getparent()))
     elif isinstance(element, ssv.Parameter | ssb.DictionaryEntry):
-        yield Gone(type(element), element.name, root)
+        yield Gone(element.element_class, element.name, root)
     elif isinstance(element, ssc.EnumerationItem):
         enumeration = cast(Element, element.getparent())
         name = enumeration.get("name", "")

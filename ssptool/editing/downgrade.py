@@ -61,14 +61,15 @@ class Part:
         pending = [element]
         while pending:
             node = pending.pop()
-            self._by_kind.setdefault(type(node), []).append(node)
+            self._by_kind.setdefault(node.element_class, []).append(node)
             if isinstance(node, _OPAQUE):
                 continue
-            children = [child for child in node.iterchildren("*") if type(child) is not Element or _plural(child)]
+            below = cast(Iterator[Element], node.iterchildren("*"))
+            children = [child for child in below if child.element_class is not Element or _plural(child)]
             if isinstance(node, _HOLDERS):
-                self.inline += [Part(cast(Element, child)) for child in children if isinstance(child, ROOTS)]
+                self.inline += [Part(child) for child in children if isinstance(child, ROOTS)]
                 children = [child for child in children if isinstance(child, _OPAQUE)]
-            pending += cast(list[Element], children[::-1])
+            pending += children[::-1]
 
 
 def _plural(element: object) -> bool:

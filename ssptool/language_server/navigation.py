@@ -26,7 +26,9 @@ def hover(snapshot: SystemSnapshot, document: Document, at: types.Position) -> t
     spot = snapshot.spot(document, snapshot.places(document).offset(at))
     if spot is None:
         return None
-    text = _explained(snapshot, spot) or _defined(snapshot, spot) or described(type(spot.element), spot.attribute)
+    text = (
+        _explained(snapshot, spot) or _defined(snapshot, spot) or described(spot.element.element_class, spot.attribute)
+    )
     if not text:
         return None
     content = types.MarkupContent(types.MarkupKind.Markdown, text)
@@ -188,7 +190,7 @@ def _symbols_below(
     snapshot: SystemSnapshot, document: Document, node: etree._Element
 ) -> Iterator[types.DocumentSymbol]:
     for child in node.iterchildren("*"):
-        kind = _SYMBOLS.get(type(child)) if isinstance(child, Element) else None
+        kind = _SYMBOLS.get(child.element_class) if isinstance(child, Element) else None
         if kind is None or not isinstance(child, Element):
             yield from _symbols_below(snapshot, document, child)
             continue

@@ -9,9 +9,10 @@ from typing import NamedTuple, TypeAlias
 
 from lxml import etree
 
-from ssptool.documents import ssd
+from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.document import Document
+from ssptool.documents.element import local_name
 from ssptool.network.network import Annotated, Stated
 
 ANNOTATION_PREFIXES = {
@@ -85,6 +86,8 @@ def read_annotated(document: Document) -> Annotated:
 def _power_bonds(document: Document) -> tuple[tuple[str, str], ...]:
     """Pairs of sources of connections of the root system that name the same bond."""
     bonds: dict[str, list[str]] = {}
+    if next(document.root.iter(ssc.Annotation.qualified_name), None) is None:
+        return ()  # without a look at each of very many connections
     for connection in document.structure.system.connections:
         for found in _elements(document, [connection]):
             if found.name == "PowerBond":
@@ -110,9 +113,9 @@ def _elements(document: Document, holders: Iterable[Holder]) -> Iterator[_Found]
             prefix = ANNOTATION_PREFIXES.get(annotation.type)
             if prefix is None:
                 continue
-            for node in annotation.iterdescendants(tag=etree.Element):
+            for node in annotation.iterdescendants("*"):
                 position = Position(document.name, document.line_of(node))
-                yield _Found(node, etree.QName(node).localname, prefix, position)
+                yield _Found(node, local_name(node.tag), prefix, position)
 
 
 def _annotated_number(found: _Found, *attributes: str, notes: list[str]) -> Stated | None:

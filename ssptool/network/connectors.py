@@ -174,8 +174,9 @@ def _extents(dimensions: Iterable[ssc.Dimension]) -> Extents:
 def _of_component(place: ComponentPlace) -> Iterator[FlatConnector]:
     path, name, fmu = place.path, dotted(place.path), place.fmu
     units, position, arrays = place.scope.units, place.scope.survey.position, place.elements.arrays
+    variables = fmu.variables
     for connector in place.component.connectors:
-        variable = fmu.variables.get(connector.name)
+        variable = variables.get(connector.name)
         if variable is None:
             continue
         kind, type, variable_unit = connector.kind, connector.type, unit_of(variable, fmu)

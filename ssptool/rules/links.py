@@ -7,8 +7,6 @@ from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
-from lxml import etree
-
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
 from ssptool.fmu.description import fixed_shape
@@ -80,7 +78,7 @@ def declared(element: ssd.SystemElement, structure: Structure) -> tuple[Declared
     statements, names = pool(Statement, structure), pool(str, structure)
     found = []
     for connector in element.connectors:
-        parts = [(type(child), *_attributes(child)) for child in connector if isinstance(child, _STATING)]
+        parts = [(child.element_class, *child.attrib.items()) for child in connector if isinstance(child, _STATING)]
         words = (connector.get("kind"), *parts)
         says = statements.get(words)
         if says is None:
@@ -109,7 +107,6 @@ def interface(system: ssd.System, structure: Structure) -> SystemInterface:
     return SystemInterface(elements, connectors)
 
 
-_attributes = etree._Element.items  # an enumeration of FMI has items of its own
 _STATING = (ssc.SignalType, ssc.Dimension, ssd.Clock)
 
 

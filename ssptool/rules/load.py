@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnknownVariant
 from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.documents.document import Document
 from ssptool.documents.element import Element
-from ssptool.documents.schema import SchemaFinding, schema_findings
+from ssptool.documents.schema import VERSIONS, SchemaFinding, schema_findings
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET, SIGNAL_DICTIONARY
 from ssptool.network.tree import fmu_path, has_fmu
@@ -126,7 +127,7 @@ class _Reader:
             document = self.archive.document(name)
         except InvalidDocument as problem:
             return File(name, expected, None, problem.diagnostics)
-        file = File(name, expected, document, (), _violations(document.root, document.version))
+        file = File(name, expected, document, (), _violations(document))
         self.kept.files[name] = file
         return file
 
@@ -185,8 +186,9 @@ class _Reader:
                 yield reference.entry
 
 
-def _violations(root: Element, version: str) -> tuple[SchemaFinding, ...]:
-    return tuple(schema_findings(root, version)) if version in ("1.0", "2.0") else ()
+def _violations(document: Document) -> tuple[SchemaFinding, ...]:
+    known = document.version in VERSIONS and not document.frozen
+    return tuple(schema_findings(document.root, document.version)) if known else ()
 
 
 _FILES: tuple[tuple[type[_Naming], str, type[ssc.TopLevel]], ...] = (

@@ -4,9 +4,6 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from hashlib import sha3_256
-from typing import cast
-
-from lxml import etree
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.aside import aside
@@ -545,9 +542,6 @@ def _whole(package: Package) -> Position:
     return Position(package.archive.path.name)
 
 
-_WITH_URIS = etree.XPath("descendant-or-self::*[@source or @iconSource]")
-
-
 def _referenced(package: Package) -> Iterator[str]:
     """The entries to which any URI of a checked document leads."""
     for structure in package.structures:
@@ -560,7 +554,7 @@ def _referenced(package: Package) -> Iterator[str]:
                 if reference.reach is Reach.INSIDE:
                     yield reference.entry
     for file in package.files:
-        found = [] if file.document is None or file.valid else cast(list[Element], _WITH_URIS(file.document.root))
+        found = () if file.document is None or file.valid else file.document.root.having("source", "iconSource")
         for element in found:
             for attribute in ("source", "iconSource"):
                 if isinstance(element, Element) and (uri := element.get(attribute)):

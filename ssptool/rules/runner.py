@@ -87,7 +87,7 @@ class ValidationRun:
         tags = tuple(self._judged(version))
 
         def judge(element: Element) -> Iterator[Diagnostic]:
-            kind = Element if element in foreign else type(element)
+            kind = Element if element in foreign else element.element_class
             return self._apply(kind, version, element, structure)
 
         if self._kept is None:
@@ -111,10 +111,9 @@ class ValidationRun:
 
     def _judged(self, version: str, kind: type[Element] = Element) -> Iterator[str]:
         """Tags of the elements that rules apply to."""
-        for below in kind.__subclasses__():
+        for below in kind.kinds():
             if below.qualified_name and self._rules(below, version):
                 yield below.qualified_name
-            yield from self._judged(version, below)
 
     def _apply(self, kind: type, version: str, subject: Any, *context: Structure) -> Iterator[Diagnostic]:
         for rule in self._rules(kind, version):
@@ -209,7 +208,7 @@ def check_path(
     """
     path = Path(path)
     try:
-        archive = open_checked(path, outside, inside=True)
+        archive = open_checked(path, outside, inside=True, reading=True)
     except InvalidDocument as problem:
         return report_of_unreadable(path, problem, switches=switches, unguarded=unguarded)
     with archive:
@@ -264,12 +263,17 @@ def _search(folder: Path, found: list[Path], *, owned: bool) -> None:
 
 
 def open_checked(
-    path: Path | str, outside: Sequence[Path] = (), *, exclusive: bool = False, inside: bool = False
+    path: Path | str,
+    outside: Sequence[Path] = (),
+    *,
+    exclusive: bool = False,
+    inside: bool = False,
+    reading: bool = False,
 ) -> Archive:
     """Open a system, or a single document. Raises as `Archive.open`."""
     if Path(path).suffix.lower() in LONE_SUFFIXES and not absolute(Path(path)).is_dir():
-        return Archive.of_document(path, exclusive=exclusive)
-    return Archive.open(path, outside=outside, exclusive=exclusive, inside=inside)
+        return Archive.of_document(path, exclusive=exclusive, reading=reading)
+    return Archive.open(path, outside=outside, exclusive=exclusive, inside=inside, reading=reading)
 
 
 def check(
@@ -423,7 +427,7 @@ def _inside(archive: Archive, name: str, unguarded: bool, tools: Collection[str]
         return _not_checked(name, f"there are more than {ArchiveLimits().packages} packages inside the package")
     try:
         path = archive.local_path(name)
-        with Archive.open(path, limits) as inner:
+        with Archive.open(path, limits, reading=archive.reading) as inner:
             allowance.left = replace(limits, depth=limits.depth - 1)
             found = examine(inner, None, unguarded=unguarded, tools=tools, allowance=allowance)
     except InvalidDocument as problem:

@@ -40,7 +40,8 @@ E = TypeVar("E", bound=Element)
 
 _HOLDING = (ssc.Annotation, ssc.Content, ssd.ParameterValues, ssd.ParameterMapping, ssd.SignalDictionary)
 _HOLDERS = tuple(kind.qualified_name for kind in _HOLDING)
-_HOLDING_CLASSES = frozenset(_HOLDING)  # without subclasses: a look-up of the class is fastest
+# A look-up of the class is fastest.
+_HOLDING_CLASSES = frozenset(form for kind in _HOLDING for form in kind.forms)
 
 
 def every(root: Element, *kinds: type[E]) -> Iterator[E]:

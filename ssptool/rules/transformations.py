@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from ssptool.documents import ssc, ssv
+from ssptool.documents.element import Element
 from ssptool.documents.vocabulary import boolean, integer
 from ssptool.network.conversion import INTEGER_RANGES, canonical, is_float, is_integer
 from ssptool.network.legality import Carried
@@ -80,7 +81,7 @@ def distinct_sources(transformation: ssc.Transformation, structure: Structure) -
 
     Accepted: the last entry of a source value counts.
     """
-    read = _READ.get(type(transformation))
+    read = _READ.get(transformation.element_class)
     first: dict[object, ssc.MapEntry] = {}
     for entry in every(transformation, ssc.MapEntry) if read else ():
         value = read(entry.source) if read else None
@@ -155,7 +156,7 @@ def every_item_arrives(structure: Structure) -> Iterator[Finding]:
                 yield Finding(use.transformation, message, "add an entry")
 
 
-_READ: dict[type[ssc.Transformation], Callable[[str], object]] = {
+_READ: dict[type[Element], Callable[[str], object]] = {
     ssc.BooleanMappingTransformation: boolean.read,
     ssc.IntegerMappingTransformation: integer.read,
     ssc.EnumerationMappingTransformation: str,

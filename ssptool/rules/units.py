@@ -149,7 +149,7 @@ def same_units_by_name(structure: Structure) -> Iterator[Finding]:
     for root in structure.documents():
         if not isinstance(root, WITH_UNITS):
             continue
-        file = root.getroottree().docinfo.URL or ""
+        file = root.document_name
         for name, unit in structure.units(root).items():
             element = next(one for one in root.units if one.name == name)
             other_file, other = known.setdefault(name, (file, unit))
@@ -286,7 +286,7 @@ def same_enumerations_by_name(structure: Structure) -> Iterator[Finding]:
     """
     known: dict[str, tuple[str, dict[str, int]]] = {}
     for root in structure.documents():
-        file = root.getroottree().docinfo.URL or ""
+        file = root.document_name
         for enumeration in getattr(root, "enumerations", ()):
             items = {item.name: item.value for item in enumeration.items}
             other_file, other = known.setdefault(enumeration.name, (file, items))

@@ -8,8 +8,6 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from typing import cast
 
-from lxml import etree
-
 from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.document import in_utf8, with_prefixes
@@ -292,9 +290,6 @@ def components_have_sources(file: File) -> Iterator[Finding]:
     yield from _violations(file, "SSD-COMP-001")
 
 
-_WITH_IDS = etree.XPath("descendant-or-self::*[@id]")
-
-
 @FILES.rule("ID-002", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.1")
 def ids_across_inline_content(structure: Structure) -> Iterator[Finding]:
     """Ids are unique in the whole file, inline content of other formats and versions included.
@@ -305,7 +300,7 @@ def ids_across_inline_content(structure: Structure) -> Iterator[Finding]:
     """
     first: dict[str, Element] = {}
     foreign = structure.foreign(structure.root)
-    for element in cast(list[Element], _WITH_IDS(structure.root)):
+    for element in structure.root.having("id"):
         if isinstance(element, ssc.Base) and element.id is not None and element not in foreign:
             other = first.setdefault(element.id, element)
             if other is not element:
@@ -423,7 +418,7 @@ def _code(violation: SchemaFinding) -> str:
 @cache
 def _containers() -> frozenset[str]:
     """Elements that contain a list and must not be empty."""
-    slots = [slot for kind in _kinds(Element) for slot in kind.slots]
+    slots = [slot for kind in Element.kinds() for slot in kind.slots]
     return frozenset(slot.container for slot in slots if slot.container and not slot.keep)
 
 
@@ -458,10 +453,4 @@ def _misspelt_declaration(element: Element) -> Finding | None:
 @cache
 def _names() -> frozenset[str]:
     """The qualified names of all elements of SSP."""
-    return frozenset(kind.qualified_name for kind in _kinds(Element))
-
-
-def _kinds(kind: type[Element]) -> Iterator[type[Element]]:
-    for narrower in kind.__subclasses__():
-        yield narrower
-        yield from _kinds(narrower)
+    return frozenset(kind.qualified_name for kind in Element.kinds())

@@ -66,10 +66,10 @@ def needed_again(graph: SignalGraph, outputs: AbstractSet[int]) -> set[int]:
 
     After a step all outputs are known for the inputs during it; only these change with the inputs at its end.
     """
-    found = set[int]()
+    found, signals = set[int](), graph.signals
     for vertex, others in enumerate(graph.after):
-        component = graph.signals[vertex].component
-        inside = [one for one in others if one in outputs and graph.signals[one].component == component]
+        component = signals[vertex].component
+        inside = [one for one in others if one in outputs and signals[one].component == component]
         found.update(inside, (vertex,) if inside else ())
     return found
 
@@ -79,6 +79,7 @@ class _Schedule:
 
     def __init__(self, graph: SignalGraph, outputs: AbstractSet[int]) -> None:
         self.graph = graph
+        self.signals = graph.signals
         self.outputs = outputs
         self.waiting: dict[str, list[int]] = {}
 
@@ -98,16 +99,17 @@ class _Schedule:
         """Depth → what is there: inputs are as deep as their source, outputs and loops one deeper than their needs."""
         after, outputs = self.graph.after, self.outputs
         needed: dict[int, int] = {}  # the depth of the deepest signal that a vertex needs
+        known = needed.get
         levels: dict[int, list[int | Loop]] = defaultdict(list)
         for one in order:
             if isinstance(one, Loop):
-                vertices, level = one.vertices, max(needed.get(vertex, -1) for vertex in one.vertices) + 1
+                vertices, level = one.vertices, max(known(vertex, -1) for vertex in one.vertices) + 1
             else:
-                vertices, level = (one,), max(needed.get(one, -1) + (one in outputs), 0)
+                vertices, level = (one,), max(known(one, -1) + (one in outputs), 0)
             levels[level].append(one)
             for vertex in vertices:
                 for other in after[vertex]:
-                    if needed.get(other, -1) < level:
+                    if known(other, -1) < level:
                         needed[other] = level
         return levels
 
@@ -116,7 +118,7 @@ class _Schedule:
         computed: dict[str, list[int]] = {}
         for vertex in vertices:
             if vertex in self.outputs:
-                computed.setdefault(self.graph.signals[vertex].component, []).append(vertex)
+                computed.setdefault(self.signals[vertex].component, []).append(vertex)
         for component, outputs in computed.items():
             yield Visit(component, tuple(self.waiting.pop(component, ())), tuple(outputs))
 
@@ -124,7 +126,7 @@ class _Schedule:
         """The inputs among `vertices` wait for the next visit of their component."""
         for vertex in vertices:
             if vertex not in self.outputs:
-                self.waiting.setdefault(self.graph.signals[vertex].component, []).append(vertex)
+                self.waiting.setdefault(self.signals[vertex].component, []).append(vertex)
 
     def _rest(self) -> Iterator[Visit]:
         """Inputs on which no output depends."""
@@ -134,7 +136,7 @@ class _Schedule:
     def _loop(self, loop: Loop) -> ScheduledLoop:
         body = _Schedule(self.graph, self.outputs)
         # What this loop's components still wait for is set by their first visit inside.
-        for component in dict.fromkeys(self.graph.signals[vertex].component for vertex in loop.vertices):
+        for component in dict.fromkeys(self.signals[vertex].component for vertex in loop.vertices):
             if component in self.waiting:
                 body.waiting[component] = self.waiting.pop(component)
         return ScheduledLoop(loop.vertices, loop.torn, tuple(body._body(loop)), _pattern(self.graph, loop))
@@ -234,17 +236,18 @@ class Schedules:
 
     def groups(self) -> tuple[PlannedGroup, ...]:
         known = self._evaluation(Stage.COMMUNICATION)
-        graph = known.graph
+        graph, signals = known.graph, known.graph.signals
         # What an ODE computes is not delivered by a step of its components, so all of it is asked for.
-        exchange = {vertex for vertex, signal in enumerate(graph.signals) if signal.component in self.exchange}
+        exchange = {vertex for vertex, signal in enumerate(signals) if signal.component in self.exchange}
         needed = needed_again(graph, known.outputs) | exchange
         groups = self._group_order()
         place = {name: number for number, names in enumerate(groups) for name in names}
         parts: dict[int, list[int | Loop]] = defaultdict(list)
         for one in known.order:
-            vertices = one.vertices if isinstance(one, Loop) else (one,)
-            if known.inside(one) and not needed.isdisjoint(vertices):
-                parts[place[graph.signals[vertices[0]].component]].append(one)
+            first = one.vertices[0] if isinstance(one, Loop) else one
+            used = not needed.isdisjoint(one.vertices) if isinstance(one, Loop) else one in needed
+            if used and known.slots[first]:
+                parts[place[signals[first].component]].append(one)
         found: list[PlannedGroup] = []
         stepped: set[str] = set()
         for number, names in enumerate(groups):
@@ -337,14 +340,15 @@ class Schedules:
         members = self._members(names)
         for member in members:
             own = set(member) & set(self.exchange)
+            coupled, done = inside - own, stepped | own
             inputs = [signal for name in member for signal in self.instances[self.index[name]].inputs]
             feeding = {signal: sources[signal].source.component for signal in inputs if signal in sources}
             unknowns += [
                 slots[signal]
                 for signal, source in feeding.items()
-                if source in inside - own and not holds_integer(self.table.kind(signal))
+                if source in coupled and not holds_integer(self.table.kind(signal))
             ]
-            interpolates.append(all(source == "" or source in stepped | own for source in feeding.values()))
+            interpolates.append(all(source == "" or source in done for source in feeding.values()))
             stepped |= set(member)
         indices = tuple(tuple(map(self.index.__getitem__, member)) for member in members)
         return PlannedGroup(indices, calls, tuple(unknowns), tuple(interpolates))

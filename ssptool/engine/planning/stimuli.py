@@ -171,7 +171,7 @@ def input_origins(plan: Plan) -> Iterator[str]:
     driven input how the inputs that it leads to run over a macro step.
     """
     driven = {source_signal(one.signal): one for one in plan.stimuli.sources}
-    ways = dict(_ways(plan))
+    ways = dict(_ways(plan)) if driven else {}
     fed = {wire.source: wire.destination for wire in reversed(plan.network.wires)}  # of several the first
     for slot, value in plan.constants.items():
         signal = plan.signals[slot]
