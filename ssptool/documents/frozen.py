@@ -7,6 +7,7 @@ and the methods of lxml that only read. What only edits need is not kept: blanks
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain, repeat
 from types import MappingProxyType
 from typing import Any, NoReturn, cast
 
@@ -176,7 +177,7 @@ class _Reader:
 
     def __init__(self, name: str, lines: Iterator[int]) -> None:
         self.tree = FrozenTree(name)
-        self._next_line = lines.__next__
+        self._next_line = chain(lines, repeat(0)).__next__  # damaged documents have fewer lines
         self._by_tag = defaultdict[object, list[FrozenNode]](list)
         # What is open, from the outside: the document, then nodes; and the children of each that are known.
         self._open: list[FrozenNode | FrozenTree] = [self.tree]
@@ -217,11 +218,12 @@ class _Reader:
     def pi(self, target: str, text: str | None = None) -> None:
         self._aside(etree.PI)
 
-    def close(self) -> "FrozenNode":
+    def close(self) -> "FrozenNode | None":
+        """The root; None if the document is too damaged to have one."""
         for node, text in self.tree.texts.items():
             self.tree.texts[node] = text.strip()
         self.tree.by_tag.update(self._by_tag)
-        return self._children[0][0]
+        return next(iter(self._children[0]), None)
 
     def forget(self) -> None:
         """Hold nothing any more: lxml's parser and its target refer to each other, and so stay for some time."""

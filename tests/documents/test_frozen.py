@@ -154,7 +154,15 @@ def test_only_documents_without_violations_of_the_schema_are_frozen(source, froz
 @pytest.mark.parametrize(
     "source",
     [
+        b"",
+        b"<",
+        b"text",
+        b"<?xml",
+        b"<?xml version='1.0'",
         structure("&unknown;"),
+        structure("")[:-9],
+        structure("") + b"text",
+        structure("") + b"<a/>",
         structure("<ssd:Elements>"),
         structure("<other:Elements/>"),
         structure('<ssd:Elements a="1" a="2"/>'),
