@@ -107,6 +107,12 @@ sanitize: build/models/.ready $(VENV)/.ready-dev  ## the tests of the kernel and
 	    --ignore=tests/exporting/test_platforms.py --ignore=tests/exporting/test_parts_of_openmodelica.py \
 	    --ignore=tests/exporting/test_unusual_systems.py --ignore=tests/exporting/test_opened_again.py
 
+# Cosmic Ray needs an environment of its own; the tree is not changed, the mutants are in a copy.
+mutants: build/models/.ready $(VENV)/.ready-dev  ## N mutants (default 10) in each of four areas, and which of them no test notices; SEED=N chooses others, AREA=NAME one area
+	test -d build/mutants/tools || $(PYTHON) -m venv build/mutants/tools
+	build/mutants/tools/bin/python -m pip install --quiet --disable-pip-version-check 'cosmic-ray>=8.7'
+	build/mutants/tools/bin/python .ci/mutants.py $(BIN)/python $(or $(N),10) $(or $(SEED),1) $(AREA)
+
 bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios measured in one run; large documents
 	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python benchmarks/foreign.py
@@ -206,4 +212,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help help-all setup run test test-order verify cross-check field qualify qualify-check figures lint types audit bench docs fuzz leaks cross wheels wheels-check site man pins freeze format clean sanitize sanitized
+.PHONY: help help-all setup run test test-order verify cross-check field qualify qualify-check figures lint types audit bench docs fuzz mutants leaks cross wheels wheels-check site man pins freeze format clean sanitize sanitized
