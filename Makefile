@@ -133,6 +133,7 @@ bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios 
 verify: build/models/.ready $(VENV)/.ready-dev  ## judge every claim about the example systems and every stated error, and write docs/verification.md, docs/accuracy.md and a table of docs/events.md
 	$(BIN)/python -m tests.systems.claims docs/verification.md
 	$(BIN)/python -m tests.accuracy.table docs/accuracy.md
+	$(BIN)/python -m tests.accuracy.adaptive_table docs/accuracy.md
 	$(BIN)/python -m tests.accuracy.integrators docs/events.md
 
 cross-check: build/models/.ready $(VENV)/.ready-dev  ## run FMUs and systems of many tools, compare them with references, and write the verdicts into docs/cross_check.md

@@ -294,13 +294,13 @@ class Settings:
         default=None,
         metadata=about(
             Kind.NUMBER,
-            "Adapt macro steps to this error per step: by step doubling if FMUs save their state, "
-            "otherwise by the energy residuals of power bonds.",
+            "Adapt macro steps to this error of the run: by step doubling if FMUs save their state, "
+            "otherwise by the energy residuals of power bonds, or by the errors of inputs.",
             "RTOL",
             COUPLING,
-            more="The error is relative to the larger of value and nominal value, or to the largest value so far if "
-            "the FMU states no nominal value; an energy residual, to the energy that goes through the bond. Signals "
-            "that are not real numbers change in short steps only.",
+            more="The error is relative to the range of a signal, or to its nominal value if that is larger; an energy "
+            "residual, to the energy that goes through the bond. Where FMUs save their states, signals that are not "
+            "real numbers change in short steps only.",
         ),
     )
     max_step_size: float | None = field(

@@ -539,7 +539,7 @@ def repeatable_steps(structure: Structure) -> Iterator[Finding]:
 
     Then a master algorithm can restore the state and repeat a step until the coupled values converge. If an FMU cannot
     save its state, `ssptool run` uses the master `jacobi`, with which each component takes the outputs of the previous
-    communication point. `--master iterated` is not available, and `--adaptive` only with power bonds.
+    communication point. `--master iterated` is not available, and `--adaptive` locates no switches.
 
     An FMU of FMI 1.0 with `canRejectSteps` can repeat its last step. That is enough for `--master iterated`, unless
     steps are divided.

@@ -63,7 +63,7 @@ def test_the_plan_names_what_was_asked_for(ssptool):
         "10 of System2",
         "absolute 1e-06 and residual-relative 0.0001",
         "interface Newton",
-        "error of a step at most 0.0001",
+        "errors of all steps at most 0.0001",
         "restore all states",
     ):
         assert phrase in out

@@ -1,12 +1,13 @@
 """Adaptive macro steps: each is done once whole and once in two halves, and their difference decides."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.masters.master import CouplingMaster
-from ssptool.engine.masters.protocols import Participants
+from ssptool.engine.masters.program import Extrapolate, MidStep
+from ssptool.engine.masters.protocols import InputApproximation, Participants
 
 _RECOVERABLE = (Ending.COUPLING, Ending.LOOP, Ending.NONFINITE)
 """Ways to fail that a smaller step may avoid."""
@@ -14,30 +15,41 @@ _RECOVERABLE = (Ending.COUPLING, Ending.LOOP, Ending.NONFINITE)
 
 @dataclass(frozen=True, slots=True)
 class Adaptive:
-    """Macro steps of a size at which the estimated error of each is within `tolerance` · (size of the signal), in every
-    real signal, and at which signals of other types do not change, except in steps that are short.
+    """Macro steps of a size at which the estimated errors of all of them, in every real signal, add up to at most
+    `tolerance` · (size of the signal), and at which signals of other types do not change, except in short steps.
 
-    From a saved state two steps of size h are compared with one of 2 h: for a master of order p the difference is
-    2^p − 1 times the error of the former, which are kept. Both their ends are communication points of the trace.
+    From a saved state two steps of size h are compared with one of 2 h: the error of the former, which are kept, is
+    `share` times the difference; for a master of order `order` it falls as h^(order + 1). Both their ends are
+    communication points of the trace. A pair may have that part of the error that its length is of the interval: so
+    errors add up to what is allowed where nothing damps them.
 
-    A pair of steps in which a Boolean, an integer, an enumeration or a text changes, or right after which it does,
-    is halved until it is not longer than `tolerance` times the pair in which the change was first seen: the time of the
-    change is then as exact as the signals are between changes.
+    The size of a signal is the range of its values. Steps that are only as exact as that needs tell it beforehand, and
+    are taken back.
 
-    `largest` is the size that no step exceeds [s].
+    A pair of steps in which a Boolean, an integer, an enumeration or a text changes, or right after which it does, or
+    in which a real signal jumps, is halved until the error of the time of the change is a part of that of a pair.
+
+    `largest` is the size that no step exceeds, `first` that of the first one [s].
 
     References
     ----------
     Schierz, Arnold, Clauß 2012, "Co-simulation with communication step size control in an FMI compatible master
-    algorithm"; Hairer, Nørsett, Wanner 1993, "Solving ordinary differential equations I", §II.4 (the controller).
+    algorithm"; Hairer, Nørsett, Wanner 1993, "Solving ordinary differential equations I", §II.4; Gustafsson, Lundh,
+    Söderlind 1988, "A PI stepsize control for the numerical solution of ordinary differential equations".
     """
 
     base: CouplingMaster
     tolerance: float = 1e-4
     largest: float = math.inf
+    first: float = 0.0
+    order: int = 1
+    share: float = 1.0
+    ways: float = 4.0
     safety: float = 0.9
+    integral: float = 0.6
+    proportional: float = 0.2
     least_factor: float = 0.2
-    largest_factor: float = 2.0
+    largest_factor: float = 1.9
     smallest: float = 1e-12
 
     @property
@@ -57,6 +69,30 @@ class Adaptive:
             f"if they differ by more than {self.tolerance:g} allows, or a signal that is not a real number changes, "
             "restore and try smaller steps",
         )
+
+
+def accuracy_of(inputs: Iterable[InputApproximation]) -> tuple[int, float]:
+    """Order of a master whose inputs run over steps as these say, and the error of two steps relative to their
+    difference from one of twice the size.
+
+    A polynomial of order k through past values misses ∫ s (s + h) … (s + k h) ds over a step, h being the size of the
+    steps before: two of size h miss twice that up to h, one of 2 h that up to 2 h. Mid-step, from the past, is as one
+    of order 1. Where values at the end of steps are used, errors fall as h^(order + 1).
+    """
+    found = [(one.order_of_accuracy, _share(one)) for one in inputs]
+    return min(order for order, _ in found), max(share for _, share in found)
+
+
+_FROM_THE_PAST = {1: 1.0, 2: 5 / 9, 3: 9 / 23}
+"""By order of accuracy, for inputs that follow from past values only: ∫ ds, ∫ s (s + 1) ds, …, two times up to 1, by
+what is more up to 2.
+"""
+
+
+def _share(inputs: InputApproximation) -> float:
+    if isinstance(inputs, Extrapolate) or inputs == MidStep():
+        return _FROM_THE_PAST[inputs.order_of_accuracy]
+    return 1 / (2.0**inputs.order_of_accuracy - 1)
 
 
 def a_smaller_step_may_do(failure: Failure) -> bool:

@@ -122,6 +122,9 @@ DEFAULT_TOLERANCE = 1e-8
 SINGLE_TOLERANCE = 1e-5
 """Tolerance of signals of type Float32."""
 
+BESIDE_ERRORS, LEAST_TOLERANCE = 1e-7, 1e-12
+"""What iterations may leave of the error of adaptive steps, each of which may have a small part of it; and not less."""
+
 
 @dataclass(frozen=True, slots=True)
 class FixedCount:
@@ -164,6 +167,9 @@ def choose_measure(settings: Settings, *, single: bool) -> tuple[Measure, str]:
     measures = list(_measures(settings))
     if not measures and single:
         return Relative(SINGLE_TOLERANCE), "signals of type Float32"
+    if not measures and settings.adaptive is not None:
+        limit = min(max(BESIDE_ERRORS * settings.adaptive, LEAST_TOLERANCE), DEFAULT_TOLERANCE)
+        return Relative(limit), "beside the errors of adaptive steps"
     if not measures:
         return Relative(DEFAULT_TOLERANCE), "default"
     return measures[0] if len(measures) == 1 else AllOf(tuple(measures)), ASKED

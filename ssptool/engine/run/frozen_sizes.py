@@ -1,41 +1,56 @@
 """Control of the sizes of macro steps, in the frozen plan of a run."""
 
+import math
+
 from ssptool.engine.masters.adaptive import Adaptive
+from ssptool.engine.masters.defects import DefectControlled
 from ssptool.engine.masters.energy import Bond, EnergyControlled
 from ssptool.engine.masters.master import Master
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.coupling import nominal_stated, other_slots, real_slots
 from ssptool.engine.run.frozen_variables import Json
 
+_CONTROL = ("safety", "integral", "proportional", "least_factor", "largest_factor")
+
 
 def frozen_sizes(plan: Plan, master: Master) -> Json:
     """Control of sizes that the plan of a run has for a master that chooses them."""
     if isinstance(master, Adaptive):
-        return {"doubling": _doubling(plan, master)}
+        return {"doubling": _compared(plan, master)}
+    if isinstance(master, DefectControlled):
+        return {"defects": _compared(plan, master) | {"largest": min(master.largest, _until_noticed(plan, master))}}
     assert isinstance(master, EnergyControlled)
     return {"energy": _energy(plan, master)}
 
 
-def _doubling(plan: Plan, master: Adaptive) -> Json:
+def _until_noticed(plan: Plan, master: DefectControlled) -> float:
+    """Largest step [s] at whose end a jump or a switch may be noticed: steps that are not repeated locate none. The
+    more exact a run is to be, the earlier it notices them, so that the estimate of its error sees what that changes.
+    """
+    switches = not {wire.destination for wire in plan.wires}.isdisjoint(other_slots(plan).tolist())
+    part = master.tolerance if switches else math.sqrt(master.tolerance)
+    return part * (plan.interval.stop - plan.interval.start)
+
+
+def _compared(plan: Plan, master: Adaptive | DefectControlled) -> Json:
     """Limits, and the signals that are compared."""
     reals, stated = real_slots(plan), nominal_stated(plan)
     slots = range(len(plan.signals)) if reals is None else reals.tolist()
-    limits = ("tolerance", "largest", "safety", "least_factor", "largest_factor", "smallest")
+    limits = ("tolerance", "largest", "first", "smallest", "order", "share", "ways")
     return {
-        **{name: getattr(master, name) for name in limits},
-        "order": master.base.inputs.order_of_accuracy,
+        **{name: getattr(master, name) for name in (*limits, *_CONTROL)},
         "reals": list(slots),
         "nominal": [plan.nominal[slot] if stated[slot] else None for slot in slots],
         "others": other_slots(plan).tolist(),
+        "inputs": sorted({wire.destination for wire in plan.wires} & set(slots)),
     }
 
 
 def _energy(plan: Plan, master: EnergyControlled) -> Json:
     """Limits, bonds, and the signals that are not real numbers."""
-    limits = ("tolerance", "largest", "safety", "integral", "proportional")
-    factors = ("least_factor", "largest_factor", "smallest", "order")
+    limits = ("tolerance", "largest", "smallest", "order")
     return {
-        **{name: getattr(master, name) for name in (*limits, *factors)},
+        **{name: getattr(master, name) for name in (*limits, *_CONTROL)},
         "bonds": [_bond(one) for one in master.bonds],
         "others": other_slots(plan).tolist(),
     }

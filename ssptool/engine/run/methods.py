@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
-from ssptool.engine.masters.adaptive import Adaptive
+from ssptool.engine.masters.adaptive import Adaptive, accuracy_of
+from ssptool.engine.masters.defects import DefectControlled
 from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.master import CouplingMaster, Master, StepSizeControl
@@ -402,12 +403,26 @@ def choose_master(
             "leave out --adaptive, or use exchange consistent",
         )
     largest, limit = largest_step(settings, interval)
-    master, how = _adaptive(base, situation, settings.adaptive, largest)
+    first = interval.step if settings.step_size is not None else _FIRST * interval.step
+    master, how = _adaptive(base, situation, settings.adaptive, Limits(largest, first))
     return master, (*choices, how, limit)
 
 
 _STEPS_AT_LEAST = 50
 """Adaptive steps in a run, if nothing limits them."""
+
+
+_FIRST = 0.0379
+"""The first of them, relative to a step of the default size: no whole part, so that oscillations of some frequencies do
+not look like none.
+"""
+
+
+class Limits(NamedTuple):
+    """The largest and the first size of adaptive steps [s]."""
+
+    largest: float
+    first: float
 
 
 def largest_step(settings: Settings, interval: Interval) -> tuple[float, Choice]:
@@ -422,7 +437,7 @@ def largest_step(settings: Settings, interval: Interval) -> tuple[float, Choice]
 
 
 def _adaptive(
-    base: CouplingMaster, situation: Situation, tolerance: float, largest: float
+    base: CouplingMaster, situation: Situation, tolerance: float, limits: Limits
 ) -> tuple[StepSizeControl, Choice]:
     """Adaptive master: step doubling where states can be saved, else energy residuals."""
     if not 0 < tolerance < 1:
@@ -431,17 +446,12 @@ def _adaptive(
     unable = [name for name, can in situation.everyone.items() if not can.saves_state]
     if not unable:
         unused = "; power bonds are not needed, since all FMUs save states" if situation.bonds else ""
-        return Adaptive(base, tolerance, largest), Choice(
-            "adaptive", f"error of a step at most {tolerance:g}", ASKED + unused
+        order, share = accuracy_of(_ways(base, situation))
+        return Adaptive(base, tolerance, *limits, order, share), Choice(
+            "adaptive", f"errors of all steps at most {tolerance:g}", ASKED + unused
         )
     if not situation.bonds:
-        raise UnsupportedByFmu(
-            unable[0],
-            SAVES,
-            "an adaptive step size",
-            "steps chosen by the energy residuals of power bonds, if you declare some (power_bonds, --power-bonds), "
-            f"or fixed steps, {_alternative(situation)}",
-        )
+        return _by_defects(base, situation, tolerance, limits, unable[0])
     if isinstance(base, Iterated) or not isinstance(base, ProgrammedMaster):
         raise ContradictingSettings(
             f"adaptive steps by energy residuals with master {base.name}",
@@ -451,11 +461,35 @@ def _adaptive(
     follow = all(situation.everyone[name].follows for name in situation.bonded)
     order = base.inputs.order_of_accuracy - 1 if follow else 0
     bonds = ", ".join(bond.name for bond in situation.bonds)
-    return EnergyControlled(base, tolerance, situation.bonds, order, largest), Choice(
+    return EnergyControlled(base, tolerance, situation.bonds, order, limits.largest), Choice(
         "adaptive",
         f"energy residuals of at most {tolerance:g} of the energy through {bonds}",
         f"{unable[0]} cannot save its state",
     )
+
+
+def _by_defects(
+    base: CouplingMaster, situation: Situation, tolerance: float, limits: Limits, unable: str
+) -> tuple[DefectControlled, Choice]:
+    """Adaptive master for FMUs that cannot save their states. Switches are noticed at the end of the step in which they
+    happen, so that no step is longer than what the tolerance allows of the interval.
+    """
+    if not isinstance(base, ProgrammedMaster):
+        raise UnsupportedByFmu(unable, SAVES, f"an adaptive step size with master {base.name}", _alternative(situation))
+    order, _ = accuracy_of(_ways(base, situation))
+    return DefectControlled(base, tolerance, limits.largest, limits.first, order), Choice(
+        "adaptive", f"errors of inputs at most {tolerance:g}", f"{unable} cannot save its state"
+    )
+
+
+def _ways(base: CouplingMaster, situation: Situation) -> Iterator[InputApproximation]:
+    """Approximations of inputs that occur in a step."""
+    ahead = isinstance(base, Iterated) or not situation.cycles  # all ends are known, or none
+    of = [base.inputs] if ahead else [base.inputs, base.inputs.from_the_past]
+    if situation.following():
+        yield from of
+    if situation.obstacles() or not situation.following():
+        yield from (one.where_held for one in of)
 
 
 def _divided(situation: Situation, settings: Settings) -> Situation:
@@ -499,8 +533,8 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[str, str]:
         return ITERATED, "required by inputs that depend on the end of the step, or by an acceleration"
     if not situation.cycles:
         return _without_cycles(situation, settings)
-    if settings.adaptive is not None and not all(can.saves_state for can in situation.everyone.values()):
-        return JACOBI, "required by steps from energy residuals"
+    if settings.adaptive is not None and not _all_save(situation):
+        return JACOBI, "required by steps that are not repeated"
     if settings.approximation is ApproximationName.EXTRAPOLATE:
         return JACOBI, "required by extrapolated inputs"
     names = situation.cyclic
@@ -589,8 +623,10 @@ def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputA
 
 def _held(entry: MasterEntry, situation: Situation, settings: Settings) -> Hold | MidStep:
     """The default for inputs that can only be constant over a step."""
-    if settings.adaptive is not None:  # such steps are chosen by the error that held inputs have
-        return Hold()
+    if settings.adaptive is not None and situation.bonds and not _all_save(situation):
+        return Hold()  # steps are chosen by the energy residuals that held inputs leave
+    if settings.adaptive is not None and not entry.repeats_steps:  # the higher the order, the longer the steps
+        return MidStep(ends=entry.approximation is ApproximationName.INTERPOLATE)
     if not entry.repeats_steps:
         # An input whose value at the end of a step is known is best for FMUs that follow it at once.
         return Hold(ahead=True) if entry.approximation is ApproximationName.INTERPOLATE else MidStep()
@@ -598,6 +634,10 @@ def _held(entry: MasterEntry, situation: Situation, settings: Settings) -> Hold 
     able = all(can.saves_state and can.varies_step for can in cyclic)
     newton = settings.acceleration is AccelerationName.NEWTON
     return MidStep(ends=True, tried=True) if able and not newton else Hold()
+
+
+def _all_save(situation: Situation) -> bool:
+    return all(can.saves_state for can in situation.everyone.values())
 
 
 def _must_follow(approximation: ApproximationName, situation: Situation) -> None:

@@ -8,21 +8,33 @@ namespace ssptool::runtime {
 
 namespace {
 
-PlannedDoubling doubling_from(Json json, std::size_t slots) {
-  PlannedDoubling found{};
+double not_negative_from(Json json) {
+  const double found = finite_from(json);
+  json.require(found >= 0.0, "not negative");
+  return found;
+}
+
+SizeControl control_from(Json json) {
+  return {positive_from(json.at("safety")), positive_from(json.at("integral")), positive_from(json.at("proportional")),
+          positive_from(json.at("least_factor")), positive_from(json.at("largest_factor"))};
+}
+
+PlannedSizes sizes_from(Json json, std::size_t slots) {
+  PlannedSizes found{};
   PlannedComparison& compared = found.compared;
   compared.reals = indices(json.at("reals"), slots);
   compared.others = indices(json.at("others"), slots);
+  compared.inputs = indices(json.at("inputs"), slots);
   compared.nominal = each(json.at("nominal").sized(compared.reals.size()),
                           [](Json one) { return one.is_null() ? std::nullopt : std::optional(one.get<double>()); });
   compared.tolerance = positive_from(json.at("tolerance"));
   compared.order = static_cast<int>(json.at("order").between(1, 3));
-  found.largest = finite_from(json.at("largest"));  // 0 for a run without time
-  json.at("largest").require(found.largest >= 0.0, "not negative");
-  found.safety = positive_from(json.at("safety"));
-  found.least_factor = positive_from(json.at("least_factor"));
-  found.largest_factor = positive_from(json.at("largest_factor"));
+  compared.share = positive_from(json.at("share"));
+  compared.ways = positive_from(json.at("ways"));
+  found.largest = not_negative_from(json.at("largest"));  // 0 for a run without time
+  found.first = not_negative_from(json.at("first"));
   found.smallest = positive_from(json.at("smallest"));
+  found.control = control_from(json);
   return found;
 }
 
@@ -43,12 +55,8 @@ PlannedEnergy energy_from(Json json, std::size_t slots) {
   found.order = static_cast<int>(json.at("order").between(0, 2));
   found.tolerance = positive_from(json.at("tolerance"));
   found.largest = positive_from(json.at("largest"));
-  found.safety = positive_from(json.at("safety"));
-  found.integral = positive_from(json.at("integral"));
-  found.proportional = positive_from(json.at("proportional"));
-  found.least_factor = positive_from(json.at("least_factor"));
-  found.largest_factor = positive_from(json.at("largest_factor"));
   found.smallest = positive_from(json.at("smallest"));
+  found.control = control_from(json);
   return found;
 }
 
@@ -116,7 +124,8 @@ RunPlan run_plan_from(const std::string& text) {
     const Json run = json.at("run");
     found.steps = run.at("steps").between(0, std::int64_t{1} << 53);
     found.denied = each(run.at("denied"), [&](Json one) { return denied_from(one, found.plan); });
-    if (run.contains("doubling")) found.doubling = doubling_from(run.at("doubling"), found.plan.slots);
+    if (run.contains("doubling")) found.doubling = sizes_from(run.at("doubling"), found.plan.slots);
+    if (run.contains("defects")) found.defects = sizes_from(run.at("defects"), found.plan.slots);
     if (run.contains("energy")) found.energy = energy_from(run.at("energy"), found.plan.slots);
     if (run.contains("interfaces")) found.interfaces = interfaces_from(run.at("interfaces"), found.plan);
     if (!found.plan.ode) return;

@@ -19,11 +19,12 @@ struct RunPlan {
   Plan plan;
   std::int64_t steps = 0;  // macro steps, the last of which may be shorter
   SlopeNames slopes{};
-  int kept_for = 0;                           // starts of an integrator that may use one Jacobian
-  std::vector<double> knots{};                // times at which a slope of what drives it jumps [s], ascending
-  std::optional<PlannedDoubling> doubling{};  // steps of sizes that their errors allow
-  std::optional<PlannedEnergy> energy{};      // of sizes that energy residuals allow
-  std::vector<DeniedFeedthrough> denied{};    // that parts must not have
+  int kept_for = 0;                         // starts of an integrator that may use one Jacobian
+  std::vector<double> knots{};              // times at which a slope of what drives it jumps [s], ascending
+  std::optional<PlannedSizes> doubling{};   // steps of sizes that their errors allow
+  std::optional<PlannedSizes> defects{};    // of sizes that the errors of their inputs allow
+  std::optional<PlannedEnergy> energy{};    // of sizes that energy residuals allow
+  std::vector<DeniedFeedthrough> denied{};  // that parts must not have
   // Of each iteration, if Newton's method is to know something of it.
   std::vector<PlannedInterface> interfaces{};
 };

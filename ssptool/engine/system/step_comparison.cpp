@@ -4,52 +4,126 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace ssptool::runtime {
 
 namespace {
 
-// Share of the largest signal, or of 1 if that is less: a signal without nominal value is at least that large.
+// Share of the largest signal, or of 1 if that is less, below which a signal without nominal value is not looked at.
+constexpr double least_size = 1e-9;
+// The same for what may be noise of iterations, and not a jump.
 constexpr double negligible = 1e-4;
-
-double largest_of(const std::vector<double>& sizes) {
-  double found = 0.0;
-  for (const double size : sizes)
-    if (std::isfinite(size)) found = std::max(found, size);
-  return found;
-}
+// Of a value: its rounding in an FMU that computes with it.
+constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
+// What a step that is only tried may be wrong by, of what signals have moved by since the start.
+constexpr double rough = 0.1;
+// Jumps of a smaller part of a signal are left to the control of errors.
+constexpr double sharpest = 0.1;
+// Part of the range that a signal will have, from which on its errors count: those of less may grow with it.
+constexpr double least_yet = 1e-3;
+// Part of what a run may be wrong by that each pair may have, however short it is: so rounding does not count where
+// something begins to move, and the errors of a hundred thousand such pairs add up to what is allowed.
+constexpr double least_part = 1e-5;
+// Part of the interval in which ranges that are not foreseen say little.
+constexpr double beginning = 0.01;
+// What is left of noise after each pair, so that it is looked for again.
+constexpr double fading = 0.95;
 
 }  // namespace
 
-StepComparison::StepComparison(const PlannedComparison& plan, const Values& start) : plan_(plan) {
-  for (std::size_t i = 0; i < plan.reals.size(); ++i)
-    sizes_.push_back(plan.nominal[i] ? *plan.nominal[i] : std::abs(start[plan.reals[i]]));
+StepComparison::StepComparison(const PlannedComparison& plan, const Values& start, double interval)
+    : plan_(plan), interval_(interval) {
+  for (const Slot slot : plan.reals) courses_.push_back(starting(start[slot]));
+  for (const Slot slot : plan.inputs) of_inputs_.push_back(starting(start[slot]));
 }
 
-std::vector<double> StepComparison::errors(const Values& fine, const Values& coarse) const {
-  std::vector<double> sizes(sizes_.size()), found(sizes_.size());
-  for (std::size_t i = 0; i < sizes.size(); ++i) sizes[i] = std::fmax(std::abs(fine[plan_.reals[i]]), sizes_[i]);
-  const double least = negligible * std::min(largest_of(sizes), 1 / negligible);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const Slot slot = plan_.reals[i];
-    const double size = plan_.nominal[i] ? sizes[i] : std::fmax(sizes[i], least);
-    const double allowed = std::fmax(plan_.tolerance * size, std::numeric_limits<double>::min());
-    found[i] = std::abs(fine[slot] - coarse[slot]) / (allowed * ((1 << plan_.order) - 1));
+StepComparison::Course StepComparison::starting(double value) noexcept {
+  return {value, value, value, std::abs(value)};
+}
+
+void StepComparison::go_on(Course& course, double value) noexcept {
+  course.least = std::fmin(course.least, value);
+  course.most = std::fmax(course.most, value);
+  course.greatest = std::fmax(course.greatest, std::abs(value));
+  if (std::isfinite(value)) course.way += std::abs(value - std::exchange(course.last, value));
+}
+
+void StepComparison::foresee(const Values& start, double part) {
+  rough_ = false;
+  const auto begin_anew = [&](std::vector<Course>& courses, const std::vector<Slot>& slots) {
+    for (std::size_t i = 0; i < courses.size(); ++i) {
+      const Course tried = std::exchange(courses[i], starting(start[slots[i]]));
+      if (!(part > 0.0)) continue;
+      courses[i].foreseen = tried.most - tried.least;
+      courses[i].foreseen_way = tried.way / part;
+    }
+  };
+  begin_anew(courses_, plan_.reals);
+  begin_anew(of_inputs_, plan_.inputs);
+}
+
+double StepComparison::size(std::size_t real, double value) const noexcept {
+  const Course& course = courses_[real];
+  const double range = std::fmax(course.most, value) - std::fmin(course.least, value);
+  double yet = std::fmax(course.greatest, std::abs(value));
+  if (std::isfinite(course.foreseen)) yet = std::clamp(yet, least_yet * course.foreseen, course.foreseen);
+  const double size = rough_ ? range : std::fmax(range, yet);
+  return plan_.nominal[real] ? std::fmax(size, std::abs(*plan_.nominal[real])) : size;
+}
+
+double StepComparison::largest(const Values& values) const noexcept {
+  double found = 0.0;
+  for (std::size_t i = 0; i < courses_.size(); ++i) {
+    const double one = size(i, values[plan_.reals[i]]);
+    if (std::isfinite(one)) found = std::max(found, one);
   }
   return found;
 }
 
-double StepComparison::error(const Values& fine, const Values& coarse) const {
+std::vector<double> StepComparison::errors(const Values& fine, const Values& coarse, double over) const {
+  const double least = least_size * std::min(largest(fine), 1.0);
+  const double part = rough_ ? rough : plan_.tolerance * std::clamp(over / interval_, least_part, 1.0);
+  std::vector<double> found;
+  for (std::size_t i = 0; i < courses_.size(); ++i) {
+    const double one = fine[plan_.reals[i]], other = coarse[plan_.reals[i]];
+    const double rounded = rounding * std::fmax(std::abs(one), std::abs(other));
+    const double allowed = part * std::fmax(size(i, one), plan_.nominal[i] ? 0.0 : least);
+    const double apart = plan_.share * std::abs(one - other);
+    const double not_less = std::max({rounded, courses_[i].noise, std::numeric_limits<double>::min()});
+    found.push_back(apart / std::fmax(allowed, not_less));
+  }
+  return found;
+}
+
+double StepComparison::error(const Values& fine, const Values& coarse, double over) const {
   double most = 0.0;
-  for (const double error : errors(fine, coarse)) {
+  for (const double error : errors(fine, coarse, over)) {
     if (std::isnan(error)) return error;
     most = std::max(most, error);
   }
   return most;
 }
 
-Slot StepComparison::worst(const Values& fine, const Values& coarse) const {
-  const std::vector<double> found = errors(fine, coarse);
+// It counts by what the input moves by in all, as what integrates it does.
+double StepComparison::error(const Means& means, double elapsed) const {
+  if (rough_) return 0.0;
+  double most = 0.0;
+  for (std::size_t i = 0; i < of_inputs_.size(); ++i) {
+    const Course& course = of_inputs_[i];
+    const bool foreseen = std::isfinite(course.foreseen);
+    const double yet = (elapsed < beginning * interval_ ? least_yet : least_size) * course.greatest;
+    const double size = std::fmax(course.most - course.least, foreseen ? course.foreseen : yet);
+    const double way = foreseen ? std::fmax(course.way, course.foreseen_way) : course.way * interval_ / elapsed;
+    const double apart = std::abs(means.fine[i] - means.coarse[i]);
+    if (!(apart > rounding * std::abs(means.fine[i])) || !(size > 0.0)) continue;
+    most = std::fmax(most, plan_.share * apart * std::clamp(way / size, 1.0, plan_.ways) / (plan_.tolerance * size));
+  }
+  return most;
+}
+
+Slot StepComparison::worst(const Values& fine, const Values& coarse, double over) const {
+  const std::vector<double> found = errors(fine, coarse, over);
   auto worst = std::ranges::find_if(found, [](double error) { return std::isnan(error); });
   if (worst == found.end()) worst = std::ranges::max_element(found);
   return plan_.reals[static_cast<std::size_t>(worst - found.begin())];
@@ -64,16 +138,64 @@ std::optional<Slot> StepComparison::changed(std::initializer_list<const Values*>
   return {};
 }
 
-void StepComparison::accept(const Values& values) {
-  for (std::size_t i = 0; i < sizes_.size(); ++i)
-    if (!plan_.nominal[i]) sizes_[i] = std::fmax(std::abs(values[plan_.reals[i]]), sizes_[i]);
+std::pair<Slot, double> StepComparison::bend(const Values& start, const Values& middle, const Values& end) const {
+  const double least = negligible * std::min(largest(end), 1.0);
+  std::pair<Slot, double> found{none, 0.0};
+  for (std::size_t i = 0; i < courses_.size(); ++i) {
+    const Slot slot = plan_.reals[i];
+    const double by = std::abs((end[slot] - middle[slot]) - (middle[slot] - start[slot]));
+    const double of = std::max({size(i, end[slot]), least, negligible * negligible * std::abs(end[slot])});
+    if (by > found.second * of) found = {slot, by / of};
+  }
+  return found;
 }
 
-void StepComparison::tolerate(const Values& fine, const Values& coarse) {
-  const double largest = largest_of(sizes_);
-  for (std::size_t i = 0; i < sizes_.size(); ++i) {
-    const double noise = std::abs(fine[plan_.reals[i]] - coarse[plan_.reals[i]]) / plan_.tolerance;
-    if (!plan_.nominal[i] && std::isfinite(noise) && noise <= largest) sizes_[i] = std::fmax(sizes_[i], 2 * noise);
+double StepComparison::sharp() const noexcept { return std::min(std::sqrt(plan_.tolerance), sharpest); }
+
+double StepComparison::moved(Slot slot, const Values& start, const Values& end) const {
+  const auto real = static_cast<std::size_t>(std::ranges::find(plan_.reals, slot) - plan_.reals.begin());
+  const double of = std::max(size(real, end[slot]), std::numeric_limits<double>::min());
+  return std::abs(end[slot] - start[slot]) / of;
+}
+
+void StepComparison::accept(const Values& values) {
+  for (std::size_t i = 0; i < courses_.size(); ++i) {
+    go_on(courses_[i], values[plan_.reals[i]]);
+    courses_[i].noise *= fading;
+  }
+  for (std::size_t i = 0; i < of_inputs_.size(); ++i) go_on(of_inputs_[i], values[plan_.inputs[i]]);
+}
+
+std::vector<double> StepComparison::sizes() const {
+  std::vector<double> found;
+  for (const std::vector<Course>* const courses : {&courses_, &of_inputs_})
+    for (const Course& one : *courses)
+      for (const double number :
+           {one.least, one.most, one.last, one.greatest, one.way, one.foreseen, one.foreseen_way, one.noise})
+        found.push_back(number);
+  return found;
+}
+
+bool StepComparison::fits(const std::vector<double>& sizes) const noexcept {
+  return sizes.size() == numbers * (courses_.size() + of_inputs_.size());
+}
+
+void StepComparison::set_sizes(const std::vector<double>& sizes) {
+  auto next = sizes.begin();
+  for (std::vector<Course>* const courses : {&courses_, &of_inputs_})
+    for (Course& one : *courses)
+      for (double* const number :
+           {&one.least, &one.most, &one.last, &one.greatest, &one.way, &one.foreseen, &one.foreseen_way, &one.noise})
+        *number = *next++;
+}
+
+void StepComparison::tolerate(const Values& fine, const Values& coarse, double over) {
+  const std::vector<double> errors = this->errors(fine, coarse, over);
+  const double most = plan_.tolerance * largest(fine);
+  for (std::size_t i = 0; i < courses_.size(); ++i) {
+    const double one = fine[plan_.reals[i]], apart = plan_.share * std::abs(one - coarse[plan_.reals[i]]);
+    const double limit = std::fmax(most, std::sqrt(plan_.tolerance) * size(i, one));
+    if (errors[i] > 1.0 && apart <= limit) courses_[i].noise = 4 * apart;
   }
 }
 

@@ -13,45 +13,70 @@ namespace {
 
 // Pairs of the smallest size in a row that may have too large an error, because a real signal jumps in them.
 constexpr int isolated = 3;
-// A run ends after so many changes in short pairs, less this for each pair without one.
+// A run ends after so many changes in short pairs, less this for each pair without one. After so many jumps of real
+// signals, these count as noise.
 constexpr double many_changes = 100.0, forgotten = 0.25;
+// Pairs that are only tried, and how many in a row may be too inexact: signals jump, or begin to move.
+constexpr int most_tried = 400, most_refused = 4;
+// Ratio of sizes, or of errors, from which on one is less than the other.
+constexpr double fewer = 0.8;
+// So many times in a row errors do not fall as they should, before that counts; and what a kink may have of the error
+// of a run.
+constexpr int most_stuck = 2;
+constexpr double of_kink = 0.01;
+// Part of a jump that a step contains.
+constexpr double half = 0.5;
 
 double ulp(double t) { return std::nextafter(t, HUGE_VAL) - t; }
 
 }  // namespace
 
-StepDoubling::StepDoubling(const PlannedDoubling& plan, const VariedSteps& varied, DoubledSteps own)
+StepDoubling::StepDoubling(const PlannedSizes& plan, const VariedSteps& varied, DoubledSteps own)
     : VaryingSteps(varied, plan.largest),
       plan_(plan),
       own_(std::move(own)),
-      comparison_(plan.compared, values()),
-      smallest_(std::max(plan.smallest * (varied.stop - varied.start),
-                         8 * ulp(std::max(std::abs(varied.start), std::abs(varied.stop))))) {}
+      interval_(varied.stop - varied.start),
+      comparison_(plan.compared, values(), interval_),
+      smallest_(std::max(plan.smallest * interval_, 8 * ulp(std::max(std::abs(varied.start), std::abs(varied.stop))))) {
+  restart();
+}
 
 void StepDoubling::restart() {
-  h_ = first_size();
+  h_ = std::max(std::min(plan_.first, largest_), smallest_);
+  error_ = 1.0;
   usual_ = first_ = 0.0;
   until_ = -HUGE_VAL;
+  jump_.reset();
   past_.clear();
 }
 
 SavedSizes StepDoubling::save() const {
-  SavedSizes saved{{t_, h_, usual_, first_, until_, changes_, static_cast<double>(jumps_)}, comparison_.sizes(), {}};
+  const Jump jump = jump_.value_or(Jump{none, 0.0});
+  SavedSizes saved{{t_, h_, usual_, first_, until_, changes_, leaps_, static_cast<double>(jumps_), error_,
+                    tried_ ? 1.0 : 0.0, jump_ ? static_cast<double>(jump.slot) : -1.0, jump.by},
+                   comparison_.sizes(),
+                   {}};
   for (const Point& point : past_) saved.past.emplace_back(point.t, point.values);
   return saved;
 }
 
 void StepDoubling::go_on(const SavedSizes& saved) {
   const auto fits = [this](const auto& point) { return point.second.size() == values().size(); };
-  require_same_steps(saved.numbers.size() == 7 && saved.of_each.size() == comparison_.sizes().size() &&
+  require_same_steps(saved.numbers.size() == 12 && comparison_.fits(saved.of_each) &&
                      std::ranges::all_of(saved.past, fits));
-  t_ = saved.numbers[0];
-  h_ = saved.numbers[1];
-  usual_ = saved.numbers[2];
-  first_ = saved.numbers[3];
-  until_ = saved.numbers[4];
-  changes_ = saved.numbers[5];
-  jumps_ = static_cast<int>(saved.numbers[6]);
+  const std::vector<double>& numbers = saved.numbers;
+  t_ = numbers[0];
+  h_ = numbers[1];
+  usual_ = numbers[2];
+  first_ = numbers[3];
+  until_ = numbers[4];
+  changes_ = numbers[5];
+  leaps_ = numbers[6];
+  jumps_ = static_cast<int>(numbers[7]);
+  error_ = numbers[8];
+  tried_ = numbers[9] != 0.0;
+  jump_.reset();
+  if (numbers[10] >= 0.0) jump_ = Jump{static_cast<Slot>(numbers[10]), numbers[11]};
   comparison_.set_sizes(saved.of_each);
   past_.clear();
   for (const auto& [t, values] : saved.past) past_.push_back({t, values});
@@ -59,21 +84,24 @@ void StepDoubling::go_on(const SavedSizes& saved) {
 
 std::optional<double> StepDoubling::next(Stretch& found, const AroundSteps& around) {
   found.from = found.to = t_;
+  if (!tried_) try_out(found, around);
   begin_pair();
+  Rejected last;
   for (const std::int64_t before = found.rejected;; ++found.rejected) {
     Tried tried = attempt(found, around);
     if (early_ || found.unsampled) {
       found.rejected = before;
       return std::exchange(early_, {});
     }
-    double size = h_ * plan_.least_factor;
+    double size = h_ * plan_.control.least_factor;
     if (found.outcome.ok()) {
+      if (!tried.cut) judge(tried, last);
       const bool unlocated = has_unlocated_change(found, around, tried);
       if (found.unsampled) return {};  // in a step ahead
-      const double factor = unlocated ? 0.5 : this->factor(tried.error);
-      size = tried.h * factor;
-      if ((tried.exact() && !unlocated) || size < smallest_) {
-        accept(found, tried, factor);
+      size = tried.h * (unlocated ? half : plan_.control.again(tried.error, plan_.compared.order));
+      if (!tried.cut && ((tried.exact() && !unlocated) || size < smallest_)) {
+        if (!tried.exact()) be_content(tried);
+        accept(found, tried);
         return {};
       }
     } else if (!may_be_avoided(found) || size < smallest_) {
@@ -84,6 +112,86 @@ std::optional<double> StepDoubling::next(Stretch& found, const AroundSteps& arou
     found.outcome = {};
     go_back();
   }
+}
+
+// The error of a pair, with that of inputs. If it does not fall with the size as it does where signals are smooth, then
+// one of them has a kink, of which there are few: their errors need not be as small as those of short steps. Errors
+// that grow where steps become smaller are noise; those of inputs that do not fall are of inputs that only begin to
+// move.
+void StepDoubling::judge(Tried& tried, Rejected& last) {
+  const double of_means = comparison_.error(tried.means, t_ - varied_.start + 2 * tried.h), over = 2 * tried.h;
+  const double error = tried.error, shorter = tried.h / last.h;
+  if (shorter < fewer && error > 1.0) {
+    last.stuck = error > last.error * std::pow(shorter, plan_.compared.order / 2.0) ? last.stuck + 1 : 0;
+    if (last.stuck >= most_stuck) {
+      tried.error *= std::min(over / (of_kink * interval_), 1.0);
+      if (!tried.exact() && error > last.error) {
+        comparison_.tolerate(values(), tried.coarse, over);
+        tried.error = comparison_.error(values(), tried.coarse, over);
+      }
+    }
+  }
+  if (shorter < fewer && last.of_means > 1.0 && of_means > fewer * last.of_means) last.means_fall = false;
+  last = {tried.h, error, of_means, last.stuck, last.means_fall};
+  if (last.means_fall && !std::isnan(tried.error)) tried.error = std::max(tried.error, of_means);
+}
+
+// With the smallest steps.
+void StepDoubling::be_content(Tried& tried) {
+  const double over = 2 * tried.h;
+  tried.error = comparison_.error(values(), tried.coarse, over) * std::min(over / (of_kink * interval_), 1.0);
+  if (tried.exact() || std::isnan(tried.error)) return;
+  comparison_.tolerate(values(), tried.coarse, over);
+  tried.error = comparison_.error(values(), tried.coarse, over);
+}
+
+// How large signals become, by pairs that are only as exact as that needs, and are taken back: errors are relative to
+// it from the first step on.
+void StepDoubling::try_out(Stretch& found, const AroundSteps& around) {
+  tried_ = true;
+  const Stretch before = found;
+  const Values start = values();
+  const double t = t_, h = h_;
+  AroundSteps all = around;
+  all.limit = around.smooth;
+  rough_ = true;
+  comparison_.try_out();
+  own_.ahead->keep();
+  int refused = 0;
+  for (int i = 0; i < most_tried && t_ < all.limit; ++i)
+    if (!try_pair(found, all, refused)) break;
+  own_.ahead->go_back();
+  comparison_.foresee(start, (t_ - t) / interval_);
+  rough_ = false;
+  early_.reset();
+  found = before;
+  t_ = t;
+  h_ = h;
+  past_.clear();
+  std::ranges::copy(start, values().begin());
+  varied_.kernel.history.accept(t_);
+}
+
+// Whether another one may follow.
+bool StepDoubling::try_pair(Stretch& found, const AroundSteps& around, int& refused) {
+  begin_pair();
+  const Tried tried = attempt(found, around);
+  if (early_ || found.unsampled || (!found.outcome.ok() && !may_be_avoided(found))) return false;
+  if (!found.outcome.ok() || (!tried.exact() && refused < most_refused)) {
+    if (++refused > 4 * most_refused) return false;
+    h_ = tried.h * (found.outcome.ok() ? plan_.control.again(tried.error, plan_.compared.order) : half);
+    found.outcome = {};
+    go_back();
+    return true;
+  }
+  refused = 0;
+  comparison_.accept(tried.middle);
+  comparison_.accept(values());
+  past_.push_back({t_ + tried.h, tried.middle});
+  past_.push_back({tried.end, values()});
+  t_ = tried.end;
+  h_ = std::min(h_ * plan_.control.largest_factor, largest_);
+  return true;
 }
 
 void StepDoubling::begin_pair() {
@@ -109,15 +217,22 @@ StepDoubling::Tried StepDoubling::attempt(Stretch& found, const AroundSteps& aro
   Tried tried{h, 2 * h < around.limit - t_ ? t_ + 2 * h : around.limit};
   if (!step(found, around, t_, tried.end)) return tried;
   tried.coarse = values();
+  tried.means.coarse = means(plan_.compared.inputs, 2 * h);
+  look_for_change(tried);
+  if (tried.cut) return tried;
   found.from = t_;
   go_back();
   if (!step(found, around, t_, middle)) return tried;
   end(found, tried, middle);
   tried.middle = values();
+  tried.means.fine = means(plan_.compared.inputs, h);
   if (!step(found, around, middle, tried.end)) return tried;
   end(found, tried, tried.end);
-  tried.error = comparison_.error(values(), tried.coarse);
+  const Values second = means(plan_.compared.inputs, h);
+  for (std::size_t i = 0; i < second.size(); ++i) tried.means.fine[i] = (tried.means.fine[i] + second[i]) / 2;
+  tried.error = comparison_.error(values(), tried.coarse, 2 * h);
   tried.changed = comparison_.changed({&past_.back().values, &tried.coarse, &tried.middle, &values()});
+  look_for_jump(tried);
   return tried;
 }
 
@@ -145,12 +260,41 @@ bool StepDoubling::may_be_avoided(const Stretch& found) const {
   return discarded && !own_.ends(outcome, found.from);
 }
 
-// A signal that is not a real number changes in these steps or right after them, and they are longer than that allows.
+double StepDoubling::usual(const Tried& tried) const noexcept {
+  return first_ != 0.0 ? first_ : std::max(tried.h, usual_);
+}
+
+// Length of a pair in which a change may happen [s]: the error of its time is a part of that of a usual pair.
+double StepDoubling::brief(double usual) const noexcept {
+  const double part = plan_.compared.tolerance * std::min(2 * usual / interval_, 1.0);
+  return std::max(half * half * part * usual, 4 * smallest_);
+}
+
+// One step that shows a change, and is too long for it, needs no two halves.
+void StepDoubling::look_for_change(Tried& tried) {
+  if (rough_ || 2 * tried.h <= brief(usual(tried))) return;
+  const Values& start = past_.back().values;
+  tried.changed = comparison_.changed({&start, &tried.coarse});
+  if (!tried.changed && jump_ && comparison_.moved(jump_->slot, start, tried.coarse) > half * jump_->by)
+    tried.jumped = jump_->slot;
+  tried.cut = tried.changed || tried.jumped;
+}
+
+void StepDoubling::look_for_jump(Tried& tried) {
+  if (rough_ || leaps_ > many_changes) return;
+  const auto [slot, by] = comparison_.bend(past_.back().values, tried.middle, values());
+  if (!(by > comparison_.sharp())) return;
+  tried.jumped = slot;
+  jump_ = Jump{slot, by};
+}
+
+// A signal that is not a real number changes in these steps or right after them, or a real one jumps, and they are
+// longer than that allows.
 bool StepDoubling::has_unlocated_change(Stretch& found, const AroundSteps& around, Tried& tried) {
-  const double usual = first_ != 0.0 ? first_ : std::max(tried.h, usual_);
-  const double brief = std::max(plan_.compared.tolerance * usual, 4 * smallest_);
-  std::optional<Slot> changed = tried.changed;
-  if (!changed && tried.exact() && 2 * tried.h > brief) changed = change_ahead(found, around, tried.end, brief);
+  const double usual = this->usual(tried), brief = this->brief(usual);
+  bool changed = tried.changed || tried.jumped;
+  if (!changed && tried.exact() && 2 * tried.h > brief)
+    changed = change_ahead(found, around, tried.end, brief).has_value();
   if (!changed) return false;
   first_ = usual;
   until_ = tried.end;
@@ -174,15 +318,9 @@ std::optional<Slot> StepDoubling::change_ahead(Stretch& found, const AroundSteps
   return changed;
 }
 
-double StepDoubling::factor(double error) const {
-  if (error <= 0.0) return plan_.largest_factor;
-  if (std::isnan(error)) return plan_.least_factor;
-  const double best = plan_.safety * std::pow(error, -1.0 / (plan_.compared.order + 1));
-  return std::clamp(best, plan_.least_factor, plan_.largest_factor);
-}
-
-void StepDoubling::accept(Stretch& found, const Tried& tried, double factor) {
+void StepDoubling::accept(Stretch& found, const Tried& tried) {
   if (hopeless(tried)) return;
+  comparison_.accept(tried.middle);
   comparison_.accept(values());
   rows_.insert(rows_.end(), tried.rows.begin(), tried.rows.end());
   found.iterations.insert(found.iterations.end(), tried.counts.begin(), tried.counts.end());
@@ -190,24 +328,35 @@ void StepDoubling::accept(Stretch& found, const Tried& tried, double factor) {
   past_.push_back({tried.rows.front().front(), tried.middle});
   past_.push_back({tried.end, values()});
   t_ = tried.end;
-  if (tried.changed || t_ >= until_) first_ = 0.0;
-  if (!tried.changed && first_ == 0.0) usual_ = std::max(tried.h, usual_ / 2);
+  double located = 0.0;
+  if (first_ != 0.0 && (tried.changed || tried.jumped)) located = std::exchange(first_, 0.0);
+  if (t_ >= until_) first_ = 0.0;
+  if (first_ == 0.0) jump_.reset();
+  if (!tried.changed && !tried.jumped && first_ == 0.0) usual_ = std::max(tried.h, usual_ / 2);
+  choose(tried, located);
+}
+
+// The next size. After a change that was located with steps of another size before, it is half of that.
+void StepDoubling::choose(const Tried& tried, double located) {
+  const double factor = plan_.control.factor(tried.error, error_, plan_.compared.order);
+  error_ = std::clamp(tried.error, 1e-4, 1.0);
   // Steps that were only cut do not say that the chosen size is too large.
   const double chosen = tried.h < h_ ? std::max(tried.h * factor, h_) : tried.h * factor;
-  h_ = std::max(std::min(chosen, first_ != 0.0 ? h_ : plan_.largest), smallest_);
+  h_ = std::min(chosen, first_ != 0.0 ? std::max(tried.h, (until_ - t_) / 4) : plan_.largest);
+  h_ = std::max({h_, std::min(half * located, plan_.largest), smallest_});
 }
 
 // Signals jump or change again and again, however small steps are.
 bool StepDoubling::hopeless(const Tried& tried) {
   changes_ = std::max(changes_ + (tried.changed ? 1.0 : -forgotten), 0.0);
+  if (leaps_ <= many_changes) leaps_ = std::max(leaps_ + (tried.jumped ? 1.0 : -forgotten), 0.0);
   if (tried.changed && changes_ > many_changes) {
     no_size_ = {NoSize::Why::switching, t_, 2 * tried.h, *tried.changed};
     return true;
   }
   jumps_ = tried.exact() ? 0 : jumps_ + 1;
-  if (jumps_ > 0) comparison_.tolerate(values(), tried.coarse);
   if (jumps_ <= isolated && !std::isnan(tried.error)) return false;
-  no_size_ = {NoSize::Why::inexact, t_, smallest_, comparison_.worst(values(), tried.coarse), tried.error};
+  no_size_ = {NoSize::Why::inexact, t_, smallest_, comparison_.worst(values(), tried.coarse, 2 * tried.h), tried.error};
   return true;
 }
 

@@ -147,10 +147,7 @@ double StepEnergy::power(std::size_t bond, const Pairs& outputs, const Pairs& in
 }
 
 void StepEnergy::choose(double h, double error) {
-  const int order = plan_.order + 1;
-  double factor = plan_.safety * std::pow(error, -(plan_.integral + plan_.proportional) / order);
-  factor *= std::pow(last_error_, plan_.proportional / order);
-  const double chosen = h * std::clamp(factor, plan_.least_factor, plan_.largest_factor);
+  const double chosen = h * plan_.control.factor(error, last_error_, plan_.order + 1);
   // A step that was only cut gives no reason for a smaller size.
   h_ = h < cut * h_ && error <= 1.0 ? std::max(chosen, h_) : chosen;
   h_ = std::min(h_, largest_);

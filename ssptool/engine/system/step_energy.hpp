@@ -28,7 +28,8 @@ struct PlannedEnergy {
   std::vector<PlannedBond> bonds;
   std::vector<Slot> others;
   int order;
-  double tolerance, largest, safety, integral, proportional, least_factor, largest_factor, smallest;
+  double tolerance, largest, smallest;
+  SizeControl control;
 };
 
 class StepEnergy final : public VaryingSteps {

@@ -15,6 +15,7 @@
 #include "ode.hpp"
 #include "ode_of_run.hpp"
 #include "state.hpp"
+#include "step_defects.hpp"
 #include "step_doubling.hpp"
 #include "step_energy.hpp"
 #include "stimuli.hpp"
@@ -117,7 +118,8 @@ class System {
   [[nodiscard]] bool finished() const;
   // The same with steps of sizes that their errors allow, or energy residuals: made ready after `couple`, and gone
   // before states are released.
-  [[nodiscard]] std::unique_ptr<VaryingSteps> double_steps(const PlannedDoubling&);
+  [[nodiscard]] std::unique_ptr<VaryingSteps> double_steps(const PlannedSizes&);
+  [[nodiscard]] std::unique_ptr<VaryingSteps> steps_by_defects(const PlannedSizes&);
   [[nodiscard]] std::unique_ptr<VaryingSteps> steps_by_energy(const PlannedEnergy&);
   void run(VaryingSteps&, Stretch&, double limit, std::span<double> rows);
   [[nodiscard]] bool finished(const VaryingSteps&) const;

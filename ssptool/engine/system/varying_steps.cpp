@@ -2,6 +2,7 @@
 #include "varying_steps.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -9,6 +10,19 @@
 #include "system.hpp"
 
 namespace ssptool::runtime {
+
+double SizeControl::factor(double error, double before, int power) const noexcept {
+  if (error <= 0.0) return largest_factor;
+  if (std::isnan(error)) return least_factor;
+  const double found = std::pow(error, -(integral + proportional) / power) * std::pow(before, proportional / power);
+  return std::clamp(safety * found, least_factor, largest_factor);
+}
+
+double SizeControl::again(double error, int power) const noexcept {
+  if (error <= 0.0) return largest_factor;
+  if (std::isnan(error)) return least_factor;
+  return std::clamp(safety * std::pow(error, -1.0 / power), least_factor, largest_factor);
+}
 
 VaryingSteps::VaryingSteps(const VariedSteps& varied, double largest)
     : varied_(varied), largest_(largest), t_(varied.start), h_(first_size()) {}
@@ -40,9 +54,18 @@ std::vector<double> VaryingSteps::finish(Stretch& found, double t) {
   return row;
 }
 
+std::vector<double> VaryingSteps::means(const std::vector<Slot>& inputs, double h) const {
+  const SlotValues& slots = varied_.kernel.slot_values;
+  std::vector<double> found;
+  for (const Slot slot : inputs)
+    found.push_back(slots.input_value[slot] +
+                    h * (slots.input_rates[slot] / 2 + h / 6 * slots.input_rates[slots.size() + slot]));
+  return found;
+}
+
 VariedSteps System::varied_steps() { return {*kernel_, *steps_, plan_.start, plan_.stop, plan_.step}; }
 
-std::unique_ptr<VaryingSteps> System::double_steps(const PlannedDoubling& plan) {
+std::unique_ptr<VaryingSteps> System::double_steps(const PlannedSizes& plan) {
   const auto ends = [this](const Outcome& outcome, double t) {
     try {
       return end_of(outcome, t).has_value();
@@ -56,6 +79,10 @@ std::unique_ptr<VaryingSteps> System::double_steps(const PlannedDoubling& plan) 
 
 std::unique_ptr<VaryingSteps> System::steps_by_energy(const PlannedEnergy& plan) {
   return std::make_unique<StepEnergy>(plan, varied_steps());
+}
+
+std::unique_ptr<VaryingSteps> System::steps_by_defects(const PlannedSizes& plan) {
+  return std::make_unique<StepDefects>(plan, varied_steps());
 }
 
 bool System::finished(const VaryingSteps& steps) const { return !steps.waiting() && finished(); }
@@ -86,7 +113,10 @@ void System::run(VaryingSteps& steps, Stretch& found, double limit, std::span<do
     const double until = std::min({limit, plan_.stop, next_stop()});
     const double horizon =
         steps_end_at_events() ? -std::numeric_limits<double>::infinity() : std::min(plan_.stop, next_stop());
-    const AroundSteps around{until, horizon,
+    const double smooth = std::min({plan_.stop, next_stop(), steps_end_at_events() ? next_event() : plan_.stop});
+    const AroundSteps around{until,
+                             horizon,
+                             smooth,
                              [&](double to) {
                                if (iterate_log_ != nullptr) iterate_log_->at(to);
                                return sampled(found, to);

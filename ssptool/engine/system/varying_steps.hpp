@@ -9,6 +9,7 @@
 
 #include "log.hpp"
 #include "macro_steps.hpp"
+#include "step_comparison.hpp"
 
 namespace ssptool::runtime {
 
@@ -25,6 +26,23 @@ struct NoSize {
   double error = 0.0;
 };
 
+// Controller of sizes: each from the error of the step before, of which 1 is allowed and which goes with this power of
+// the size, and from that of the one before it (a PI controller).
+struct SizeControl {
+  double safety, integral, proportional, least_factor, largest_factor;
+
+  [[nodiscard]] double factor(double error, double before, int power) const noexcept;
+  // For a step that is done again.
+  [[nodiscard]] double again(double error, int power) const noexcept;
+};
+
+// Sizes by errors; `smallest` is a share of the run, `largest` and `first` are in s.
+struct PlannedSizes {
+  PlannedComparison compared;
+  double largest, first, smallest;
+  SizeControl control;
+};
+
 // The steps that are tried, and the run that they belong to; `step` is the first size [s].
 struct VariedSteps {
   Kernel& kernel;
@@ -34,8 +52,9 @@ struct VariedSteps {
 
 // What is around each step that is tried; times in s.
 struct AroundSteps {
-  // No step leads beyond, and what follows from it is not looked for beyond the horizon.
-  double limit, horizon;
+  // No step leads beyond, and what follows from it is not looked for beyond the horizon. Nothing jumps from outside
+  // before `smooth`.
+  double limit, horizon, smooth;
   // Before a step to this time; whether it can be done.
   std::function<bool(double to)> before;
   // After it: when a part has ended it early, or asks for an event at its end that is before the limit.
@@ -72,6 +91,8 @@ class VaryingSteps {
   bool note(Stretch&, double from, double to, const Outcome&);
   // The row of a step that has led to this time, which the kernel accepts.
   std::vector<double> finish(Stretch&, double t);
+  // Means of inputs over the step of this size [s] that was done.
+  [[nodiscard]] std::vector<double> means(const std::vector<Slot>& inputs, double h) const;
   [[nodiscard]] std::vector<double>& values() noexcept { return varied_.kernel.slot_values.values; }
 
   const VariedSteps varied_;

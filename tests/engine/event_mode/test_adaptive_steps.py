@@ -44,14 +44,14 @@ def test_ticks_and_bounces_are_where_they_are_with_fixed_steps(system, master):
     assert ticks == approx(SAMPLE * np.arange(1, 21), abs=1e-12)
     assert z == approx(sampled_loop(21, m=1.0)[1:, 0], abs=1e-9)
     assert result.statistics.events == 24
-    # Nothing but events limits steps, of which there are two to each.
-    assert result.statistics.steps <= 24 + 2 * 26
+    # Nothing but events limits steps, of which there are a few to each: a held input that jumps bends what follows it.
+    assert result.statistics.steps <= 24 + 4 * 26
 
 
 @pytest.mark.slow
 @MASTERS
 def test_the_error_between_events_follows_the_tolerance(system, master):
-    """A coupled pair, while a ball bounces and a controller ticks: order 2, so with the tolerance to the power 2/3."""
+    """A coupled pair, while a ball bounces and a controller ticks: in proportion to it."""
     folder = system({**PAIR, "Ball": "fmi3/Ball", "Controller": "fmi3/SampledController"}, COUPLED)
     tolerances, errors = (1e-3, 1e-4, 1e-5), []
     for tolerance in tolerances:
@@ -62,7 +62,7 @@ def test_the_error_between_events_follows_the_tolerance(system, master):
         t, before, after = before_and_after(trace, "Ball.v")
         assert t[before != after] == approx([np.sqrt(2 / 9.81)], abs=1e-12)
         assert t[before == after] == approx(SAMPLE * np.arange(1, 6), abs=1e-12)
-    assert np.diff(np.log10(errors)) == approx([-2 / 3, -2 / 3], abs=0.35)
+    assert np.diff(np.log10(errors)) == approx([-1, -1], abs=0.35)
 
 
 def test_after_an_event_steps_are_as_large_as_before(system):

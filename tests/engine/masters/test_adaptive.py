@@ -27,16 +27,13 @@ def error(result, exact=None):
 @pytest.mark.parametrize("sources", [FMI2, FMI3])
 @pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
 def test_the_error_of_the_run_follows_the_tolerance(sources, master):
-    """Each step's error is within the tolerance, so that the run's, damped as it is, is within their sum.
-
-    Order 2: the error of a step goes with h³, that of the run with h², hence with the tolerance to the power 2/3.
-    """
+    """Each pair of steps may have that part of the tolerance that it is of the interval: their errors add up to it."""
     tolerances = (1e-3, 1e-4, 1e-5)
     runs = [simulate(oscillator(sources), adaptive=tolerance, master=master) for tolerance in tolerances]
     errors = [error(result) for result in runs]
     for found, tolerance, result in zip(errors, tolerances, runs, strict=True):
-        assert found <= tolerance * result.statistics.steps
-    assert np.diff(np.log10(errors)) == approx([-2 / 3, -2 / 3], abs=0.35)
+        assert found <= tolerance * np.ptp(result.unwrap()["System1.x1"])
+    assert np.diff(np.log10(errors)) == approx([-1, -1], abs=0.2)
 
 
 C, X = 2.5, 4.0
@@ -54,21 +51,26 @@ def test_a_rejected_pair_is_repeated_with_the_size_that_its_true_error_asks_for(
 ):
     """x' = y with y = C t or y = C t²: two steps of h with a held or linear y are off by `pair` from any t.
 
-    The estimate is that error, and the next size h (allowed/error)^(1/(p + 1)), with a margin of 0.9.
+    The estimate is that error. What is allowed is a part 2 h of the tolerance, in a run of 1 s, of what x moves by in
+    it. So the next size is h (allowed/error)^(1/p), with a margin of 0.9.
     """
-    ramp = Part(states={"y": (0.0, source.replace("C", str(C)))}, outputs={"p": "y"}, saves=True)
+    ramp = Part(
+        states={"y": (0.0 if approximation == "hold" else -3.0, source.replace("C", str(C)))},
+        outputs={"p": "y"},
+        saves=True,
+    )
     total = Part(inputs={"u": 0.0}, states={"x": (X, "u")}, outputs={"q": "x"}, saves=True, follows=True)
     write_part(tmp_path / "Ramp.fmu", ramp)
     write_part(tmp_path / "Total.fmu", total)
     net = network({"Ramp": "Ramp.fmu", "Total": "Total.fmu"}, [("Ramp.p", "Total.u")], folder=tmp_path)
-    h, tolerance, order = (0.08, 1e-3, 1) if approximation == "hold" else (0.2, 1e-4, 2)
+    h, tolerance, order, moved = (0.02, 1e-2, 1, C / 2) if approximation == "hold" else (0.1, 5e-4, 2, 3 - C / 3)
     settings = Settings(
         master=master, approximation=approximation, adaptive=tolerance, step_size=h, max_step_size=h, stop_time=1.0
     )
     t = run(make_plan(net, settings), Folder(tmp_path)).unwrap().t
-    error = pair(h) / (tolerance * X)
-    assert 1 < error < (0.9 / 0.2) ** (order + 1)  # neither accepted nor shortened by the largest factor
-    assert t[1] == approx(0.9 * h * error ** (-1 / (order + 1)), rel=0.01)
+    error = pair(h) / (tolerance * 2 * h * moved)
+    assert 1 < error < (0.9 / 0.2) ** order  # neither accepted nor shortened by the largest factor
+    assert t[1] == approx(0.9 * h * error ** (-1 / order), rel=0.03)
 
 
 def test_steps_vary_with_the_solution_and_end_at_the_stop_time():
@@ -79,12 +81,12 @@ def test_steps_vary_with_the_solution_and_end_at_the_stop_time():
     assert (t[0], t[-1]) == (0.0, 10.0)
     assert np.all(steps > 0)
     assert np.median(steps[-20:]) > 2 * np.median(steps[5:25])
-    assert result.statistics.steps == len(t) - 1 and result.statistics.rejected > 0
+    assert result.statistics.steps == len(t) - 1
 
 
 def test_first_steps_that_are_much_too_large_are_taken_back():
     result = simulate(oscillator(), adaptive=1e-5, stop_time=2.0, step_size=1.0)
-    assert result.statistics.rejected >= 3
+    assert result.statistics.rejected >= 1
     assert error(result) <= 1e-4
 
 
@@ -111,22 +113,21 @@ def without(net, name, **flags):
     return replace(net, components=net.components | {name: other})
 
 
-@pytest.mark.parametrize(
-    ("flags", "capability", "alternative"),
-    [
-        ({"saves_state": False}, "saves and restores its state", "fixed steps, master jacobi with extrapolated inputs"),
-        (
-            {"variable_step": False},
-            "accepts steps of any size",
-            "fixed steps, master iterated with interpolated inputs",
-        ),
-    ],
-)
-def test_an_fmu_that_cannot_repeat_steps_is_named_with_the_best_alternative(flags, capability, alternative):
-    net = without(oscillator(), "System2", **flags)
+def test_an_fmu_that_takes_steps_of_one_size_is_named_with_the_best_alternative():
+    net = without(oscillator(), "System2", variable_step=False)
     with pytest.raises(UnsupportedByFmu, match="component System2") as caught:
         simulate(net, adaptive=1e-3, master="jacobi")
-    assert capability in str(caught.value) and alternative in str(caught.value)
+    assert "accepts steps of any size" in str(caught.value)
+    assert "fixed steps, master iterated with interpolated inputs" in str(caught.value)
+
+
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel"])
+def test_an_fmu_that_cannot_save_its_state_has_steps_by_the_errors_of_inputs(master):
+    net = without(oscillator(), "System2", saves_state=False)
+    tolerances = (1e-3, 1e-4)
+    errors = [error(simulate(net, adaptive=tolerance, master=master)) for tolerance in tolerances]
+    assert errors[0] <= 1e-3 and errors[1] <= 1e-4
+    assert errors[0] / errors[1] == approx(10, rel=0.3)
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1e-3, 1.0, float("nan")])

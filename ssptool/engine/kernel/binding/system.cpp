@@ -326,6 +326,7 @@ class NativeSystem {
 
   void begin_varying() {
     if (run_.doubling) varying_ = system_.double_steps(*run_.doubling);
+    if (run_.defects) varying_ = system_.steps_by_defects(*run_.defects);
     if (run_.energy) varying_ = system_.steps_by_energy(*run_.energy);
   }
 

@@ -1,0 +1,102 @@
+"""True errors of runs with adaptive steps, against what they were asked for, and against those of another program.
+
+FMUs of co-simulation save their states here, or do not; the equations are those of the bench.
+"""
+
+import numpy as np
+import pytest
+
+import ssptool
+from tests.accuracy.adaptive_table import EXACT, MASTERSIM, able
+from tests.accuracy.measured import true_error, written
+from tests.accuracy.systems import SYSTEMS, oscillator, thermostat
+
+
+def carried_out(system, folder, tolerance, **more):
+    options = {**system.settings, "adaptive": tolerance, "accuracy": "off", **more}
+    return ssptool.simulate(written(system, folder), output=None, **options)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_the_error_of_a_run_is_within_ten_times_what_was_asked_for(name, tmp_path):
+    system = able(SYSTEMS[name], saves=True)
+    path = written(system, tmp_path)
+    for tolerance in (1e-3, 1e-4):
+        options = {**system.settings, "adaptive": tolerance, "accuracy": "off"}
+        result = ssptool.simulate(path, output=None, **options)
+        assert true_error(system, result)[0] <= 10 * tolerance, tolerance
+        assert np.all(np.diff(result.t) >= 0)
+
+
+@pytest.mark.parametrize("name", MASTERSIM)
+def test_errors_are_less_than_with_step_doubling_that_counts_each_step_alone(name, tmp_path):
+    system, known = MASTERSIM[name]
+    result = carried_out(system, tmp_path, 1e-4)
+    assert true_error(system, result)[0] < known
+
+
+def test_an_undamped_oscillator_is_as_exact_as_asked_for_however_long_it_takes(tmp_path):
+    """Errors of all steps add up: each may have its part of what is allowed, and not all of it."""
+    for stop in (2.0, 20.0):
+        system = able(oscillator(stop=stop), saves=True, follows=True)
+        folder = tmp_path / f"{stop:g}"
+        folder.mkdir()
+        error = true_error(system, carried_out(system, folder, 1e-3))[0]
+        assert 1e-4 <= error <= 1e-3
+
+
+HELD = ["oscillator that holds", "damped oscillator that holds", "driven at resonance", "slow source", "a day"]
+HELD += ["soft thermal link", "predators", "growth", "steps of 0.1 s", "bouncing ball"]
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_fmus_that_cannot_save_their_states_have_adaptive_steps_as_well(name, tmp_path):
+    system = SYSTEMS[name]
+    path = written(system, tmp_path)
+    steps = []
+    for tolerance in (1e-3, 1e-4):
+        options = {"adaptive": tolerance, "accuracy": "off"}
+        result = ssptool.simulate(path, output=None, **options)
+        assert true_error(system, result)[0] <= 10 * tolerance, tolerance
+        steps.append(result.statistics.steps)
+    assert result.statistics.rejected == 0
+    assert 2 <= steps[1] / steps[0] <= 5  # of order 2
+
+
+@pytest.mark.parametrize("name", ["thermostat of co-simulation", "relay", "late strike", "sampled by steps"])
+def test_switches_that_steps_without_repetition_notice_late_are_in_the_stated_error(name, tmp_path):
+    system = SYSTEMS[name]
+    options = {"adaptive": 1e-3, "accuracy": "check"}
+    result = ssptool.simulate(written(system, tmp_path), output=None, **options)
+    stated = result.accuracy.error
+    assert stated is not None and true_error(system, result)[0] <= 3 * stated
+
+
+@pytest.mark.parametrize("name", ["oscillator that follows", "predators that follow", "thermostat of co-simulation"])
+def test_the_stated_error_of_adaptive_steps_is_near_the_true_one(name, tmp_path):
+    system = able(SYSTEMS[name], saves=True)
+    options = {"adaptive": 1e-3, "accuracy": "check"}
+    result = ssptool.simulate(written(system, tmp_path), output=None, **options)
+    true = true_error(system, result)[0]
+    assert true <= 3 * result.accuracy.error
+
+
+def test_the_accuracy_that_is_asked_for_is_reached_by_adaptive_steps(tmp_path):
+    system = able(SYSTEMS["predators"], saves=True)
+    options = {"adaptive": 1e-2, "accuracy": 1e-4}
+    result = ssptool.simulate(written(system, tmp_path), output=None, **options)
+    assert result.accuracy.met
+    assert true_error(system, result)[0] <= 3e-4
+
+
+def test_a_state_that_no_output_shows_is_as_exact_as_the_others(tmp_path):
+    """Contact: the mass shows its place alone; what a step misses of the force is in its speed, and in later places."""
+    system = able(SYSTEMS["contact of 1e4 N/m"], saves=True)
+    assert true_error(system, carried_out(system, tmp_path, 1e-3))[0] <= 5e-3
+
+
+def test_switches_are_located_at_a_part_of_the_cost_of_small_steps(tmp_path):
+    system = able(thermostat(), saves=True)
+    result = carried_out(system, tmp_path, 1e-4)
+    assert true_error(system, result)[0] <= 1e-5
+    assert result.statistics.steps < 3000
