@@ -201,8 +201,12 @@ class IterationCalls:
     those whose last iterate does not meet the relative measure among `measures` are counted.
 
     A change that stops falling at the noise of the outputs is accepted. After `max_iterations` iterations, or where
-    iterates diverge, the operation ends; with `retreats` the step is repeated with strong damping, and then done once
-    with extrapolated inputs.
+    iterates diverge, `newton` allows as many by Newton's method with differences, which is kept where the rule did not
+    converge for some steps. Then the operation ends; with `retreats` the step is repeated with strong damping, and then
+    done once with extrapolated inputs.
+
+    With `damps`, a step from which no smooth signals result is done again with all inputs at their value at its end, if
+    the coupling is stiff, and so are some steps behind it.
     """
 
     group: int
@@ -220,6 +224,8 @@ class IterationCalls:
     retreats: bool
     held_inputs: HeldInputs = HeldInputs.END
     count: int = 0
+    newton: bool = False
+    damps: bool = False
 
 
 @dataclass(slots=True)
@@ -246,6 +252,12 @@ class AcceptedSteps:
         All steps, and those that were done with stronger damping, by Newton's method or without repetition.
     trial
         Result of trial steps for inputs that can only be constant.
+    by_newton, by_newton_from
+        Steps that were done by Newton's method as the method of choice did not converge; the start of the first [s].
+    ends, ends_from
+        Steps with inputs held at their value at the end, to damp what rings, and the start of the first [s].
+    phase_left, phase_length, phase_since
+        So many more such steps, their number the last time, and steps since then.
     """
 
     floor: float = 0.0
@@ -267,6 +279,19 @@ class AcceptedSteps:
     steps: int = 0
     unplanned: int = 0
     trial: int = Trial.NONE
+    by_newton: int = 0
+    by_newton_from: float = 0.0
+    ends: int = 0
+    ends_from: float = 0.0
+    phase_left: int = 0
+    phase_length: int = 0
+    phase_since: int = 0
+
+    @property
+    def remarkable(self) -> bool:
+        """True if there is something to be said of them."""
+        otherwise = self.ends, self.by_newton, self.noisy, self.damped, self.unrepeated, self.unconverged
+        return self.trial != Trial.NONE or any(otherwise)
 
 
 class IterationReport(NamedTuple):

@@ -229,6 +229,17 @@ class UnconvergedSteps:
                 f"{self.signals[steps.signal]} changed by up to {steps.level:.2g} of its size (step from t = "
                 f"{steps.time:.6g} s)"
             )
+        if steps.ends:
+            yield (
+                f"in {_steps(steps.ends)} of {who}, the first from t = {steps.ends_from:.6g} s, inputs had their value "
+                "at the end of the step: the coupling is stiff, and would ring with inputs that run over the step; "
+                "such steps are of order 1"
+            )
+        if steps.by_newton:
+            yield (
+                f"{_steps(steps.by_newton)} of {who} used Newton's method, as IQN-ILS did not converge, the first from "
+                f"t = {steps.by_newton_from:.6g} s"
+            )
         if steps.damped:
             yield (
                 f"{_steps(steps.damped)} of {who} did not converge and were repeated with stronger damping or Newton's "

@@ -37,8 +37,8 @@ class Iterated(ProgrammedMaster):
     step once, in the order of the signal flow. Interpolated inputs of order k give order k + 1, held ones (at
     their value at the end of the step) order 1 and much damping, the mean of both ends order 2.
 
-    A change that stops falling at the noise of the FMUs is accepted there. A step that does not converge is a failure;
-    if the master `retreats`, it is done with stronger damping, and then without repetition.
+    A change that stops falling at the noise of the FMUs is accepted there. A step that does not converge is done by
+    `newton`, or is a failure; if the master `retreats`, it is done with stronger damping, and then without repetition.
 
     Attributes
     ----------
@@ -54,6 +54,10 @@ class Iterated(ProgrammedMaster):
         Order of the polynomial through accepted points that gives the first guess.
     retreats
         True if steps that do not converge are repeated with stronger damping, and then done without repetition.
+    newton
+        True if before that they are iterated by Newton's method.
+    damps
+        True if inputs have their value at the end in steps of a stiff coupling that would ring.
 
     References
     ----------
@@ -66,6 +70,8 @@ class Iterated(ProgrammedMaster):
     max_iterations: int = 30
     prediction: int = PREDICTION_ORDER
     retreats: bool = False
+    newton: bool = False
+    damps: bool = False
 
     @property
     def plain_iterations(self) -> int:
@@ -153,6 +159,8 @@ def _iteration(method: Iterated, group: InstanceGroup) -> IterationCalls:
         retreats=method.retreats,
         held_inputs=_held_inputs(method.inputs.where_held),
         count=method.count,
+        newton=method.newton,
+        damps=method.damps,
     )
 
 
@@ -194,13 +202,30 @@ def create(inputs: InputApproximation, settings: Settings, situation: Situation)
     order = PREDICTION_ORDER if settings.prediction_order is None else settings.prediction_order
     asked = {True: ASKED, False: "default"}
     jacobian = [_jacobian(situation)] if isinstance(acceleration, InterfaceNewton) else []
-    return Iterated(inputs, acceleration, measure, limit, order, not _asked_for(settings)), (
+    method = Iterated(
+        inputs,
+        acceleration,
+        measure,
+        limit,
+        order,
+        retreats=not _asked_for(settings),
+        newton=isinstance(acceleration, IqnIls) and settings.acceleration is None and settings.max_iterations is None,
+        damps=_damps(inputs, settings),
+    )
+    return method, (
         *how,
         Choice("convergence", measure.name, reason),
         Choice("max_iterations", str(limit), asked[settings.max_iterations is not None]),
         Choice("prediction_order", str(order), asked[settings.prediction_order is not None]),
         *jacobian,
     )
+
+
+def _damps(inputs: InputApproximation, settings: Settings) -> bool:
+    """True if nothing was asked for that steps with inputs at their end would not be."""
+    runs = inputs.order > 0 or not isinstance(inputs.where_held, Hold)
+    asked = settings.iterations, settings.adaptive, settings.acceleration, settings.relaxation
+    return runs and settings.approximation is ApproximationName.AUTO and all(one is None for one in asked)
 
 
 def _fixed_count(iterations: int, situation: Situation) -> FixedCount:

@@ -414,8 +414,7 @@ class SystemSteps(StepsOfSystem):
     @property
     def _tells(self) -> bool:
         """Whether steps were accepted of which something is to be said."""
-        accepted = map(self.kernel.accepted_steps, range(self._iterations))
-        return any(one.trial or one.noisy or one.damped or one.unrepeated or one.unconverged for one in accepted)
+        return any(self.kernel.accepted_steps(number).remarkable for number in range(self._iterations))
 
     @property
     def unconverged(self) -> Unconverged:

@@ -91,6 +91,8 @@ IterationCalls PlanReader::iteration(Json json) const {
   calls.plain_iterations = json.at("plain_iterations").between(1, most_repetitions);
   calls.max_iterations = json.at("max_iterations").between(1, most_repetitions);
   calls.retreats = json.at("retreats").get<bool>();
+  calls.newton = json.value("newton", false);
+  calls.damps = json.value("damps", false);
   calls.held_inputs = static_cast<HeldInputs>(json.at("held_inputs").one_of({"end", "mean", "mid_step", "tried"}));
   return calls;
 }

@@ -19,6 +19,7 @@ AcceptedSteps for_next_steps(const AcceptedSteps& all) {
   found.steps = all.steps;
   found.unplanned = all.unplanned;
   found.trial = all.trial;
+  found.phase = all.phase;
   return found;
 }
 

@@ -121,6 +121,13 @@ void visit(Visitor& each, SavedIteration& iteration) {
   each(accepted.steps);
   each(accepted.unplanned);
   each(accepted.trial);
+  each(accepted.by_newton);
+  each(accepted.by_newton_from);
+  each(accepted.ends);
+  each(accepted.ends_from);
+  each(accepted.phase.left);
+  each(accepted.phase.length);
+  each(accepted.phase.since);
 }
 
 // The name of the function that refused is of no use any more.

@@ -46,7 +46,9 @@ nb::object to_python(const AcceptedSteps& steps) {
   return vocabulary("AcceptedSteps")(
       steps.floor, steps.noisy, steps.level, steps.signal, steps.time, steps.damped, steps.damped_from,
       steps.unrepeated, steps.unrepeated_from, steps.failed, steps.failed_damped, steps.unconverged, steps.residual,
-      steps.open_signal, steps.open_time, steps.grows, steps.steps, steps.unplanned, static_cast<Number>(steps.trial));
+      steps.open_signal, steps.open_time, steps.grows, steps.steps, steps.unplanned, static_cast<Number>(steps.trial),
+      steps.by_newton, steps.by_newton_from, steps.ends, steps.ends_from, steps.phase.left, steps.phase.length,
+      steps.phase.since);
 }
 
 nb::tuple iterates_to_python(std::vector<Iterate> iterates) {

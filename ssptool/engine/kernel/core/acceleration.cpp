@@ -11,6 +11,10 @@ namespace {
 
 // Differences of residuals below this (in nominal values) are rounding.
 constexpr double negligible = 1e-12;
+// So many differences are looked at to tell whether plain iteration diverges; one of which no more than this part is
+// independent of newer ones says nothing.
+constexpr std::size_t most_directions = 12;
+constexpr double independent = 1e-2;
 
 void subtract(std::span<const double> a, std::span<const double> b, std::span<double> difference) noexcept {
   for (std::size_t i = 0; i < a.size(); ++i) difference[i] = a[i] - b[i];
@@ -86,6 +90,53 @@ void SecantIterates::forget_oldest() noexcept {
   --counts_.back();
 }
 
+// Each unknown is measured by the largest part that it has of a difference, so that units do not matter.
+bool SecantIterates::repels() const {
+  const std::size_t count = std::min({kept_, size_, most_directions});
+  std::vector<std::vector<double>> basis, answers;
+  const std::vector<double> scales = scales_of(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    std::vector<double> change(size_), answer(size_);
+    for (std::size_t i = 0; i < size_; ++i) {
+      answer[i] = answers_[place(k) * size_ + i] / scales[i];
+      change[i] = answer[i] - changes_[place(k) * size_ + i] / scales[i];
+    }
+    const double whole = norm(change);
+    for (std::size_t j = 0; j < basis.size(); ++j) {
+      const double share = dot(basis[j], change);
+      for (std::size_t i = 0; i < size_; ++i) change[i] -= share * basis[j][i];
+      for (std::size_t i = 0; i < size_; ++i) answer[i] -= share * answers[j][i];
+    }
+    const double rest = norm(change);
+    if (!(rest > independent * whole)) continue;
+    for (std::size_t i = 0; i < size_; ++i) change[i] /= rest;
+    for (std::size_t i = 0; i < size_; ++i) answer[i] /= rest;
+    basis.push_back(std::move(change));
+    answers.push_back(std::move(answer));
+  }
+  DenseMatrix projected(basis.size(), basis.size());
+  for (std::size_t i = 0; i < basis.size(); ++i)
+    for (std::size_t j = 0; j < basis.size(); ++j) projected(i, j) = dot(basis[i], answers[j]);
+  return powers_grow(std::move(projected));
+}
+
+// Of each unknown the largest part that it has of one of the newest differences, which count as equally large.
+std::vector<double> SecantIterates::scales_of(std::size_t count) const {
+  std::vector<double> scales(size_);
+  for (std::size_t k = 0; k < count; ++k) {
+    Largest most;
+    const auto size_of = [&](std::size_t i) {
+      const double answer = answers_[place(k) * size_ + i];
+      return std::max(std::abs(answer), std::abs(answer - changes_[place(k) * size_ + i]));
+    };
+    for (std::size_t i = 0; i < size_; ++i) most.add(size_of(i), i);
+    if (!(most.value > 0.0)) continue;
+    for (std::size_t i = 0; i < size_; ++i) scales[i] = std::max(scales[i], size_of(i) / most.value);
+  }
+  for (double& scale : scales) scale = scale > 0.0 ? scale : 1.0;
+  return scales;
+}
+
 SecantMemory SecantIterates::memory() const {
   SecantMemory memory{.columns = counts_, .changes = {}, .answers = {}};
   for (std::size_t k = 0; k < kept_; ++k)
@@ -130,6 +181,11 @@ std::vector<double> Acceleration::next(std::span<const double> x, std::span<cons
   if (newton_) return newton_->next(x, found, step);
   if (!forgetful_) forgetful_ = begun(rule_);
   return forgetful_->next(x, found);
+}
+
+bool Acceleration::repels() const {
+  if (secants_) return secants_->repels();
+  return newton_ && newton_->repels();
 }
 
 void Acceleration::remember(IterationMemory& memory) const {

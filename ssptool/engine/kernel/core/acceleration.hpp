@@ -23,6 +23,10 @@ class SecantIterates final : public Proposal {
   void begin() noexcept;
   std::vector<double> next(std::span<const double> x, std::span<const double> found) override;
 
+  // Whether plain iteration would diverge: what found answers to x, on the space that differences of x span, has an
+  // eigenvalue beyond 1.
+  [[nodiscard]] bool repels() const;
+
   [[nodiscard]] SecantMemory memory() const;
   void go_on(const SecantMemory&);
 
@@ -31,6 +35,7 @@ class SecantIterates final : public Proposal {
   [[nodiscard]] std::span<double> part(std::vector<double>& numbers, std::size_t column) const noexcept {
     return std::span(numbers).subspan(place(column) * size_, size_);
   }
+  [[nodiscard]] std::vector<double> scales_of(std::size_t count) const;
   void learn(std::span<const double> found) noexcept;
   void add() noexcept;
   void forget_oldest() noexcept;
@@ -55,6 +60,9 @@ class Acceleration {
   // What was found is the next iterate.
   [[nodiscard]] bool is_plain() const noexcept { return rule_.kind == RuleKind::relaxation && rule_.factor == 1.0; }
   std::vector<double> next(std::span<const double> x, std::span<const double> found, RepeatedStep&);
+
+  // Whether plain iteration would diverge, as far as the rule has found out.
+  [[nodiscard]] bool repels() const;
 
   // What a rule remembers; most begin anew with every step.
   void remember(IterationMemory&) const;

@@ -92,6 +92,13 @@ struct IterationCalls {
   bool retreats;
   HeldInputs held_inputs = HeldInputs::end;
   std::int64_t count = 0;
+  bool newton = false;  // iterates a step in which the rule does not converge
+  bool damps = false;   // inputs may be held at the end of a step: see damping.hpp
+};
+
+// Of steps with inputs held at their end: how many more there will be, how many the last time, how many steps ago.
+struct DampingPhase {
+  std::int64_t left = 0, length = 0, since = 0;
 };
 
 struct AcceptedSteps {
@@ -112,10 +119,17 @@ struct AcceptedSteps {
   bool grows = false;
   std::int64_t steps = 0, unplanned = 0;
   Trial trial = Trial::none;
+  std::int64_t by_newton = 0;
+  double by_newton_from = 0.0;
+  std::int64_t ends = 0;  // steps with inputs held at their end
+  double ends_from = 0.0;
+  DampingPhase phase{};
 
   void note_noise(double t, double largest, std::size_t unknown) noexcept;
   void note_damped(double t) noexcept;
   void note_unrepeated(double t) noexcept;
+  void note_newton(double t) noexcept;
+  void note_end(double t) noexcept;
   void note_unconverged(double t, double largest, std::size_t unknown, bool growing) noexcept;
   // More steps were done otherwise than planned than are an exception.
   [[nodiscard]] bool too_many_unplanned() const noexcept;

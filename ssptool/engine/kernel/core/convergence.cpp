@@ -192,6 +192,14 @@ void AcceptedSteps::note_damped(double t) noexcept {
   failed_damped = 0;
 }
 
+void AcceptedSteps::note_newton(double t) noexcept {
+  if (by_newton++ == 0) by_newton_from = t;
+}
+
+void AcceptedSteps::note_end(double t) noexcept {
+  if (ends++ == 0) ends_from = t;
+}
+
 void AcceptedSteps::note_unconverged(double t, double largest, std::size_t unknown, bool growing) noexcept {
   ++unconverged;
   grows |= growing;

@@ -9,8 +9,10 @@ namespace ssptool {
 
 namespace {
 
-constexpr int rounds = 3;              // the sizes of rows and columns settle after two or three
-constexpr int largest_exponent = 500;  // so that no product with two factors overflows
+constexpr int rounds = 3;                 // the sizes of rows and columns settle after two or three
+constexpr int doublings = 6;              // of the power of a matrix that tells whether its powers grow
+constexpr double surely_growing = 1e100;  // as nothing overflows that is squared once more
+constexpr int largest_exponent = 500;     // so that no product with two factors overflows
 
 void subtract_multiple(std::vector<double>& from, double factor, std::span<const double> of) noexcept {
   for (std::size_t i = 0; i < from.size(); ++i) from[i] -= factor * of[i];
@@ -50,6 +52,24 @@ std::vector<double> times(const DenseMatrix& matrix, std::span<const double> vec
   for (std::size_t i = 0; i < matrix.rows; ++i)
     result[i] = dot({matrix.elements.data() + i * matrix.columns, matrix.columns}, vector);
   return result;
+}
+
+DenseMatrix product(const DenseMatrix& a, const DenseMatrix& b) {
+  DenseMatrix found(a.rows, b.columns);
+  for (std::size_t i = 0; i < a.rows; ++i)
+    for (std::size_t k = 0; k < a.columns; ++k)
+      for (std::size_t j = 0; j < b.columns; ++j) found(i, j) += a(i, k) * b(k, j);
+  return found;
+}
+
+bool powers_grow(DenseMatrix a) {
+  for (int doubling = 0; doubling < doublings; ++doubling) {
+    const double size = norm(a.elements);
+    if (!(size <= surely_growing)) return true;
+    if (size < 1.0 / surely_growing) return false;
+    a = product(a, a);
+  }
+  return !(norm(a.elements) <= 1.0);
 }
 
 FullPivotLu::FullPivotLu(DenseMatrix matrix)

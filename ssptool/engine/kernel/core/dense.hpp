@@ -30,6 +30,7 @@ bool finite(std::span<const double>) noexcept;
 double dot(std::span<const double> a, std::span<const double> b) noexcept;
 double norm(std::span<const double>) noexcept;
 std::vector<double> times(const DenseMatrix&, std::span<const double>);
+DenseMatrix product(const DenseMatrix&, const DenseMatrix&);
 
 // P A Q = L U with the largest element left as the pivot (Golub and Van Loan 2013, "Matrix Computations", 4th ed.,
 // §3.4.8) of a matrix with as many columns as rows, or one more. Of equal ones it is the first, row by row.
@@ -91,6 +92,9 @@ struct Equilibration {
 
 // None if an element is not finite, or the matrix singular to rounding in whatever units rows and columns are.
 std::optional<DenseMatrix> inverse_of(const DenseMatrix&);
+
+// Whether x ← a x, with a square matrix, leads to infinity: by the size of a high power of it.
+bool powers_grow(DenseMatrix a);
 
 // What V has, and what W has, in one column.
 struct SecantColumn {

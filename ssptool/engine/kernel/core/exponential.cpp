@@ -43,14 +43,6 @@ DenseMatrix solution_of(DenseMatrix a, const DenseMatrix& b) {
 
 }  // namespace
 
-DenseMatrix product(const DenseMatrix& a, const DenseMatrix& b) {
-  DenseMatrix found(a.rows, b.columns);
-  for (std::size_t i = 0; i < a.rows; ++i)
-    for (std::size_t k = 0; k < a.columns; ++k)
-      for (std::size_t j = 0; j < b.columns; ++j) found(i, j) += a(i, k) * b(k, j);
-  return found;
-}
-
 DenseMatrix exponential(DenseMatrix a) {
   const std::size_t n = a.rows;
   if (!a.finite()) return filled(n, n, nan);

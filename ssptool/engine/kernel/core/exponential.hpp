@@ -7,8 +7,6 @@
 
 namespace ssptool {
 
-DenseMatrix product(const DenseMatrix&, const DenseMatrix&);
-
 // By scaling and squaring of the Padé approximant [3/3], whose argument is at most 1/8 then, so that exp(a + e) is
 // found with ‖e‖ about 4e-11 ‖a‖ (Moler, Van Loan 2003, "Nineteen dubious ways to compute the exponential of a matrix,
 // twenty-five years later", §3); nan for a matrix that is not finite.

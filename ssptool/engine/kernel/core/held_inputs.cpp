@@ -22,7 +22,7 @@ constexpr double still_growing = 0.8;  // at most this part of a response is the
 // their response is there after half of the step, and the value at the end is the better one.
 std::optional<bool> Attempts::integrates(const IterationCalls& calls, const MacroStep& step) noexcept {
   const std::vector<double> kept = slot_values_.values;
-  const std::optional<Course> whole = response(calls, step, 1, kept), halves = response(calls, step, 2, kept);
+  const std::optional<Response> whole = response(calls, step, 1, kept), halves = response(calls, step, 2, kept);
   const bool returned = restore(calls);
   std::ranges::copy(kept, slot_values_.values.begin());
   if (!returned) return std::nullopt;
@@ -40,10 +40,10 @@ std::optional<bool> Attempts::integrates(const IterationCalls& calls, const Macr
 }
 
 // The effect of a change of all inputs.
-std::optional<Attempts::Course> Attempts::response(const IterationCalls& calls, const MacroStep& step, int parts,
-                                                   std::span<const double> start) noexcept {
-  std::optional<Course> before = course(calls, step, parts, start, 0.0),
-                        after = course(calls, step, parts, start, input_change);
+std::optional<Attempts::Response> Attempts::response(const IterationCalls& calls, const MacroStep& step, int parts,
+                                                     std::span<const double> start) noexcept {
+  std::optional<Response> before = course(calls, step, parts, start, 0.0),
+                          after = course(calls, step, parts, start, input_change);
   if (!before || !after) return std::nullopt;
   for (std::size_t i = 0; i < calls.unknowns.size(); ++i) {
     after->first[i] -= before->first[i];
@@ -52,8 +52,8 @@ std::optional<Attempts::Course> Attempts::response(const IterationCalls& calls, 
   return after;
 }
 
-std::optional<Attempts::Course> Attempts::course(const IterationCalls& calls, const MacroStep& step, int parts,
-                                                 std::span<const double> start, double change) noexcept {
+std::optional<Attempts::Response> Attempts::course(const IterationCalls& calls, const MacroStep& step, int parts,
+                                                   std::span<const double> start, double change) noexcept {
   Group& group = groups_[calls.held];
   if (!restore(calls)) return std::nullopt;
   std::ranges::copy(start, slot_values_.values.begin());
@@ -63,7 +63,7 @@ std::optional<Attempts::Course> Attempts::course(const IterationCalls& calls, co
     if (std::ranges::find(group.inputs.floats, slot) != group.inputs.floats.end())
       slot_values_.input_value[slot] += change * std::max(std::abs(slot_values_.values[slot]), calls.nominal[i]);
   }
-  Course found{std::vector<double>(calls.unknowns.size()), std::vector<double>(calls.unknowns.size())};
+  Response found{std::vector<double>(calls.unknowns.size()), std::vector<double>(calls.unknowns.size())};
   const double h = step.h / parts;
   for (int part = 0; part < parts; ++part) {
     if (!stepper_.step_all(group, step.t + part * h, h) || !evaluate(calls.schedule)) return std::nullopt;

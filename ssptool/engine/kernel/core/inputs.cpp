@@ -124,6 +124,15 @@ void Inputs::interpolate_slots(const InputSlots& inputs, int order, double h) no
   }
 }
 
+void Inputs::interpolate_from_middle(const InputSlots& inputs, double h) noexcept {
+  interpolate_slots(inputs, 1, h);
+  const Trends trends(history_);
+  for (const Slot slot : inputs.floats) {
+    const double start = trends.now(slot) + 0.5 * trends.change_to_now(slot);
+    slot_values_.move(slot, start, (slot_values_.values[slot] - start) / h, 0.0);
+  }
+}
+
 void Inputs::mid_step(Index group, int order, double h) {
   if (order != 0) check_order(order);
   mid_step_slots(groups_.at(group).inputs, order, h);

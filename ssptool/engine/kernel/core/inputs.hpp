@@ -65,6 +65,17 @@ class Trends {
     return change(slot, 0) * before < 0.0 && (count_ == 2 || before * change(slot, 2) < 0.0);
   }
   [[nodiscard]] double now(Slot slot) const noexcept { return values_[0][slot]; }
+  // Of the present value from the continuation of those before, in steps of equal size; 0 if they are too few.
+  [[nodiscard]] double departure(Slot slot) const noexcept {
+    return count_ < most ? 0.0 : values_[0][slot] - 3.0 * (values_[1][slot] - values_[2][slot]) - values_[3][slot];
+  }
+  // There is an accepted point.
+  [[nodiscard]] bool known() const noexcept { return values_[0] != nullptr; }
+  [[nodiscard]] double latest(Slot slot) const noexcept { return std::abs(change_to_now(slot)); }
+  // In the last step, 0 behind a jump.
+  [[nodiscard]] double change_to_now(Slot slot) const noexcept {
+    return count_ == 0 ? 0.0 : values_[0][slot] - values_[1][slot];
+  }
   // The value some seconds after the last point where it runs smoothly, else the present one. It does not leave the
   // range of the input.
   [[nodiscard]] double ahead(const SlotValues& slots, Slot slot, double seconds) const noexcept {
@@ -106,8 +117,12 @@ class Inputs {
   void hold_slots(const InputSlots&) noexcept;
   void extrapolate_slots(const InputSlots&, int order) noexcept;
   void interpolate_slots(const InputSlots&, int order, double h) noexcept;
+  // On lines, behind a step of constant inputs, which had the values at its end: these are of order 2 for its middle,
+  // so that lines begin half a change further on.
+  void interpolate_from_middle(const InputSlots&, double h) noexcept;
   // Of order 0: from the past; of order 1: the present values are those at the end of the step.
   void mid_step_slots(const InputSlots&, int order, double h) noexcept;
+  [[nodiscard]] Trends trends() const noexcept { return Trends(history_); }
 
  private:
   void stay(const InputSlots&, const std::vector<double>& values) noexcept;

@@ -1,5 +1,7 @@
 #include "interface_newton.hpp"
 
+#include <utility>
+
 #include "special_numbers.hpp"
 
 namespace ssptool {
@@ -90,6 +92,14 @@ DenseMatrix InterfaceNewton::jacobian(std::span<const double> x, std::span<const
   free_ = left.empty();
   if (!free_) add_differences(known.matrix, left, x, found, step);
   return known.matrix;
+}
+
+bool InterfaceNewton::repels() const {
+  if (!inverse_) return false;
+  std::optional<DenseMatrix> step = inverse_of(*inverse_);
+  if (!step) return false;
+  for (std::size_t i = 0; i < step->rows; ++i) (*step)(i, i) += 1.0;
+  return powers_grow(std::move(*step));
 }
 
 JacobianMemory InterfaceNewton::memory() const {

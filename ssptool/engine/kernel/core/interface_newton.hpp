@@ -64,6 +64,9 @@ class InterfaceNewton {
   void begin() noexcept;
   std::vector<double> next(std::span<const double> x, std::span<const double> found, RepeatedStep&);
 
+  // Whether plain iteration would diverge, as the last Jacobian says.
+  [[nodiscard]] bool repels() const;
+
   [[nodiscard]] JacobianMemory memory() const;
   // Of so many unknowns.
   void go_on(const JacobianMemory&, std::size_t unknowns);

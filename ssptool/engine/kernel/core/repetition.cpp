@@ -17,6 +17,10 @@ namespace {
 constexpr double strong_damping = 0.1;
 // After so many steps in a row that a method has not done, the next one is taken at once.
 constexpr std::int64_t tried = 3;
+// One step of so many tries it again.
+constexpr std::int64_t tried_again = 32;
+// Of the polynomial through accepted points from which smooth signals do not depart.
+constexpr int continued_order = 2;
 // A step without agreement that leads beyond so many times the largest values so far is not accepted.
 constexpr double growth_of_unplanned = 1e3;
 // Limit of Newton's method, which takes 2 if the step is linear in its unknowns; √ε balances truncation and rounding of
@@ -27,14 +31,14 @@ constexpr double newton_difference = 0x1p-26;
 // What a step makes of the unknowns at its end; nan where it fails.
 class StepFunction final : public LoopFunction {
  public:
-  StepFunction(const IterationCalls& calls, Attempts& attempts, const MacroStep& step)
-      : calls_(calls), attempts_(attempts), step_(step) {}
+  StepFunction(const IterationCalls& calls, Attempts& attempts, const MacroStep& step, Course course)
+      : calls_(calls), attempts_(attempts), step_(step), course_(course) {}
 
   std::vector<double> value(std::span<const double> x) override {
     std::vector<double> found(x.size(), nan);
     if (given_up_) return found;
     ++evaluations;
-    if (attempts_.restore(calls_) && attempts_.attempt(calls_, x, step_))
+    if (attempts_.restore(calls_) && attempts_.attempt(calls_, x, step_, course_))
       attempts_.find(calls_, found);
     else
       given_up_ = attempts_.is_final();
@@ -48,6 +52,7 @@ class StepFunction final : public LoopFunction {
   const IterationCalls& calls_;
   Attempts& attempts_;
   MacroStep step_;
+  Course course_;
   bool given_up_ = false;  // no other iterate helps
 };
 
@@ -84,14 +89,22 @@ void Attempts::predict(const IterationCalls& calls, int order, double h, std::sp
 
 void Attempts::exchange(const IterationCalls& calls) noexcept { wires_.copy(groups_[calls.group].wires); }
 
-bool Attempts::attempt(const IterationCalls& calls, std::span<const double> x, const MacroStep& step) noexcept {
+bool Attempts::attempt(const IterationCalls& calls, std::span<const double> x, const MacroStep& step,
+                       Course course) noexcept {
   for (std::size_t i = 0; i < x.size(); ++i) slot_values_.values[calls.unknowns[i]] = x[i];
-  hold(calls, groups_[calls.held].inputs, step.h);
-  const InputSlots& following = groups_[calls.following].inputs;
-  if (calls.order != 0)
-    inputs_.interpolate_slots(following, calls.order, step.h);
-  else
-    hold(calls, following, step.h);
+  const InputSlots &held = groups_[calls.held].inputs, &following = groups_[calls.following].inputs;
+  if (course == Course::at_end) {
+    inputs_.hold_slots(held);
+    inputs_.hold_slots(following);
+  } else {
+    hold(calls, held, step.h);
+    if (calls.order == 0)
+      hold(calls, following, step.h);
+    else if (calls.order == 1 && course == Course::from_end)
+      inputs_.interpolate_from_middle(following, step.h);
+    else
+      inputs_.interpolate_slots(following, calls.order, step.h);
+  }
   if (!checked(stepper_.step_all(groups_[calls.group], step.t, step.h)) || !evaluate(calls.schedule)) return false;
   exchange(calls);
   return true;
@@ -124,39 +137,96 @@ Repetition::Repetition(IterationCalls calls, Attempts& attempts)
       agreement_(calls_.measures, calls_.count, calls_.nominal),
       damped_agreement_(calls_.measures, calls_.count, calls_.nominal),
       acceleration_(calls_.rule, calls_.unknowns.size()),
+      newton_({.kind = RuleKind::newton}, calls_.unknowns.size()),
       damping_({.kind = RuleKind::aitken, .factor = strong_damping}, calls_.unknowns.size()),
       x_(calls_.unknowns.size()),
       found_(x_),
+      guess_(x_),
+      continued_(x_),
       scaled_(x_),
       scaled_found_(x_),
       sizes_(calls_.nominal) {}
 
 Repetition::Done Repetition::step(const MacroStep& step) noexcept {
   present_ = step;
-  iterations_ = 1;
+  iterations_ = 0;
   left_domain_ = escaped_ = false;
   ++accepted.steps;
   agreement_.begin(accepted.floor);
-  if (!attempts_.save(calls_) || !try_held_inputs()) return failed();
-  attempts_.predict(calls_, calls_.prediction, step.h, x_);
+  if (!begin()) return failed();
+  course_ = next_course();
+  Done done = repeat(true);
+  if (done && needs_damping()) {
+    damp();
+    done = repeat(false);
+  }
+  end_phase();
+  return done;
+}
+
+// Whether states are saved and the first guess is made.
+bool Repetition::begin() noexcept {
+  iterations_ = 1;
+  if (!attempts_.save(calls_) || !try_held_inputs()) return false;
+  if (calls_.damps) attempts_.predict(calls_, continued_order, present_.h, continued_);
+  attempts_.predict(calls_, calls_.prediction, present_.h, guess_);
   attempts_.exchange(calls_);
   attempts_.find(calls_, found_);
   see_sizes(found_);
-  acceleration_.begin();
-  bool went_well = attempts_.attempt(calls_, x_, step);
+  iterations_ = 0;
+  return true;
+}
+
+// The step with inputs as they are to run: by the rule, by Newton's method, and otherwise if neither converges.
+Repetition::Done Repetition::repeat(bool anew) noexcept {
+  by_newton_ = is_for_newton();
+  Ending ending = by_newton_ ? iterate(newton_, anew) : iterate(acceleration_, anew);
+  if (ending == Ending::open && calls_.newton && !by_newton_ && !agreement_.is_noise()) {
+    ++accepted.failed;
+    by_newton_ = true;
+    ending = iterate(newton_, false);
+  }
+  if (ending == Ending::agreed) return agreed();
+  if (ending == Ending::failed) return failed();
+  if (agreement_.is_noise()) return settle();
+  return retreat();
+}
+
+// Whether the rule has not converged for some steps, and is not due to be tried again.
+bool Repetition::is_for_newton() const noexcept {
+  return calls_.newton && accepted.failed >= tried && accepted.steps % tried_again != 0;
+}
+
+// Iterates until they agree, as a change that the noise of the FMUs explains does not, or until no further one helps.
+Repetition::Ending Repetition::iterate(Acceleration& rule, bool anew) noexcept {
+  agreement_.begin(accepted.floor);
+  rule.begin();
+  x_ = guess_;
+  bool went_well = attempt(anew);
+  std::int64_t number = 1;
   while (went_well) {
+    ++iterations_;
     attempts_.find(calls_, found_);
     const bool agrees = agreement_.reached(x_, found_);
     if (IterateObserver* const observer = attempts_.observer(); observer != nullptr) [[unlikely]]
       observer->see(calls_.group, iterations_, x_, found_, agreement_.last_excess(), agrees);
-    if (agrees) return agreed();
-    const bool plain = switch_.goes_on_plainly(iterations_, step.t, step.h);
-    if (agreement_.lost(x_, found_) || is_enough(plain)) return accept_noise();
-    propose(acceleration_, plain);
-    ++iterations_;
-    went_well = again(x_);
+    if (agrees) return Ending::agreed;
+    const bool plain = anew && switch_.goes_on_plainly(number, present_.t, present_.h);
+    if (agreement_.lost(x_, found_) || is_enough(number, plain)) {
+      if (!agreement_.is_noise()) probe_noise();
+      if (!agreement_.is_noise()) attempts_.outcome() = {.code = Code::coupling};
+      return Ending::open;
+    }
+    propose(rule, plain);
+    ++number;
+    went_well = attempt(false);
   }
-  return carried_away();
+  ++iterations_;
+  return (anew && number == 1) || attempts_.is_final() ? Ending::failed : Ending::open;
+}
+
+bool Repetition::attempt(bool anew) noexcept {
+  return anew ? attempts_.attempt(calls_, x_, present_, course_) : again(x_);
 }
 
 Trial Repetition::trial(const MacroStep& step) noexcept {
@@ -178,7 +248,7 @@ bool Repetition::try_held_inputs() noexcept {
 }
 
 bool Repetition::again(std::span<const double> x) noexcept {
-  return attempts_.restore(calls_) && attempts_.attempt(calls_, x, present_);
+  return attempts_.restore(calls_) && attempts_.attempt(calls_, x, present_, course_);
 }
 
 // The next x, from this one and what was found for it.
@@ -192,7 +262,10 @@ void Repetition::propose(Acceleration& acceleration, bool plain) noexcept {
 }
 
 Repetition::Done Repetition::agreed() noexcept {
-  accepted.failed = 0;
+  if (by_newton_)
+    accepted.note_newton(present_.t);
+  else
+    accepted.failed = 0;
   if (agreement_.noisy()) accepted.note_noise(present_.t, agreement_.last(), agreement_.worst());
   if (calls_.count != 0) judge_last();
   return iterations_;
@@ -207,10 +280,10 @@ void Repetition::judge_last() noexcept {
 }
 
 // No further iterate can improve the step.
-bool Repetition::is_enough(bool plain) noexcept {
-  if (iterations_ >= calls_.max_iterations) return true;
+bool Repetition::is_enough(std::int64_t iterate, bool plain) noexcept {
+  if (iterate >= calls_.max_iterations) return true;
   if (agreement_.stagnates() && !agreement_.probed() && agreement_.least() <= noise_limit) probe_noise();
-  const bool hopeless = calls_.retreats && accepted.failed >= tried && !plain;
+  const bool hopeless = calls_.retreats && !calls_.newton && accepted.failed >= tried && !plain;
   return hopeless || agreement_.is_noise();
 }
 
@@ -230,7 +303,7 @@ std::vector<double> Repetition::repeated(std::span<const double> x) {
 StepDerivatives Repetition::derivatives() const {
   const std::vector<double>& nominal = calls_.nominal;
   if (!interface_.derivatives) return StepDerivatives(nominal.size());
-  StepDerivatives found = interface_.derivatives(present_.h, calls_.order);
+  StepDerivatives found = interface_.derivatives(present_.h, course_ == Course::at_end ? 0 : calls_.order);
   for (std::size_t i = 0; i < nominal.size(); ++i)
     for (std::size_t j = 0; j < nominal.size(); ++j) found.matrix(i, j) = found.matrix(i, j) * nominal[j] / nominal[i];
   return found;
@@ -240,26 +313,16 @@ Pattern Repetition::pattern() const {
   return interface_.pattern ? *interface_.pattern : Pattern(x_.size(), x_.size(), true);
 }
 
-// A change that the noise of the FMUs explains is accepted.
-Repetition::Done Repetition::accept_noise() noexcept {
-  if (!agreement_.is_noise()) probe_noise();
-  if (agreement_.is_noise()) return settle();
-  attempts_.outcome() = {.code = Code::coupling};
-  return retreat();
-}
-
 // Repeat the step with the best iterate, which no iteration can improve because of noise.
 Repetition::Done Repetition::settle() noexcept {
   if (!again(agreement_.best())) return failed();
   accepted.floor = std::min(std::max({accepted.floor, agreement_.least(), 4.0 * agreement_.noise()}), noise_limit);
-  accepted.failed = 0;
+  if (by_newton_)
+    accepted.note_newton(present_.t);
+  else
+    accepted.failed = 0;
   accepted.note_noise(present_.t, agreement_.least(), agreement_.worst());
   return iterations_;
-}
-
-// A component failed: at an iterate, and not at a value that is part of the solution, unless at the first.
-Repetition::Done Repetition::carried_away() noexcept {
-  return iterations_ == 1 || attempts_.is_final() ? failed() : retreat();
 }
 
 // Repeat the step with stronger damping, by Newton's method, else do it once, unless the user asked for this method.
@@ -268,7 +331,7 @@ Repetition::Done Repetition::retreat() noexcept {
     left_domain_ = attempts_.outcome().code != Code::coupling;
     return failed();
   }
-  ++accepted.failed;
+  if (!by_newton_) ++accepted.failed;
   std::int64_t more = 0;
   if (accepted.failed_damped < tried) {
     more = damped();
@@ -322,7 +385,7 @@ std::int64_t Repetition::damped() noexcept {
 
 // Iterations of this step by Newton's method with differences; 0: it does not converge.
 std::int64_t Repetition::by_newton() {
-  StepFunction g(calls_, attempts_, present_);
+  StepFunction g(calls_, attempts_, present_, course_);
   const std::size_t m = x_.size();
   const FiniteDifferences differences(Pattern(m, m, true), newton_difference);
   const Domain domain{calls_.nominal, std::vector<double>(m, -infinity), std::vector<double>(m, infinity)};
@@ -362,6 +425,7 @@ IterationReport Repetition::report() const {
 
 IterationMemory Repetition::memory() const {
   IterationMemory memory{.given_up = switch_.given_up(), .misses = switch_.misses(), .secants = {}};
+  if (calls_.newton) newton_.remember(memory);
   acceleration_.remember(memory);
   return memory;
 }
@@ -369,6 +433,7 @@ IterationMemory Repetition::memory() const {
 void Repetition::go_on(const IterationMemory& memory) {
   switch_.go_on(memory.given_up, memory.misses);
   acceleration_.go_on(memory);
+  if (calls_.newton) newton_.go_on(memory);
 }
 
 }  // namespace ssptool

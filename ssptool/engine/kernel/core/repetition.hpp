@@ -29,6 +29,9 @@ class IterateObserver {
   ~IterateObserver() = default;
 };
 
+// Inputs over a step: as planned, all at their value at its end, or as planned behind such a step.
+enum class Course { planned, at_end, from_end };
+
 // What is done to the group of a step that is repeated. Unknowns are in the units of their signals.
 class Attempts {
  public:
@@ -46,7 +49,7 @@ class Attempts {
   // Whether all went well; if not, the outcome says what happened.
   bool save(const IterationCalls&) noexcept;
   bool restore(const IterationCalls&) noexcept;
-  bool attempt(const IterationCalls&, std::span<const double> x, const MacroStep&) noexcept;
+  bool attempt(const IterationCalls&, std::span<const double> x, const MacroStep&, Course) noexcept;
 
   void predict(const IterationCalls&, int order, double h, std::span<double> x) noexcept;
   void exchange(const IterationCalls&) noexcept;
@@ -55,6 +58,14 @@ class Attempts {
   // Who sees iterates from now on; null: nobody.
   void observe(IterateObserver* observer) noexcept { observer_ = observer; }
   [[nodiscard]] IterateObserver* observer() const noexcept { return observer_; }
+
+  // Whether some input runs over a step in another way than at its end.
+  [[nodiscard]] bool leaves_end(const IterationCalls&) const noexcept;
+
+  // Whether the accepted points lead to the values at the end of a step: their continuation, which is off by no more
+  // than about half of what the values change in a step, or by less than this part of their size.
+  [[nodiscard]] bool runs_smoothly(const IterationCalls&, std::span<const double> continued,
+                                   double negligible) const noexcept;
 
   // Whether components whose inputs can only be constant over a step integrate them inside of it, so that the mean of
   // both ends is of order 2; from the saved states, to which they return. None: they do not return.
@@ -66,17 +77,17 @@ class Attempts {
 
  private:
   // Unknowns after the first part of a step, and at its end.
-  struct Course {
+  struct Response {
     std::vector<double> first, last;
   };
 
   bool checked(bool ok) noexcept;
   void hold(const IterationCalls&, const InputSlots&, double h) noexcept;
-  std::optional<Course> response(const IterationCalls&, const MacroStep&, int parts,
-                                 std::span<const double> start) noexcept;
+  std::optional<Response> response(const IterationCalls&, const MacroStep&, int parts,
+                                   std::span<const double> start) noexcept;
   // Inputs changed by this part of their size.
-  std::optional<Course> course(const IterationCalls&, const MacroStep&, int parts, std::span<const double> start,
-                               double change) noexcept;
+  std::optional<Response> course(const IterationCalls&, const MacroStep&, int parts, std::span<const double> start,
+                                 double change) noexcept;
   bool evaluate(Index schedule) noexcept;
 
   SlotValues& slot_values_;
@@ -120,13 +131,22 @@ class Repetition final : public RepeatedStep {
 
  private:
   using Done = std::optional<std::int64_t>;
+  enum class Ending { agreed, open, failed };
 
   bool try_held_inputs() noexcept;
   bool begin() noexcept;
+  Done repeat(bool anew) noexcept;
+  Ending iterate(Acceleration&, bool anew) noexcept;
+  bool attempt(bool anew) noexcept;
   bool again(std::span<const double> x) noexcept;
+  [[nodiscard]] bool needs_damping() noexcept;
+  [[nodiscard]] Course next_course() const noexcept;
+  void damp() noexcept;
+  void end_phase() noexcept;
   void propose(Acceleration&, bool plain) noexcept;
   void probe_noise() noexcept;
-  bool is_enough(bool plain) noexcept;
+  bool is_enough(std::int64_t iterate, bool plain) noexcept;
+  [[nodiscard]] bool is_for_newton() const noexcept;
   Done agreed() noexcept;
   void judge_last() noexcept;
   Done accept_noise() noexcept;
@@ -145,14 +165,17 @@ class Repetition final : public RepeatedStep {
   Attempts& attempts_;
   PlainIterationSwitch switch_;
   Agreement agreement_, damped_agreement_;
-  Acceleration acceleration_, damping_;
+  Acceleration acceleration_, newton_, damping_;
   GroupInterface interface_;
   std::vector<double> x_, found_;
+  std::vector<double> guess_, continued_;      // of the end of a step: for its first iterate, and by a parabola
   std::vector<double> scaled_, scaled_found_;  // the same in nominal values
   std::vector<double> sizes_;                  // the largest that each unknown was at the start of a step
   MacroStep present_{};
   std::int64_t iterations_ = 0;
   bool left_domain_ = false, escaped_ = false;
+  Course course_ = Course::planned;
+  bool by_newton_ = false;  // the last iterates were Newton's
 };
 
 }  // namespace ssptool

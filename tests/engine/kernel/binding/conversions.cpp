@@ -132,7 +132,9 @@ IterationCalls iteration_from(nb::handle calls)
             .max_iterations = attribute<Number>(calls, "max_iterations"),
             .retreats = attribute<bool>(calls, "retreats"),
             .held_inputs = held_inputs_from(calls.attr("held_inputs")),
-            .count = attribute<Number>(calls, "count")};
+            .count = attribute<Number>(calls, "count"),
+            .newton = attribute<bool>(calls, "newton"),
+            .damps = attribute<bool>(calls, "damps")};
 }
 
 std::vector<SlotPolynomial> polynomials_from(nb::handle polynomials)
@@ -192,7 +194,12 @@ AcceptedSteps accepted_from(nb::handle steps)
             .grows = attribute<bool>(steps, "grows"),
             .steps = count("steps"),
             .unplanned = count("unplanned"),
-            .trial = trial_from(count("trial"))};
+            .trial = trial_from(count("trial")),
+            .by_newton = count("by_newton"),
+            .by_newton_from = number("by_newton_from"),
+            .ends = count("ends"),
+            .ends_from = number("ends_from"),
+            .phase = {count("phase_left"), count("phase_length"), count("phase_since")}};
 }
 
 nb::object to_python(IterationMemory memory, std::size_t unknowns)
