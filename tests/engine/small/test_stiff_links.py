@@ -87,22 +87,13 @@ def test_a_soft_link_is_exact_to_the_order_of_the_coupling(line):
 
 
 @pytest.mark.parametrize("k", [1e4, 1e5, 1e6, 1e7, 1e8])
-def test_a_stiff_link_never_leads_to_absurd_temperatures_in_a_completed_run(line, k):
-    """Exchange conserves ΣCT, and no temperature is further from equilibrium than the first one was at the start."""
-    result = simulate(line, k)
-    if not result.ok:
-        assert "did not converge as planned" in result.failure.message and "--step-size" in result.failure.advice
-        assert result.failure.time < 10.0
-        return
-    found = temperatures(result.trace)
-    assert found @ list(CAPACITIES.values()) == pytest.approx(4900.0, rel=1e-3)
-    assert np.all(np.abs(found - 4900 / 16) < 100.0)
-
-
-def test_a_run_of_retreats_is_not_completed(line):
-    result = simulate(line, 1e6)
-    assert not result.ok and result.failure.time < 1.0
-    assert all(name in result.failure.message for name in ("A", "L1", "B")) and "10 of 10" in result.failure.message
+def test_a_stiff_link_is_exact_behind_the_start(line, k):
+    """Exchange conserves ΣCT. The first step, of the implicit Euler method, is off by 100 K / (1 + k h / C) at most."""
+    trace = simulate(line, k).unwrap()
+    found = temperatures(trace)
+    assert found @ list(CAPACITIES.values()) == pytest.approx(4900.0, rel=1e-6)
+    assert found[1:] == pytest.approx(exact(k, trace.t)[1:], abs=0.05 + 100 / (1 + k * 0.01))
+    assert found[20:] == pytest.approx(exact(k, trace.t)[20:], abs=0.01)
 
 
 RING = np.array([400.0, 300.0, 350.0, 280.0])
@@ -128,7 +119,9 @@ def test_a_step_that_does_not_converge_is_solved_by_newton_before_inputs_are_ext
     steps, h, capacity = 9, 0.01, 2.0
     values = {f"B{i}.C": str(capacity) for i in range(4)} | {f"L{i}.k": str(k) for i in range(4)}
     values |= {f"B{i}.T": str(T) for i, T in enumerate(RING)}
-    settings = ssptool.Settings(stop_time=steps * h, step_size=h, acceleration=acceleration)
+    settings = ssptool.Settings(
+        stop_time=steps * h, step_size=h, acceleration=acceleration, approximation="interpolate"
+    )
     result = ssptool.simulate(ring, start_values=values, settings=settings, isolated=False, output=None)
     found = np.column_stack([result.unwrap()[f"B{i}.T"] for i in range(4)])
     laplacian = 2 * np.eye(4) - np.roll(np.eye(4), 1, axis=0) - np.roll(np.eye(4), -1, axis=0)

@@ -124,9 +124,9 @@ bool Agreement::lost(std::span<const double> x, std::span<const double> found) n
   return fixed_count_ == 0 && !(size <= growth_limit * smallest_size_);
 }
 
-bool Agreement::is_noise() const noexcept {
-  return noise_ > 0.0 && least_ <= std::min(noise_margin * noise_, noise_limit);
-}
+bool Agreement::is_explained() const noexcept { return noise_ > 0.0 && least_ <= noise_margin * noise_; }
+
+bool Agreement::is_noise() const noexcept { return is_explained() && least_ <= noise_limit; }
 
 bool Agreement::stagnates() const noexcept {
   return fixed_count_ == 0 && count_ > window && least_ > fall * leasts_[count_ % leasts_.size()];

@@ -79,7 +79,10 @@ class Agreement {
   [[nodiscard]] std::span<const double> change() const noexcept { return change_; }
   // Of each iterate the largest change and the excess.
   [[nodiscard]] std::span<const double> judged() const noexcept { return judged_; }
+  // Noise explains the least change, and it is small enough to be accepted.
   [[nodiscard]] bool is_noise() const noexcept;
+  // The first of these.
+  [[nodiscard]] bool is_explained() const noexcept;
   [[nodiscard]] bool stagnates() const noexcept;
 
  private:

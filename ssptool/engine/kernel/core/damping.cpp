@@ -21,7 +21,7 @@ namespace {
 
 constexpr double fading = 0.9;            // of one departure to the next, in the other direction
 constexpr double smooth = 0.8;            // largest departure of a smooth value, relative to its changes
-constexpr double least_departure = 1e-5;  // relative to the size of a value
+constexpr double least_departure = 1e-4;  // relative to the size of a value
 constexpr double margin_of_noise = 10.0;  // of a departure
 constexpr std::int64_t longest = 256;     // steps
 constexpr std::int64_t soon = 4;          // as many times the length of a phase after it
@@ -53,10 +53,16 @@ bool Attempts::leaves_end(const IterationCalls& calls) const noexcept {
   return std::ranges::any_of(held, [&](Slot slot) { return !trends.rings(slot); });
 }
 
+bool Repetition::may_damp() const noexcept {
+  return calls_.damps && course_ != Course::at_end && attempts_.leaves_end(calls_);
+}
+
 // The coupling is stiff for the size of the step, and its signals do not run smoothly: they ring, or a stiff part has
 // been excited, as at a start or an impact.
 bool Repetition::needs_damping() noexcept {
-  if (course_ == Course::at_end || !calls_.damps || !attempts_.leaves_end(calls_)) return false;
+  if (!converged_ || !may_damp()) return false;
+  // Of noise, secants tell nothing.
+  if (!by_newton_ && (agreement_.noisy() || agreement_.is_noise())) return false;
   const double negligible = std::max(least_departure, margin_of_noise * accepted.floor);
   return !attempts_.runs_smoothly(calls_, continued_, negligible) && (by_newton_ ? newton_ : acceleration_).repels();
 }

@@ -155,6 +155,7 @@ Repetition::Done Repetition::step(const MacroStep& step) noexcept {
   agreement_.begin(accepted.floor);
   if (!begin()) return failed();
   course_ = next_course();
+  converged_ = true;
   Done done = repeat(true);
   if (done && needs_damping()) {
     damp();
@@ -181,7 +182,7 @@ bool Repetition::begin() noexcept {
 Repetition::Done Repetition::repeat(bool anew) noexcept {
   by_newton_ = is_for_newton();
   Ending ending = by_newton_ ? iterate(newton_, anew) : iterate(acceleration_, anew);
-  if (ending == Ending::open && calls_.newton && !by_newton_ && !agreement_.is_noise()) {
+  if (ending == Ending::open && calls_.newton && !by_newton_ && !agreement_.is_explained()) {
     ++accepted.failed;
     by_newton_ = true;
     ending = iterate(newton_, false);
@@ -189,6 +190,10 @@ Repetition::Done Repetition::repeat(bool anew) noexcept {
   if (ending == Ending::agreed) return agreed();
   if (ending == Ending::failed) return failed();
   if (agreement_.is_noise()) return settle();
+  if (by_newton_ && may_damp()) {
+    damp();
+    return repeat(false);
+  }
   return retreat();
 }
 
@@ -212,7 +217,9 @@ Repetition::Ending Repetition::iterate(Acceleration& rule, bool anew) noexcept {
       observer->see(calls_.group, iterations_, x_, found_, agreement_.last_excess(), agrees);
     if (agrees) return Ending::agreed;
     const bool plain = anew && switch_.goes_on_plainly(number, present_.t, present_.h);
-    if (agreement_.lost(x_, found_) || is_enough(number, plain)) {
+    // Newton's method comes back from far away, with a new Jacobian.
+    const bool lost = agreement_.lost(x_, found_) && !(by_newton_ && std::isfinite(agreement_.last()));
+    if (lost || is_enough(number, plain)) {
       if (!agreement_.is_noise()) probe_noise();
       if (!agreement_.is_noise()) attempts_.outcome() = {.code = Code::coupling};
       return Ending::open;
@@ -341,6 +348,7 @@ Repetition::Done Repetition::retreat() noexcept {
     accepted.note_damped(present_.t);
     return otherwise(iterations_ + more);
   }
+  converged_ = false;
   attempts_.predict(calls_, 1, present_.h, x_);
   if (!again(x_)) return failed();
   accepted.note_unrepeated(present_.t);

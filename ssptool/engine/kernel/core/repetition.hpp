@@ -139,6 +139,7 @@ class Repetition final : public RepeatedStep {
   Ending iterate(Acceleration&, bool anew) noexcept;
   bool attempt(bool anew) noexcept;
   bool again(std::span<const double> x) noexcept;
+  [[nodiscard]] bool may_damp() const noexcept;
   [[nodiscard]] bool needs_damping() noexcept;
   [[nodiscard]] Course next_course() const noexcept;
   void damp() noexcept;
@@ -176,6 +177,7 @@ class Repetition final : public RepeatedStep {
   bool left_domain_ = false, escaped_ = false;
   Course course_ = Course::planned;
   bool by_newton_ = false;  // the last iterates were Newton's
+  bool converged_ = true;   // no retreat was needed
 };
 
 }  // namespace ssptool
