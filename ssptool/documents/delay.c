@@ -1,8 +1,8 @@
 /* An FMU that delays: its output is what the input was a stated time ago. FMI 2.0, co-simulation.
 
-   The input counts at communication points, where a step begins: between them it runs on a line, or with `held` it stays
-   what it was. So the output at the end of a step depends on nothing in the step, if the step is no longer than the
-   delay. Before the first point the input has its first value. */
+   The input counts at communication points, where a step begins: between them it runs on a line, or with `held` it
+   stays what it was. So the output at the end of a step depends on nothing in the step, if the step is no longer than
+   the delay. Before the first point the input has its first value. */
 #include "plain_fmu.h"
 
 enum { OUTPUT, INPUT, DELAY, HELD };

@@ -1,5 +1,5 @@
-/* The functions of FMI 2.0 in which FMUs of real numbers have nothing to do: of other types, of states, of events, and of
-   answers that come later. */
+/* The functions of FMI 2.0 in which FMUs of real numbers have nothing to do: of other types, of states, of events, and
+   of answers that come later. */
 #ifndef PLAIN_FMU_H
 #define PLAIN_FMU_H
 
@@ -25,20 +25,21 @@ EXPORTED Status fmi2SetDebugLogging(void* instance, int on, size_t count, const 
   (void)instance, (void)on, (void)count, (void)categories;
   return OK;
 }
-EXPORTED Status fmi2SetupExperiment(void* instance, int limited, double tolerance, double start, int stops, double stop) {
+EXPORTED Status fmi2SetupExperiment(void* instance, int limited, double tolerance, double start, int stops,
+                                    double stop) {
   (void)instance, (void)limited, (void)tolerance, (void)start, (void)stops, (void)stop;
   return OK;
 }
 EXPORTED Status fmi2Terminate(void* instance) { return (void)instance, OK; }
 /* There are no variables of other types. */
-#define NONE_OF(Type, Name)                                                                                   \
+#define NONE_OF(Type, Name)                                                                                        \
   EXPORTED Status fmi2Get##Name(void* instance, const Reference references[], size_t count, Type values[]) {       \
     (void)instance, (void)references, (void)values;                                                                \
-    return count ? FAILED : OK;                                                                               \
-  }                                                                                                           \
+    return count ? FAILED : OK;                                                                                    \
+  }                                                                                                                \
   EXPORTED Status fmi2Set##Name(void* instance, const Reference references[], size_t count, const Type values[]) { \
     (void)instance, (void)references, (void)values;                                                                \
-    return count ? FAILED : OK;                                                                               \
+    return count ? FAILED : OK;                                                                                    \
   }
 NONE_OF(int, Integer)
 NONE_OF(int, Boolean)
@@ -46,11 +47,11 @@ NONE_OF(char*, String)
 
 /* Some importers ask for every function when they load the library, and call only those that the FMU says it has. */
 EXPORTED Status fmi2CancelStep(void* instance) { return (void)instance, FAILED; }
-EXPORTED Status fmi2GetRealOutputDerivatives(void* instance, const Reference references[], size_t count, const int orders[],
-                                             double values[]) {
+EXPORTED Status fmi2GetRealOutputDerivatives(void* instance, const Reference references[], size_t count,
+                                             const int orders[], double values[]) {
   return (void)instance, (void)references, (void)count, (void)orders, (void)values, FAILED;
 }
-#define STATUS(Name, Type)                                          \
+#define STATUS(Name, Type)                                               \
   EXPORTED Status fmi2Get##Name(void* instance, int kind, Type* value) { \
     return (void)instance, (void)kind, (void)value, DISCARD;             \
   }
@@ -74,10 +75,10 @@ EXPORTED Status fmi2CompletedIntegratorStep(void* instance, int no_going_back, i
 }
 EXPORTED Status fmi2SetTime(void* instance, double time) { return (void)instance, (void)time, OK; }
 /* There are neither states nor event indicators. */
-#define NO_ARRAY(Name, Type)                                           \
+#define NO_ARRAY(Name, Type)                                                \
   EXPORTED Status fmi2##Name(void* instance, Type values[], size_t count) { \
     (void)instance, (void)values;                                           \
-    return count ? FAILED : OK;                                        \
+    return count ? FAILED : OK;                                             \
   }
 NO_ARRAY(SetContinuousStates, const double)
 NO_ARRAY(GetContinuousStates, double)
