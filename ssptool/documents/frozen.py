@@ -169,7 +169,7 @@ class FrozenAside(FrozenNode):
 
 
 FROZEN_CLASSES: dict[str, type[FrozenNode]] = {}
-"""By tag: the classes of frozen elements. The class of all other elements has an empty tag, and a tag in each."""
+"""Tag → class of frozen elements. The class of all other elements has an empty tag, and a tag in each."""
 
 
 class _Reader:

@@ -370,7 +370,7 @@ OTHERS = [
     (lambda: ssptool.simulate(SYSTEM, outputs=["System1.x1"]), "no argument 'outputs'; did you mean record"),
     (lambda: ssptool.simulate(SYSTEM, parameters={"System1.m1": 2}), "start_values="),
     (lambda: ssptool.calibrate(SYSTEM, data=TRACE), "study new"),
-    (lambda: ssptool.sweep(SYSTEM, {"System1.c1": [1]}, stop_time=2), "sweep has no argument 'stop_time'"),
+    (lambda: ssptool.sweep(SYSTEM, {"System1.c1": [1]}, stop=2), "sweep has no argument 'stop'"),
     (lambda: ssptool.Settings(master="x"), "master must be one of auto"),
     (lambda: ssptool.types.Event("soon", "A.u", "reset"), "time must be a number of seconds"),
     (lambda: ssptool.types.Table(1, [2.0]), "times must be a list or an array, .*; found 1"),

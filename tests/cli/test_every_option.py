@@ -116,6 +116,7 @@ VALUES = {
     "--adaptive": "1e-4",
     "--power-bonds": "System1.v1,System2.F",
     "--substeps": "System1=2",
+    "--delay": "System2.F=10ms",
     "--processes": "each",
     "--variant": "DualMassOscillator",
     "--for": "fmpy",

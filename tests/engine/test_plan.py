@@ -8,6 +8,7 @@ from pytest import approx
 from ssptool import Settings
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.masters.convergence import Relative
+from ssptool.engine.masters.defects import DefectControlled
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
@@ -122,12 +123,13 @@ def test_the_alternative_to_what_an_fmu_lacks_is_one_that_works():
 
 
 def test_an_fmu_outside_of_all_cycles_does_not_keep_others_from_being_iterated():
-    """Adaptive steps would need its state, iterated ones of fixed size do not."""
+    """Adaptive steps would need its state to be taken back, iterated ones of fixed size do not."""
     net = network(FMI2 | {"Third": "System1.fmu"}, [*WIRES, ("System2.F", "Third.F")])
     net = with_interface(net, "Third", saves_state=False)
-    with pytest.raises(UnsupportedByFmu, match="or fixed steps, master iterated with interpolated inputs"):
-        make_plan(net, Settings(adaptive=1e-3))
-    assert make_plan(net, Settings(master="iterated")).master.coupling == Iterated(Interpolate())
+    assert isinstance(make_plan(net, Settings(adaptive=1e-3)).master.base, DefectControlled)
+    assert make_plan(net, Settings(master="iterated")).master.coupling == Iterated(
+        Interpolate(), newton=True, damps=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,9 +142,9 @@ def test_an_fmu_outside_of_all_cycles_does_not_keep_others_from_being_iterated()
         (Settings(approximation="extrapolate"), Jacobi(Extrapolate())),
         (Settings(master="gauss-seidel"), GaussSeidel(Interpolate())),
         (Settings(master="gauss-seidel", approximation="hold"), GaussSeidel(Hold())),
-        (Settings(master="iterated", approximation="hold"), Iterated(Hold())),
-        (Settings(master="iterated", approximation="mid-step"), Iterated(MidStep(ends=True))),
-        (Settings(input_order=2), Iterated(Interpolate(2), retreats=True)),
+        (Settings(master="iterated", approximation="hold"), Iterated(Hold(), newton=True)),
+        (Settings(master="iterated", approximation="mid-step"), Iterated(MidStep(ends=True), newton=True)),
+        (Settings(input_order=2), Iterated(Interpolate(2), retreats=True, newton=True, damps=True)),
     ],
 )
 def test_what_is_asked_for_is_taken(settings, master):

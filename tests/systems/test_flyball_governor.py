@@ -184,9 +184,9 @@ def test_both_reactions_of_a_coupler_must_be_of_the_same_instant():
 
 
 def test_without_settings_quasi_newton_takes_steps_of_a_millisecond():
-    """1.84e-6 m, most of which the start leaves, where the couplers take up the load in 1e-4 s."""
+    """8.8e-7 m, most of which the start leaves, where the couplers take up the load in 1e-4 s."""
     result = governor.run(CUT_AT_COUPLER)
-    assert governor.height_error(result.unwrap()) == approx(1.84e-6, rel=0.02)
+    assert governor.height_error(result.unwrap()) == approx(8.76e-7, rel=0.02)
     assert result.statistics.iterations_mean < 4
 
 

@@ -84,8 +84,8 @@ def accuracy_of(inputs: Iterable[InputApproximation]) -> tuple[int, float]:
 
 
 _FROM_THE_PAST = {1: 1.0, 2: 5 / 9, 3: 9 / 23}
-"""By order of accuracy, for inputs that follow from past values only: ∫ ds, ∫ s (s + 1) ds, …, two times up to 1, by
-what is more up to 2.
+"""Errors by order of accuracy, for inputs that follow from past values only: ∫ ds, ∫ s (s + 1) ds, …, two times up to
+1, by what is more up to 2.
 """
 
 

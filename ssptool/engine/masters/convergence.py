@@ -123,7 +123,9 @@ SINGLE_TOLERANCE = 1e-5
 """Tolerance of signals of type Float32."""
 
 BESIDE_ERRORS, LEAST_TOLERANCE = 1e-7, 1e-12
-"""What iterations may leave of the error of adaptive steps, each of which may have a small part of it; and not less."""
+"""Part that iterations may leave of the error of adaptive steps, each of which may have a small part of it; and the
+smallest tolerance.
+"""
 
 
 @dataclass(frozen=True, slots=True)

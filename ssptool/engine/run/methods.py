@@ -404,7 +404,7 @@ def choose_master(
         )
     largest, limit = largest_step(settings, interval)
     first = interval.step if settings.step_size is not None else _FIRST * interval.step
-    master, how = _adaptive(base, situation, settings.adaptive, Limits(largest, first))
+    master, how = _adaptive(base, situation, settings.adaptive, StepLimits(largest, first))
     return master, (*choices, how, limit)
 
 
@@ -418,7 +418,7 @@ not look like none.
 """
 
 
-class Limits(NamedTuple):
+class StepLimits(NamedTuple):
     """The largest and the first size of adaptive steps [s]."""
 
     largest: float
@@ -437,7 +437,7 @@ def largest_step(settings: Settings, interval: Interval) -> tuple[float, Choice]
 
 
 def _adaptive(
-    base: CouplingMaster, situation: Situation, tolerance: float, limits: Limits
+    base: CouplingMaster, situation: Situation, tolerance: float, limits: StepLimits
 ) -> tuple[StepSizeControl, Choice]:
     """Adaptive master: step doubling where states can be saved, else energy residuals."""
     if not 0 < tolerance < 1:
@@ -469,7 +469,7 @@ def _adaptive(
 
 
 def _by_defects(
-    base: CouplingMaster, situation: Situation, tolerance: float, limits: Limits, unable: str
+    base: CouplingMaster, situation: Situation, tolerance: float, limits: StepLimits, unable: str
 ) -> tuple[DefectControlled, Choice]:
     """Adaptive master for FMUs that cannot save their states. Switches are noticed at the end of the step in which they
     happen, so that no step is longer than what the tolerance allows of the interval.

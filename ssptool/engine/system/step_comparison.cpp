@@ -14,6 +14,8 @@ namespace {
 constexpr double least_size = 1e-9;
 // The same for what may be noise of iterations, and not a jump.
 constexpr double negligible = 1e-4;
+// Part of the largest signal, or of 1 if that is less, that rounding of others may be in one without nominal value.
+constexpr double passed_on = 1e-12;
 // Of a value: its rounding in an FMU that computes with it.
 constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
 // What a step that is only tried may be wrong by, of what signals have moved by since the start.
@@ -26,7 +28,7 @@ constexpr double least_yet = 1e-3;
 // something begins to move, and the errors of a hundred thousand such pairs add up to what is allowed.
 constexpr double least_part = 1e-5;
 // Part of the interval in which ranges that are not foreseen say little.
-constexpr double beginning = 0.01;
+constexpr double early_part = 0.01;
 // What is left of noise after each pair, so that it is looked for again.
 constexpr double fading = 0.95;
 
@@ -82,7 +84,7 @@ double StepComparison::largest(const Values& values) const noexcept {
 }
 
 std::vector<double> StepComparison::errors(const Values& fine, const Values& coarse, double over) const {
-  const double least = least_size * std::min(largest(fine), 1.0);
+  const double most = std::min(largest(fine), 1.0), least = least_size * most;
   const double part = rough_ ? rough : plan_.tolerance * std::clamp(over / interval_, least_part, 1.0);
   std::vector<double> found;
   for (std::size_t i = 0; i < courses_.size(); ++i) {
@@ -90,7 +92,8 @@ std::vector<double> StepComparison::errors(const Values& fine, const Values& coa
     const double rounded = rounding * std::fmax(std::abs(one), std::abs(other));
     const double allowed = part * std::fmax(size(i, one), plan_.nominal[i] ? 0.0 : least);
     const double apart = plan_.share * std::abs(one - other);
-    const double not_less = std::max({rounded, courses_[i].noise, std::numeric_limits<double>::min()});
+    const double others = plan_.nominal[i] ? 0.0 : passed_on * most;
+    const double not_less = std::max({rounded, others, courses_[i].noise, std::numeric_limits<double>::min()});
     found.push_back(apart / std::fmax(allowed, not_less));
   }
   return found;
@@ -112,7 +115,7 @@ double StepComparison::error(const Means& means, double elapsed) const {
   for (std::size_t i = 0; i < of_inputs_.size(); ++i) {
     const Course& course = of_inputs_[i];
     const bool foreseen = std::isfinite(course.foreseen);
-    const double yet = (elapsed < beginning * interval_ ? least_yet : least_size) * course.greatest;
+    const double yet = (elapsed < early_part * interval_ ? least_yet : least_size) * course.greatest;
     const double size = std::fmax(course.most - course.least, foreseen ? course.foreseen : yet);
     const double way = foreseen ? std::fmax(course.way, course.foreseen_way) : course.way * interval_ / elapsed;
     const double apart = std::abs(means.fine[i] - means.coarse[i]);

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from ssptool.drawing.diagram.arrange import arranged
 from ssptool.drawing.diagram.model import Point, Rectangle, Sheet
-from ssptool.drawing.diagram.routing import Router, crosses, crossings, interrupted, nets_of
+from ssptool.drawing.diagram.routing import Router, crossings, interrupted, nets_of
+from tests.drawing.crossings import crosses
 from tests.drawing.sheets.random_systems import sheet
 
 EVERYWHERE = Rectangle(-1000.0, -1000.0, 1000.0, 1000.0)

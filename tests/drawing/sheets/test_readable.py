@@ -11,11 +11,12 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lxml import etree
 
 from ssptool.drawing.diagram.arrange import arranged
 from ssptool.drawing.diagram.labels import lettered
 from ssptool.drawing.diagram.model import Label, Rectangle, Role, Sheet, TextAnchor, text_width
-from ssptool.drawing.diagram.svg import sheet_element
+from ssptool.drawing.diagram.svg import sheet_svg
 from tests.drawing.sheets.random_systems import sheet, systems
 
 HAIR = 1e-6
@@ -117,7 +118,7 @@ def test_no_line_runs_through_a_box(stated, depth):
 @settings(max_examples=30)
 def test_everything_is_on_the_page(stated, depth):
     sheet = arranged(stated, depth=depth)
-    root = sheet_element(sheet, {})
+    root = etree.fromstring(sheet_svg(sheet, {}))
     _, _, width, height = map(float, root.get("viewBox").split())
     for rect in root.iterfind(".//{*}rect[@x]"):
         x, y, w, h = (float(rect.get(name)) for name in ("x", "y", "width", "height"))

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from ssptool.drawing.diagram.layout import straightened
 from ssptool.drawing.diagram.model import Line, Point, Rectangle
-from ssptool.drawing.diagram.routing import Router, branches, crosses
+from ssptool.drawing.diagram.routing import Router, branches
+from tests.drawing.crossings import crosses
 from tests.drawing.sheets.test_sheets import connector, element, sheets, system
 
 LEFT, RIGHT = Point(-1.0, 0.0), Point(1.0, 0.0)

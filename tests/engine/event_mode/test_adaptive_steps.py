@@ -69,7 +69,7 @@ def test_after_an_event_steps_are_as_large_as_before(system):
     """Short steps to a tick say nothing of how large steps may be: they need not grow again from there."""
     trace = simulate(system({"Controller": "fmi3/SampledController"}), 10.0, 0.01, adaptive=1e-3).unwrap()
     steps = np.diff(trace.t)
-    assert steps[steps > 0][-20:] == approx(np.full(20, 0.05))
+    assert steps[steps > 0][-20:] == approx(np.full(20, 0.025))
 
 
 @pytest.mark.parametrize("step", (0.01, 0.4))

@@ -351,12 +351,12 @@ def test_a_state_of_another_system_is_refused_with_what_differs(tmp_path):
     with SteppedRun(plan(), Folder()) as simulation:
         simulation.save(tmp_path / "state")
     with (
-        pytest.raises(SavedForAnother, match="another interval"),
+        pytest.raises(SavedForAnother, match="interval"),
         SteppedRun(plan(step_size=0.02), Folder(), saved=tmp_path / "state"),
     ):
         pass
     with (
-        pytest.raises(SavedForAnother, match="another FMUs"),
+        pytest.raises(SavedForAnother, match="FMUs"),
         SteppedRun(plan(FMI3), Folder(), saved=tmp_path / "state"),
     ):
         pass

@@ -210,7 +210,7 @@ Variables some_of(const Variables& known, const std::vector<Slot>& slots, const 
     auto place = std::find(from, known.slots.end(), slot);
     if (place == known.slots.end()) place = std::find(known.slots.begin(), from, slot);
     if (place == from && (from == known.slots.end() || *from != slot))
-      throw std::invalid_argument("slot " + std::to_string(slot) + " is no " + kind + " of the instance called");
+      throw std::invalid_argument("slot " + std::to_string(slot) + " is not an " + kind + " of the instance called");
     from = place;
     ranks.push_back(static_cast<std::size_t>(place - known.slots.begin()));
     add(found, known, ranks.back());
