@@ -81,9 +81,9 @@ class Registrations:
         everyone = _stepped(self.plan, tuple(range(len(self.plan.instances))))
         steps = tuple(step for group in self.plan.groups for step in group.schedule)
         everything = self._set(everyone, self._schedule(steps))
-        ones = (one for group in groups for one in group.members or (group,))
-        leader = next((one for one in ones if one.names == (self.plan.event_modes.leader,)), None)
-        return Coupling(everything, groups, leader and leader._replace(interpolates=False))
+        coupling, leads = Coupling(everything, groups), (self.plan.event_modes.leader,)
+        leader = next((one for one in coupling.one_by_one() if one.names == leads), None)
+        return coupling._replace(leader=leader and leader._replace(interpolates=False))
 
     def _group(self, group: PlannedGroup) -> InstanceGroup:
         schedule = self._schedule(group.schedule)

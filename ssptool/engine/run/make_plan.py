@@ -47,7 +47,6 @@ from ssptool.engine.run.methods import (
     choose_master,
     exchange_is_default,
     integrator_of,
-    largest_step,
     refuse_integrator,
     refuse_substeps,
     unfollowed,
@@ -205,6 +204,7 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli, instead: st
     interval, substeps, choices, guesses = choose_interval(network, settings, implementations.of)
     if settings.delay:
         from ssptool.engine.planning.delays import delayed  # few runs delay
+        from ssptool.engine.run.adaptive_steps import largest_step
 
         longest = interval.step if settings.adaptive is None else largest_step(settings, interval)[0]
         network, choice = delayed(network, settings, longest)
@@ -241,9 +241,8 @@ def _planned(
     divided = replace(settings, substeps=prepared.substeps)
     power = bonds_of(network, divided, bonds, schedules.exchange, units)
     master, choices = _choose_master(schedules, divided, ode, events, prepared.interval, power)
-    follows = isinstance(master, MacroSteps) and master.follows_a_leader
-    events = with_leader(events, network, prepared.implementations.of, follows=follows)
     if isinstance(master, MacroSteps):
+        events = with_leader(events, network, prepared.implementations.of, follows=master.follows_a_leader)
         master = replace(master, goes_back=events.rolls_back, leader=events.leader)
     return Plan(
         network=network,

@@ -6,17 +6,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
-from ssptool.engine.masters.adaptive import Adaptive, accuracy_of
-from ssptool.engine.masters.defects import DefectControlled
-from ssptool.engine.masters.energy import EnergyControlled
-from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.master import CouplingMaster, Master, StepSizeControl
-from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, Mean, MidStep, ProgrammedMaster
+from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, Mean, MidStep
 from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.masters.registry import (
     FOLLOWS,
     SAVES,
-    VARIES_STEP,
     Capabilities,
     MasterEntry,
     Situation,
@@ -402,94 +397,10 @@ def choose_master(
             "late exchange imitates tools with fixed steps",
             "leave out --adaptive, or use exchange consistent",
         )
-    largest, limit = largest_step(settings, interval)
-    first = interval.step if settings.step_size is not None else _FIRST * interval.step
-    master, how = _adaptive(base, situation, settings.adaptive, StepLimits(largest, first))
-    return master, (*choices, how, limit)
+    from ssptool.engine.run.adaptive_steps import with_adaptive_steps  # few runs have them
 
-
-_STEPS_AT_LEAST = 50
-"""Adaptive steps in a run, if nothing limits them."""
-
-
-_FIRST = 0.0379
-"""The first of them, relative to a step of the default size: no whole part, so that oscillations of some frequencies do
-not look like none.
-"""
-
-
-class StepLimits(NamedTuple):
-    """The largest and the first size of adaptive steps [s]."""
-
-    largest: float
-    first: float
-
-
-def largest_step(settings: Settings, interval: Interval) -> tuple[float, Choice]:
-    """Largest adaptive macro step [s], and as a choice."""
-    asked = settings.max_step_size
-    if asked is None:
-        largest = (interval.stop - interval.start) / _STEPS_AT_LEAST
-        return largest, Choice("max_step_size", f"{largest:g} s", f"1/{_STEPS_AT_LEAST} of the interval")
-    if not asked > 0:
-        raise WrongValue(f"max_step_size must be greater than 0, found {asked:g}")
-    return asked, Choice("max_step_size", f"{asked:g} s", ASKED)
-
-
-def _adaptive(
-    base: CouplingMaster, situation: Situation, tolerance: float, limits: StepLimits
-) -> tuple[StepSizeControl, Choice]:
-    """Adaptive master: step doubling where states can be saved, else energy residuals."""
-    if not 0 < tolerance < 1:
-        raise WrongValue(f"the tolerance of adaptive steps must be between 0 and 1, found {tolerance:g}")
-    _must_vary(situation)
-    unable = [name for name, can in situation.everyone.items() if not can.saves_state]
-    if not unable:
-        unused = "; power bonds are not needed, since all FMUs save states" if situation.bonds else ""
-        order, share = accuracy_of(_ways(base, situation))
-        return Adaptive(base, tolerance, *limits, order, share), Choice(
-            "adaptive", f"errors of all steps at most {tolerance:g}", ASKED + unused
-        )
-    if not situation.bonds:
-        return _by_defects(base, situation, tolerance, limits, unable[0])
-    if isinstance(base, Iterated) or not isinstance(base, ProgrammedMaster):
-        raise ContradictingSettings(
-            f"adaptive steps by energy residuals with master {base.name}",
-            f"{unable[0]} cannot save its state, and the {base.name} master leaves no residual to choose steps by",
-            "use master jacobi or gauss-seidel",
-        )
-    follow = all(situation.everyone[name].follows for name in situation.bonded)
-    order = base.inputs.order_of_accuracy - 1 if follow else 0
-    bonds = ", ".join(bond.name for bond in situation.bonds)
-    return EnergyControlled(base, tolerance, situation.bonds, order, limits.largest), Choice(
-        "adaptive",
-        f"energy residuals of at most {tolerance:g} of the energy through {bonds}",
-        f"{unable[0]} cannot save its state",
-    )
-
-
-def _by_defects(
-    base: CouplingMaster, situation: Situation, tolerance: float, limits: StepLimits, unable: str
-) -> tuple[DefectControlled, Choice]:
-    """Adaptive master for FMUs that cannot save their states. Switches are noticed at the end of the step in which they
-    happen, so that no step is longer than what the tolerance allows of the interval.
-    """
-    if not isinstance(base, ProgrammedMaster):
-        raise UnsupportedByFmu(unable, SAVES, f"an adaptive step size with master {base.name}", _alternative(situation))
-    order, _ = accuracy_of(_ways(base, situation))
-    return DefectControlled(base, tolerance, limits.largest, limits.first, order), Choice(
-        "adaptive", f"errors of inputs at most {tolerance:g}", f"{unable} cannot save its state"
-    )
-
-
-def _ways(base: CouplingMaster, situation: Situation) -> Iterator[InputApproximation]:
-    """Approximations of inputs that occur in a step."""
-    ahead = isinstance(base, Iterated) or not situation.cycles  # all ends are known, or none
-    of = [base.inputs] if ahead else [base.inputs, base.inputs.from_the_past]
-    if situation.following():
-        yield from of
-    if situation.obstacles() or not situation.following():
-        yield from (one.where_held for one in of)
+    master, how = with_adaptive_steps(base, situation, settings, interval, _alternative(situation))
+    return master, (*choices, *how)
 
 
 def _divided(situation: Situation, settings: Settings) -> Situation:
@@ -508,14 +419,6 @@ def _divided(situation: Situation, settings: Settings) -> Situation:
         for name, can in situation.capabilities.items()
     }
     return replace(situation, capabilities=able)
-
-
-def _must_vary(situation: Situation) -> None:
-    for name, can in situation.everyone.items():
-        if not can.varies_step:
-            raise UnsupportedByFmu(
-                name, VARIES_STEP, "an adaptive step size", f"fixed steps, {_alternative(situation)}"
-            )
 
 
 _OF_ITERATIONS = ("iterations", "max_iterations", "prediction_order", "convergence")

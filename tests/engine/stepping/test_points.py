@@ -198,7 +198,7 @@ def test_setting_a_value_begins_anew_with_the_first_step_size(folder, monkeypatc
             simulation.set(name, 1.0)
         simulation.run_until(0.2)
         grown = simulation.step() - 0.2
-        assert grown > 3 * STEP or settings.get("acceleration") == "newton"  # whose steps stay small
+        assert grown > 3 * STEP or settings.get("acceleration") == "newton"  # of order 1: inputs are held at their end
         simulation.set("A.u", 1.1)
         before = simulation.time
         assert simulation.step() - before <= 2 * STEP * (1 + 1e-9)

@@ -376,7 +376,7 @@ def test_a_simulation_is_not_resumed_with_other_inputs(pushed2, tmp_path):
     with ssptool.Simulation(pushed2, inputs={"push": 1.0}, settings=settings) as run:
         run.save(tmp_path / "state")
     with (
-        pytest.raises(SavedForAnother, match="stimuli"),
+        pytest.raises(SavedForAnother, match=r"was saved with stimuli .*, but stimuli is now"),
         ssptool.Simulation(pushed2, inputs={"push": 2.0}, settings=settings, saved=tmp_path / "state"),
     ):
         pass

@@ -150,9 +150,7 @@ class Repetition final : public RepeatedStep {
   [[nodiscard]] bool is_for_newton() const noexcept;
   Done agreed() noexcept;
   void judge_last() noexcept;
-  Done accept_noise() noexcept;
   Done settle() noexcept;
-  Done carried_away() noexcept;
   Done retreat() noexcept;
   [[nodiscard]] std::int64_t damped() noexcept;
   [[nodiscard]] std::int64_t by_newton();
