@@ -1,8 +1,9 @@
 """Diagnostics of documents: a code, a severity, a position, a message and advice."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from ssptool.foreign_text import one_line
 
@@ -15,6 +16,50 @@ class Severity(StrEnum):
     INFO = "info"
 
 
+class HasAttributes(Protocol):
+    """An element, or the mapping of its attributes."""
+
+    def get(self, name: str, /) -> str | None: ...
+
+
+class Step(NamedTuple):
+    """The address of an element, put into words when it is asked for: of most elements it never is.
+
+    `around` is the address of the parent; `attributes`, of which `identity` names some, tell the element from others of
+    its `name`.
+    """
+
+    around: str
+    name: str
+    identity: tuple[str, ...]
+    attributes: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return f"{self.around}/{self.name}{identified(self.attributes, self.identity)}"
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == str(other) if isinstance(other, Step | str) else NotImplemented
+
+    def __lt__(self, other: object) -> bool:
+        return str(self) < str(other)
+
+    def __gt__(self, other: object) -> bool:
+        return str(self) > str(other)
+
+
+def identified(attributes: HasAttributes, identity: Iterable[str]) -> str:
+    """The stated attributes of an `identity` as conditions of an address; empty if none is stated."""
+    stated = ((name, attributes.get(name)) for name in identity)
+    return "".join(
+        f"[@{name}='{value}']" if "'" not in value else f'[@{name}="{value}"]'
+        for name, value in stated
+        if value is not None
+    )
+
+
 class Position(NamedTuple):
     """A place in a document.
 
@@ -24,7 +69,11 @@ class Position(NamedTuple):
 
     file: str
     line: int = 0
-    address: str = ""
+    at: str | Step = ""
+
+    @property
+    def address(self) -> str:
+        return str(self.at)
 
     def __str__(self) -> str:
         return one_line(f"{self.file}:{self.line}" if self.line else self.file)

@@ -17,7 +17,7 @@ from xml.parsers import expat
 from lxml import etree
 
 from ssptool.documents import ssb, ssd, ssm, ssv
-from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, Step, error
 from ssptool.documents.element import PARSER, Element, step
 from ssptool.documents.frozen import FrozenNode, frozen_root
 from ssptool.documents.malformed import fault_of
@@ -261,6 +261,8 @@ class Positions:
         around = self._addresses.get(parent)
         if around is None:
             around = self._address(parent)
+        if element.local_name and (attributes := element.telling(element.identity)):
+            return Position(self._name, line, Step(around, element.local_name, element.identity, attributes))
         return Position(self._name, line, f"{around}/{step(element, parent)}")
 
     def _address(self, element: etree._Element) -> str:

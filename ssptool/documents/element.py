@@ -28,7 +28,7 @@ from weakref import WeakKeyDictionary, ref
 
 from lxml import etree
 
-from ssptool.documents.diagnostics import InvalidDocument, Position, error
+from ssptool.documents.diagnostics import InvalidDocument, Position, error, identified
 from ssptool.documents.frozen import FROZEN_CLASSES, FrozenNode
 from ssptool.documents.vocabulary import NSMAP, Converter
 
@@ -404,6 +404,10 @@ class EditableNode(etree.ElementBase):
             return document.line_of(self)
         return cast(int | None, self.sourceline) or 0
 
+    def telling(self, names: Iterable[str]) -> Mapping[str, str] | None:
+        """None: only the attributes of a frozen node stay what they are."""
+        return None
+
     def having(self, *attributes: str) -> "Iterator[Element]":
         """The elements, this one among them, that have one of these attributes, in document order."""
         return iter(cast(list[Element], _having(attributes)(self)))
@@ -592,12 +596,7 @@ def step(node: etree._Element, parent: etree._Element) -> str:
         if not isinstance(tag, str):
             return "comment()"
         name = local_name(tag)
-    get = node.get
-    stated = ""
-    for key in getattr(node, "identity", ()):
-        if (value := get(key)) is not None:
-            stated += f"[@{key}='{value}']" if "'" not in value else f'[@{key}="{value}"]'
-    if stated:
+    if stated := identified(node, getattr(node, "identity", ())):
         return name + stated
     numbers = _numbers(parent, node.tag)
     return name if len(numbers) == 1 else f"{name}[{numbers[node]}]"

@@ -76,6 +76,14 @@ class FrozenNode:
     def attrib(self) -> Mapping[str, str]:
         return MappingProxyType(self._attributes)
 
+    def telling(self, names: Iterable[str]) -> Mapping[str, str] | None:
+        """The attributes, also when the tree is gone, if one of these names is among them."""
+        attributes = self._attributes
+        for name in names:
+            if name in attributes:
+                return attributes
+        return None
+
     @property
     def character_data(self) -> str | None:
         """The text in front of the first child, without blanks around it; None if there are only blanks."""

@@ -175,7 +175,17 @@ class Connection(ssc.Base, tag="ssd:Connection"):
     @property
     def ends(self) -> tuple[ConnectorRef, ConnectorRef]:
         """Both addresses as written; they imply no direction."""
-        return self.start, self.end
+        get = self.get  # of very many connections, so not by the declared attributes
+        start, end = get("startConnector"), get("endConnector")
+        if start is None or end is None:
+            return self.start, self.end
+        return ConnectorRef(get("startElement", ""), start), ConnectorRef(get("endElement", ""), end)
+
+    @property
+    def indices(self) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+        """The indices at the start and at the end."""
+        picks = self.get("startIndices") is not None or self.get("endIndices") is not None
+        return (self.start_indices, self.end_indices) if picks else (None, None)
 
 
 class ParameterValues(Element, tag="ssd:ParameterValues"):

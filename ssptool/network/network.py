@@ -399,6 +399,11 @@ class Network:
             yield from component.ports
 
     @property
+    def descriptions(self) -> tuple[FmuDescription, ...]:
+        """The model descriptions of the components, each once."""
+        return tuple({id(one.description): one.description for one in self.components.values()}.values())
+
+    @property
     def own_clocks(self) -> frozenset[Signal]:
         """Connectors of type Clock of the root system itself."""
         return frozenset(port.signal for port in self.ports if port.type == "Clock")

@@ -78,7 +78,7 @@ class Wiring:
         self.shapes = shapes(tree, connectors, whole)
         self.connectors = by_element(connectors, self.shapes)
         for stated in within:
-            for segment in self._single(stated):
+            for segment in self._single(stated) if self.shapes or not stated.is_whole else (stated,):
                 self._connect(segment)
         for stated in through:
             for segment in self._single(stated):
@@ -114,7 +114,10 @@ class Wiring:
         while waiting:
             way = waiting.pop()
             destination = self.connectors[way[-1].destination]
-            onward = () if destination.variable is not None else self._leaving.get(destination.key, ())
+            if destination.variable is not None:
+                yield self._flow(source, destination, way)
+                continue
+            onward = self._leaving.get(destination.key, ())
             if destination.key.of_root or not onward:
                 yield self._flow(source, destination, way)
             elif destination.key != key:
@@ -240,8 +243,7 @@ def _segments(
 ) -> Iterator[Segment]:
     version, survey = place.scope.document.version, place.scope.survey
     for connection in place.system.connections:
-        start = _end(place, connectors, connection.start_element, connection.start_connector)
-        end = _end(place, connectors, connection.end_element, connection.end_connector)
+        start, end = (_end(place, connectors, *ref) for ref in connection.ends)
         if start is None or end is None:
             continue
         kinds = [acting_kind(owner, one.kind, one.interval, one.variable) for owner, one in (start, end)]
@@ -252,8 +254,7 @@ def _segments(
                 tree.refuse(survey.position(connection), reason, rules=("SSD-CONN-003",))
             continue
         source, destination = (start[1], end[1]) if forward else (end[1], start[1])
-        position = survey.position(connection)
-        indices = connection.start_indices, connection.end_indices
+        from_start, from_end = connection.indices
         yield Segment(
             LegKind.CONNECTION,
             next(numbers),
@@ -261,10 +262,11 @@ def _segments(
             source.key,
             # The receiving side of a dictionary reference.
             destination.key._replace(inner=True) if destination.shared else destination.key,
-            position,
+            survey.position(connection),
             connection.suppress_unit_conversion,
             _transformation(connection.transformation, source, destination) if len(connection) else IDENTITY,
-            *(indices if forward else reversed(indices)),
+            from_start if forward else from_end,
+            from_end if forward else from_start,
         )
     yield from _through_boundary(place, connectors, numbers)
 

@@ -9,7 +9,7 @@ from ssptool.engine.trace import holds_integer
 from ssptool.fmu.description import FmuDescription, Variable, element_names, unsupported_of_fmi1
 from ssptool.network.connectors import settable
 from ssptool.network.conversion import Relation, narrowing, relation
-from ssptool.network.network import Assignment, FlatComponent, Network, Port, Signal, Wire
+from ssptool.network.network import IDENTITY, Assignment, FlatComponent, Network, Port, Signal, Wire
 
 GIVEN = frozenset({"parameter", "structuralParameter"})
 """Kinds of connectors of the system whose values are known: they were given to what they lead to (SSP 2.0 §5.2.3)."""
@@ -54,7 +54,7 @@ def settle_parameters(network: Network) -> ParameterWiring:
         One of them leads to where a value cannot be set any more when it is known.
     """
     ports = _ports(network)
-    apart = [wire for wire in network.wires if is_of_parameters(wire, ports)]
+    apart = [wire for wire in network.wires if (port := ports.get(wire.source)) is not None and _of_parameters(port)]
     if not apart:
         return ParameterWiring(network, (), ())
     for wire in apart:
@@ -67,9 +67,9 @@ def settle_parameters(network: Network) -> ParameterWiring:
     return ParameterWiring(replace(network, wires=wires, dangling=(*network.dangling, *apart)), calculated, notes)
 
 
-def is_of_parameters(wire: Wire, ports: dict[Signal, Port]) -> bool:
-    source = ports.get(wire.source)
-    return source is not None and source.kind in (CALCULATED if wire.source.component else GIVEN)
+def _of_parameters(source: Port) -> bool:
+    """Whether a wire from there is a connection of parameters."""
+    return source.kind in (CALCULATED if source.signal.component else GIVEN)
 
 
 def _ports(network: Network) -> dict[Signal, Port]:
@@ -203,10 +203,13 @@ def refuse_unchecked(network: Network, apart: Collection[str]) -> None:
 def _aliases(network: Network) -> Iterator[Unsupported]:
     """Names of one variable of an FMU that get different values: it would have that of the last."""
     connected = dict.fromkeys(wire.destination for wire in network.wires)
+    aliased = _with_aliases(network)
     known: dict[tuple[str, str, int, int], Signal] = {}
     for signal in (*connected, *network.assignments):
         component = network.components.get(signal.component)
-        variable = component.description.variables.get(signal.variable) if component else None
+        if component is None or id(component.description) not in aliased:
+            continue
+        variable = component.description.variables.get(signal.variable)
         if variable is None or variable.negated:
             continue
         other = known.setdefault((signal.component, variable.type, variable.reference, variable.element), signal)
@@ -224,28 +227,48 @@ def _aliases(network: Network) -> Iterator[Unsupported]:
         )
 
 
+def _with_aliases(network: Network) -> set[int]:
+    """The model descriptions, by identity, in which a variable has several names."""
+    variables = {id(one): one.variables for one in network.descriptions}
+    return {
+        number
+        for number, known in variables.items()
+        if len({(one.type, one.reference, one.element) for one in known.values()}) < len(known)
+    }
+
+
 def _same(given: Sequence[Assignment | None]) -> bool:
     values = [None if one is None else one.value for one in given]
     return None not in values and values[0] == values[1]
 
 
 def _wires(network: Network) -> Iterator[Unsupported]:
-    ports = _ports(network)
+    known = _ports(network).get
+    passed = set[tuple[object, ...]]()  # what wires have in common is judged once: there are very many of them
     for wire in network.wires:
-        apart = is_of_parameters(wire, ports)
-        for signal in () if apart else (wire.source, wire.destination):
-            port = ports.get(signal)
-            if port is None or port.kind not in _EXCHANGED:
-                kind = "no connector" if port is None else f"of kind {port.kind}"
-                yield Unsupported(
-                    f"connection {wire.source} → {wire.destination}",
-                    f"{signal} is {kind}; only inputs and outputs, and parameters with each other, can be connected",
-                    "remove the connection, or set the parameter in a parameter set",
-                )
-        source, destination = ports.get(wire.source), ports.get(wire.destination)
-        if source is not None and destination is not None:
-            narrow = not apart and bool(wire.source.component and wire.destination.component)
-            yield from _types(wire, source.type, destination.type, narrow=narrow)
+        source, destination, conversion = known(wire.source), known(wire.destination), wire.conversion
+        ends = source and (source.kind, source.type), destination and (destination.kind, destination.type)
+        own = not wire.source.component, not wire.destination.component
+        alike = (*ends, *own, conversion is IDENTITY or conversion)
+        if alike not in passed:
+            problems = tuple(_wire(wire, source, destination))
+            yield from problems
+            passed.update([] if problems else [alike])
+
+
+def _wire(wire: Wire, source: Port | None, destination: Port | None) -> Iterator[Unsupported]:
+    apart = source is not None and _of_parameters(source)
+    for signal, port in () if apart else ((wire.source, source), (wire.destination, destination)):
+        if port is None or port.kind not in _EXCHANGED:
+            kind = "no connector" if port is None else f"of kind {port.kind}"
+            yield Unsupported(
+                f"connection {wire.source} → {wire.destination}",
+                f"{signal} is {kind}; only inputs and outputs, and parameters with each other, can be connected",
+                "remove the connection, or set the parameter in a parameter set",
+            )
+    if source is not None and destination is not None:
+        narrow = not apart and bool(wire.source.component and wire.destination.component)
+        yield from _types(wire, source.type, destination.type, narrow=narrow)
 
 
 def _types(wire: Wire, source: str, destination: str, *, narrow: bool) -> Iterator[Unsupported]:

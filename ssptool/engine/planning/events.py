@@ -303,6 +303,8 @@ def clock_wires(network: Network) -> Mapping[Signal, tuple[Signal, ...]]:
 def _refuse_clocks(network: Network, implementations: Mapping[str, InterfaceType]) -> None:
     """Connections of clocks that cannot tick."""
     own = network.own_clocks
+    if not own and not any(_clock_like(one) for fmu in network.descriptions for one in fmu.variables.values()):
+        return
     for wire in network.wires:
         ends = {signal: _is_clock(network, own, signal) for signal in (wire.source, wire.destination)}
         if any(ends.values()):

@@ -66,12 +66,19 @@ def needed_again(graph: SignalGraph, outputs: AbstractSet[int]) -> set[int]:
 
     After a step all outputs are known for the inputs during it; only these change with the inputs at its end.
     """
-    found, signals = set[int](), graph.signals
-    for vertex, others in enumerate(graph.after):
-        component = signals[vertex].component
-        inside = [one for one in others if one in outputs and signals[one].component == component]
-        found.update(inside, (vertex,) if inside else ())
+    found = set[int]()
+    for vertex, others in enumerate(graph.feedthrough):
+        if inside := [one for one in others if one in outputs]:
+            found.update(inside, (vertex,))
     return found
+
+
+class _Level(NamedTuple):
+    """Vertices at one depth of a graph: those that components compute, those that are set, and loops."""
+
+    computed: list[int]
+    others: list[int]
+    loops: list[Loop]
 
 
 class _Schedule:
@@ -84,49 +91,50 @@ class _Schedule:
         self.waiting: dict[str, list[int]] = {}
 
     def steps(self, order: Iterable[int | Loop]) -> Iterator[Step]:
-        levels = self._levels(order)
-        for level in sorted(levels):
-            singles = [one for one in levels[level] if not isinstance(one, Loop)]
-            yield from self._visits(singles)
-            for one in levels[level]:
-                if isinstance(one, Loop):
-                    yield self._loop(one)
+        for level in self._levels(order):
+            yield from self._visits(level.computed)
+            for loop in level.loops:
+                yield self._loop(loop)
             # Only now: the inputs of this level may come from its loops.
-            self._wait(singles)
+            self._wait(level.others)
         yield from self._rest()
 
-    def _levels(self, order: Iterable[int | Loop]) -> Mapping[int, Sequence[int | Loop]]:
-        """Depth → what is there: inputs are as deep as their source, outputs and loops one deeper than their needs."""
+    def _levels(self, order: Iterable[int | Loop]) -> Iterable[_Level]:
+        """What is to be evaluated by depth: inputs are as deep as their source, outputs and loops one deeper than their
+        needs.
+        """
         after, outputs = self.graph.after, self.outputs
         needed: dict[int, int] = {}  # the depth of the deepest signal that a vertex needs
         known = needed.get
-        levels: dict[int, list[int | Loop]] = defaultdict(list)
+        levels: dict[int, _Level] = defaultdict(lambda: _Level([], [], []))
         for one in order:
             if isinstance(one, Loop):
-                vertices, level = one.vertices, max(known(vertex, -1) for vertex in one.vertices) + 1
+                vertices, depth = one.vertices, max(known(vertex, -1) for vertex in one.vertices) + 1
+                levels[depth].loops.append(one)
+            elif one in outputs:
+                vertices, depth = (one,), known(one, -1) + 1
+                levels[depth].computed.append(one)
             else:
-                vertices, level = (one,), max(known(one, -1) + (one in outputs), 0)
-            levels[level].append(one)
+                vertices, depth = (one,), known(one, 0)
+                levels[depth].others.append(one)
             for vertex in vertices:
                 for other in after[vertex]:
-                    if known(other, -1) < level:
-                        needed[other] = level
-        return levels
+                    if known(other, -1) < depth:
+                        needed[other] = depth
+        return [levels[depth] for depth in sorted(levels)]
 
     def _visits(self, vertices: Iterable[int]) -> Iterator[Visit]:
         """One visit per component that computes some of `vertices`, with all inputs that it waits for."""
         computed: dict[str, list[int]] = {}
         for vertex in vertices:
-            if vertex in self.outputs:
-                computed.setdefault(self.signals[vertex].component, []).append(vertex)
+            computed.setdefault(self.signals[vertex].component, []).append(vertex)
         for component, outputs in computed.items():
             yield Visit(component, tuple(self.waiting.pop(component, ())), tuple(outputs))
 
     def _wait(self, vertices: Iterable[int]) -> None:
-        """The inputs among `vertices` wait for the next visit of their component."""
+        """Inputs wait for the next visit of their component."""
         for vertex in vertices:
-            if vertex not in self.outputs:
-                self.waiting.setdefault(self.signals[vertex].component, []).append(vertex)
+            self.waiting.setdefault(self.signals[vertex].component, []).append(vertex)
 
     def _rest(self) -> Iterator[Visit]:
         """Inputs on which no output depends."""
@@ -144,12 +152,10 @@ class _Schedule:
     def _body(self, loop: Loop) -> Iterator[Visit]:
         torn = set(loop.torn)
         # From the torn ones, which are guessed, nothing is deeper.
-        levels = self._levels(vertex for vertex in loop.vertices if vertex not in torn)
-        for level in sorted(levels):
-            vertices = [one for one in levels[level] if not isinstance(one, Loop)]
-            yield from self._visits(vertices)
-            self._wait(vertices)
-        last = list(self._visits(loop.torn))
+        for level in self._levels(vertex for vertex in loop.vertices if vertex not in torn):
+            yield from self._visits(level.computed)
+            self._wait(level.others)
+        last = list(self._visits(vertex for vertex in loop.torn if vertex in self.outputs))
         # Once a torn signal is computed its guess is gone, so what later visits take from guesses is set
         # before.
         for visit in last[1:]:
@@ -238,8 +244,9 @@ class Schedules:
         known = self._evaluation(Stage.COMMUNICATION)
         graph, signals = known.graph, known.graph.signals
         # What an ODE computes is not delivered by a step of its components, so all of it is asked for.
-        exchange = {vertex for vertex, signal in enumerate(signals) if signal.component in self.exchange}
-        needed = needed_again(graph, known.outputs) | exchange
+        needed = needed_again(graph, known.outputs)
+        if self.exchange:
+            needed.update(vertex for vertex, signal in enumerate(signals) if signal.component in self.exchange)
         groups = self._group_order()
         place = {name: number for number, names in enumerate(groups) for name in names}
         parts: dict[int, list[int | Loop]] = defaultdict(list)
@@ -307,9 +314,9 @@ class Schedules:
         return self._evaluated(wires, signal_graph(wired, stage))
 
     def _evaluated(self, wires: Sequence[Wire], graph: SignalGraph) -> _Evaluation:
-        slots = [self.table.slots_of(signal) if signal.component else () for signal in graph.signals]
-        outputs = {vertex for vertex, signal in enumerate(graph.signals) if signal in self._outputs}
-        return _Evaluation(wires, graph, evaluation_order(graph), slots, outputs)
+        known = self._outputs
+        outputs = {vertex for vertex, signal in enumerate(graph.signals) if signal in known}
+        return _Evaluation(wires, graph, evaluation_order(graph), self.table.of_components(graph.signals), outputs)
 
     def _group_order(self) -> list[tuple[str, ...]]:
         """The strong components of the signal flow, each after those that feed it; of several, the first instances."""
@@ -342,13 +349,13 @@ class Schedules:
             own = set(member) & set(self.exchange)
             coupled, done = inside - own, stepped | own
             inputs = [signal for name in member for signal in self.instances[self.index[name]].inputs]
-            feeding = {signal: sources[signal].source.component for signal in inputs if signal in sources}
+            feeding = [(signal, sources[signal].source.component) for signal in inputs if signal in sources]
             unknowns += [
                 slots[signal]
-                for signal, source in feeding.items()
+                for signal, source in feeding
                 if source in coupled and not holds_integer(self.table.kind(signal))
             ]
-            interpolates.append(all(source == "" or source in done for source in feeding.values()))
+            interpolates.append(done.issuperset(source for _, source in feeding if source))
             stepped |= set(member)
         indices = tuple(tuple(map(self.index.__getitem__, member)) for member in members)
         return PlannedGroup(indices, calls, tuple(unknowns), tuple(interpolates))

@@ -1,7 +1,7 @@
 """Slots of a run: its signals by name, and their start values."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 from typing import overload
@@ -15,7 +15,7 @@ from ssptool.engine.planning.plan import PlannedInstance, PlannedWire
 from ssptool.engine.stimuli.stimuli import Stimuli, source_signal
 from ssptool.engine.trace import Column, holds_integer
 from ssptool.errors import abbreviated
-from ssptool.fmu.description import Causality, InterfaceType, Value, Variability
+from ssptool.fmu.description import Causality, InterfaceType, Value, Variability, Variable
 from ssptool.network.arrays import whole, wholes
 from ssptool.network.network import IDENTITY, Network, Port, Signal, Unmatched, Wire
 
@@ -41,10 +41,18 @@ class SlotTable:
         self.implementations = implementations
         self.stimuli = stimuli
         self.input_sources = {source_signal(source.signal): source for source in stimuli.sources}
-        every = chain(network.ports, *(component.ports for component in network.components.values()))
-        self.ports = tuple(port for port in every if port.kind in ("input", "output") and self._carries(port))
-        self.signals = tuple(port.signal for port in self.ports)
-        self.types = tuple(_exchanged_as(port) for port in self.ports)
+        ports = [_carried(network.ports, ACCESS[3])]
+        # The variable of each slot; None for those of the system itself.
+        self.variables: list[Variable | None] = [None] * len(ports[0])
+        for name, component in network.components.items():
+            carried = set(ACCESS.get(component.description.fmi_major, ())) - {CLOCK}
+            ports.append(_carried(component.ports, carried | {CLOCK} if name in events.members else carried))
+            variables = component.description.variables
+            self.variables += [variables[port.signal.variable] for port in ports[-1]]
+        self._of_component = dict(zip(network.components, ports[1:], strict=True))
+        self.ports = tuple(chain.from_iterable(ports))
+        self.signals = tuple([port.signal for port in self.ports])
+        self.types = tuple(map(_exchanged_as, self.ports))
         # An input of a component that is driven is recorded there, not where its values come from.
         hidden = {signal for signal, source in self.input_sources.items() if signal != source.signal}
         hidden |= {port.signal for one in network.components.values() if one.delays for port in one.ports}
@@ -54,27 +62,24 @@ class SlotTable:
         self.arrays: dict[Signal, list[int]] = defaultdict(list)
         for signal, array in self.whole.items():
             self.arrays[array].append(self.slots[signal])
+        self._slots_of: dict[Signal, tuple[int, ...]] = {signal: (slot,) for signal, slot in self.slots.items()}
+        self._slots_of.update((array, tuple(slots)) for array, slots in self.arrays.items())
         self.sources = {wire.destination: wire for wire in self.flow.wires}
-        self.nominal = tuple(self._nominal(signal) for signal in self.signals)
+        self.nominal = tuple([1.0 if variable is None else variable.nominal for variable in self.variables])
         self.starts: dict[str, dict[str, Value]] = defaultdict(dict)
         self.structure: dict[str, dict[str, Value]] = defaultdict(dict)
         for signal, given in network.assignments.items():
             kind = self.structure if _is_structural(network, signal) else self.starts
             kind[signal.component][signal.variable] = given.value
 
-    def _carries(self, port: Port) -> bool:
-        component = self.network.components.get(port.signal.component)
-        if component is None:
-            return port.type in ACCESS[3]
-        if port.type == CLOCK:
-            return component.name in self.events.members
-        return port.type in ACCESS.get(component.description.fmi_major, ())
-
     def slots_of(self, signal: Signal) -> tuple[int, ...]:
         """Slots of a scalar, or of all elements of an array; none if it is not exchanged."""
-        if signal in self.arrays:
-            return tuple(self.arrays[signal])
-        return (self.slots[signal],) if signal in self.slots else ()
+        return self._slots_of.get(signal, ())
+
+    def of_components(self, signals: Iterable[Signal]) -> list[tuple[int, ...]]:
+        """The slots of each signal; none for those of the system itself."""
+        known = self._slots_of.get
+        return [known(signal, ()) if signal.component else () for signal in signals]
 
     def bond(self, bond: PowerBond) -> Bond:
         first, second, into_first, into_second = (
@@ -97,41 +102,35 @@ class SlotTable:
         """The type of a scalar, an element or an array."""
         return self.types[self.slots[signal] if signal in self.slots else self.arrays[signal][0]]
 
-    def _nominal(self, signal: Signal) -> float:
-        component = self.network.components.get(signal.component)
-        return component.description.variables[signal.variable].nominal if component else 1.0
-
     def instance(self, name: str) -> PlannedInstance:
-        component = self.network.components[name]
-        ports = [port for port in component.ports if port.signal in self.slots]
-        ports = [port for port in ports if port.signal not in self.at_events]
-        inputs = tuple(port.signal for port in ports if port.kind == "input")
-        outputs = tuple(port.signal for port in ports if port.kind == "output")
-        fed = [signal for signal in inputs if signal in self.sources]
-        wired = tuple(signal.variable for signal in fed if self.kind(signal) == FLOAT)
+        component, slots = self.network.components[name], self.slots
+        signals = [(port.signal, port.kind) for port in self._of_component[name]]
+        if self.at_events:
+            signals = [one for one in signals if one[0] not in self.at_events]
+        inputs = tuple([signal for signal, kind in signals if kind == "input"])
+        outputs = tuple([signal for signal, kind in signals if kind == "output"])
+        fed = [(signal, slots[signal]) for signal in inputs if signal in self.sources]
+        wired = tuple([signal.variable for signal, slot in fed if self.types[slot] == FLOAT])
+        jumps = len(wired) < len(fed) or any(self._is_held(slots[self.sources[signal].source]) for signal, _ in fed)
         return PlannedInstance(
             name=name,
             source=component.source,
             description=component.description,
             inputs=inputs,
             outputs=outputs,
-            input_slots=tuple(self.slots[signal] for signal in inputs),
-            output_slots=tuple(self.slots[signal] for signal in outputs),
+            input_slots=tuple([slots[signal] for signal in inputs]),
+            output_slots=tuple([slots[signal] for signal in outputs]),
             starts=MappingProxyType(self.starts[name]),
             wired=wired,
-            capabilities=capabilities(component, wired, self.implementations[name], jumps=any(map(self._jumps, fed))),
+            capabilities=capabilities(component, wired, self.implementations[name], jumps=jumps),
             interface=self.implementations[name],
             structure=MappingProxyType(self.structure[name]),
         )
 
-    def _jumps(self, destination: Signal) -> bool:
-        """True if an input, or what feeds it, changes at events only."""
-        return self.kind(destination) != FLOAT or self._is_discrete(self.sources[destination].source)
-
-    def _is_discrete(self, source: Signal) -> bool:
-        """True if the source of a wire is an output that changes at events only."""
-        component = self.network.components.get(source.component)
-        return component is not None and component.description.variables[source.variable].is_held
+    def _is_held(self, slot: int) -> bool:
+        """True if a signal is an output of a component that changes at events only."""
+        variable = self.variables[slot]
+        return variable is not None and variable.is_held
 
     def feeds(self, instance: PlannedInstance) -> bool:
         """True if a wire leads to the instance."""
@@ -142,12 +141,10 @@ class SlotTable:
 
     def _wire(self, wire: Wire) -> PlannedWire:
         source, destination = self.slots[wire.source], self.slots[wire.destination]
-        found = PlannedWire(source, destination, wire.conversion, self._is_discrete(wire.source))
-        component = self.network.components.get(wire.destination.component)
-        if component is None or self.kind(wire.destination) != FLOAT:
-            return found
-        variable = component.description.variables[wire.destination.variable]
-        return found._replace(minimum=variable.minimum, maximum=variable.maximum)
+        variable, discrete = self.variables[destination], self._is_held(source)
+        if variable is None or self.types[destination] != FLOAT:
+            return PlannedWire(source, destination, wire.conversion, discrete)
+        return PlannedWire(source, destination, wire.conversion, discrete, variable.minimum, variable.maximum)
 
     def constants(self) -> dict[int, Value]:
         """Inputs of the system itself, which nothing drives: their start values, or else what they lead to
@@ -303,6 +300,11 @@ def _without_effect(missed: Sequence[Unmatched]) -> str:
         return f"{first.position}: parameter {first.name} matches no variable and has no effect{near}"
     names = abbreviated([one.name for one in missed])
     return f"{first.position}: {len(missed)} parameters match no variable and have no effect: {names}{near}"
+
+
+def _carried(ports: Iterable[Port], types: Collection[str]) -> list[Port]:
+    """The inputs and outputs of these types."""
+    return [port for port in ports if port.kind in ("input", "output") and port.type in types]
 
 
 def _exchanged_as(port: Port) -> str:
