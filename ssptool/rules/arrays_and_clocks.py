@@ -112,7 +112,7 @@ def not_empty(dimension: ssc.Dimension, structure: Structure) -> Iterator[Findin
 @DIMENSIONS.rule(
     "DIM-101", severity=ERROR, basis=POLICY, source="ssptool: limit of memory", versions=["2.0"], blocks_run=True
 )
-def bounded_arrays(typed: ssd.Connector | ssb.DictionaryEntry, structure: Structure) -> Iterator[Finding]:
+def bounded_arrays(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding]:
     """A connector or dictionary entry has at most 100 000 elements.
 
     ssptool has a signal for each element. The connectors of a system together have the same limit, which `plan` and
@@ -120,11 +120,14 @@ def bounded_arrays(typed: ssd.Connector | ssb.DictionaryEntry, structure: Struct
 
     Fix: correct the sizes.
     """
-    sizes = [dimension.size for dimension in typed.dimensions if dimension.size is not None]
+    typed = dimension.getparent()
+    if not isinstance(typed, ssd.Connector | ssb.DictionaryEntry) or typed.dimensions[0] is not dimension:
+        return
+    sizes = [one.size for one in typed.dimensions if one.size is not None]
     if prod(sizes) > MOST_ELEMENTS:
         shape = " × ".join(map(str, sizes))
         what = f"'{typed.name}' has {prod(sizes)} elements ({shape}), the limit is {MOST_ELEMENTS}"
-        yield Finding(typed.dimensions[0], what, "", "size")
+        yield Finding(dimension, what, "", "size")
 
 
 def _siblings(dimension: ssc.Dimension, structure: Structure) -> Mapping[str, Declared] | None:

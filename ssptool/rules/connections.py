@@ -330,14 +330,15 @@ def connected_inputs(system: ssd.System, structure: Structure) -> Iterator[Findi
     met = {end for stated in connections(system, structure) for end in (stated.start, stated.end)}
     elements = system.elements
     for element in elements if len(elements) > 1 else ():
+        owner = element.name
         for one in by_name(element, structure).values():
-            if one.says.kind is not Kind.INPUT or (element.name, one.name) in met:
+            if one.says.kind is not Kind.INPUT or (owner, one.name) in met:
                 continue
             carried = carried_by(one, element, structure)
             if carried.type != "Clock":
                 advice = _connecting(system, element, one.name, carried, structure)
                 severity = WARNING if _lacks_start(element, one.name, structure) else None
-                message = f"the input '{one.name}' of '{element.name}' is not connected"
+                message = f"the input '{one.name}' of '{owner}' is not connected"
                 yield Finding(one.connector, message, advice, "name", severity)
 
 
@@ -384,12 +385,14 @@ def flows_of_terminals(system: ssd.System, structure: Structure) -> Iterator[Fin
 
     Fix: connect the terminals with `ssptool connect`, which sets the factor.
     """
+    if not any(_FLOWING & {*_member_kinds(element, structure).values()} for element in system.elements):
+        return
     met: dict[LinkEnd, Link] = {}
     for link in links(system, structure):
         if link.flow is None:
             continue
         one, other = (_member_kinds(end.owner, structure).get(end.name, "") for end in link.flow)
-        if not (one and other) or not {one, other} & {*FLOWS}:
+        if not (one and other) or not {one, other} & _FLOWING:
             continue
         source, destination = link.flow
         wanted, transformation = flow_factor(one, other), link.transformation
@@ -406,6 +409,9 @@ def flows_of_terminals(system: ssd.System, structure: Structure) -> Iterator[Fin
             line = structure.line_of(first.connection)
             message = f"{source} is a flow that line {line} connects already"
             yield Finding(link.connection, message, "put a component that adds the flows between the three")
+
+
+_FLOWING = frozenset(FLOWS)
 
 
 @remembered

@@ -5,11 +5,11 @@ connections with one vertex for each FMU, which is far smaller than the graph of
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
-from ssptool.fmu.description import fixed_shape
+from ssptool.fmu.description import FmuDescription, fixed_shape
 from ssptool.fmu.units import PhysicalUnit, stated_or_own
 from ssptool.network.conversion import Verdict, canonical
 from ssptool.network.graph_algorithms import between_cycles
@@ -174,7 +174,7 @@ class Side:
     ticks: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # freezing costs as much as all else of it, and there are very many
 class LinkEnd:
     """A connector in its place; `owner` is the enclosing system itself where `element` is empty."""
 
@@ -235,18 +235,12 @@ class Links(NamedTuple):
 def connections(system: ssd.System, structure: Structure) -> tuple[StatedConnection, ...]:
     """The connections of a system as they are written."""
     found = []
-    shared = pool(str, structure).setdefault
     for one in system.connections:
-        # In one call, and one text of each name: there are very many connections.
-        stated = {key: shared(value, value) for key, value in cast(list[tuple[str, str]], one.items())}
-        start = ssd.ConnectorRef(stated.get("startElement", ""), stated.get("startConnector", ""))
-        end = ssd.ConnectorRef(stated.get("endElement", ""), stated.get("endConnector", ""))
-        indices = (one.start_indices, one.end_indices) if _INDICES & stated.keys() else (None, None)
-        found.append(StatedConnection(one, start, end, *indices))
+        get = one.get
+        start = ssd.ConnectorRef(get("startElement", ""), get("startConnector", ""))
+        end = ssd.ConnectorRef(get("endElement", ""), get("endConnector", ""))
+        found.append(StatedConnection(one, start, end, *one.indices))
     return tuple(found)
-
-
-_INDICES = {"startIndices", "endIndices"}
 
 
 def links(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
@@ -285,9 +279,9 @@ def _links(system: ssd.System, structure: Structure) -> Links:
             loose.append(stated)
             continue
         flow = _flow(start, end, version)
-        transformation = first(stated.connection, ssc.Transformation)
-        indices = stated.start_indices, stated.end_indices
-        found.append(Link(stated.connection, start, end, flow, transformation, *indices))
+        connection, _, _, *indices = stated
+        transformation = first(connection, ssc.Transformation) if len(connection) else None
+        found.append(Link(connection, start, end, flow, transformation, *indices))
     return Links(tuple(found), tuple(loose))
 
 
@@ -437,27 +431,34 @@ class _Ends(dict[ssd.ConnectorRef, LinkEnd | None]):
 
     def __init__(self, system: ssd.System, structure: Structure) -> None:
         super().__init__()
-        self._system = system
         self._structure = structure
-        self._interface = interface(system, structure)
+        seen = interface(system, structure)
+        owners = {**seen.elements, "": system}
+        self._seen = {
+            name: (owner, structure.fmu_of(owner), seen.connectors.get(name, {})) for name, owner in owners.items()
+        }
 
     def __missing__(self, place: ssd.ConnectorRef) -> LinkEnd | None:
         element, connector = place
-        owner = self._interface.elements.get(element) if element else self._system
-        found = self._interface.connector(element, connector)
+        owner, fmu, connectors = self._seen.get(element, _NOTHING_SEEN)
+        found = connectors.get(connector)
         if owner is None or found is None:
             self[place] = None
         else:
-            self[place] = LinkEnd(owner, element, found, _side(found, owner, element, self._structure))
+            self[place] = LinkEnd(owner, element, found, _side(found, owner, element, fmu, self._structure))
         return self[place]
 
 
-def _side(connector: Declared, owner: ssd.SystemElement, element: str, structure: Structure) -> Side:
-    description = structure.fmu_of(owner)
-    if description is None:
+_NOTHING_SEEN: tuple[None, None, Mapping[str, Declared]] = None, None, {}
+
+
+def _side(
+    connector: Declared, owner: ssd.SystemElement, element: str, fmu: FmuDescription | None, structure: Structure
+) -> Side:
+    if fmu is None:
         return _new_side(connector, owner, element, structure)
     # A connector of an FMU is determined by its attributes and its variable.
-    known, key = pool(Side, structure), (connector.says, id(description), connector.name)
+    known, key = pool(Side, structure), (connector.says, id(fmu), connector.name)
     side = known.get(key)
     if side is None:
         side = known[key] = _new_side(connector, owner, element, structure)
@@ -489,12 +490,17 @@ def _shape(connector: Declared, owner: ssd.SystemElement, structure: Structure) 
 @found_once
 def signal_flow(structure: Structure) -> Mapping[Hashable, Collection[Hashable]]:
     """The graph of connections. Vertices are FMUs, by component, and connectors of systems, by owner and name."""
-    flows = (link.flow for system in structure.systems for link in links(system, structure))
     fed: dict[Hashable, dict[Hashable, None]] = {}
-    for source, destination in (flow for flow in flows if flow is not None):
+    between_fmus = set[tuple[ssd.SystemElement, ssd.SystemElement]]()
+    for link in (link for system in structure.systems for link in links(system, structure)):
+        if link.flow is None or (link.flow[0].owner, link.flow[1].owner) in between_fmus:
+            continue
+        source, destination = link.flow
         start, end = vertex_of(source, structure), vertex_of(destination, structure)
         fed.setdefault(start, {})[end] = None
         fed.setdefault(end, {})
+        if start is source.owner and end is destination.owner:
+            between_fmus.add((start, end))
     return fed
 
 
