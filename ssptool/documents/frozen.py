@@ -6,7 +6,7 @@ and the methods of lxml that only read. What only edits need is not kept: blanks
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from types import MappingProxyType
 from typing import Any, NoReturn, cast
@@ -27,6 +27,7 @@ class FrozenTree:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._children: Sequence[FrozenNode] = ()
         self.by_tag: dict[object, list[FrozenNode]] = {}
         self.attribute_names: set[str] = set()
         self.texts: dict[FrozenNode, str] = {}
@@ -49,7 +50,7 @@ class FrozenNode:
     line: int
     _attributes: Mapping[str, str]
     _around: "FrozenNode | FrozenTree"
-    _children: "tuple[FrozenNode, ...]"
+    _children: "Sequence[FrozenNode]"
 
     def __repr__(self) -> str:
         return f"<frozen {self.tag}, line {self.line}>"
@@ -187,9 +188,8 @@ class _Reader:
         self.tree = FrozenTree(name)
         self._next_line = chain(lines, repeat(0)).__next__  # damaged documents have fewer lines
         self._by_tag = defaultdict[object, list[FrozenNode]](list)
-        # What is open, from the outside: the document, then nodes; and the children of each that are known.
+        # What is open, from the outside: the document, then nodes.
         self._open: list[FrozenNode | FrozenTree] = [self.tree]
-        self._children: list[list[FrozenNode]] = [[]]
         self._texts: dict[str, str] = {}
         self._mappings: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
 
@@ -201,23 +201,25 @@ class _Reader:
         stated = tuple(attributes.items())
         node._attributes = self._mappings.get(stated) or self._shared(stated)
         node.line = self._next_line()
-        node._around = self._open[-1]
+        node._around = around = self._open[-1]
         node._children = ()
         self._by_tag[tag].append(node)
-        self._children[-1].append(node)
+        if around._children:
+            around._children.append(node)  # type: ignore[attr-defined]  # a list while it is read
+        else:
+            around._children = [node]
         self._open.append(node)
-        self._children.append([])
         if namespaces:
             self.tree.namespaces[node] = {prefix or None: uri for prefix, uri in namespaces.items()}
 
     def end(self, tag: str) -> None:
-        node, children = self._open.pop(), self._children.pop()
-        if children:
-            cast(FrozenNode, node)._children = tuple(children)
+        node = self._open.pop()
+        if node._children:
+            node._children = tuple(node._children)
 
     def data(self, text: str) -> None:
         node = cast(FrozenNode, self._open[-1])
-        if not self._children[-1] and (node in self.tree.texts or not text.isspace()):
+        if not node._children and (node in self.tree.texts or not text.isspace()):
             self.tree.texts[node] = self.tree.texts.get(node, "") + text
 
     def comment(self, text: str) -> None:
@@ -231,7 +233,7 @@ class _Reader:
         for node, text in self.tree.texts.items():
             self.tree.texts[node] = text.strip()
         self.tree.by_tag.update(self._by_tag)
-        return next(iter(self._children[0]), None)
+        return next(iter(self.tree._children), None)
 
     def forget(self) -> None:
         """Hold nothing any more: lxml's parser and its target refer to each other, and so stay for some time."""
@@ -242,9 +244,11 @@ class _Reader:
         if len(self._open) > 1:  # else it is around the root
             node = FrozenAside()
             node.tag, node.line, node._attributes = kind, line, NOTHING
-            node._around, node._children = self._open[-1], ()
+            node._around = around = self._open[-1]
+            node._children = ()
             self._by_tag[kind].append(node)
-            self._children[-1].append(node)
+            around._children = around._children or []
+            around._children.append(node)  # type: ignore[attr-defined]  # a list while it is read
 
     def _shared(self, stated: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
         """A new mapping of attributes, for all elements that have the same ones."""

@@ -73,6 +73,14 @@ class FlatConnector(NamedTuple):
         return dict(self.clock).get("intervalVariability") if self.clock else None
 
 
+class _Facts(NamedTuple):
+    """Kind and units of a connector, by its variable and what it states."""
+
+    kind: ConnectorKind
+    unit: PhysicalUnit | None
+    variable_unit: PhysicalUnit | None
+
+
 def flat_connectors(tree: Tree) -> dict[ConnectorKey, FlatConnector]:
     """All connectors of a tree; for an FMU those with the name of a variable."""
     found: dict[ConnectorKey, FlatConnector] = {}
@@ -84,8 +92,9 @@ def flat_connectors(tree: Tree) -> dict[ConnectorKey, FlatConnector]:
 def _all(tree: Tree) -> Iterator[FlatConnector]:
     for system in tree.systems:
         yield from _of_system(system)
+    known: dict[tuple[object, ...], _Facts] = {}
     for component in tree.components:
-        yield from _of_component(component)
+        yield from _of_component(component, known)
     for reference in tree.references:
         for connector in reference.reference.connectors:
             yield from _of_reference(reference, connector)
@@ -171,7 +180,7 @@ def _extents(dimensions: Iterable[ssc.Dimension]) -> Extents:
     return tuple(each.size_connector if each.size is None else each.size for each in dimensions)
 
 
-def _of_component(place: ComponentPlace) -> Iterator[FlatConnector]:
+def _of_component(place: ComponentPlace, known: dict[tuple[object, ...], _Facts]) -> Iterator[FlatConnector]:
     path, name, fmu = place.path, dotted(place.path), place.fmu
     units, position, arrays = place.scope.units, place.scope.survey.position, place.elements.arrays
     variables = fmu.variables
@@ -179,22 +188,28 @@ def _of_component(place: ComponentPlace) -> Iterator[FlatConnector]:
         variable = variables.get(connector.name)
         if variable is None:
             continue
-        kind, type, variable_unit = connector.kind, connector.type, unit_of(variable, fmu)
+        type, get = connector.type, connector.get
         stated = None if type is None else type.get("unit") or None  # an empty one is none
+        alike = (id(variable), id(units), get("kind"), stated)
+        facts = known.get(alike)
+        if facts is None:
+            own = unit_of(variable, fmu)
+            kind = stated_or_own_kind(connector.kind, variable)
+            facts = known[alike] = _Facts(kind, stated_or_own(named(units, stated), own), own)
         # By place, not by name: there are very many of these.
         yield FlatConnector(
             ConnectorKey(path, variable.name),
             Signal(name, variable.name),
-            stated_or_own_kind(kind, variable),
+            facts.kind,
             variable.type,
-            stated_or_own(named(units, stated), variable_unit),
+            facts.unit,
             position(connector),
-            connector.description or variable.description,
+            get("description") or variable.description,
             variable,
-            variable_unit,
+            facts.variable_unit,
             variable.items,
             arrays.get(variable.name, ()),
-            clock=_clock(type),
+            clock=() if type is None else _clock(type),
         )
 
 

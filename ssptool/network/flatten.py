@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path as FilePath
 
 from ssptool.documents.archive import Archive
@@ -182,14 +183,13 @@ def _component(place: ComponentPlace, ports: tuple[Port, ...]) -> FlatComponent:
 def _port(connector: FlatConnector) -> Port:
     unit = connector.unit if connector.variable is None else connector.variable_unit
     return Port(
-        signal=connector.signal,
-        kind=str(connector.kind),
-        # A type that cannot be deduced is an error of the document (TYPE-002).
-        type=connector.type or "Float64",
-        unit=None if unit is None else unit.name,
-        description=connector.description,
-        position=connector.position,
-        clock=connector.clock,
+        connector.signal,
+        connector.kind.value,
+        connector.type or "Float64",  # one that cannot be deduced is an error of the document (TYPE-002)
+        None if unit is None else unit.name,
+        connector.description,
+        connector.position,
+        connector.clock,
     )
 
 
@@ -200,14 +200,12 @@ def _wires(wiring: Wiring) -> tuple[tuple[Wire, ...], tuple[Wire, ...]]:
     """
     flows: list[Flow] = []
     dangling: list[Flow] = []
-    for key, connector in wiring.connectors.items():
-        if not wiring.leads_on(key):
-            continue
+    for key, connector in wiring.leading_on:
         source = connector.variable is not None or (key.of_root and connector.kind in ROOT_SOURCES)
         if source or not (key.of_root or key in wiring.driven):  # where flows begin
             for flow in wiring.flows_from(key):
                 (flows if source and not flow.dangles else dangling).append(flow)
-    flows.sort(key=lambda flow: flow.order)
+    flows.sort(key=attrgetter("order"))
     return tuple(flow.wire for flow in flows), tuple(flow.wire for flow in dangling)
 
 

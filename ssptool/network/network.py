@@ -399,6 +399,11 @@ class Network:
             yield from component.ports
 
     @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of all ports."""
+        return frozenset([port.kind for port in self.every_port()])
+
+    @property
     def descriptions(self) -> tuple[FmuDescription, ...]:
         """The model descriptions of the components, each once."""
         return tuple({id(one.description): one.description for one in self.components.values()}.values())

@@ -102,9 +102,10 @@ class Wiring:
             self._tree.refuse(segment.position, str(problem), rules=rules)
             return ()
 
-    def leads_on(self, key: ConnectorKey) -> bool:
-        """Whether a connection leads away from a connector."""
-        return key in self._leaving
+    @property
+    def leading_on(self) -> list[tuple[ConnectorKey, FlatConnector]]:
+        """The connectors from which a connection leads away."""
+        return [one for one in self.connectors.items() if one[0] in self._leaving]
 
     def flows_from(self, key: ConnectorKey) -> Iterator[Flow]:
         """Every flow from a connector to its final destination: a component, the root system, or a dangling end."""
@@ -274,12 +275,10 @@ def _segments(
 def _end(
     place: SystemPlace, connectors: Mapping[ConnectorKey, FlatConnector], element: str, name: str
 ) -> tuple[Owner, FlatConnector] | None:
-    if element:
-        owner, key = Owner.ELEMENT, ConnectorKey((*place.path, element), name)
-    else:
-        owner, key = Owner.SYSTEM, ConnectorKey(place.path, name, inner=place.host is not None)
-    connector = connectors.get(key)
-    return None if connector is None else (owner, connector)
+    # Plain tuples, which are equal to keys and made in less time: there are very many.
+    path, inner = ((*place.path, element), False) if element else (place.path, place.host is not None)
+    connector = connectors.get((path, name, inner, None))  # type: ignore[call-overload]
+    return None if connector is None else (Owner.ELEMENT if element else Owner.SYSTEM, connector)
 
 
 def _transformation(

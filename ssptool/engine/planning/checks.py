@@ -34,6 +34,8 @@ def with_connected_locals(network: Network) -> Network:
     """The network with connectors of kind `local` that are connected as the outputs that they act as (SSP 2.0
     §5.3.2.1, Allowed Connections).
     """
+    if "local" not in network.kinds:
+        return network
     ends = {end for wire in network.wires for end in (wire.source, wire.destination)}
 
     def acting(ports: tuple[Port, ...]) -> tuple[Port, ...]:
@@ -53,6 +55,8 @@ def settle_parameters(network: Network) -> ParameterWiring:
     Unsupported
         One of them leads to where a value cannot be set any more when it is known.
     """
+    if network.kinds.isdisjoint(GIVEN | CALCULATED):
+        return ParameterWiring(network, (), ())
     ports = _ports(network)
     apart = [wire for wire in network.wires if (port := ports.get(wire.source)) is not None and _of_parameters(port)]
     if not apart:
@@ -131,11 +135,12 @@ def _component(component: FlatComponent) -> Iterator[Unsupported]:
     elif fmu.co_simulation is None and fmu.model_exchange is None:
         yield Unsupported(subject, "scheduled execution is not supported", "use co-simulation or model exchange")
     for port in component.ports:
-        yield from _port(component, port)
+        variable = fmu.variables.get(port.signal.variable)
+        if variable is None or variable.negated or (port.kind == "input" and not settable(variable)):
+            yield from _port(component, port, variable)
 
 
-def _port(component: FlatComponent, port: Port) -> Iterator[Unsupported]:
-    variable = component.description.variables.get(port.signal.variable)
+def _port(component: FlatComponent, port: Port, variable: Variable | None) -> Iterator[Unsupported]:
     if variable is None and port.kind in _EXCHANGED:
         yield Unsupported(
             f"connector {port.signal}", "the FMU has no such variable", "`ssptool validate` names file and line"
