@@ -486,5 +486,12 @@ def _result(
         overrides=overrides(plan),
         settings=plan.settings,
         accuracy=accuracy,
-        warnings=warnings_of(plan, recorder.trace, statistics.steps, execution.initialization.unheld),
+        warnings=warnings_of(
+            plan,
+            recorder.trace,
+            statistics.steps,
+            execution.initialization.unheld,
+            execution.damped,
+            error_is_known=accuracy.error is not None,
+        ),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -226,6 +226,10 @@ class IterationCalls:
     count: int = 0
     newton: bool = False
     damps: bool = False
+
+
+Stretches: TypeAlias = tuple[tuple[float, float], ...]
+"""Stretches of time, from and to [s], in ascending order."""
 
 
 @dataclass(slots=True)

@@ -31,6 +31,7 @@ from ssptool.engine.kernel.calls import (
     IterationReport,
     Outcome,
     SolveLoop,
+    Stretches,
 )
 from ssptool.engine.kernel.solutions import RescueWork, Solution
 from ssptool.engine.trace import BYTES, NUMBERED, TEXT, as_content, from_content, holds_integer
@@ -202,6 +203,9 @@ class Kernel(Protocol):
 
     def accepted_steps(self, iteration: int) -> AcceptedSteps:
         """Steps that were accepted so far although their iterates did not agree."""
+
+    def damped_phases(self, iteration: int) -> Stretches:
+        """Stretches of time in whose steps inputs had their value at the end."""
 
     # -- algebraic loops -------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from ssptool.engine.assembly.assembly import Assembly, assemble
 from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.kernel.calls import Floats
+from ssptool.engine.kernel.calls import Floats, Stretches
 from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.masters.master import CLOSE, StepBatch
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
@@ -172,6 +172,7 @@ class Execution(NamedTuple):
 
     `costs` and `slowest` say where the time of stepping went, if it was measured.
     `end` is `TERMINATED` where a component ended the simulation before the stop time, which is not a failure.
+    `damped`: for each iterated group, in which steps inputs had their value at the end.
     With `undeclared` feedthrough nothing was stepped: the run has to be planned with it.
     """
 
@@ -185,6 +186,7 @@ class Execution(NamedTuple):
     slowest: SlowestStep | None = None
     end: Ending = Ending.COMPLETED
     undeclared: tuple[Feedthrough, ...] = ()
+    damped: tuple[Stretches, ...] = ()
 
 
 def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None = None) -> Execution:
@@ -232,11 +234,12 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         counts.unconverged = steps.unconverged
         for remark in (*assembly.retreats(), *steps.remarks()):
             assembly.remark(remark)
+        damped = steps.damped_phases
         terminated = failure is not None and failure.ending is Ending.TERMINATED
         failure = _end(assembly, failure)
         said = _said(assembly)
     end = Ending.TERMINATED if terminated else Ending.COMPLETED
-    return Execution(report, failure, counts, _calls(watch), *said, shares, slowest, end)
+    return Execution(report, failure, counts, _calls(watch), *said, shares, slowest, end, damped=damped)
 
 
 def planned_and_executed(job: Job, carry_out: Callable[[Job], Execution]) -> tuple[Job, Execution]:

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.calls import FLOAT, DrivenInputMode
+from ssptool.engine.kernel.calls import FLOAT, DrivenInputMode, Stretches
 from ssptool.engine.masters.energy import PowerBond, bonds_of_units
 from ssptool.engine.masters.program import Extrapolate, Hold, MidStep
 from ssptool.engine.method_names import GAUSS_SEIDEL, ITERATED, WarningsName
@@ -50,6 +51,17 @@ DEFECTS = 3
 CREATED = 0.2
 """Energy created or destroyed at a power bond, relative to what flows through it, from which on it is said."""
 
+MISSED = 0.01
+"""Part of a signal that inputs miss in all, relative to the range of what it passes on, from which on it is said if
+steps are coarse.
+"""
+
+COARSE = 5e-4
+"""Part of a signal that inputs miss, relative to all that it passes on, from which on steps are coarse: 81 steps per
+period of an oscillation for inputs that follow it, and 181 for inputs that are extrapolated. The finer the steps, the
+more is to be missed in all: many small errors add up only where nothing damps them.
+"""
+
 CLOSE_SWITCHES = 3
 """Steps between two switches of a signal below which they are not resolved."""
 
@@ -74,6 +86,37 @@ class _Course(Enum):
         return found + before * np.concatenate((values[:1], values[:-2])) if before else found
 
 
+_NO_STEPS: NDArray[np.bool_] = np.zeros(0, dtype=bool)
+
+
+class _Source(NamedTuple):
+    """A signal that feeds inputs: how these run over a step, whether it depends on them in turn, and which steps (n,)
+    were damped, with inputs at their value at the end; none of them if that is empty.
+    """
+
+    course: _Course = _Course.MEAN
+    cyclic: bool = False
+    damped: NDArray[np.bool_] = _NO_STEPS
+
+    def in_steps(self, values: Floats) -> Floats:
+        """Values (n,) of the inputs in the steps between n + 1 values of the signal."""
+        planned = self.course.in_steps(values)
+        return np.where(self.damped, values[1:], planned) if len(self.damped) else planned
+
+    @property
+    def follow(self) -> bool:
+        """True if inputs have the mean of the signal in each step."""
+        return self.course is _Course.MEAN and not self.damped.any()
+
+    @property
+    def words(self) -> str:
+        many = 2 * np.count_nonzero(self.damped) > len(self.damped)
+        return _Course.END.words if many or self.course is _Course.MEAN else self.course.words
+
+
+_FOLLOWED = _Source()
+
+
 @dataclass(frozen=True, slots=True)
 class RunWarning:
     """A sign that the results of a run are not right.
@@ -83,13 +126,14 @@ class RunWarning:
     code
         `RUN-101` (ringing), `RUN-102` (few steps per period), `RUN-103` (switches close together), `RUN-104` (lost
         rows of an input table), `RUN-105` (undeclared feedthrough), `RUN-106` (inputs off their sources), `RUN-107`
-        (energy created at a power bond) or `RUN-108` (start values that FMUs do not hold).
+        (energy created at a power bond), `RUN-108` (start values that FMUs do not hold) or `RUN-109` (errors of inputs
+        that add up).
     signal, time
         The signal, and when it shows first, or most [s].
     size
         Steps in a row; steps per period; number of such switches, rows, or pairs of output and input; distance from the
         mean of a step, relative to the range of the signal; energy created, relative to what flows through the bond;
-        number of values.
+        number of values; what inputs miss in all, relative to what the signal passes on.
     message
         Signal, time and size in words, with a remedy.
     """
@@ -105,14 +149,25 @@ class RunWarning:
 
 
 def warnings_of(
-    plan: Plan, trace: Trace | None, steps: int, unheld: Sequence[UnheldStart] = ()
+    plan: Plan,
+    trace: Trace | None,
+    steps: int,
+    unheld: Sequence[UnheldStart] = (),
+    damped: Sequence[Stretches] = (),
+    error_is_known: bool = False,
 ) -> tuple[RunWarning, ...]:
-    """Warnings on a run with this number of macro steps, one of each code: of the signal where it is worst."""
+    """Warnings on a run with this number of macro steps, one of each code: of the signal where it is worst.
+
+    `damped`: for each iterated group, in which steps inputs had their value at the end. If the error of the run is
+    known, nothing is said of what may add up to one.
+    """
     if plan.settings.warnings is WarningsName.OFF:
         return ()
-    found = [*_in_trace(plan, trace, steps), *_lost_rows(plan), *_undeclared(plan), *_unheld(plan, unheld)]
+    found = [*_in_trace(plan, trace, steps, damped), *_lost_rows(plan), *_undeclared(plan), *_unheld(plan, unheld)]
     worst: dict[str, RunWarning] = {}
     for one in found:
+        if one.code == "RUN-109" and error_is_known:
+            continue
         if one.code not in worst or _badness(one) > _badness(worst[one.code]):
             worst[one.code] = one
     return tuple(worst[code] for code in sorted(worst))
@@ -172,7 +227,7 @@ def _wanted(one: UnheldStart) -> str:
     return f"set to {one.wanted}" if one.given else f"declared as start={one.wanted}, and not set"
 
 
-def _in_trace(plan: Plan, trace: Trace | None, steps: int) -> Iterator[RunWarning]:
+def _in_trace(plan: Plan, trace: Trace | None, steps: int, damped: Sequence[Stretches] = ()) -> Iterator[RunWarning]:
     """Signs in the recorded rows.
 
     Only outputs that feed inputs are looked at: of them the coupling knows no more than their values at its points.
@@ -187,17 +242,35 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int) -> Iterator[RunWarnin
     if len(trace.t) <= max(steps, ALTERNATIONS):
         return
     sources, courses = {wire.source for wire in plan.wires}, _courses(plan)
-    fed = _courses_of_sources(plan, courses)
+    fed = _fed(plan, courses, _damped_steps(plan, trace.t, damped))
     slots, columns = plan.recorded, trace.columns
     looked_at = [place for place, slot in enumerate(slots) if slot in sources and columns[place].type not in NUMBERED]
     reals = [place for place in looked_at if columns[place].type == FLOAT and not columns[place].held]
     clear = {place for place, suspect in zip(reals, _suspects(trace.cells, reals), strict=True) if not suspect}
+    told: set[int] = set()
     for place in (one for one in looked_at if one not in clear):
         column = columns[place]
         values = as_doubles(np.ascontiguousarray(trace.cells[:, place, None]), [column.type])[:, 0]
-        yield from _of_signal(column, trace.t, values, fed.get(slots[place], _Course.MEAN))
+        for warning in _of_signal(column, trace.t, values, fed.get(slots[place], _FOLLOWED)):
+            told.add(place)
+            yield warning
+    for place in reals:
+        if place not in told and slots[place] in fed:
+            yield from _missed(columns[place].signal, trace, place, fed[slots[place]])
     if not plan.master.name.startswith(GAUSS_SEIDEL):  # of which an input has the value of one end or the other
-        yield from _energy(plan, trace, courses)
+        yield from _energy(plan, trace, courses, _damped_steps(plan, trace.t, damped))
+
+
+def _damped_steps(plan: Plan, t: Floats, damped: Sequence[Stretches]) -> Mapping[int, NDArray[np.bool_]]:
+    """Damped steps of those between times (n,) [s], by the inputs that a damped group feeds itself."""
+    found: dict[int, NDArray[np.bool_]] = {}
+    if not any(damped):
+        return found
+    middles = (t[1:] + t[:-1]) / 2
+    for group, stretches in zip((one for one in plan.groups if one.unknowns), damped, strict=True):
+        edges = np.array(stretches).ravel()
+        found |= dict.fromkeys(group.unknowns, np.searchsorted(edges, middles) % 2 == 1) if len(edges) else {}
+    return found
 
 
 def _suspects(cells: Floats, places: Sequence[int]) -> list[bool]:
@@ -207,8 +280,10 @@ def _suspects(cells: Floats, places: Sequence[int]) -> list[bool]:
     return suspects(cells, places, MOST_PERIODS * FEWEST_STEPS, DEFECT)
 
 
-def _energy(plan: Plan, trace: Trace, courses: Mapping[str, _Course]) -> Iterator[RunWarning]:
-    for bond, share, time in created_energy(plan, trace, courses):
+def _energy(
+    plan: Plan, trace: Trace, courses: Mapping[str, _Course], damped: Mapping[int, NDArray[np.bool_]]
+) -> Iterator[RunWarning]:
+    for bond, share, time in created_energy(plan, trace, courses, damped):
         yield RunWarning(
             "RUN-107",
             str(bond.first),
@@ -238,11 +313,20 @@ def _courses(plan: Plan) -> Mapping[str, _Course]:
     return found
 
 
-def _courses_of_sources(plan: Plan, courses: Mapping[str, _Course]) -> Mapping[int, _Course]:
-    """Courses of the inputs that outputs feed, by the slots of these; of several one that does not follow it."""
+def _fed(plan: Plan, courses: Mapping[str, _Course], damped: Mapping[int, NDArray[np.bool_]]) -> Mapping[int, _Source]:
+    """Outputs that feed inputs with these courses, by slot; of several inputs one that does not follow the output."""
     inputs = {slot: courses[one.name] for one in plan.instances if one.name in courses for _, slot in one.moving}
-    fed = ((wire.source, inputs[wire.destination]) for wire in plan.wires if wire.destination in inputs)
-    return {source: course for source, course in fed if course is not _Course.MEAN}
+    cyclic = {slot for group in plan.groups for slot in group.unknowns}
+    found: dict[int, _Source] = {}
+    for wire in plan.wires:
+        if (slot := wire.destination) in inputs:
+            before = found.get(wire.source, _FOLLOWED)
+            found[wire.source] = _Source(
+                before.course if inputs[slot] is _Course.MEAN else inputs[slot],
+                before.cyclic or slot in cyclic,
+                damped.get(slot, before.damped),
+            )
+    return found
 
 
 def _badness(warning: RunWarning) -> float:
@@ -250,7 +334,7 @@ def _badness(warning: RunWarning) -> float:
     return -warning.size if warning.code == "RUN-102" else abs(warning.size)
 
 
-def _of_signal(column: Column, t: Floats, values: Floats, course: _Course = _Course.MEAN) -> Iterator[RunWarning]:
+def _of_signal(column: Column, t: Floats, values: Floats, source: _Source = _FOLLOWED) -> Iterator[RunWarning]:
     scale = float(values.max() - values.min()) if len(values) else 0.0
     if not 0.0 < scale < np.inf:
         return
@@ -260,8 +344,9 @@ def _of_signal(column: Column, t: Floats, values: Floats, course: _Course = _Cou
         yield ringing
     elif few := _few_steps(column.signal, t, values / scale):
         yield few
-    elif course is not _Course.MEAN:
-        yield from _defects(column.signal, t, (course.in_steps(values) - _Course.MEAN.in_steps(values)) / scale, course)
+    elif not source.follow:
+        missed = (source.in_steps(values) - _Course.MEAN.in_steps(values)) / scale
+        yield from _defects(column.signal, t, missed, source.words)
 
 
 def _moves(values: Floats) -> bool:
@@ -315,7 +400,7 @@ def _longest(true: NDArray[np.bool_]) -> tuple[int, int]:
     return int(begins[longest]), int((ends - begins)[longest])
 
 
-def _defects(signal: str, t: Floats, missed: Floats, course: _Course) -> Iterator[RunWarning]:
+def _defects(signal: str, t: Floats, missed: Floats, words: str) -> Iterator[RunWarning]:
     """The longest stretch of steps behind the first one in which inputs miss (n,) much, and always in one direction."""
     large = np.abs(missed) > DEFECT
     large[:1] = False
@@ -329,8 +414,32 @@ def _defects(signal: str, t: Floats, missed: Floats, course: _Course) -> Iterato
         signal,
         float(t[begin]),
         size,
-        f"the inputs that {signal} feeds {course.words}, and are off by up to {100 * size:.2g} % of its range on the "
+        f"the inputs that {signal} feeds {words}, and are off by up to {100 * size:.2g} % of its range on the "
         f"mean of a step, in {length + 1} steps in a row from {t[begin]:.6g} s on: use a smaller --step-size",
+    )
+
+
+def _missed(signal: str, trace: Trace, place: int, source: _Source) -> Iterator[RunWarning]:
+    """Warn of the part of a signal that inputs miss in all, if it is much.
+
+    Components integrate it, so that each step leaves its error. Between components that feed each
+    other, errors count that would cancel elsewhere: they move what comes next.
+    """
+    from ssptool.engine.kernel._kernel import missed
+
+    each, drift, coarse, step = missed(trace.t, trace.cells, place, source.course.weights, source.damped)
+    size = each if source.cyclic else drift
+    if not size * min(1.0, coarse / COARSE) > MISSED:
+        return
+    told = f"{100 * size:.2g} %" if size < 1 else "more than 100 %"
+    when = float(trace.t[step])
+    yield RunWarning(
+        "RUN-109",
+        signal,
+        when,
+        size,
+        f"inputs miss a part of {signal} in each step, most at {when:.6g} s, which adds up to {told} of what the "
+        "signal passes on: use a smaller --step-size, or --accuracy check, which states the error",
     )
 
 
@@ -371,38 +480,55 @@ class CreatedEnergy(NamedTuple):
     time: float
 
 
-def created_energy(plan: Plan, trace: Trace, courses: Mapping[str, _Course]) -> Iterator[CreatedEnergy]:
-    """Energy, if it is much, at each power bond between components with inputs of these courses, by rows of a trace.
+def created_energy(
+    plan: Plan,
+    trace: Trace,
+    courses: Mapping[str, _Course],
+    damped: Mapping[int, NDArray[np.bool_]] = MappingProxyType({}),
+) -> Iterator[CreatedEnergy]:
+    """Energy, if it is much, at each power bond between components with inputs of these courses, by rows of a trace;
+    `damped` has the inputs that are at their value at the end in some steps (n,).
 
     Over a step of h each side takes u from the other's output y, and gives the mean of its own:
     w · h · (mean(y1) · u1 − mean(y2) · u2) more flows into one component than out of the other.
     """
     places = {column.signal: place for place, column in enumerate(trace.columns)}
-    for bond in bonds_of_units(plan.network) if {*courses.values()} - {_Course.MEAN} else ():
+    for bond in bonds_of_units(plan.network) if damped or {*courses.values()} - {_Course.MEAN} else ():
         names, sides = (str(bond.first), str(bond.second)), (bond.first.component, bond.second.component)
         if not courses.keys() >= set(sides) or not places.keys() >= set(names):
             continue
-        if {courses[side] for side in sides} != {_Course.MEAN}:  # which creates none
-            yield from _created(bond, trace, [places[name] for name in names], [courses[side] for side in sides])
+        taken = [_Source(courses[side], True, _damped_of(plan, side, damped)) for side in sides]
+        if not all(one.follow for one in taken):  # which creates none
+            yield from _created(bond, trace, [places[name] for name in names], taken)
+
+
+def _damped_of(plan: Plan, component: str, damped: Mapping[int, NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    """The damped steps (n,) of a component, whose inputs are at their end at the same time; empty: none."""
+    inputs = next(one.moving for one in plan.instances if one.name == component)
+    return next((damped[slot] for _, slot in inputs if slot in damped), _NO_STEPS)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of a run that grows without bound nothing is told
-def _created(
-    bond: PowerBond, trace: Trace, places: Sequence[int], courses: Sequence[_Course]
-) -> Iterator[CreatedEnergy]:
-    if not _creates_energy(trace, places, courses):
+def _created(bond: PowerBond, trace: Trace, places: Sequence[int], taken: Sequence[_Source]) -> Iterator[CreatedEnergy]:
+    if not _may_create_energy(trace, places, taken):
         return
     one, other = trace.cells.T[places]
     h, mean_one, mean_other = np.diff(trace.t), _Course.MEAN.in_steps(one), _Course.MEAN.in_steps(other)
-    created = h * (mean_one * courses[0].in_steps(other) - mean_other * courses[1].in_steps(one))
+    created = h * (mean_one * taken[0].in_steps(other) - mean_other * taken[1].in_steps(one))
     scale = np.ptp(np.append(0.0, np.cumsum(h * mean_one * mean_other)))
     share = np.sign(bond.first_factor * bond.first_scale) * np.sum(created) / scale if 0.0 < scale < np.inf else 0.0
     if np.isfinite(share) and abs(share) > CREATED:
         yield CreatedEnergy(bond, float(share), float(trace.t[np.argmax(np.abs(created))]))
 
 
-def _creates_energy(trace: Trace, places: Sequence[int], courses: Sequence[_Course]) -> bool:
+def _may_create_energy(trace: Trace, places: Sequence[int], taken: Sequence[_Source]) -> bool:
     """False if it is little."""
+    damped = any(one.damped.any() for one in taken)
+    return damped or _creates_energy(trace, places, [one.course for one in taken])
+
+
+def _creates_energy(trace: Trace, places: Sequence[int], courses: Sequence[_Course]) -> bool:
+    """False if it is little, without damped steps."""
     from ssptool.engine.kernel._kernel import creates_energy
 
     into_first, into_second = (course.weights for course in courses)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.stopped import as_stopped, explanation
 from ssptool.engine.failure import BadInputs, Ending, Failure, IntegrationStopped
-from ssptool.engine.kernel.calls import Code, Floats, Outcome
+from ssptool.engine.kernel.calls import Code, Floats, Outcome, Stretches
 from ssptool.engine.kernel.ode import IntegrationEvent
 from ssptool.engine.kernel.stopped import Refused, Stopped
 from ssptool.engine.masters.master import StepBatch
@@ -140,6 +140,11 @@ class OdeSteps(StepsOfSystem):
     def unconverged(self) -> Unconverged:
         """None: there are no iterated steps."""
         return NONE_UNCONVERGED
+
+    @property
+    def damped_phases(self) -> tuple[Stretches, ...]:
+        """None: there are no iterated steps."""
+        return ()
 
     def remarks(self) -> Iterable[str]:
         """None beside those that were made meanwhile."""

@@ -17,7 +17,7 @@ from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.assembly.stopped import failure_of
 from ssptool.engine.failure import BadInputs, Failure, RunError
 from ssptool.engine.kernel import native_system
-from ssptool.engine.kernel.calls import Code, Floats, Op, Outcome
+from ssptool.engine.kernel.calls import Code, Floats, Op, Outcome, Stretches
 from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.kernel.solutions import NoSize, SystemBatch, SystemRefusal, Unsettled, WhyNoSize
 from ssptool.engine.kernel.stopped import Stopped
@@ -422,6 +422,11 @@ class SystemSteps(StepsOfSystem):
         if not self._tells:
             return NONE_UNCONVERGED
         return reduce(Unconverged.beside, (steps.unconverged for _, steps in self._iterated), NONE_UNCONVERGED)
+
+    @property
+    def damped_phases(self) -> tuple[Stretches, ...]:
+        """Stretches of time [s] in whose steps inputs had their value at the end, for each iterated group."""
+        return tuple(self.kernel.damped_phases(number) for number in range(self._iterations))
 
     def remarks(self) -> Iterator[str]:
         """Remarks on accepted steps, and on rows of events between their ends."""

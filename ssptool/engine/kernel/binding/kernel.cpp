@@ -86,6 +86,15 @@ nb::class_<NativeKernel> bind_kernel(nb::module_& module) {
           [](Self& self, Number iteration) { return to_python(self.core().iterations.accepted(index(iteration))); },
           "iteration"_a,
           nb::sig("def accepted_steps(self, iteration: int) -> ssptool.engine.kernel.calls.AcceptedSteps"))
+      .def(
+          "damped_phases",
+          [](Self& self, Number iteration) {
+            nb::list found;
+            for (const DampedPhase& one : self.core().iterations.damped_phases(index(iteration)))
+              found.append(nb::make_tuple(one.from, one.to));
+            return nb::tuple(found);
+          },
+          "iteration"_a, nb::sig("def damped_phases(self, iteration: int) -> tuple[tuple[float, float], ...]"))
       .def_prop_ro(
           "retreats",
           [](Self& self) {

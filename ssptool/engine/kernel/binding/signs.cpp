@@ -1,12 +1,14 @@
 // Columns of a trace that may show signs of steps that are too large, and power bonds that may create energy: most
-// cannot, and one pass tells.
+// cannot, and one pass tells. What inputs have missed of a column.
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "kernel.hpp"
 
@@ -18,6 +20,7 @@ namespace {
 
 using Cells = nb::ndarray<const double, nb::ndim<2>, nb::device::cpu>;
 using Times = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
+using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::device::cpu>;
 using Weights = std::array<double, 3>;  // of the values before a step, at its start and at its end
 
 void check_place(const Cells& cells, std::size_t place) {
@@ -122,6 +125,109 @@ bool creates_energy(const Times& t, const Cells& cells, const std::array<std::si
   return std::abs(created) > share * (greatest - least);
 }
 
+// A column, relative to its largest value, and what inputs take of it in each step.
+class TakenColumn {
+ public:
+  TakenColumn(const Times& t, const Cells& cells, std::size_t place, const Weights& weights, const Flags& damped)
+      : t_(t), cells_(cells), place_(place), weights_(weights), damped_(damped) {
+    check_place(cells, place);
+    rows_ = static_cast<std::int64_t>(std::min(t.shape(0), cells.shape(0)));
+    if (!damped.size() || rows_ < 1) return;
+    if (static_cast<std::int64_t>(damped.shape(0)) + 1 < rows_) throw std::out_of_range("there are too few steps");
+  }
+
+  // How many rows have a next one; 0 if the column hardly changes, or is not finite somewhere.
+  std::int64_t prepare() {
+    double low = std::numeric_limits<double>::infinity(), high = -low, largest = 0;
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      const double value = *cell(cells_, row, place_);
+      if (!std::isfinite(value)) return 0;
+      low = std::min(low, value);
+      high = std::max(high, value);
+      largest = std::max(largest, std::abs(value));
+    }
+    if (!(high / 2 - low / 2 > noise * largest)) return 0;
+    scale_ = largest;
+    return rows_ - 1;
+  }
+
+  double size(std::int64_t step) const { return time(step + 1) - time(step); }
+
+  // Mean of the inputs in a step.
+  double taken(std::int64_t step) const {
+    const double change = value(step + 1) - value(step);
+    return is_damped(step) ? value(step + 1) : value(step) + weights_[2] * change - weights_[0] * past_change(step);
+  }
+
+  // What that is off the mean of a parabola through the last three points.
+  double missed(std::int64_t step) const {
+    const double change = value(step + 1) - value(step);
+    if (is_damped(step)) return 0.5 * change_to_go_on(step, change);
+    if (step < (weights_[0] == 0.0 ? 1 : 2) || is_damped(step - 1)) return 0.0;  // which tells nothing of this one
+    const double before = size(step - 1), bend = (change - past_change(step)) / (1.0 + before / size(step));
+    return taken(step) - (value(step) + 0.5 * change) + bend / 6.0;
+  }
+
+ private:
+  static constexpr double noise = 1e-9;
+
+  double time(std::int64_t row) const { return t_.data()[row * t_.stride(0)]; }
+  double value(std::int64_t row) const { return *cell(cells_, row, place_) / scale_; }
+  bool is_damped(std::int64_t step) const { return damped_.size() != 0 && damped_.data()[step * damped_.stride(0)]; }
+  // Inputs that have their value at the end are off by half of the change. But what no next step goes on with has come
+  // to its end in this one: a part that decays from step to step by a factor is then right but for the square of that.
+  double change_to_go_on(std::int64_t step, double change) const {
+    const double next = step + 2 < rows_ ? value(step + 2) - value(step + 1) : 0.0;
+    const double least = std::min(std::abs(change), std::abs(next));
+    return change * next > 0.0 && least < std::abs(change) ? next * next / change : std::copysign(least, change);
+  }
+  double past_change(std::int64_t step) const {  // as long as this step
+    return step == 0 ? 0.0 : (value(step) - value(step - 1)) * size(step) / size(step - 1);
+  }
+
+  const Times& t_;
+  const Cells& cells_;
+  std::size_t place_;
+  Weights weights_;
+  const Flags& damped_;
+  std::int64_t rows_ = 0;
+  double scale_ = 1.0;
+};
+
+// What inputs miss of a column over a run: relative to the range of what it passes on (its integral without its mean),
+// in all and as its parts cancel; relative to all that it passes on; the step in which it is most.
+std::tuple<double, double, double, std::int64_t> missed(const Times& t, const Cells& cells, std::size_t place,
+                                                        const Weights& weights, const Flags& damped) {
+  TakenColumn column(t, cells, place, weights, damped);
+  const std::int64_t steps = column.prepare();
+  double length = 0, whole = 0;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    length += column.size(step);
+    whole += column.size(step) * column.taken(step);
+  }
+  if (!(length > 0)) return {0.0, 0.0, 0.0, 0};
+  const double mean = whole / length;
+  double all = 0, drift = 0, least_drift = 0, most_drift = 0, passed = 0, sum = 0, least = 0, most = 0, worst = 0;
+  std::int64_t at = 0;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    const double h = column.size(step), off = h * column.missed(step), flow = h * (column.taken(step) - mean);
+    all += std::abs(off);
+    drift += off;
+    least_drift = std::min(least_drift, drift);
+    most_drift = std::max(most_drift, drift);
+    passed += std::abs(flow);
+    sum += flow;
+    least = std::min(least, sum);
+    most = std::max(most, sum);
+    if (std::abs(off) > worst) {
+      worst = std::abs(off);
+      at = step;
+    }
+  }
+  if (!(most > least)) return {0.0, 0.0, 0.0, 0};
+  return {all / (most - least), (most_drift - least_drift) / (most - least), all / passed, at};
+}
+
 }  // namespace
 
 void bind_signs(nb::module_& module) {
@@ -132,6 +238,10 @@ void bind_signs(nb::module_& module) {
              nb::sig("def creates_energy(t: ssptool.engine.kernel.calls.Floats, cells: "
                      "ssptool.engine.kernel.calls.Floats, places: collections.abc.Sequence[int], taken: "
                      "collections.abc.Sequence[tuple[float, float, float]], share: float) -> bool"));
+  module.def("missed", missed, "t"_a, "cells"_a, "place"_a, "weights"_a, "damped"_a,
+             nb::sig("def missed(t: ssptool.engine.kernel.calls.Floats, cells: ssptool.engine.kernel.calls.Floats, "
+                     "place: int, weights: tuple[float, float, float], damped: numpy.typing.NDArray[numpy.bool_]) -> "
+                     "tuple[float, float, float, int]"));
 }
 
 }  // namespace ssptool::binding

@@ -24,6 +24,7 @@ constexpr double smooth = 0.8;            // largest departure of a smooth value
 constexpr double least_departure = 1e-4;  // relative to the size of a value
 constexpr double margin_of_noise = 10.0;  // of a departure
 constexpr std::int64_t longest = 256;     // steps
+constexpr double same_time = 1e-6;        // of times, relative to the size of a step
 constexpr std::int64_t soon = 4;          // as many times the length of a phase after it
 
 }  // namespace
@@ -86,8 +87,19 @@ void Repetition::end_phase() noexcept {
   ++phase.since;
   if (course_ != Course::at_end) return;
   accepted.note_end(present_.t);
+  note_damped_step();
   phase.since = 0;
   --phase.left;
+}
+
+// A step that is done again has the time of one before.
+void Repetition::note_damped_step() {
+  const double from = present_.t, to = from + present_.h, close = same_time * present_.h;
+  while (!damped_phases_.empty() && damped_phases_.back().from >= from - close) damped_phases_.pop_back();
+  if (!damped_phases_.empty() && damped_phases_.back().to >= from - close)
+    damped_phases_.back().to = to;
+  else
+    damped_phases_.push_back({from, to});
 }
 
 }  // namespace ssptool

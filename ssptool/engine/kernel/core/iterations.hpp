@@ -38,6 +38,7 @@ class Iterations {
   // The last one.
   [[nodiscard]] RepeatedStep& step(Index iteration) { return at(iteration); }
   [[nodiscard]] AcceptedSteps accepted(Index iteration) { return at(iteration).accepted; }
+  [[nodiscard]] std::span<const DampedPhase> damped_phases(Index iteration) { return at(iteration).damped_phases(); }
   void set_accepted(Index iteration, const AcceptedSteps& accepted) { at(iteration).accepted = accepted; }
 
   // Of each step of the last run; of the first that failed as well.

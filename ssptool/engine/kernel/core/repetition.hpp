@@ -32,6 +32,11 @@ class IterateObserver {
 // Inputs over a step: as planned, all at their value at its end, or as planned behind such a step.
 enum class Course { planned, at_end, from_end };
 
+// Time from which on, and to which, inputs had their value at the end of each step.
+struct DampedPhase {
+  double from, to;
+};
+
 // What is done to the group of a step that is repeated. Unknowns are in the units of their signals.
 class Attempts {
  public:
@@ -126,6 +131,7 @@ class Repetition final : public RepeatedStep {
   [[nodiscard]] IterationReport report() const;
   [[nodiscard]] IterationMemory memory() const;
   void go_on(const IterationMemory&);
+  [[nodiscard]] std::span<const DampedPhase> damped_phases() const noexcept { return damped_phases_; }
 
   AcceptedSteps accepted;
 
@@ -144,6 +150,7 @@ class Repetition final : public RepeatedStep {
   [[nodiscard]] Course next_course() const noexcept;
   void damp() noexcept;
   void end_phase() noexcept;
+  void note_damped_step();
   void propose(Acceleration&, bool plain) noexcept;
   void probe_noise() noexcept;
   bool is_enough(std::int64_t iterate, bool plain) noexcept;
@@ -176,6 +183,7 @@ class Repetition final : public RepeatedStep {
   Course course_ = Course::planned;
   bool by_newton_ = false;  // the last iterates were Newton's
   bool converged_ = true;   // no retreat was needed
+  std::vector<DampedPhase> damped_phases_;
 };
 
 }  // namespace ssptool
