@@ -148,10 +148,10 @@ def scrub() -> None:
     for name in set(os.environ) - set(wanted):
         del os.environ[name]
     os.environ.update(wanted)
-    sys.path[:] = _import_path()
+    sys.path[:] = import_path()
 
 
-def _import_path() -> list[str]:
+def import_path() -> list[str]:
     """Search path without the current folder, and without entries that another working directory would change."""
     return [entry for entry in sys.path if Path(entry).is_absolute()]
 
@@ -189,7 +189,7 @@ def interpreter(code: str) -> list[str]:
     place of no installed module. The current folder is none of them, and PYTHON* variables have no effect.
     """
     options = ["-E", "-P", *(["-s"] if sys.flags.no_user_site else [])]
-    path = f"import sys\nsys.path += [entry for entry in {_import_path()!r} if entry not in sys.path]\n"
+    path = f"import sys\nsys.path += [entry for entry in {import_path()!r} if entry not in sys.path]\n"
     return [sys.executable, *options, "-c", path + code]
 
 
@@ -277,10 +277,11 @@ class Fork:
     ----------
     pid
         The process id.
+    output
+        None: it shares the streams and the session of this process.
     """
 
-    _output: ChildOutput | None = None
-    """None: it shares the streams and the session of this process."""
+    output: ChildOutput | None = None
 
     def __init__(self, work: Callable[[], object]) -> None:
         flush_c_streams()  # what FMUs have printed is printed once
@@ -304,7 +305,7 @@ class Fork:
                 os._exit(1)
         self._status: int | None = None
         if output is not None:
-            self._output = output
+            self.output = output
             output.begin(self.pid)
 
     def poll(self) -> int | None:
@@ -318,15 +319,15 @@ class Fork:
         """The exit status as of `poll`, when it has ended, and what it has printed is shown."""
         if self._status is None:
             self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        if self._output is not None:
-            self._output.finish()
+        if self.output is not None:
+            self.output.finish()
         return self._status
 
     def kill(self) -> None:
         """End it now, and what it has started; nothing happens to one that has ended."""
         if self._status is None:
-            if self._output is not None:
-                self._output.send(_KILL)
+            if self.output is not None:
+                self.output.send(_KILL)
             # Except if an interrupt came between its end and the record of its end.
             with suppress(ProcessLookupError, ChildProcessError):
                 os.kill(self.pid, _KILL)

@@ -74,9 +74,14 @@ class ChildOutput:
 
     def __init__(self) -> None:
         self._begin, self.end = os.pipe()
-        self._stream: TextIO | None = None if _unheard.get() else sys.stderr
+        self._stream: TextIO | None = None
+        self.show_here()
         self._pid = 0
         self._thread = _Reader(target=self._show_all, daemon=True)
+
+    def show_here(self) -> None:
+        """Show on the present standard error what comes from now on, unless nothing is to be heard."""
+        self._stream = None if _unheard.get() else sys.stderr
 
     def begin(self, pid: int) -> None:
         """Show what comes. The child has its end, and leads a session if this system has sessions."""

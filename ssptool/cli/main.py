@@ -46,6 +46,10 @@ def main() -> None:
     try:
         try:
             # Here, so that it is loaded as has just been said.
+            if "--sandbox" in sys.argv and not {"run", "reproduce"}.isdisjoint(sys.argv):
+                from ssptool.engine.isolation.clean_start import start_clean
+
+                start_clean()
             from ssptool.cli.app import command
         except KeyboardInterrupt:  # there is nothing yet that would say so
             sys.stderr.write("error: interrupted\n")

@@ -95,6 +95,53 @@ def test_a_process_in_a_sandbox_reaches_nothing_but_its_files(tmp_path, monkeypa
     assert seen["program"] == ""
 
 
+REMEMBERING = """
+import os, re, sys
+from pathlib import Path
+from ssptool.engine.isolation.clean_start import start_clean
+from ssptool.engine.isolation import prepared
+
+def remembers():
+    first, rest = b"not-for-", b"fmus"  # together they are nowhere but in the environment
+    with open("/proc/self/mem", "rb", buffering=0) as memory:
+        for line in Path("/proc/self/maps").read_text().splitlines():
+            begin, end = (int(number, 16) for number in line.split()[0].split("-"))
+            try:
+                memory.seek(begin)
+                content = memory.read(end - begin)
+            except (OSError, OverflowError, ValueError):  # nobody can read it
+                continue
+            if any(content[one.end():one.end() + len(rest)] == rest for one in re.finditer(first, content)):
+                return "known"
+    return "unknown"
+
+prepared._work_when_asked = lambda connection, _: connection.send_bytes(remembers().encode())
+start_clean()
+print(prepared.PREPARED[0].connection.recv_bytes().decode(), remembers(), os.environ["TEST_PASSWORD"], *sys.argv[1:])
+"""
+
+
+@closable
+def test_children_that_wait_for_a_sandbox_know_nothing_of_the_environment():
+    command = [sys.executable, "-c", REMEMBERING, "ö", "--option"]
+    environment = {**os.environ, "TEST_PASSWORD": "not-for-fmus"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["unknown", "known", "not-for-fmus", "ö", "--option"], done.stderr
+
+
+@closable
+@pytest.mark.parametrize("more", [(), ("--processes", "each"), ("--env", "HOME"), ("--accuracy", "1e-5")])
+def test_the_command_has_the_same_results_in_a_sandbox(tmp_path, more):
+    tables = []
+    for options in ((), ("--sandbox",)):
+        output = tmp_path / f"{len(tables)}.csv"
+        command = [Path(sys.executable).with_name("ssptool"), "run", SYSTEM, "--stop-time", "0.1", *more, *options]
+        done = subprocess.run([*command, "-o", output], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        tables.append(output.read_text(encoding="utf-8"))
+    assert tables[0] == tables[1]
+
+
 @closable
 @pytest.mark.parametrize("processes", [None, "each"])
 def test_an_fmu_in_a_sandbox_cannot_reach_files_beside_it(tmp_path, monkeypatch, processes):

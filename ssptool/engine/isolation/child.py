@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing.connection import Pipe
+from multiprocessing.reduction import send_handle
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple, Self
@@ -27,14 +28,17 @@ from ssptool.child_processes import (
     Fork,
     Interpreter,
     Pickler,
+    child_environment,
     close_descriptors,
     descriptor_of,
+    dumps,
     encoded,
     end_with,
     error_data,
     error_from,
     flush_c_streams,
     handle_of,
+    import_path,
     limit_waiting,
     parsed,
     received,
@@ -335,6 +339,19 @@ class ChildProcess:
         self.connection = connection
         limit_waiting(connection)
 
+    def wait_until_ready(self) -> None:
+        """Wait until it works on its task, or has died, which whoever follows it finds out. Limits of time are those of
+        the FMUs: to start an interpreter is not their fault, however long it takes.
+        """
+        with suppress(EOFError, ConnectionResetError, BrokenPipeError):
+            self.connection.poll(None)
+            received(self.connection)
+
+    def show_output(self) -> None:
+        """Show what it prints from now on, unless nothing is to be heard."""
+        if self._process.output is not None:
+            self._process.output.show_here()
+
     def ended(self) -> bool:
         """Whether it has ended; `wait` returns at once then."""
         return self._process.poll() is not None
@@ -378,20 +395,45 @@ def _fresh(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
     theirs.close()
     child = ChildProcess(process, connection)
     connection.send_bytes(task)
-    # Limits of time are those of the FMUs, and to start an interpreter is not their fault, however long it takes.
-    # Should it die instead, whoever follows it finds out.
-    with suppress(EOFError, ConnectionResetError, BrokenPipeError):
-        connection.poll(None)
-        received(connection)
+    child.wait_until_ready()
+    return child
+
+
+PREPARED: list[ChildProcess] = []
+"""Children that wait for a task in a sandbox."""
+
+
+class PreparedTask(NamedTuple):
+    """A task for one of them, pickled, with the environment and the search path of modules that a new interpreter would
+    have now.
+    """
+
+    environment: dict[str, str]
+    path: list[str]
+    assignment: bytes
+
+
+def _prepared(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
+    """One of them, at work."""
+    child = PREPARED.pop(0)
+    child.show_output()
+    task = PreparedTask(child_environment(), import_path(), task_for_fresh(assignment))
+    # Should it have died, whoever follows it finds out.
+    with suppress(ConnectionResetError, BrokenPipeError):
+        send_handle(child.connection, memory.descriptor, child.pid)
+        child.connection.send_bytes(dumps(task))
+        child.wait_until_ready()
     return child
 
 
 def start_child(assignment: ChildTask, memory: SharedMemory, *, fork: bool | None) -> ChildProcess:
     """Start a child process. `fork`: as a copy of this process; None: where that is safe.
 
-    One in a sandbox is not a copy, which would have open files and memory of this process.
+    One in a sandbox is no copy of this process as it is now, with open files and much to be read in its memory.
     """
-    return (_copy if not assignment.sandbox and _may_fork(fork) else _fresh)(assignment, memory)
+    if assignment.sandbox:
+        return (_prepared if PREPARED else _fresh)(assignment, memory)
+    return (_copy if _may_fork(fork) else _fresh)(assignment, memory)
 
 
 def _may_fork(fork: bool | None) -> bool:

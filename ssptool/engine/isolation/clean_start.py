@@ -1,0 +1,69 @@
+"""A start of `ssptool run --sandbox` in which this process knows nothing that an FMU must not know.
+
+To load what a run needs takes longer than most runs, and a child that is a copy need not do it again. But a copy has
+the memory of this process, in which there may be passwords (of environment variables) and files of the user. So the
+command executes itself once more, with only those variables that a process reads while it begins; loads what a run
+needs; makes copies of itself, which wait; and only then takes back its environment, and reads anything.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from fnmatch import fnmatchcase
+
+_OWN = "SSPTOOL_OWN_ENVIRONMENT"
+"""Variable with the descriptor of a file in memory: the environment that this process was started with."""
+
+_AT_START = (
+    *("PATH", "HOME", "TMPDIR", "LANG", "LANGUAGE", "LC_*", "TZ", "PYTHON*"),
+    *("LD_*", "MALLOC_*", "GLIBC_TUNABLES", "*SAN_OPTIONS", "NPY_*", "OMP_*", "OPENBLAS_*", "MKL_*"),
+)
+"""Patterns of the variables that the interpreter, the C library and numpy read while they begin."""
+
+
+def start_clean() -> None:
+    """Execute this command once more without its environment; or, where that has happened, make children for a sandbox
+    and take the environment back. Where the system does not allow that, nothing happens: children load it all again.
+    """
+    if sys.platform != "linux" or not sys.executable:
+        return
+    own = os.environ.pop(_OWN, None)
+    if own is None:
+        with suppress(OSError):
+            _execute_again(os.environb)
+        return
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process with one thread can leave the network
+    try:
+        from ssptool.engine.isolation.prepared import prepare
+
+        prepare()
+    finally:
+        _take_back(int(own))
+
+
+def _execute_again(environment: Mapping[bytes, bytes]) -> None:
+    if sys.platform != "linux":
+        return
+    kept = os.memfd_create("environment", 0)
+    with open(kept, "wb", closefd=False) as file:
+        file.write(b"\0".join(name + b"=" + value for name, value in environment.items()))
+    few = {
+        name: value for name, value in os.environ.items() if any(fnmatchcase(name, pattern) for pattern in _AT_START)
+    }
+    try:
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**few, _OWN: str(kept)})
+    finally:
+        os.close(kept)
+
+
+def _take_back(kept: int) -> None:
+    if sys.platform != "linux":
+        return
+    os.lseek(kept, 0, os.SEEK_SET)
+    with open(kept, "rb") as file:
+        lines = file.read().split(b"\0")
+    os.environb.clear()
+    for line in filter(None, lines):
+        name, _, value = line.partition(b"=")
+        os.environb[name] = value

@@ -1,0 +1,51 @@
+"""Children for runs in a sandbox that are copies of this process, made before it has read anything (`clean_start`).
+
+They leave the network at once, and wait for a task; they end with this process.
+"""
+
+import os
+import pickle
+import sys
+from contextlib import suppress
+from multiprocessing.connection import Pipe
+from multiprocessing.reduction import recv_handle
+
+from ssptool.child_processes import Connection, Fork, close_descriptors, end_with
+from ssptool.engine.isolation.child import PREPARED, ChildProcess, ChildTask, PreparedTask, SharedMemory, work
+from ssptool.sandbox import leave_network
+
+COUNT = 4
+"""A run, those at a half and a quarter of its step, and one more."""
+
+
+def prepare() -> None:
+    """Make children. They die where there is no sandbox, of which the run says that; none are made without memory."""
+    with suppress(OSError):
+        while len(PREPARED) < COUNT:
+            PREPARED.append(_prepared())
+
+
+def _prepared() -> ChildProcess:
+    connection, theirs = Pipe()
+    parent = os.getpid()
+
+    def copied() -> None:
+        close_descriptors([theirs.fileno()])
+        leave_network()
+        end_with(parent)
+        _work_when_asked(theirs, parent)
+
+    process = Fork(copied)
+    theirs.close()
+    return ChildProcess(process, connection)
+
+
+def _work_when_asked(connection: Connection, parent: int) -> None:
+    memory = recv_handle(connection)
+    task: PreparedTask = pickle.loads(connection.recv_bytes())
+    os.environ.clear()
+    os.environ.update(task.environment)
+    sys.path[:] = task.path
+    assignment: ChildTask = pickle.loads(task.assignment)
+    connection.send_bytes(b"")
+    work(assignment, SharedMemory(memory, assignment.size), connection, parent)
