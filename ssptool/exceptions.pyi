@@ -38,4 +38,5 @@ from ssptool.errors import MissingPackage as MissingPackage
 from ssptool.errors import WrongUsage as WrongUsage
 from ssptool.errors import WrongValue as WrongValue
 from ssptool.fmu.binary import MissingBinary as MissingBinary
+from ssptool.journal import InterruptedEdit as InterruptedEdit
 from ssptool.studies.dataset import NotResults as NotResults

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from ssptool.errors import WrongUsage
+from ssptool.journal import complete, has_journal
 
 if sys.platform == "win32":
     import msvcrt
@@ -59,7 +60,9 @@ class TemporaryFolder(tempfile.TemporaryDirectory[str]):
             clear_abandoned(place)
         prefix = PREFIX if locking else "ssptool-"
         super().__init__(prefix=hidden + prefix, dir=place, ignore_cleanup_errors=True)
-        self._let_go = weakref.finalize(self, _let_go, _locked(Path(self.name)) if locking else None)
+        lock = _locked(Path(self.name)) if locking else None
+        self.is_locked = lock is not None
+        self._let_go = weakref.finalize(self, _let_go, lock)
         self._is_own = True
         _living.add(self)
 
@@ -97,7 +100,42 @@ def clear_abandoned(place: Path | None = None) -> None:
             return
         _cleared.add(common)
     for folder in _abandoned(tempfile.gettempdir(), PREFIX) if place is None else _abandoned(str(place), f".{PREFIX}"):
+        if place is not None:
+            complete(folder, place)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def settle(place: Path) -> bool:
+    """Complete the edits of a folder that were killed in the middle, and wait for those that are about to end; whether
+    there were any.
+
+    Raises
+    ------
+    InterruptedEdit
+        One cannot be completed.
+    Locked
+        One does not end.
+    """
+    if sys.platform == "win32" or not (held := _held_folders(place)):
+        return False
+    found = any(map(has_journal, held))
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    clear_abandoned(place)
+    while any(map(has_journal, held)):
+        if time.monotonic() > deadline:
+            raise Locked(place)
+        time.sleep(_POLL_SECONDS)
+        clear_abandoned(place)
+    return found
+
+
+def _held_folders(place: Path) -> list[Path]:
+    """The temporary folders in a folder, whoever has made them."""
+    try:
+        with os.scandir(place) as entries:
+            return [Path(one.path) for one in entries if one.name.startswith(f".{PREFIX}")]
+    except OSError:  # whoever reads it will say so
+        return []
 
 
 def _abandoned(place: str, prefix: str) -> Iterator[Path]:

@@ -55,7 +55,7 @@ from ssptool.documents.unchanged import Footprint, lone_roots
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
 from ssptool.documents.vocabulary import EXPORTED_SYSTEM, OWN_FMUS
 from ssptool.errors import PartialSystem, WrongUsage, WrongValue
-from ssptool.tempfiles import locked
+from ssptool.tempfiles import locked, settle
 from ssptool.working_directory import absolute
 
 DEFAULT_STRUCTURE = "SystemStructure.ssd"
@@ -160,7 +160,7 @@ class Archive:
         require_file(place, path)
         if not place.exists():
             raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder, an .ssd file or an FMU")
-        with _lock_to_keep(place if exclusive else None) as lock:
+        with _lock_to_keep(place, exclusive) as lock:
             archive = cls._open(path, limits, outside, inside, partial, reading)
             archive._unlock = lock
         return archive
@@ -201,7 +201,7 @@ class Archive:
         require_file(absolute(path), path)
         if not absolute(path).is_file():
             raise FileNotFoundError(f"{path} does not exist")
-        with _lock_to_keep(absolute(path) if exclusive else None) as lock:
+        with _lock_to_keep(absolute(path), exclusive) as lock:
             archive = cls(path, FolderEntries(path.parent, lone=path.name), default=path.name, reading=reading)
             archive._unlock = lock
         return archive
@@ -631,7 +631,7 @@ class Archive:
             return
         if target.exists() and any(target.iterdir()):
             raise FileExistsError(f"{target} is not empty: choose another folder, or empty it first")
-        with AtomicReplacement() as files:
+        with AtomicReplacement(target) as files:
             for name in self.names():
                 files.write(target / name, self._stored(name))
 
@@ -641,7 +641,7 @@ class Archive:
         for edit in edits:
             if not (self.is_lone and edit.name == self.default):
                 stay_inside(folder, edit.name)
-        with AtomicReplacement() as files:
+        with AtomicReplacement(folder) as files:
             for edit in edits:
                 if edit.exists:
                     files.write(folder / edit.name, self._stored(edit.name))
@@ -677,9 +677,16 @@ def _locked_file(place: Path) -> Path:
 
 
 @contextmanager
-def _lock_to_keep(place: Path | None) -> Iterator[Callable[[], None] | None]:
-    """Lock a system; it is unlocked if the block fails, else by the owner of the result."""
-    unlock = None if place is None else locked(_locked_file(place))
+def _lock_to_keep(place: Path, exclusive: bool) -> Iterator[Callable[[], None] | None]:
+    """Lock a system whose files are of one version; it is unlocked if the block fails, else by the owner of the result.
+    If not `exclusive`, it is not locked.
+    """
+    folder = place if place.is_dir() else place.parent
+    settle(folder)
+    unlock = locked(_locked_file(place)) if exclusive else None
+    while unlock is not None and settle(folder):  # who had the lock was killed, and the file may be another one now
+        unlock()
+        unlock = locked(_locked_file(place))
     try:
         yield unlock
     except BaseException:

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import IO, NamedTuple, Self, TypeAlias
 
 from ssptool.errors import WrongUsage, abbreviated
+from ssptool.journal import NAME, Change, sync, write_journal
 from ssptool.tempfiles import PREFIX, TemporaryFolder
 
 EntryContent: TypeAlias = bytes | Path
@@ -91,19 +92,22 @@ def save_file(target: Path, content: bytes | str) -> None:
 class AtomicReplacement:
     """Files to write and files to delete, as a context manager: at its end everything happens, in the given order.
 
-    Everything is written to hidden temporary folders beside the targets and is on disk before the first target is
-    touched. If anything fails, before or then, the targets are as they were. (Should the process be killed in the
-    middle, each file is still complete, the old one or the new one, and the next replacement in the same folder
-    removes the temporary folder.)
+    Everything is written to hidden temporary folders and is on disk before the first target is touched. If anything
+    fails, before or then, the targets are as they were. Should the process be killed in the middle, each file is still
+    complete, the old one or the new one. Files in the folder `root` are of one version even then, as soon as that is
+    opened again: a journal (`ssptool.journal`) says what is left to do. Windows, and file systems without locks, have
+    none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, root: Path | None = None) -> None:
+        self._root = root
         self._temporary: dict[Path, TemporaryFolder] = {}
         self._number = 0
         self._staged: dict[Path, Path] = {}
         self._deleted: list[Path] = []
         self._made: list[Path] = []
         self._undo: list[tuple[Path, Path | None]] = []
+        self._journal: tuple[Path, list[Change]] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -152,19 +156,45 @@ class AtomicReplacement:
 
     def _beside(self, place: Path) -> Path:
         """A name in a temporary folder on the file system of a target."""
-        if place.parent not in self._temporary:
-            self._temporary[place.parent] = TemporaryFolder(place.parent)
+        folder = place.parent
+        if self._root is not None and folder.stat().st_dev == self._root.stat().st_dev:
+            folder = self._root
+        if folder not in self._temporary:
+            self._temporary[folder] = TemporaryFolder(folder)
         self._number += 1
-        return Path(self._temporary[place.parent].name, str(self._number))
+        return Path(self._temporary[folder].name, str(self._number))
 
     def _commit(self) -> None:
-        for place, temporary in self._staged.items():
+        for place in (*self._staged, *self._deleted):
             with _naming(place):
                 self._keep(place)
+        self._begin_journal()
+        for place, temporary in self._staged.items():
+            with _naming(place):
                 temporary.replace(place)
         for target in self._deleted:
-            self._keep(target)
             target.unlink()
+        for folder in dict.fromkeys(place.parent for place in (*self._staged, *self._deleted)):
+            sync(folder)
+        if self._journal is not None:
+            (self._journal[0] / NAME).unlink()
+
+    def _begin_journal(self) -> None:
+        """Say what is to be done, if it is more than one thing and all in the folder that is edited."""
+        root = self._root
+        held = None if root is None else self._temporary.get(root)
+        if root is None or held is None or not held.is_locked or len(self._undo) < 2:
+            return
+        news = [*self._staged.values(), *(None for _ in self._deleted)]
+        try:
+            changes = [
+                Change(str(_below(root, place)), _below(root, new), _below(root, old))
+                for (place, old), new in zip(self._undo, news, strict=True)
+            ]
+        except ValueError:  # something is elsewhere
+            return
+        self._journal = Path(held.name), changes
+        write_journal(*self._journal)
 
     def _keep(self, place: Path) -> None:
         """Remember what a target was, under another name."""
@@ -179,6 +209,9 @@ class AtomicReplacement:
         self._undo.append((place, kept))
 
     def _roll_back(self) -> None:
+        if self._journal is not None:
+            with suppress(OSError):  # there may be no room for it
+                write_journal(*self._journal, back=True)
         for place, kept in reversed(self._undo):
             if kept is None:
                 place.unlink(missing_ok=True)
@@ -194,6 +227,10 @@ class AtomicReplacement:
         for folder in reversed(self._made):
             with suppress(OSError):
                 folder.rmdir()
+
+
+def _below(root: Path, path: Path | None) -> str | None:
+    return None if path is None else path.relative_to(root).as_posix()
 
 
 def _followed(target: Path) -> Path:

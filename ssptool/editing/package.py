@@ -121,7 +121,7 @@ def unpack_package(archive: Archive, folder: Path, *, force: bool, portable: boo
         )
     for name in names:
         stay_inside(folder, name)
-    with AtomicReplacement() as files:
+    with AtomicReplacement(folder) as files:
         for name in names:
             files.write(folder / name, archive.local_path(name))
     return Unpacked(folder, names, tuple(sorted(set(before) - set(names))))
