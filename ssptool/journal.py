@@ -31,7 +31,7 @@ class InterruptedEdit(WrongUsage):
         )
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """One file of an edit, by paths from the folder that is edited.
 
     `new` is the file that takes the place of `target`, None where that is deleted; `old` is another name of what
@@ -43,7 +43,7 @@ class Change(NamedTuple):
     old: str | None
 
 
-def write_journal(folder: Path, changes: Iterable[Change], *, back: bool = False) -> None:
+def write_journal(folder: Path, changes: Iterable[FileChange], *, back: bool = False) -> None:
     """Say in a temporary folder of an edited one what the edit does, or that it is taken `back`."""
     content = json.dumps({"version": VERSION, "back": back, "changes": list(changes)})
     draft = folder / f"{NAME}.new"
@@ -84,7 +84,7 @@ def complete(folder: Path, root: Path) -> None:
         raise InterruptedEdit(root, f"{problem.strerror}: {problem.filename}") from problem
 
 
-def carry_out(root: Path, changes: list[Change], *, back: bool = False) -> None:
+def carry_out(root: Path, changes: list[FileChange], *, back: bool = False) -> None:
     """Make changes, or take them back, as far as that has not happened; then all of it is on disk."""
     for change in reversed(changes) if back else changes:
         (_take_back if back else _make)(root, change)
@@ -104,7 +104,7 @@ def sync(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _make(root: Path, change: Change) -> None:
+def _make(root: Path, change: FileChange) -> None:
     target = root / change.target
     if not _is_as_before(root, change):
         return
@@ -114,7 +114,7 @@ def _make(root: Path, change: Change) -> None:
         (root / change.new).replace(target)
 
 
-def _is_as_before(root: Path, change: Change) -> bool:
+def _is_as_before(root: Path, change: FileChange) -> bool:
     """Whether a target is what it was before the edit."""
     target = root / change.target
     if change.old is None:
@@ -127,7 +127,7 @@ def _is_as_before(root: Path, change: Change) -> bool:
         return False
 
 
-def _take_back(root: Path, change: Change) -> None:
+def _take_back(root: Path, change: FileChange) -> None:
     target = root / change.target
     if change.old is not None:
         with suppress(FileNotFoundError):  # it has been taken back
@@ -136,13 +136,13 @@ def _take_back(root: Path, change: Change) -> None:
         target.unlink(missing_ok=True)
 
 
-def _checked(stated: Any, root: Path) -> list[Change]:
+def _checked(stated: Any, root: Path) -> list[FileChange]:
     """The changes of a journal, all of which stay in the edited folder. Raises ValueError."""
     if stated["version"] != VERSION:
         raise ValueError(f"version {stated['version']!r}, expected {VERSION}")
     home, found = root.resolve(), []
     for entry in stated["changes"]:
-        change = Change(*entry)
+        change = FileChange(*entry)
         for name in filter(None, change):
             if not (root / name).parent.resolve().is_relative_to(home):
                 raise ValueError(f"it names {name!r}, which is outside")

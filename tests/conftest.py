@@ -23,6 +23,7 @@ POSIX = (
     "cli/test_isolated_runs.py",
     "cli/test_live_plot.py",
     "cli/test_work_in_progress.py",
+    "editing/test_interrupted_edits.py",
     "editing/test_packing.py",
     "editing/test_several_editors.py",
     "engine/test_cycles.py",

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import IO, NamedTuple, Self, TypeAlias
 
 from ssptool.errors import WrongUsage, abbreviated
-from ssptool.journal import NAME, Change, sync, write_journal
+from ssptool.journal import NAME, FileChange, sync, write_journal
 from ssptool.tempfiles import PREFIX, TemporaryFolder
 
 EntryContent: TypeAlias = bytes | Path
@@ -107,7 +107,7 @@ class AtomicReplacement:
         self._deleted: list[Path] = []
         self._made: list[Path] = []
         self._undo: list[tuple[Path, Path | None]] = []
-        self._journal: tuple[Path, list[Change]] | None = None
+        self._journal: tuple[Path, list[FileChange]] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -188,7 +188,7 @@ class AtomicReplacement:
         news = [*self._staged.values(), *(None for _ in self._deleted)]
         try:
             changes = [
-                Change(str(_below(root, place)), _below(root, new), _below(root, old))
+                FileChange(str(_below(root, place)), _below(root, new), _below(root, old))
                 for (place, old), new in zip(self._undo, news, strict=True)
             ]
         except ValueError:  # something is elsewhere

@@ -11,10 +11,8 @@ import pytest
 import ssptool
 from ssptool import exceptions
 from ssptool.documents.archive import Archive
-from ssptool.journal import NAME, Change, write_journal
+from ssptool.journal import NAME, FileChange, write_journal
 from ssptool.tempfiles import PREFIX, TemporaryFolder
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows locks no folders, so it has no journals")
 
 KILLED = """
 import json, os, shutil, signal, sys
@@ -117,7 +115,7 @@ def held(folder: Path) -> Path:
     return made
 
 
-def journal(folder: Path, *changes: Change) -> Path:
+def journal(folder: Path, *changes: FileChange) -> Path:
     write_journal(made := held(folder), changes)
     return made
 
@@ -125,10 +123,10 @@ def journal(folder: Path, *changes: Change) -> Path:
 @pytest.mark.parametrize(
     "change",
     [
-        Change("../outside.ssv", f".{PREFIX}1/1", None),
-        Change("resources/../../outside.ssv", None, f".{PREFIX}1/1"),
-        Change("link/outside.ssv", f".{PREFIX}1/1", None),
-        Change("a.ssv", "../secret", None),
+        FileChange("../outside.ssv", f".{PREFIX}1/1", None),
+        FileChange("resources/../../outside.ssv", None, f".{PREFIX}1/1"),
+        FileChange("link/outside.ssv", f".{PREFIX}1/1", None),
+        FileChange("a.ssv", "../secret", None),
     ],
 )
 def test_a_journal_reaches_nothing_outside_its_folder(dual_mass, tmp_path, change):
@@ -150,7 +148,7 @@ def test_a_damaged_journal_is_an_error_that_names_a_way_out(dual_mass, text):
 
 def test_a_file_that_was_changed_since_is_left_alone(dual_mass):
     target = dual_mass / "SystemStructure.ssd"
-    made = journal(dual_mass, Change(target.name, f".{PREFIX}1/1", f".{PREFIX}1/2"))
+    made = journal(dual_mass, FileChange(target.name, f".{PREFIX}1/1", f".{PREFIX}1/2"))
     (made / "1").write_text("from the edit")
     (made / "2").write_bytes(target.read_bytes())
     changed = target.read_bytes().replace(b"dual", b"DUAL", 1)
@@ -164,7 +162,7 @@ def test_who_reads_waits_for_an_edit_that_is_about_to_end(dual_mass):
     folder = TemporaryFolder(dual_mass)
     new = Path(folder.name, "1")
     new.write_bytes(b"late")
-    write_journal(Path(folder.name), [Change("late.ssv", f"{Path(folder.name).name}/1", None)])
+    write_journal(Path(folder.name), [FileChange("late.ssv", f"{Path(folder.name).name}/1", None)])
     reader = subprocess.Popen(
         [sys.executable, "-m", "ssptool", "info", str(dual_mass)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -179,10 +177,10 @@ def test_who_reads_waits_for_an_edit_that_is_about_to_end(dual_mass):
 def test_a_journal_that_cannot_be_carried_out_is_told(dual_mass):
     if os.geteuid() == 0:
         (dual_mass / "resources" / "folder").mkdir()  # nobody is kept from writing, but no file replaces a folder
-        made = journal(dual_mass, Change("resources/folder/x/a.ssv", f".{PREFIX}1/1", None))
+        made = journal(dual_mass, FileChange("resources/folder/x/a.ssv", f".{PREFIX}1/1", None))
     else:
         (dual_mass / "resources").chmod(0o500)
-        made = journal(dual_mass, Change("resources/a.ssv", f".{PREFIX}1/1", None))
+        made = journal(dual_mass, FileChange("resources/a.ssv", f".{PREFIX}1/1", None))
     (made / "1").write_text("new")
     with pytest.raises(exceptions.InterruptedEdit, match="cannot be completed"), Archive.open(dual_mass):
         pass

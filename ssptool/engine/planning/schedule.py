@@ -100,7 +100,7 @@ class _Schedule:
         yield from self._rest()
 
     def _levels(self, order: Iterable[int | Loop]) -> Iterable[_Level]:
-        """What is to be evaluated by depth: inputs are as deep as their source, outputs and loops one deeper than their
+        """Vertices by depth: inputs are as deep as their source, outputs and loops one deeper than their
         needs.
         """
         after, outputs = self.graph.after, self.outputs
