@@ -32,9 +32,21 @@ ChartWord: TypeAlias = Literal[
 ]
 
 OPTION_SYNONYMS: Mapping[str, tuple[str, ...]] = {
-    "--stop-time": ("stop", "end", "end-time", "duration", "until", "final-time", "t-end", "t"),
-    "--start-time": ("start", "begin", "begin-time", "t-start"),
-    "--step-size": ("step", "dt", "h", "step-length", "time-step", "communication-step-size", "intervals"),
+    "--stop-time": (
+        "stop",
+        "end",
+        "end-time",
+        "duration",
+        "until",
+        "final-time",
+        "t-end",
+        "tend",
+        "tstop",
+        "t-stop",
+        "t",
+    ),
+    "--start-time": ("start", "begin", "begin-time", "t-start", "tstart", "t0"),
+    "--step-size": ("step", "dt", "h", "step-length", "time-step", "communication-step-size", "intervals", "delta-t"),
     "--tolerance": ("relative-tolerance", "rel-tol", "rtol", "tol"),
     "--output": ("out", "output-file", "output-dir", "result-file", "results", "result", "r", "csv"),
     "--inputs": ("input-file", "in", "csv-input"),

@@ -1,6 +1,7 @@
 """The site of the documentation: built without a warning, readable offline, accessible, and with the whole program."""
 
 import importlib
+import inspect
 import os
 import subprocess
 import sys
@@ -63,6 +64,24 @@ def test_the_site_has_the_whole_program_and_works_without_a_network(site):
         assert any("concepts" in link for link in found.evaluate_all("links => links.map(link => link.href)"))
         assert foreign == []
         chromium.close()
+
+
+def test_the_python_reference_begins_with_simulate_and_states_types_and_defaults(site):
+    """Options that functions have in common have their own rows; only what has no default is required."""
+    page = html.parse(site / "reference" / "python.html")
+    names = page.xpath("//h3[starts-with(@id, 'ssptool.')]/@id")
+    assert names[0].endswith(".simulate") and "__post_init__" not in page.getroot().text_content()
+    for function in (ssptool.simulate, ssptool.validate, ssptool.sweep, ssptool.export):
+        (heading,) = page.xpath(f"//h3[@id='{function.__module__}.{function.__name__}']")
+        (table,) = heading.getparent().xpath("(.//table[.//th[.='Default']])[1]")
+        rows = {row.xpath("string(td[1])").strip(): row for row in table.xpath(".//tbody/tr")}
+        for name, parameter in inspect.signature(function).parameters.items():
+            if name in rows and parameter.kind is not parameter.VAR_KEYWORD:
+                cells = [cell.text_content().strip() for cell in rows[name].xpath("td")]
+                assert cells[1], (function.__name__, name)
+                assert (cells[-1] == "required") == (parameter.default is parameter.empty), (function.__name__, name)
+    simulate = page.xpath("string(//h3[contains(@id, '.simulate')]/..)")
+    assert all(help.partition(" (")[0] in " ".join(simulate.split()) for help in ("Use macro steps of this size (",))
 
 
 def test_each_column_has_a_header_and_each_picture_a_description(site):

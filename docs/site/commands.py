@@ -70,7 +70,7 @@ def _plain(text: str | None) -> str:
 def markdown() -> Iterator[str]:
     """Lines of the page."""
     yield "# Commands\n"
-    yield "As `ssptool COMMAND --help` prints them. Wheels bring manual pages with the same: `man ssptool-run`.\n"
+    yield "The text of `ssptool COMMAND --help-all`. Wheels also contain it as manual pages: `man ssptool-run`.\n"
     panel = ""
     for command in commands():
         if command.panel != panel:

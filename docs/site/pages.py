@@ -23,6 +23,12 @@ from ssptool.public_names import PARTS
 ROOT = Path(__file__).parents[2]
 PAGES = Path(os.environ.get("SITE_PAGES") or ROOT / "build" / "site" / "pages")
 
+FIRST_MODULES = ("run", "stepping", "check", "understand", "parameters", "edit", "study", "compare", "report")
+"""Modules of `ssptool.api` that the Python reference begins with."""
+
+FIRST_NAMES = ("simulate",)
+"""Functions that come first in their modules."""
+
 
 def gather(*, execute: bool = False) -> None:
     """Make all pages anew."""
@@ -108,9 +114,10 @@ def _names(part: Any, heading: str) -> Iterator[str]:
     """Entries of a public module: functions by their subject, then values and errors."""
     public = {name: _module(getattr(part, name), name) for name in part.__all__}
     functions = {name: module for name, module in public.items() if heading and module.startswith("ssptool.api.")}
-    for module in dict.fromkeys(sorted(functions.values())):
+    for module in sorted(set(functions.values()), key=_place):
         yield f"## {_subject(module)}\n"
-        yield from (f"::: {module}.{name}\n" for name in functions if functions[name] == module)
+        own = [name for name in functions if functions[name] == module]
+        yield from (f"::: {module}.{name}\n" for name in sorted(own, key=lambda name: name not in FIRST_NAMES))
     if heading:
         yield f"## {heading}\n"
     others = {
@@ -129,6 +136,12 @@ def _module(thing: Any, name: str) -> str:
     """The module that defines what has a public name."""
     module = str(getattr(thing, "__module__", ""))
     return module if module.startswith("ssptool.") and getattr(import_module(module), name, None) is thing else ""
+
+
+def _place(module: str) -> tuple[int, str]:
+    """Place of a module: that of a usual session, then by its name."""
+    name = module.removeprefix("ssptool.api.")
+    return (FIRST_MODULES.index(name) if name in FIRST_MODULES else len(FIRST_MODULES)), name
 
 
 def _subject(module: str) -> str:

@@ -99,9 +99,9 @@ def study(
     allow_outside, settings_file
         Folders in which a system may read files around it, and another settings file (False: none), as in `validate`.
     announce
-        Told before most of the runs how many there are, and about how long they take.
+        Called with a `Forecast` before most of the runs, and again if their pace differs from it by a factor of 1.5.
     progress
-        Called with the fraction 0 … 1 of all runs that are done; first with those that were done before.
+        Called with the finished fraction 0 … 1 of all runs and checks; the first call counts those of an earlier study.
 
     Raises
     ------

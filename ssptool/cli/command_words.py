@@ -1,4 +1,4 @@
-"""Words of other programs in the place of a command: some work, of the others a message names what serves."""
+"""Words of other programs in the place of a command: some work, for others a message names the commands to use."""
 
 from collections.abc import Mapping
 from difflib import SequenceMatcher
@@ -48,6 +48,14 @@ SERVING: Mapping[str, tuple[str, ...]] = {
     "initialize": ("plan SYSTEM", "run SYSTEM --verbose"),
     **dict.fromkeys(("results", "result"), ("plot RESULTS.csv", "report RESULTS.csv", "study results FOLDER")),
     **dict.fromkeys(("visualize", "visualise", "chart", "figure"), _PICTURES),
+    **dict.fromkeys(("grid", "lhs"), ("sweep SYSTEM NAME=FROM:TO:N", _NEW_STUDY)),
+    **{word: (f"study new SYSTEM --design {word}",) for word in ("sobol", "morris", "saltelli")},
+    "resume": ("study resume FOLDER",),
+    "status": ("study status FOLDER", "info SYSTEM"),
+    **dict.fromkeys(("time", "profile", "benchmark"), ("run SYSTEM --statistics",)),
+    "trace": ("explain SYSTEM NAME", "run SYSTEM --log-coupling FILE.csv"),
+    **dict.fromkeys(("csv", "save"), ("run SYSTEM --output FILE.csv", "parameters SYSTEM --output FILE.csv")),
+    "dashboard": ("studio SYSTEM", "report RESULTS.csv"),
     "animate": ("plot RESULTS.csv --live", "report RESULTS.csv"),
     "test": ("validate SYSTEM", "compare RESULTS.csv REFERENCE.csv"),
     "html": ("report RESULTS.csv", "studio SYSTEM"),
@@ -88,7 +96,7 @@ SIMILAR, SIMILAR_BEGUN_ALIKE = 0.8, 0.6
 def about(word: str, commands: Mapping[str, object]) -> list[str]:
     """Lines about a word that is not a command: first that it is none, then what may be meant."""
     if word in SERVING:
-        return [f"there is no command {word}; these serve:", *(f"`ssptool {line}`" for line in SERVING[word])]
+        return [f"there is no command {word}; use instead:", *(f"`ssptool {line}`" for line in SERVING[word])]
     near = max((*commands, *SYNONYMS), key=lambda one: SequenceMatcher(None, word, one).ratio())
     least = SIMILAR_BEGUN_ALIKE if near[:1] == word[:1] else SIMILAR
     meant = f"; did you mean {near}?" if SequenceMatcher(None, word, near).ratio() >= least else ""

@@ -83,7 +83,7 @@ def set_command(
 
 def _say_differences(table: Path, differences: "Sequence[ParameterDifference]") -> None:
     if not differences:
-        say(f"{table} has no other values than the system")
+        say(f"{table} and the system have the same values")
     for one in differences:
         say(str(one))
 

@@ -22,7 +22,7 @@ from ssptool.cli.options import (
     codes,
     fmi_version,
 )
-from ssptool.cli.settings_options import EXPORTED, settings_options
+from ssptool.cli.settings_options import EXPORTED, EXPORTED_WORDS, settings_options
 from ssptool.cli.terminal import busy
 from ssptool.errors import counted
 from ssptool.option_words import InterfaceWord
@@ -146,7 +146,7 @@ Expose = Annotated[
 ]
 
 
-@bundled(settings=settings_options(EXPORTED), changes=changes_from)
+@bundled(settings=settings_options(EXPORTED, EXPORTED_WORDS), changes=changes_from)
 def export_command(
     system: SystemPath,
     fmu: Annotated[Path, typer.Argument(metavar="FILE.fmu", help="FMU to write. An existing file is replaced.")],

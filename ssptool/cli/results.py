@@ -1,5 +1,6 @@
 """Commands about results: plot, compare, report, reproduce."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -155,10 +156,11 @@ def _refuse_other_folders(results: Sequence[Path]) -> None:
     for path in results:
         if path.is_dir() and not (path / DEFINITION).is_file():
             is_system = (path / DEFAULT_STRUCTURE).is_file()
-            what = "a system, whose results" if is_system else "not a result folder of a study; results"
+            what = "a system" if is_system else "not a result folder of a study"
+            draws = f"`ssptool draw {shlex.quote(str(path))}` draws a system; " if is_system else ""
             raise WrongValue(
-                f"{path} is {what} are drawn: give the file that `ssptool run` wrote (.csv, .parquet, .mat, .h5 or "
-                ".mf4), or the folder of a study"
+                f"{path} is {what}; {draws}plot needs a file that `ssptool run` wrote (.csv, .parquet, .mat, .h5 or "
+                ".mf4), or the result folder of a study"
             )
 
 

@@ -1,14 +1,18 @@
 """Options of a run and of a plan, made from the fields of `Settings`."""
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
 from ssptool.arguments import WrongArgument, one_of
 from ssptool.cli.options import time
+from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.settings import (
     EARLIER_NAMES,
     EVERY_COMPONENT,
@@ -32,6 +36,9 @@ EXPORTED = tuple(
     name for name in PLANNED if name not in ("adaptive", "max_step_size", "power_bonds", "threads", "processes")
 )
 """Settings that an exported FMU takes: its macro steps are fixed, and all parts are in one process of the importer."""
+
+EXPORTED_WORDS = {"acceleration": tuple(name for name in AccelerationName if name is not AccelerationName.NEWTON)}
+"""Words of such a setting where an exported FMU has some of them only."""
 
 
 def _counts(texts: list[str], option: str) -> dict[str, int]:
@@ -112,9 +119,19 @@ TYPES: Mapping[Kind, type] = {
 """Types that typer makes of the text of an option; a word is one of its enumeration."""
 
 
-def settings_options(names: Collection[str], of: type[Settings] = Settings) -> Callable[..., dict[str, Any]]:
-    """A bundle of the options of these fields (see `bundled`), which makes keywords of `Settings`."""
-    chosen = {name: setting for name, setting in settings_by_name(of).items() if name in names}
+def settings_options(
+    names: Collection[str], words: Mapping[str, Sequence[StrEnum]] | None = None
+) -> Callable[..., dict[str, Any]]:
+    """A bundle of the options of these fields (see `bundled`), which makes keywords of `Settings`.
+
+    Parameters
+    ----------
+    words
+        Allowed words of a field that has some of its words only.
+    """
+    chosen = {name: setting for name, setting in settings_by_name(Settings).items() if name in names}
+    for name, allowed in (words or {}).items():
+        chosen[name] = _with_words(chosen[name], allowed)
     earlier = {name: present for name, present in EARLIER_NAMES.items() if present in chosen}
 
     def given(**typed: Any) -> dict[str, Any]:
@@ -123,11 +140,21 @@ def settings_options(names: Collection[str], of: type[Settings] = Settings) -> C
                 typed[EARLIER_NAMES[name]] = present_names({name: value}, _option)[EARLIER_NAMES[name]]
         return {name: _value(name, chosen[name], value) for name, value in typed.items()}
 
-    defaults = of()
+    defaults = Settings()
     parameters = [_parameter(name, setting, getattr(defaults, name)) for name, setting in chosen.items()]
     parameters += [_parameter(name, chosen[present], None, hidden=True) for name, present in earlier.items()]
     given.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return given
+
+
+def _with_words(setting: Setting, allowed: Sequence[StrEnum]) -> Setting:
+    """A setting with these words only, also in its help: there its words are a list before the default."""
+    text, default = setting.help.split(" (default: ")
+    intro, listed = text.split(": ")
+    named = [word for word in re.split(r", | or ", listed) if word.split(" ")[0] in allowed]
+    kept = cast("Any", StrEnum)("Words", {word.name: word.value for word in allowed})
+    help = f"{intro}: {', '.join(named[:-1])} or {named[-1]} (default: {default}"
+    return replace(setting, words=kept, help=help)
 
 
 def _value(name: str, setting: Setting, typed: Any) -> Any:

@@ -332,22 +332,7 @@ def _is_number(text: str) -> bool:
 
 
 def _announce(forecast: "Forecast") -> None:
-    done = forecast.runs - forecast.left
-    say(f"{done} of {counted(forecast.runs, 'run')} already done" if done else counted(forecast.runs, "run"))
-    if forecast.checks:
-        say(f"{counted(forecast.checks, 'run')} at most repeated with smaller steps, to check the accuracy")
-    if forecast.duration is not None and forecast.seconds is not None:
-        took = f"one takes {_duration(forecast.seconds)}"
-        say(f"about {_duration(forecast.duration)} ({took}, {forecast.workers} at a time)")
-    for note in forecast.notes:
-        say(f"note: {note}")
-
-
-def _duration(seconds: float) -> str:
-    for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{1e3 * seconds:.3g} ms"
+    say(str(forecast))
 
 
 def _status(results: "StudyResults") -> str:

@@ -22,7 +22,7 @@ class LinkLeadsOut(WrongUsage):
 
     def __init__(self, path: Path, folder: Path) -> None:
         super().__init__(
-            f"{path} is or goes through a link that leads out of {folder} to {path.resolve()}, and is not written: "
+            f"{path} is, or contains, a link that points outside {folder}, to {path.resolve()}, and is not written: "
             "remove the link, or edit the file it leads to by itself"
         )
 

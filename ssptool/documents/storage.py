@@ -99,7 +99,7 @@ class LinkOut(NamedTuple):
     target: Path
 
     def diagnostic(self) -> Diagnostic:
-        message = f"the link leads out of the folder to {self.target}"
+        message = f"the link points outside the folder, to {self.target}"
         advice = "put a copy of the file in the place of the link; or allow its folder with --allow-outside"
         return error("PKG-101", Position(self.name), message, advice)
 
@@ -401,7 +401,7 @@ def _unreadable(file: str, reason: str) -> Diagnostic:
     advice = "pack or download the file again"
     suffix = Path(file).suffix.lower()
     if suffix not in (".ssp", ".fmu", ".zip"):
-        message = f"{_KINDS.get(suffix, 'a file of another kind')}, and no system"
+        message = f"{_KINDS.get(suffix, 'a file of another kind')}, not a system"
         advice = "a system is an .ssp file, the folder of an unpacked one, or an .ssd file"
         if suffix in _DOCUMENTS:
             advice += f"; `ssptool validate {file}` checks the document"

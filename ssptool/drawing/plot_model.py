@@ -272,6 +272,4 @@ FORMATS = (*PICTURES, *PAGES)
 def check_plot_name(path: Path, formats: Sequence[str] = FORMATS) -> None:
     """Raise ValueError if the ending of `path` is none of these formats, before a long run."""
     if path.suffix.lower() not in formats:
-        raise WrongValue(
-            f"{path}: it can be written as {', '.join(formats)}, not as {path.suffix or 'a file without ending'}"
-        )
+        raise WrongValue(f"{path}: the ending must be one of {', '.join(formats)}; found {path.suffix or 'none'}")

@@ -140,7 +140,7 @@ def _impossible(archive: Archive) -> Iterator[str]:
         if hidden(name) is not None:
             continue
         if target := leading_out.get(name):
-            yield f"{name!r}: a link that leads out of the folder, to {target}; put a copy of the file in its place"
+            yield f"{name!r}: a link that points outside the folder, to {target}; put a copy of the file in its place"
         elif reason := unsafe(name):
             yield f"{name!r}: the name {reason}"
         elif any("\ud800" <= character <= "\udfff" for character in name):  # how Python shows other bytes

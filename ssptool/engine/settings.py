@@ -200,7 +200,7 @@ class Settings:
         metadata=about(
             Kind.WORD,
             "Accelerate iterations by: none, constant (relaxation), aitken, anderson, iqn-ils or "
-            "newton (not in exported FMUs) (default: iqn-ils).",
+            "newton (default: iqn-ils).",
             "METHOD",
             COUPLING,
             AccelerationName,

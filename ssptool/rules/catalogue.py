@@ -202,7 +202,7 @@ class Basis(StrEnum):
     XSD = "xsd"  # the schema or its documentation
     SHOULD = "should"  # a recommendation
     DERIVED = "derived"  # follows from the text
-    POLICY = "policy"  # our choice where the standard is silent
+    POLICY = "policy"  # a choice of ssptool; the standard does not specify this
 
 
 MUST, TEXT, XSD, SHOULD, DERIVED, POLICY = Basis

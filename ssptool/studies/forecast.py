@@ -1,12 +1,15 @@
-"""Duration of a study, told before most of its runs: from the first ones, and from the number of steps of others."""
+"""Duration of a study: forecast from its first runs and the number of steps of the others, then from their pace."""
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
 
 from ssptool.arguments import AccuracyName, WantedAccuracy
 from ssptool.engine.run.refinement import AUTO_SECONDS
+from ssptool.errors import counted
 from ssptool.studies.accuracy import CHECK_RUNS
 from ssptool.studies.definition import FactorRole, Points, RunOutcome, Study
 from ssptool.studies.designs import FactorValue
@@ -21,28 +24,56 @@ SAMPLE = 2000
 TRIED_SECONDS = 5.0
 """Duration of a run up to which it is tried before the forecast, by that of the pilot run [s]."""
 
+TRIAL_RUNS, TRIAL_SECONDS = 8, 0.4
+"""Short runs are tried until there are so many, or they take so long [s]: on a busy machine one alone says little."""
+
 Point = Mapping[str, FactorValue]
 Seconds = Callable[[Point], float]
 """Duration [s] of the run at a point."""
 
 
+ROUGH_SECONDS = 10.0
+"""A shorter study takes "a few seconds": a busy machine makes any figure wrong [s]."""
+
+PACE_SECONDS = 2.0
+"""Time after which the pace of the runs is compared with the forecast [s]."""
+
+LOOK_SECONDS = 0.1
+"""Time between two looks at the pace [s]."""
+
+PACE_RUNS = 2
+"""Runs of each worker after which that is done."""
+
+WINDOW_RUNS = 8
+"""Runs of each worker that show how the pace has changed."""
+
+PACE_FACTOR, EARLY_FACTOR = 1.5, 2.0
+"""A forecast is revised if the pace differs from it by this factor; by the second one before `WINDOW_RUNS`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Forecast of a study before most runs.
+    """Forecast of a study, before most of its runs; or during them, if their pace shows that it was wrong.
 
     Attributes
     ----------
     runs, left
-        Of the study, and those that are not in the folder yet.
+        Runs of the study, and those that are not in the folder yet.
     seconds : [s]
-        Of the pilot run; None if it failed.
+        Duration of a run; None if the first one failed.
     workers
-        Threads of workers.
+        Threads of workers, of which `abreast` have a processor.
     checks
-        Runs that are checked in the end, at most.
+        Largest number of runs that are checked in the end.
     work, serial : [s]
         Duration of all runs and checks that are left, one after the other; and the part of it that cannot be spread
         over workers.
+    start : [s]
+        Duration of the start of the workers, with their FMUs.
+    at_most
+        The study may end before all runs are done.
+    revised
+        This forecast follows from the pace of the runs, and replaces an earlier one.
     """
 
     runs: int
@@ -53,40 +84,155 @@ class Forecast:
     checks: int = 0
     work: float = 0.0
     serial: float = 0.0
+    start: float = 0.0
+    abreast: int = 0
+    at_most: bool = False
+    revised: bool = False
+
+    @property
+    def parallel(self) -> int:
+        """Runs that advance at the same time."""
+        return max(1, self.abreast or self.workers)
 
     @property
     def duration(self) -> float | None:
-        """About how long it will take [s]."""
-        return None if self.seconds is None else (self.work - self.serial) / self.workers + self.serial
+        """Duration of the rest of the study [s]; on a busy machine wrong by some seconds. None if it is not known."""
+        if self.seconds is None:
+            return None
+        spread = (self.work - self.serial) / self.parallel
+        return self.start + self.serial + max(spread, min(self.seconds, self.work - self.serial))
+
+    @property
+    def words(self) -> str:
+        """Duration in words, with two digits; empty if it is not known."""
+        if self.duration is None:
+            return ""
+        about = "a few seconds" if self.duration < ROUGH_SECONDS else f"about {_duration_text(self.duration)}"
+        return f"at most {about}" if self.at_most else about
+
+    def __str__(self) -> str:
+        """The forecast as the command prints it."""
+        if self.revised:
+            return f"{self.words} left, by the pace of the runs so far"
+        done = self.runs - self.left
+        lines = [f"{done} of {counted(self.runs, 'run')} already done" if done else counted(self.runs, "run")]
+        if self.checks:
+            lines.append(f"{counted(self.checks, 'run')} at most repeated with smaller steps, to check the accuracy")
+        if self.seconds is not None:
+            lines.append(f"{self.words} ({self.workers} at a time, {_duration_text(self.seconds)} each)")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-def forecast_seconds(study: Study, seconds: float, outcomes: Sequence[RunOutcome]) -> Seconds:
-    """The duration of the run at a point, from that of the pilot run and these outcomes of first runs.
+def _duration_text(seconds: float) -> str:
+    """A duration with two digits and the unit that suits it."""
+    for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0)):
+        if seconds >= size:
+            return f"{_two_digits(seconds / size)} {unit}"
+    return f"{_two_digits(1e3 * seconds)} ms"
 
-    Runs whose settings differ in their number of steps are expected on a straight line: one part of their duration is
-    that of all runs, the other one goes with the steps.
+
+def _two_digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 10.0 else f"{value:.2g}"
+
+
+class Pace:
+    """Pace of the runs of a study, compared with its forecast.
+
+    Parameters
+    ----------
+    clock
+        Time [s].
     """
+
+    def __init__(self, forecast: Forecast, clock: Callable[[], float] = perf_counter) -> None:
+        self._forecast = forecast
+        self._clock = clock
+        self._began = clock()
+        self._points = deque([(forecast.start, 0.0)])
+        self._done = 0.0
+        self._told = 1.0
+
+    def after(self, seconds: float, left: int) -> Forecast | None:
+        """Another forecast after runs that were forecast to take so many seconds, with so many runs left; None as long
+        as the last one serves.
+        """
+        first, elapsed = self._forecast, self._clock() - self._began
+        self._done += seconds
+        if elapsed > self._points[-1][0] + LOOK_SECONDS:
+            self._points.append((elapsed, self._done))
+        if first.seconds is None or elapsed < PACE_SECONDS:
+            return None
+        under_way = first.parallel * first.seconds
+        if self._done < PACE_RUNS * under_way:
+            return None
+        ratio = self._recent(elapsed, under_way) * first.parallel
+        work = max(0.0, first.work - self._done)
+        revised = replace(
+            first,
+            left=left,
+            seconds=ratio * first.seconds,
+            notes=(),
+            work=ratio * work,
+            serial=ratio * min(first.serial, work),  # what follows one another comes last
+            start=0.0,
+            revised=True,
+        )
+        rest = revised.duration or 0.0
+        short = self._told == 1.0 and (first.duration or 0.0) < ROUGH_SECONDS
+        factor = EARLY_FACTOR if self._done < WINDOW_RUNS * under_way else PACE_FACTOR
+        change = ratio / self._told
+        wrong = elapsed + rest > PACE_FACTOR * ROUGH_SECONDS if short else not 1.0 / factor < change < factor
+        if not wrong or rest < ROUGH_SECONDS:
+            return None
+        self._told = ratio
+        return revised
+
+    def _recent(self, elapsed: float, under_way: float) -> float:
+        """Time for a second of forecast work: over the last third of the time if that has enough runs, or over all."""
+        while len(self._points) > 2 and self._points[1][0] <= elapsed * 2.0 / 3.0:
+            self._points.popleft()
+        since, done = self._points[0]
+        if self._done - done < WINDOW_RUNS * under_way:
+            # Of the runs that are under way, half is done on average.
+            since, done = self._forecast.start, -under_way / 2.0
+        return max(elapsed - since, 0.1 * elapsed) / (self._done - done)
+
+
+def forecast_seconds(study: Study, again: RunOutcome, others: Sequence[RunOutcome]) -> Seconds:
+    """Duration of the run at a point, from that of the pilot run and those of trial runs.
+
+    Runs that differ in their number of steps are expected on a straight line: one part of their duration is the same
+    for all, the other one is proportional to the steps. Other runs are expected to take the mean.
+    """
+    each = again.own_seconds
+    base = max(again.seconds - each, 0.0)
     if not _counted(study):
-        return lambda point: seconds
-    pilot = outcomes[0]
-    steps = _steps(study, pilot.task.point)
-    each, other, last = pilot.own_seconds, outcomes[-1], steps(outcomes[-1].task.point)
-    if last != 1.0:
-        each = min(max((other.own_seconds - each) / (last - 1.0), 0.0), other.own_seconds / last)
-    base = max(seconds - each, 0.0)
+        mean = base + float(np.mean([each, *(one.own_seconds for one in others)]))
+        return lambda point: mean
+    steps = _steps(study, again.task.point)
+    if others and (last := steps(others[-1].task.point)) != 1.0:
+        most = others[-1].own_seconds / last
+        each = min(max((others[-1].own_seconds - each) / (last - 1.0), 0.0), most)
+        base = max(again.seconds - each, 0.0)
     return lambda point: base + each * steps(point)
 
 
-def telling_run(study: Study, points: Points, numbers: Sequence[int], pilot: RunOutcome) -> int | None:
-    """The second run to try, of these numbers: the first, or if they differ in their number of steps the longest that
-    takes no more than `TRIED_SECONDS`; None if there is none.
+def trial_runs(study: Study, points: Points, numbers: Sequence[int], pilot: RunOutcome) -> list[int]:
+    """Runs of these numbers to try after the pilot run.
+
+    If the runs differ in their number of steps, this is the longest that takes no more than `TRIED_SECONDS`. Otherwise
+    it is one run, or several short ones from all over the design.
     """
-    if not numbers or not _counted(study):
-        return next(iter(numbers), None)
+    if not numbers:
+        return []
+    if not _counted(study):
+        few = max(1, len(numbers) // 4)
+        count = min(TRIAL_RUNS, max(1, int(TRIAL_SECONDS / max(pilot.own_seconds, 1e-4))), few)
+        return [numbers[place * len(numbers) // count] for place in range(count)]
     steps = _steps(study, pilot.task.point)
     lengths = {number: steps(points.at(number)) for number in numbers[:SAMPLE]}
     allowed = [number for number, length in lengths.items() if length * pilot.own_seconds < TRIED_SECONDS]
-    return max(allowed, key=lengths.__getitem__, default=numbers[0])
+    return [max(allowed, key=lengths.__getitem__, default=numbers[0])]
 
 
 def _counted(study: Study) -> list[str]:

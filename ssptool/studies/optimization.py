@@ -27,7 +27,7 @@ from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset, row_of
 from ssptool.studies.definition import RunOutcome, RunStatus, Task, rows_of_columns
 from ssptool.studies.designs import Computed, Floats, Range
 from ssptool.studies.expressions import BadExpression
-from ssptool.studies.forecast import Forecast, check_seconds
+from ssptool.studies.forecast import Forecast, Pace, check_seconds
 from ssptool.studies.optimum import MET, Optimize, Row, cell_text, optimum, values_at
 from ssptool.studies.run import (
     Evaluations,
@@ -119,6 +119,7 @@ class _SearchRuns:
     places: dict[str, Floats] = field(init=False, default_factory=dict)
     last: Floats = field(init=False)
     evaluations: Evaluations | None = field(init=False, default=None)
+    pace: Pace | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         design = self.checked.study.design
@@ -281,6 +282,7 @@ class _SearchRuns:
         if tasks and self.evaluations is not None:
             for outcomes in self.evaluations.run_tasks(tasks):
                 self._add(outcomes)
+                self._compare(self.evaluations, outcomes)
 
     def _add(self, outcomes: Sequence[RunOutcome]) -> None:
         self.dataset.add(outcomes)
@@ -298,10 +300,28 @@ class _SearchRuns:
             left = self.design.runs - len(self.rows) + 1
             seconds = evaluations.seconds if completed else None
             checks, one = len(most_checks(self.checked, seconds)), seconds or 0.0
-            work = left * one + checks * check_seconds(one, wanted_accuracy(self.checked.study))
-            serial = min(self.kept, left) * one
-            workers = evaluations.workers
-            self.announce(Forecast(self.design.runs, left, seconds, workers, tuple(notes), checks, work, serial))
+            forecast = Forecast(
+                self.design.runs,
+                left,
+                seconds,
+                evaluations.workers,
+                tuple(notes),
+                checks,
+                work=left * one + checks * check_seconds(one, wanted_accuracy(self.checked.study)),
+                serial=min(self.kept, left) * one,
+                start=evaluations.start,
+                abreast=evaluations.abreast,
+                at_most=True,
+            )
+            self.pace = Pace(forecast)
+            self.announce(forecast)
+
+    def _compare(self, evaluations: Evaluations, outcomes: Sequence[RunOutcome]) -> None:
+        """Announce the search again if these outcomes show that the forecast was wrong."""
+        if self.pace is not None and self.announce is not None:
+            revised = self.pace.after(len(outcomes) * evaluations.seconds, self.design.runs - len(self.rows))
+            if revised is not None:
+                self.announce(revised)
 
     def _tell(self) -> None:
         if self.progress is not None:

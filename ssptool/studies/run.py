@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from itertools import count
 from pathlib import Path
@@ -10,15 +10,23 @@ from typing import Any, Protocol
 
 from ssptool.arguments import AccuracyName
 from ssptool.errors import WrongUsage, counted, studies_need
-from ssptool.studies.accuracy import REMARK, is_checked, runs_to_check, wanted_accuracy
+from ssptool.studies.accuracy import CHECK_RUNS, REMARK, is_checked, runs_to_check, wanted_accuracy
 from ssptool.studies.bundle import Bundle, pack, unpack
 from ssptool.studies.checking import CheckedStudy
 from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset
 from ssptool.studies.definition import Points, RunOutcome, RunStatus, Samples, Study, Task
 from ssptool.studies.designs import FactorValue
-from ssptool.studies.forecast import Forecast, Seconds, check_seconds, forecast_seconds, telling_run, total_seconds
+from ssptool.studies.forecast import (
+    Forecast,
+    Pace,
+    Seconds,
+    check_seconds,
+    forecast_seconds,
+    total_seconds,
+    trial_runs,
+)
 from ssptool.studies.study_file import study_table
-from ssptool.studies.worker import BATCH_SECONDS, Bounds, LocalWorkers, Runner
+from ssptool.studies.worker import BATCH_SECONDS, Bounds, LocalWorkers, Runner, processors
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.version import __version__
 
@@ -183,27 +191,50 @@ class _StudyRun:
     scheduler: str | Any | None
     announce: Callable[[Forecast], None] | None
     progress: Callable[[float], None] | None
+    pace: Pace | None = None
 
     def out(self) -> dict[str, RunOutcome]:
         """Do what is left, then the checks, which are the result."""
-        self._tell(0)
+        self._tell(0, len(self._checks(0.0)))
         try:
             with ExitStack() as stack:
                 pilot = stack.enter_context(self._pilot())
                 done = self._add(pilot.outcomes)
                 finished = {outcome.task.number for outcome in pilot.outcomes}
                 left = [number for number in self.left if number not in finished]
-                self._tell(done)
+                expected = len(self._checks(pilot.seconds))
+                self._tell(done, expected)
                 carry_out = stack.enter_context(self._carrier(pilot, left))
                 for outcomes in carry_out(self._tasks(left), len(left)):
                     done += self._add(outcomes)
-                    self._tell(done)
+                    self._compare(pilot, outcomes, len(self.left) - done)
+                    self._tell(done, expected)
                 self.dataset.flush()
-                due = runs_due(self.checked, self.dataset)
-                return checks_of(outcome for outcomes in carry_out(iter(due), len(due)) for outcome in outcomes)
+                return checks_of(self._checked(pilot, carry_out, done, expected))
         except KeyboardInterrupt:
             self.dataset.flush()
             raise Interrupted(study_status(self.dataset.folder)) from None
+
+    def _checked(self, pilot: "_Pilot", carry_out: "_CarryOut", done: int, expected: int) -> Iterator[RunOutcome]:
+        """Outcomes of all checks, after so many runs."""
+        due = runs_due(self.checked, self.dataset)
+        finished = 0
+        for outcomes in carry_out(iter(due), len(due)):
+            finished += len(outcomes)
+            self._compare(pilot, outcomes, 0)
+            self._tell(done + CHECK_RUNS * min(finished, expected), expected)
+            yield from outcomes
+        self._tell(done, 0)
+
+    def _compare(self, pilot: "_Pilot", outcomes: Sequence[RunOutcome], left: int) -> None:
+        """Announce the study again if these outcomes show that the forecast was wrong."""
+        if self.pace is None or self.announce is None:
+            return
+        wanted = wanted_accuracy(self.checked.study)
+        seconds = ((pilot.at(one.task.point), one.task.check) for one in outcomes)
+        work = sum(check_seconds(each, wanted) if is_check else each for each, is_check in seconds)
+        if (revised := self.pace.after(work, left)) is not None:
+            self.announce(revised)
 
     def _checks(self, seconds: float | None) -> list[int]:
         """Numbers of the runs that are checked at the end, at most, if one takes so many seconds."""
@@ -220,7 +251,7 @@ class _StudyRun:
     def _carrier(self, pilot: "_Pilot", left: Sequence[int]) -> Iterator[_CarryOut]:
         """Carries out tasks of these runs that are left, by the process of the pilot if that is soon done."""
         if pilot.seconds is not None and self._work(pilot, left) < SHORT_SECONDS:
-            self._say(pilot, 1, left)
+            self._say(pilot, left, 1, 1, 0.0)
             yield lambda tasks, _: ([outcome] for outcome in pilot.runner.run(list(tasks)))
             return
         pilot.runner.close()
@@ -235,20 +266,22 @@ class _StudyRun:
         seconds = pilot.seconds or 1.0
         if self.scheduler is None:
             with LocalWorkers(pilot.study, self.checked.signals, bounds, pilot.reuse, self.workers) as here:
-                self._say(pilot, here.count, left)
+                abreast = min(here.count, processors())
+                self._say(pilot, left, here.count, abreast, pilot.start * here.count / abreast)
                 yield lambda tasks, count: here.run(tasks, count, seconds)
             return
         cluster = import_module("ssptool.studies.cluster")
         with cluster.open_client(self.scheduler) as client:
             plugin = cluster.StudyPlugin(self.bundle.digest, self.bundle.content, bounds, pilot.reuse)
-            self._say(pilot, max(1, sum(client.nthreads().values())), left)
+            threads = max(1, sum(client.nthreads().values()))
+            self._say(pilot, left, threads, threads, pilot.start)
             yield cluster.Batches(client, plugin, seconds).run
 
-    def _tell(self, done: int) -> None:
-        """Report the progress of the study, with all that was done before."""
+    def _tell(self, done: int, checks: int) -> None:
+        """Report the progress of the study: finished runs, of all runs and so many checks."""
         if self.progress is not None:
-            total = max(1, len(self.checked.points))
-            self.progress((total - len(self.left) + done) / total)
+            total = max(1, len(self.checked.points)) + CHECK_RUNS * checks
+            self.progress((len(self.checked.points) - len(self.left) + done) / total)
 
     def _add(self, outcomes: list[RunOutcome]) -> int:
         self.dataset.add(outcomes)
@@ -258,13 +291,24 @@ class _StudyRun:
         points = self.checked.points
         return (Task(points.ids[number], number, points.at(number)) for number in numbers)
 
-    def _say(self, pilot: "_Pilot", workers: int, left: Sequence[int]) -> None:
-        """Announce the study, of which these runs are left after those of the pilot."""
+    def _say(self, pilot: "_Pilot", left: Sequence[int], workers: int, abreast: int, start: float) -> None:
+        """Announce the study before these runs, of so many workers that need so many seconds to start."""
         if self.announce is None:
             return
-        notes, seconds = (*self.checked.notes, *pilot.notes), pilot.seconds
-        checks, work = len(self._checks(seconds)), 0.0 if seconds is None else self._work(pilot, left)
-        self.announce(Forecast(len(self.checked.points), len(self.left), seconds, workers, notes, checks, work))
+        seconds = pilot.seconds
+        forecast = Forecast(
+            len(self.checked.points),
+            len(self.left),
+            seconds,
+            workers,
+            (*self.checked.notes, *pilot.notes),
+            checks=len(self._checks(seconds)),
+            work=0.0 if seconds is None else self._work(pilot, left),
+            start=start,
+            abreast=abreast,
+        )
+        self.pace = Pace(forecast)
+        self.announce(forecast)
 
     @contextmanager
     def _pilot(self) -> "Iterator[_Pilot]":
@@ -284,31 +328,41 @@ class _StudyRun:
 
     def _first(self, runner: Runner, unpacked: Study, task: Task) -> "_Pilot":
         first = next(runner.run([task]))
-        timeout = timeout_of(self.checked.study, first)
+        study, start = self.checked.study, runner.start_seconds
+        timeout = timeout_of(study, first)
         if first.status is RunStatus.FAILED:
             note = f"the first run failed: {first.message}"
-            return _Pilot(runner, unpacked, [first], None, lambda _: 0.0, timeout, True, (note,))
-        study = self.checked.study
+            return _Pilot(runner, unpacked, [first], None, lambda _: 0.0, start, timeout, True, (note,))
         if first.seconds > LONG_SECONDS:
-            at = forecast_seconds(study, first.seconds, [first])
-            return _Pilot(runner, unpacked, [first], first.seconds, at, timeout, False, ())
-        second = telling_run(study, self.checked.points, self.left[1:], first)
-        others = list(runner.run([*self._tasks([] if second is None else [second]), task]))
-        again = others[-1]
-        completed = [one for one in others[:-1] if one.status is RunStatus.COMPLETED]
-        at = forecast_seconds(study, again.seconds, [again, *completed])
+            at = forecast_seconds(study, first, [])
+            return _Pilot(runner, unpacked, [first], first.seconds, at, start, timeout, False, ())
+        trials = trial_runs(study, self.checked.points, self.left[1:], first)
+        *others, again = runner.run([*self._tasks(trials), task])
+        completed = [one for one in others if one.status is RunStatus.COMPLETED]
+        at, start = forecast_seconds(study, again, completed), start + max(0.0, first.seconds - again.seconds)
+        seconds = at(task.point)
         if again.status is RunStatus.COMPLETED and again.witness == first.witness:
-            return _Pilot(runner, unpacked, [first, *others[:-1]], again.seconds, at, timeout, True, ())
+            return _Pilot(runner, unpacked, [first, *others], seconds, at, start, timeout, True, ())
         runner.reset(reuse=False)
-        return _Pilot(runner, unpacked, [first], again.seconds, at, timeout, False, (_NOT_AGAIN,))
+        return _Pilot(runner, unpacked, [first], seconds, at, start, timeout, False, (_NOT_AGAIN,))
 
 
 @dataclass(frozen=True, slots=True)
 class _Pilot:
-    """Findings of the first runs: `seconds` of a run, and those `at` a point; what one may take [s], whether instances
-    serve again.
+    """Findings of the first runs.
 
-    `study` is the unpacked one.
+    Attributes
+    ----------
+    study
+        The unpacked one.
+    seconds, at : [s]
+        Duration of the pilot run, and of the run at a point.
+    start : [s]
+        Duration of the start of a process, with its FMUs.
+    timeout : [s]
+        Time limit of a run.
+    reuse
+        Whether instances serve again.
     """
 
     runner: Runner
@@ -316,6 +370,7 @@ class _Pilot:
     outcomes: list[RunOutcome]
     seconds: float | None
     at: Seconds
+    start: float
     timeout: float
     reuse: bool
     notes: tuple[str, ...]
@@ -379,16 +434,32 @@ class _RunTasks(Protocol):
     def __call__(self, tasks: Sequence[Task]) -> Iterator[list[RunOutcome]]: ...
 
 
+@dataclass(slots=True)
 class Evaluations:
-    """Evaluates points on so many `workers`, each in about so many `seconds`; see `open_evaluations`. `runs` counts."""
+    """Evaluates points on workers; see `open_evaluations`.
 
-    def __init__(self, do: _RunTasks, first: RunOutcome, seconds: float, workers: int) -> None:
-        self.run_tasks = do
-        self._numbers = count(1)
-        self.first = first
-        self.seconds = seconds
-        self.workers = workers
-        self.runs = 1
+    Attributes
+    ----------
+    first
+        Outcome of the first run.
+    seconds : [s]
+        Duration of a run.
+    workers
+        Threads of workers, of which `abreast` have a processor.
+    start : [s]
+        Duration of their start, with their FMUs.
+    runs
+        Runs so far.
+    """
+
+    run_tasks: _RunTasks
+    first: RunOutcome
+    seconds: float
+    workers: int
+    abreast: int
+    start: float
+    runs: int = 1
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def __call__(self, points: Sequence[Point], samples: Samples | None = None) -> list[RunOutcome]:
         """An outcome for each point, in order; that of a run which crashed or was stopped has failed."""
@@ -434,21 +505,29 @@ def open_evaluations(
             first = next(pilot.run([replace(start, witness=True)]))
             bounds = Bounds(timeout_of(study, first), effort.memory, effort.retries)
             again = None if first.status is RunStatus.FAILED else next(pilot.run([first.task]))
+            started = pilot.start_seconds
         reuse = again is not None and again.witness == first.witness
         # Of the first one loading the FMUs takes most of the time.
         seconds = first.seconds if again is None else again.seconds
+        started += max(0.0, first.seconds - seconds)
         if scheduler is None:
             local = stack.enter_context(LocalWorkers(here, tuple(signals), bounds, reuse, workers))
+            abreast = min(local.count, processors())
             yield Evaluations(
-                lambda tasks: local.run(iter(tasks), len(tasks), BATCH_SECONDS), first, seconds, local.count
+                lambda tasks: local.run(iter(tasks), len(tasks), BATCH_SECONDS),
+                first,
+                seconds,
+                local.count,
+                abreast,
+                started * local.count / abreast,
             )
         else:
-            yield stack.enter_context(_on_dask(scheduler, bundle, bounds, reuse, first, seconds))
+            yield stack.enter_context(_on_dask(scheduler, bundle, bounds, reuse, first, seconds, started))
 
 
 @contextmanager
 def _on_dask(
-    scheduler: Any, bundle: Bundle, bounds: Bounds, reuse: bool, first: RunOutcome, seconds: float
+    scheduler: Any, bundle: Bundle, bounds: Bounds, reuse: bool, first: RunOutcome, seconds: float, started: float
 ) -> Iterator[Evaluations]:
     cluster = import_module("ssptool.studies.cluster")
     plugin = cluster.StudyPlugin(bundle.digest, bundle.content, bounds, reuse)
@@ -460,4 +539,5 @@ def _on_dask(
             )
             return found
 
-        yield Evaluations(do, first, seconds, max(1, sum(client.nthreads().values())))
+        threads = max(1, sum(client.nthreads().values()))
+        yield Evaluations(do, first, seconds, threads, threads, started)

@@ -405,6 +405,11 @@ class Runner:
         self._apart: StudyWorker | None = None
         self._stopped = False
 
+    @property
+    def start_seconds(self) -> float:
+        """Time that the process needed to start [s]."""
+        return 0.0 if self._process is None else self._process.start_seconds
+
     def __enter__(self) -> Self:
         return self
 
@@ -556,6 +561,8 @@ def _machine_memory() -> int:
 
 class _Process:
     def __init__(self, orders: WorkerOrders) -> None:
+        self._began = perf_counter()
+        self.start_seconds = 0.0
         self._connection, theirs = Pipe()
         handle = theirs.fileno()
         self._process = start_interpreter(_ENTRY, (handle, os.getpid()), (handle,))
@@ -579,6 +586,7 @@ class _Process:
                 if received(self._connection):
                     raise BadMessage("it comes before the first task")
                 self._ready = True
+                self.start_seconds = perf_counter() - self._began
             return self._next(bounds, task)
         except BadMessage as bad:
             self.end()

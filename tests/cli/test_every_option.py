@@ -1,5 +1,8 @@
-"""Each option in the help of a command is taken by it: tried on a real system, with the options that it needs."""
+"""Each option in the help of a command is taken by it, with each value that its help lists: tried on a real system,
+with the options that it needs.
+"""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,6 +72,7 @@ run of it.
 """
 
 FIRST = {
+    "align": ["add", "s", "t/Third.fmu"],
     "connect": ["disconnect", "s", "System1.x1", "System2.x1"],
     "unmap": ["map", "s", "System1.m1=System2.m2"],
     **{
@@ -245,6 +249,61 @@ def tried() -> Iterator[tuple[str, str]]:
                 yield command, name
 
 
+LISTED = {
+    "--master": "auto jacobi gauss-seidel iterated",
+    "--interpolation": "linear hold",
+    "--fmu-log-level": "ok warning discard error fatal",
+    "--for": "omsimulator fmpy libcosim ecos",
+    "--convergence": "absolute=1e-6 relative=1e-6 residual-relative=1e-6",
+    "--input-order": "1 2",
+    "--prediction-order": "0 1 2",
+    "--processes": "each 2",
+    "--accuracy": "off auto check 1e-3",
+    "--warnings": "on off",
+    "--platforms": "linux64",
+    "--design": "grid lhs sobol morris saltelli optimize calibrate",
+    "--output": {
+        "graph": "g.svg g.png g.html g.dot g.json g.txt",
+        "draw": "d.svg d.png d.html",
+        "parameters": "p.xlsx p.csv p.ssv",
+        "run": "o.csv o.parquet o.mat o.h5 o.mf4",
+        "plot": "p.png p.svg p.pdf p.html",
+        "study results": "all.csv all.parquet",
+    },
+    "--plot": {"run": "p.png p.svg p.pdf p.html", "compare": "p.png p.svg p.pdf"},
+    **dict.fromkeys(("--log-loops", "--log-coupling", "--fmu-log"), "log.csv log.jsonl"),
+}
+"""Values of options whose types do not list them, as their help does; where it depends on the command, by that."""
+
+WORD_NEEDS = {
+    ("--approximation", "interpolate"): ITERATED,
+    ("--approximation", "mean"): ITERATED,
+    ("--acceleration", "constant"): ["--relaxation", "0.5"],
+    ("--design", "calibrate"): ["--data", "m.csv"],
+    ("--interface", "me"): ["--implementation", "me"],
+}
+"""Option and value → further options without which it has no meaning."""
+
+
+def listed(command: str, one) -> list[str]:
+    """Values of an option in its help."""
+    words = [str(getattr(word, "value", word)) for word in getattr(one.type, "choices", ())]
+    stated = LISTED.get(max(one.opts, key=len), "")
+    stated = stated.get(command, "") if isinstance(stated, dict) else stated
+    return (
+        words
+        or stated.split()
+        or (one.metavar.split("|") if re.fullmatch(r"[\w.|-]+\|[\w.|-]+", one.metavar or "") else [])
+    )
+
+
+def tried_values() -> Iterator[tuple[str, str, str]]:
+    for command, name in tried():
+        one = next(one for one in params(command) if name in one.opts)
+        if (command, name) not in ELSEWHERE or name == "--to":
+            yield from ((command, name, word) for word in listed(command, one))
+
+
 def value(command, name):
     for one in params(command):
         if name in one.opts:
@@ -307,9 +366,8 @@ def files(ssptool, tmp_path, monkeypatch):
     Path("m.csv").write_text("time,System1.x1\n0,0\n0.01,0.00025\n0.02,0.001\n", encoding="utf-8")
 
 
-@pytest.mark.parametrize(("command", "name"), [one for one in tried() if one not in ELSEWHERE])
-@pytest.mark.usefixtures("files")
-def test_an_option_in_the_help_is_taken(ssptool, command, name):
+def carried_out(ssptool, command, name, values):
+    """Carry out a command with an option and its values; and with whatever these need."""
     before = FIRST.get((command, name), FIRST.get(command))
     if before:
         assert ssptool(*before)[0] == 0
@@ -317,7 +375,28 @@ def test_an_option_in_the_help_is_taken(ssptool, command, name):
     arguments = [one for part in ARGUMENTS[command] for one in instead.get(part, [part])]
     if command == "run" and name != "--stop-time":
         arguments += ["--stop-time", "0.02"]
-    status, _, err = ssptool(
-        *command.split(), *arguments, *NEEDED.get((command, name), NEEDED.get(name, [])), name, *value(command, name)
-    )
+    needed = NEEDED.get((command, name), NEEDED.get(name, []))
+    needed = [*needed, *(WORD_NEEDS.get((name, values[0]), []) if values else [])]
+    if name == "--to":
+        needed, arguments = [], ["s", "System1", "System2", "Third"]
+    status, _, err = ssptool(*command.split(), *arguments, *needed, name, *values)
     assert status == 0 or (command == "validate" and not err), err  # which finds something
+
+
+@pytest.mark.parametrize(("command", "name"), [one for one in tried() if one not in ELSEWHERE])
+@pytest.mark.usefixtures("files")
+def test_an_option_in_the_help_is_taken(ssptool, command, name):
+    carried_out(ssptool, command, name, value(command, name))
+
+
+@pytest.mark.parametrize(("command", "name", "word"), list(tried_values()))
+@pytest.mark.usefixtures("files")
+def test_a_value_in_the_help_is_taken(ssptool, command, name, word):
+    carried_out(ssptool, command, name, [word])
+
+
+def test_the_help_of_export_has_no_word_that_an_exported_fmu_refuses(ssptool):
+    _, out, _ = ssptool("export", "--help-all")
+    acceleration = " ".join(out.partition("--acceleration")[2].split()).partition("(default")[0]
+    assert "iqn-ils" in acceleration and "newton" not in acceleration
+    assert "newton" in ssptool("run", "--help-all")[1].partition("--acceleration")[2].partition("(default")[0]

@@ -232,7 +232,7 @@ def test_a_file_that_is_no_system_is_told_what_one_is(ssptool, tmp_path):
 def test_a_file_of_another_kind_is_told_as_such(ssptool, tmp_path, command, name, kind):
     (tmp_path / name).write_text("hello", encoding="utf-8")
     status, _, err = ssptool(command, name)
-    assert (status, err.startswith(f"error: {name}: PKG-001: {kind}, and no system (a system is an .ssp")) == (1, True)
+    assert (status, err.startswith(f"error: {name}: PKG-001: {kind}, not a system (a system is an .ssp")) == (1, True)
     assert (f"`ssptool validate {name}` checks the document" in err) is name.endswith(".ssv")
     assert err.count("error") == 1
 
@@ -251,7 +251,7 @@ def test_what_is_close_to_a_study_is_told_what_to_type(ssptool, tmp_path):
         "study a.study": "`ssptool study resume a.study` continues the study",
         "study run osc": "osc is a folder, not a study file (.toml)",
         "study result a.study": "Did you mean results?",
-        "plot osc": "osc is a system, whose results are drawn: give the file that `ssptool run` wrote",
+        "plot osc": "osc is a system; `ssptool draw osc` draws a system; plot needs a file that `ssptool run` wrote",
         "plot .": ". is not a result folder of a study",
     }.items():
         status, _, err = ssptool(*command.split())

@@ -203,7 +203,7 @@ def refusal(folder, place, value, *, remove=False):
         around[place[-1]] = value
     said = trials.run(json.dumps(trials.plan))[0]
     trials.file.write_text(whole, encoding="utf-8")
-    assert "plan.json is no plan: " in said
+    assert "plan.json is not a plan: " in said
     return said
 
 

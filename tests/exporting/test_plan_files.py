@@ -79,7 +79,7 @@ def test_names_with_any_letters(rewritten, tmp_path):
 )
 def test_what_is_no_plan(write, message, rewritten, tmp_path):
     said = refusal(rewritten(write), tmp_path / "unpacked")
-    assert "plan.json is no plan: " in said
+    assert "plan.json is not a plan: " in said
     assert message in said
 
 

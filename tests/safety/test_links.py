@@ -70,7 +70,7 @@ def test_a_link_that_leads_out_is_a_finding_and_is_neither_packed_nor_drawn(fold
     with pytest.raises(EditError, match="link"):
         ssptool.pack(folder, tmp_path / "packed.ssp")
     assert not (tmp_path / "packed.ssp").exists()
-    with pytest.raises(InvalidDocument, match="link leads out"):
+    with pytest.raises(InvalidDocument, match="link points outside"):
         ssptool.draw(folder).save(tmp_path / "drawn.svg")
 
     validated = typed("validate", folder)
@@ -91,7 +91,7 @@ def test_no_entry_is_read_through_a_link_that_leads_out(folder, link):
     name = link(folder)
     with Archive.open(folder) as archive:
         for read in (archive.read, archive.local_path):
-            with pytest.raises(InvalidDocument, match="leads out of the folder"):
+            with pytest.raises(InvalidDocument, match="points outside the folder"):
                 read(name)
 
 
@@ -101,7 +101,7 @@ def test_documents_and_fmus_behind_links_that_lead_out_stop_every_command(folder
     (folder / name).symlink_to(tmp_path / "outside")
     before = (tmp_path / "outside").read_bytes()
     for use in (ssptool.plan, ssptool.graph):
-        with pytest.raises((ssptool.exceptions.InvalidSystem, InvalidDocument), match="link leads out"):
+        with pytest.raises((ssptool.exceptions.InvalidSystem, InvalidDocument), match="link points outside"):
             use(folder)
     with pytest.raises((InvalidDocument, ssptool.exceptions.LinkLeadsOut)), ssptool.edit(folder) as made:
         made.set("System1.m1", 3)
@@ -144,9 +144,9 @@ def test_an_unpacked_fmu_with_a_link_that_leads_out_is_refused(folder, tmp_path)
     assert ssptool.plan(folder)
     (unpacked / "resources").mkdir(exist_ok=True)
     (unpacked / "resources" / "data").symlink_to(tmp_path / "key.svg")
-    with pytest.raises((ssptool.exceptions.InvalidSystem, InvalidDocument), match="link leads out"):
+    with pytest.raises((ssptool.exceptions.InvalidSystem, InvalidDocument), match="link points outside"):
         ssptool.plan(folder)
-    with pytest.raises(InvalidDocument, match="link leads out"):
+    with pytest.raises(InvalidDocument, match="link points outside"):
         ssptool.info(unpacked)
     assert typed("info", unpacked).code == 1
 

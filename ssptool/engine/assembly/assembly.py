@@ -417,12 +417,12 @@ def _apart(
     """An instance in a process of its own in place of one that is in truth another one; and a note."""
     instance, other = same
     binary.disown(instance)
-    what = f"the FMU of {instance.name} gives it the instance that {other.name} has"
+    what = f"the FMU of {instance.name} returned the instance of {other.name} again"
     if not AVAILABLE:
-        raise UnsupportedFmu(binary.path, f"{what}, so that it cannot be used for two components")
+        raise UnsupportedFmu(binary.path, f"{what}; it supports only one instance in a process")
     number = 1 + index + max(one.process for one in plan.instances)
     own = supply.binary(binary.path, binary.description, binary.interface, number)
-    return own, make(own), f"{what}; {instance.name} runs in a process of its own"
+    return own, make(own), f"{what}; {instance.name} therefore runs in a separate process"
 
 
 def _making(planned: PlannedInstance) -> str:

@@ -330,7 +330,7 @@ SavedEvents System::saved_events() const {
 
 void System::restore_events(const SavedEvents& saved) {
   if (saved.next_times.size() != events_->next_times.size() || saved.wanted.size() != reports_.size())
-    throw Refused(Status::error, "the state is of another number of components in event mode");
+    throw Refused(Status::error, "the state has another number of components in event mode");
   if (saved.open && !use_.event_mode)
     throw Refused(Status::error, "the state is in event mode, which this instance does not use");
   events_->hide_ticks();

@@ -101,9 +101,9 @@ std::FILE* opened(const std::string& file) { return _wfopen(wide(file).c_str(), 
 
 // The system has one error for a file that is not there and for one that needs another that is not there.
 std::string why_not_loaded(const std::wstring& file, DWORD error) {
-  if (error == ERROR_BAD_EXE_FORMAT) return "it is no library for this platform";
+  if (error == ERROR_BAD_EXE_FORMAT) return "it is not a library for this platform";
   if (error != ERROR_MOD_NOT_FOUND) return "error " + std::to_string(error);
-  return GetFileAttributesW(file.c_str()) == INVALID_FILE_ATTRIBUTES ? "there is no such file"
+  return GetFileAttributesW(file.c_str()) == INVALID_FILE_ATTRIBUTES ? "the file does not exist"
                                                                      : "a library that it needs was not found";
 }
 

@@ -96,7 +96,7 @@ void OdeAlone::intervene(const std::function<void()>& act) {
 SavedAlone OdeAlone::save() const { return {point_, at_point_, reached_, last_}; }
 
 void OdeAlone::go_on(const SavedAlone& saved) {
-  if (saved.last.size() != last_.size()) throw std::runtime_error("the state is of other rows");
+  if (saved.last.size() != last_.size()) throw std::runtime_error("the state belongs to other rows");
   point_ = saved.point;
   at_point_ = saved.at_point;
   reached_ = saved.reached;

@@ -19,7 +19,7 @@ template <class T>
 T as(const Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return static_cast<T>(*number);
   const auto* integer = std::get_if<std::int64_t>(&value);
-  if (integer == nullptr) throw std::runtime_error("a text stands where a number is needed");
+  if (integer == nullptr) throw std::runtime_error("found a string where a number is needed");
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < sizeof(std::int64_t))
     if (!std::in_range<T>(*integer))
       throw_out_of_range(*integer, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());

@@ -100,7 +100,7 @@ Plan read_plan(const std::string& file) {
   try {
     return plan_from(content_of(file));
   } catch (const JsonError& error) {
-    throw std::runtime_error(file + " is no plan: " + error.what() + "; export the system again");
+    throw std::runtime_error(file + " is not a plan: " + error.what() + "; export the system again");
   }
 }
 

@@ -17,12 +17,12 @@ void System::set_rate(std::size_t reference, int order, double rate) {
   const SystemVariable& variable = this->variable(reference);
   const bool runs = variable.causality == "input" && variable.slots.size() == 1 &&
                     !kernel_->slot_values.holds_integer[variable.slots.front()];
-  if (!runs) throw Refused(Status::error, variable.name + " is no continuous input, and has no derivatives");
+  if (!runs) throw Refused(Status::error, variable.name + " is not a continuous input and has no derivatives");
   if ((ode_ != nullptr || events_ != nullptr) && rate != 0.0)
     throw Refused(Status::discard, variable.name + " is held over a communication step");
   if (order < 1 || (order > 2 && rate != 0.0))
-    throw Refused(Status::discard, "derivatives of order " + std::to_string(order) + " are not followed; of " +
-                                       variable.name + ", the first and the second are");
+    throw Refused(Status::discard, "derivatives of order " + std::to_string(order) + " are not supported for " +
+                                       variable.name + ", only those of order 1 and 2");
   if (order == 1) told_rates_[variable.slots.front()].first = rate;
   if (order == 2) told_rates_[variable.slots.front()].second = rate;
 }

@@ -142,7 +142,7 @@ void System::require_fitting(const SystemState& state) const {
            inputs.first.size() == driven && inputs.second.size() == driven;
   }
   if (state.continuous && ode_ != nullptr) fits = fits && state.continuous->x.size() == ode_->system.size();
-  if (!fits) throw std::runtime_error("the state is of another system");
+  if (!fits) throw std::runtime_error("the state belongs to another system");
 }
 
 // An integration goes on from here as from the restored state, so that both lead to the same. That of a run forgets all

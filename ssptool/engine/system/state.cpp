@@ -317,7 +317,7 @@ SystemState from_bytes(const std::string& bytes, std::vector<std::string>& parts
   std::string begin, of;
   reader(begin);
   reader(of);
-  if (begin != begin_of_state || of != token) throw std::runtime_error("the bytes are no state of this FMU");
+  if (begin != begin_of_state || of != token) throw std::runtime_error("the bytes are not a state of this FMU");
   SystemState state;
   reader(state);
   reader(parts);

@@ -66,8 +66,8 @@ void System::require_own_instance(Part& part) const {
   for (const std::unique_ptr<Part>& other : parts_)
     if (other.get() != &part && other->plan().folder == part.plan().folder && other->component() == part.component()) {
       part.disown();
-      throw std::runtime_error("component " + part.plan().name + ": its FMU gives it the instance that " +
-                               other->plan().name + " has, so that it cannot be used for two components");
+      throw std::runtime_error("component " + part.plan().name + ": its FMU returned the instance of component " +
+                               other->plan().name + " again; it supports only one instance in a process");
     }
 }
 

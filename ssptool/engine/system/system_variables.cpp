@@ -62,7 +62,7 @@ void System::forget_contents() {
 
 const SystemVariable& System::variable(std::size_t reference) const {
   if (reference >= plan_.variables.size())
-    throw Refused(Status::error, "there is no variable with the value reference " + std::to_string(reference));
+    throw Refused(Status::error, "no variable has the value reference " + std::to_string(reference));
   return plan_.variables[reference];
 }
 
@@ -103,7 +103,7 @@ void System::get_start(std::size_t reference, std::span<Value> values) const {
     std::ranges::copy(as_set(reference), values.begin());
   else
     throw Refused(Status::error, variable.name + ", of causality " + variable.causality +
-                                     ", has no start value: it is known from initialization mode on");
+                                     ", has no start value; its value is known in initialization mode and later");
 }
 
 // A parameter.

@@ -30,7 +30,7 @@ VaryingSteps::VaryingSteps(const VariedSteps& varied, double largest)
 double VaryingSteps::first_size() const noexcept { return std::min(varied_.step, largest_); }
 
 void VaryingSteps::require_same_steps(bool same) {
-  if (!same) throw std::runtime_error("the state is of other steps");
+  if (!same) throw std::runtime_error("the state belongs to other steps");
 }
 
 void VaryingSteps::hand_out(std::span<double> row) {

@@ -22,7 +22,7 @@ constexpr const char* category_of(Status status) {
 }
 
 InstanceState& saved(void* state, const char* function) {
-  if (state == nullptr) throw Refused(Status::error, std::string(function) + ": there is no state");
+  if (state == nullptr) throw Refused(Status::error, std::string(function) + ": the state is null");
   return *static_cast<InstanceState*>(state);
 }
 
@@ -178,7 +178,8 @@ int serialized_size(void* component, const char* function, void* state, std::siz
 int serialize(void* component, const char* function, void* state, char* bytes, std::size_t size) noexcept {
   return guarded(component, alive, function, [&](Instance& instance) {
     const std::string& all = instance.bytes(saved(state, function));
-    if (size < all.size()) throw Refused(Status::error, std::string(function) + ": there is not room for all bytes");
+    if (size < all.size())
+      throw Refused(Status::error, std::string(function) + ": the buffer is too small for the state");
     std::memcpy(bytes, all.data(), all.size());
   });
 }
@@ -187,7 +188,7 @@ int deserialize(void* component, const char* function, const char* bytes, std::s
   return guarded(component, alive, function, [&](Instance& instance) {
     const unsigned in_fmi = size == 0 ? 0U : static_cast<unsigned char>(bytes[size - 1]);
     if (!std::has_single_bit(in_fmi) || (in_fmi & alive) == 0)
-      throw Refused(Status::error, std::string(function) + ": the bytes are no state of this FMU");
+      throw Refused(Status::error, std::string(function) + ": the bytes are not a state of this FMU");
     auto found = std::make_unique<InstanceState>(
         InstanceState{static_cast<State>(in_fmi), instance.system.deserialized(std::string(bytes, size - 1)), {}});
     instance.release(static_cast<InstanceState*>(*state));

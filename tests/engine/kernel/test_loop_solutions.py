@@ -220,7 +220,7 @@ def test_loops_and_questions_that_cannot_be_right_are_refused(make_kernel, mocks
         with pytest.raises(ValueError, match="as many bounds"):
             kernel.loop(replace(right, **wrong))
     for pair in ((0, 1), (1, 0), (-1, 0)):
-        with pytest.raises(ValueError, match=r"the pattern leads out of \(1, 1\)"):
+        with pytest.raises(ValueError, match=r"the pattern does not fit into \(1, 1\)"):
             kernel.loop(replace(right, pattern=[pair]))
     with pytest.raises(ValueError):
         kernel.solve(loop, AUTO, np.zeros(2))

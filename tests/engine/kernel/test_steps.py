@@ -316,7 +316,7 @@ def test_a_foreign_environment_is_refused(make_kernel, mock_library):
 
 def test_wires_that_cannot_be_right_are_refused(make_kernel, mocks):
     kernel = make_kernel(3)
-    with pytest.raises(ValueError, match="two wires lead to slot 2"):
+    with pytest.raises(ValueError, match="two wires end at slot 2"):
         kernel.connect([0, 1], [2, 2], [1.0, 1.0], [0.0, 0.0])
     with pytest.raises(IndexError, match="slot 7"):
         make_kernel(3).connect([7], [2], [1.0], [0.0])

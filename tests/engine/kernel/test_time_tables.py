@@ -171,7 +171,7 @@ def test_what_does_not_exist_is_refused(make_kernel, mocks):
             kernel.override_column(wrong, SlotOverride())
         with pytest.raises(IndexError, match="column"):
             kernel.table_column(wrong)
-    with pytest.raises(ValueError, match="no wire leads to slot 0"):
+    with pytest.raises(ValueError, match="no wire ends at slot 0"):
         kernel.override_wires([OverriddenWire(0)])
     with pytest.raises(IndexError, match="slot 5"):
         kernel.override_wires([OverriddenWire(5)])

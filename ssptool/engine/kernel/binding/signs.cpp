@@ -24,7 +24,7 @@ using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::device::cpu>;
 using Weights = std::array<double, 3>;  // of the values before a step, at its start and at its end
 
 void check_place(const Cells& cells, std::size_t place) {
-  if (place >= cells.shape(1)) throw std::out_of_range("there is no such column");
+  if (place >= cells.shape(1)) throw std::out_of_range("the column does not exist");
 }
 
 const double* cell(const Cells& cells, std::int64_t row, std::size_t place) {

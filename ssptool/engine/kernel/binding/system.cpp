@@ -319,7 +319,7 @@ class NativeSystem {
   void continue_from(const runtime::SystemState& state) {
     varying_.reset();
     begin_varying();
-    if (state.sizes.has_value() != (varying_ != nullptr)) throw std::runtime_error("the state is of other steps");
+    if (state.sizes.has_value() != (varying_ != nullptr)) throw std::runtime_error("the state belongs to other steps");
     if (varying_) varying_->go_on(*state.sizes);
     ode_.go_on(state);
   }

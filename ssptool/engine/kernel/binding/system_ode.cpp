@@ -56,7 +56,7 @@ void SystemOde::save(runtime::SystemState& state) const {
 
 void SystemOde::go_on(const runtime::SystemState& state) {
   if (!is_alone()) return;
-  if (!state.alone) throw std::runtime_error("the state is of another system");
+  if (!state.alone) throw std::runtime_error("the state belongs to another system");
   stand_alone();
   alone_->go_on(*state.alone);
 }

@@ -108,7 +108,7 @@ std::vector<std::string> ClockSchedule::save_state() const {
 }
 
 void ClockSchedule::restore_state(const std::vector<std::string>& state) {
-  if (state.size() != timers_.size()) throw std::invalid_argument("the state is of another number of clocks");
+  if (state.size() != timers_.size()) throw std::invalid_argument("the state has another number of clocks");
   for (std::size_t i = 0; i < state.size(); ++i) {
     const std::size_t blank = state[i].find(' ');
     if (blank == std::string::npos) throw std::invalid_argument("the state of a clock is two times");

@@ -158,7 +158,7 @@ double EventMembers::next_time() const {
 void EventMembers::override_wire(Slot destination, const SlotOverride& at_source, const SlotOverride& at_destination) {
   const auto wire = wires_.find(destination);
   if (wire == wires_.end())
-    throw std::invalid_argument("no wire leads to slot " + std::to_string(destination) + " at events");
+    throw std::invalid_argument("no wire ends at slot " + std::to_string(destination) + " at events");
   wire->second.at_source = at_source;
   wire->second.at_destination = at_destination;
 }

@@ -30,8 +30,8 @@ void check(const LoopCalls& calls) {
   if (!calls.pattern) return;
   for (const auto& [row, column] : *calls.pattern)
     if (row >= size || column >= size)
-      throw std::invalid_argument("the pattern leads out of (" + std::to_string(size) + ", " + std::to_string(size) +
-                                  ")");
+      throw std::invalid_argument("the pattern does not fit into (" + std::to_string(size) + ", " +
+                                  std::to_string(size) + ")");
 }
 
 Vector bounds_of(const Vector& given, std::size_t size, double none_at_all) {

@@ -103,9 +103,9 @@ void OneStepSolver::interpolate(double t) {
 void OneStepSolver::look_around() {
   if (known_) return;
   if (!evaluation_.slopes(t_, x_, slopes_))
-    throw IntegrationFailed(time(), "the state derivatives cannot be evaluated where it starts");
+    throw IntegrationFailed(time(), "the state derivatives cannot be evaluated at its start");
   if (!evaluation_.indicators(t_, x_, signs_))
-    throw IntegrationFailed(time(), "the event indicators cannot be evaluated where it starts");
+    throw IntegrationFailed(time(), "the event indicators cannot be evaluated at its start");
   known_ = true;
 }
 
@@ -163,7 +163,7 @@ std::vector<std::size_t> OneStepSolver::step(double end) {
     }
     avoid(h);
   }
-  throw IntegrationFailed(time(), "no step is small enough");
+  throw IntegrationFailed(time(), "the smallest step is too large");
 }
 
 double OneStepSolver::planned(double end) const noexcept {

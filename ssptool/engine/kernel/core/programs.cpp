@@ -69,7 +69,8 @@ std::vector<Programs::Task> Programs::tasks(std::span<const Instruction> program
 }
 
 bool Programs::done_by_others(double t, double reached, double h) {
-  if (!others_) throw std::invalid_argument("nobody does the steps that the program asks for");
+  if (!others_)
+    throw std::invalid_argument("the program calls for steps in Python, and no function for them was given");
   const Outcome outcome = others_(t, h, reached);
   if (outcome.ok())
     iterations_.count(outcome.iterations);

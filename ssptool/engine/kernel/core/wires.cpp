@@ -31,14 +31,13 @@ void Wires::check(const Wire& wire) const {
   const std::string source = std::to_string(wire.source), destination = std::to_string(wire.destination);
   if (slot_values_.holds_integer[wire.destination]) {
     if (!slot_values_.holds_integer[wire.source])
-      throw std::invalid_argument("a wire leads from slot " + source + ", a double, to " + destination +
-                                  ", an integer");
+      throw std::invalid_argument("a wire connects slot " + source + ", a double, to " + destination + ", an integer");
     if (wire.factor != 1.0 || wire.offset != 0.0)
       throw std::invalid_argument("the wire to slot " + destination + ", an integer, has a factor or an offset");
   }
   if (!wire.table.empty() && !slot_values_.holds_integer[wire.source])
     throw std::invalid_argument("the wire from slot " + source + ", a double, has a table");
-  if (lead_to(wire.destination)) throw std::invalid_argument("two wires lead to slot " + destination);
+  if (lead_to(wire.destination)) throw std::invalid_argument("two wires end at slot " + destination);
 }
 
 void Wires::connect(const std::vector<Wire>& wires) {
@@ -108,7 +107,7 @@ void Wires::override_wires(const std::vector<OverriddenWire>& overridden) {
   for (const OverriddenWire& one : overridden) {
     slot_values_.check(one.destination);
     if (!lead_to(one.destination))
-      throw std::invalid_argument("no wire leads to slot " + std::to_string(one.destination));
+      throw std::invalid_argument("no wire ends at slot " + std::to_string(one.destination));
   }
   for (const OverriddenWire& one : overridden) override_wire(one);
   for (Places& places : sets_) sort(places);
