@@ -24,7 +24,8 @@ class FixedStep(NamedTuple):
     """Steps of a component of co-simulation whose FMU takes no others: multiples of `size` [s], best `step` [s].
 
     `internal`: the FMU computes in steps of this size; otherwise it wants steps of one size, and states this one.
-    `divides`: macro steps of several such steps are done as substeps.
+    `divides`: macro steps of several such steps are done as substeps. `varies`: one step may have more of them than
+    another.
     """
 
     component: str
@@ -33,6 +34,11 @@ class FixedStep(NamedTuple):
     place: str
     internal: bool
     divides: bool
+    varies: bool
+
+    def ends_with_fewer(self, macro: Fraction) -> bool:
+        """True if the last step may be shorter than the others of this size [s]."""
+        return self.varies and not (self.divides and macro > self.step)
 
 
 def fixed_steps(network: Network, of: Mapping[str, InterfaceType], asked: float | None) -> tuple[FixedStep, ...]:
@@ -82,7 +88,9 @@ def _fixed_step(component: FlatComponent) -> FixedStep | None:
     place = f"{component.model_description}:{line}" if line else ""
     # In event mode, a step may end early, between substeps.
     divides = stated is not None and not (interface.variable_step and interface.event_mode)
-    return FixedStep(component.name, exactly(size), exactly(step), place, internal is not None, divides)
+    return FixedStep(
+        component.name, exactly(size), exactly(step), place, internal is not None, divides, interface.variable_step
+    )
 
 
 def whole_number(ratio: Fraction) -> int | None:
@@ -142,7 +150,7 @@ def fitted(
     start: Fraction, stop: Fraction, common: Fraction, wish: Fraction, asked: bool, fixed: Sequence[FixedStep]
 ) -> tuple[int, int]:
     """Common steps in a macro step of this size [s], or a near one unless it was `asked` for; and the number of macro
-    steps from start to stop [s].
+    steps from start to stop [s], the last of which has fewer common steps if that is asked for and all FMUs take it.
 
     Raises
     ------
@@ -153,6 +161,8 @@ def fitted(
     if stop == start:
         return count or 1, 0
     near = count or max(1, math.floor(wish / common))
+    if asked and whole and count and all(one.ends_with_fewer(wish) for one in fixed):
+        return count, math.ceil(whole / count)
     if whole is None or (asked and (count is None or whole % near)):
         size = wish if asked else near * common
         raise WrongValue(

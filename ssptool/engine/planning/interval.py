@@ -241,6 +241,8 @@ def _in_fixed_steps(
     common = common_step(fixed, settings.substeps)
     count, steps = fitted(exactly(start), exactly(stop), common, exactly(wish.value), asked is not None, fixed)
     step = float(count * common)
+    if steps and whole_number((exactly(stop) - exactly(start)) / (count * common)) != steps:
+        return *_of_size(step, start, stop, wish.by, ()), wish.place
     if grid_time(start, step, steps) != stop:
         step = (stop - start) / steps if steps else step
     return Interval(start, step, steps), f"{wish.by}{_fitted(wish.value, step, common, fixed)}", wish.place
