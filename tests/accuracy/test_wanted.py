@@ -4,14 +4,24 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
 import ssptool
-from tests.accuracy import thermostat
+from tests.accuracy import systems, thermostat
+from tests.accuracy.measured import true_error as exact_error
+from tests.accuracy.measured import written
+from tests.accuracy.systems import hysteresis, late, thermal
 from tests.accuracy.test_runs import OSCILLATOR, SYSTEMS, exact_oscillator, true_error
+
+
+def saving(made):
+    """The same with FMUs that save their states."""
+    return replace(made, parts={name: part.able(saves=True) for name, part in made.parts.items()})
+
 
 VARIABLE = 'canHandleVariableCommunicationStepSize="true"'
 
@@ -92,6 +102,40 @@ def test_switches_are_as_exact_as_asked_for(heating):
     assert result.accuracy.met and len(found) == len(exact) > 10
     assert np.max(np.abs(found - exact)) <= 3e-3 * 200
     assert np.max(np.abs(result["Room.T"] - thermostat.temperature(result.t))) <= 3e-3 * 4
+
+
+ADAPTIVE = {
+    "stiff": thermal(1e6, saves=True, follows=True),
+    "switches": saving(systems.thermostat()),
+    "triangle": saving(hysteresis()),
+    "strike": saving(late(1.9019)),
+}
+"""Fixed steps fall short of 1e-4 here: they damp, or notice switches and jumps at their ends."""
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_steps_are_adaptive_where_fixed_ones_do_not_lead_to_the_error(tmp_path, name):
+    result = simulated(ADAPTIVE[name], tmp_path)
+    (chosen,) = (one for one in result.choices if one.setting == "adaptive")
+    assert "chosen for an accuracy of 0.0001" in chosen.reason
+    assert result.accuracy.met and result.accuracy.method == "tolerance"
+    assert exact_error(ADAPTIVE[name], result)[0] <= 3e-4
+    assert result.statistics.steps < 10_000
+
+
+@pytest.mark.parametrize("made", [saving(systems.oscillator()), hysteresis()], ids=["smooth", "not saved"])
+def test_fixed_steps_stay_where_they_suffice_or_no_state_is_saved(tmp_path, made):
+    result = simulated(made, tmp_path, accuracy=0.01)
+    assert "adaptive" not in [one.setting for one in result.choices]
+
+
+def test_a_step_that_was_asked_for_is_refined(tmp_path):
+    result = simulated(ADAPTIVE["strike"], tmp_path, step_size=0.004, accuracy=0.3)
+    assert "adaptive" not in [one.setting for one in result.choices]
+
+
+def simulated(made, folder, **options):
+    return ssptool.simulate(written(made, folder), output=None, settings_file=False, **{"accuracy": 1e-4, **options})
 
 
 def test_what_is_not_reached_is_said_and_the_best_result_kept(tmp_path):

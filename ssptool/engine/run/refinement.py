@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ssptool.engine.failure import Failure, Unsupported
+from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.planning.fixed_steps import bound_to_steps
 from ssptool.engine.planning.interval import GUESSED
@@ -22,6 +23,7 @@ from ssptool.engine.run.accuracy import (
     LEAST_FALL,
     PERHAPS_LATE,
     ROUNDING,
+    TOO_LARGE,
     UNSEEN,
     Accuracy,
     AccuracyMethod,
@@ -32,6 +34,7 @@ from ssptool.engine.run.accuracy import (
     points_before,
     with_larger,
 )
+from ssptool.engine.run.macro_steps import MacroSteps
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.time_signals import is_function
 from ssptool.engine.trace import Trace
@@ -84,6 +87,9 @@ MOST_FAILED = 3
 MARGIN = 0.7
 """Part of the error asked for at which a search aims."""
 
+MOST_HALVINGS = 5
+"""Halvings of fixed steps after which adaptive steps are tried first, if there may be any."""
+
 
 class FinerRun(NamedTuple):
     """A finer run: its trace, and its failure if it has one."""
@@ -113,6 +119,8 @@ class RefinedRuns:
         Seconds of wall time that are left.
     bounded
         End runs that take far longer than expected.
+    longest
+        Seconds after which the first run is ended.
 
     Attributes
     ----------
@@ -129,8 +137,9 @@ class RefinedRuns:
         left: Callable[[], float],
         *,
         bounded: bool = False,
+        longest: float = inf,
     ) -> None:
-        self.bounded = bounded
+        self.bounded, self._longest = bounded, longest
         self.plan, self._replan, self._carry_out, self._left = plan, replan, carry_out, left
         self.traces: dict[int, Trace] = {}
         self.seconds: dict[int, float] = {}
@@ -323,7 +332,9 @@ class RefinedRuns:
 
     def _most(self, level: int) -> float:
         """Seconds after which the run of a level is ended."""
-        return max(OVERDUE * self.expected(level), LEAST_SECONDS) if self.bounded and self.seconds else inf
+        if not self.seconds:
+            return self._longest
+        return max(OVERDUE * self.expected(level), LEAST_SECONDS) if self.bounded else inf
 
 
 def _values_of(trace: Trace) -> list[tuple[str, str]]:
@@ -385,13 +396,46 @@ class AccuracyCheck:
         assert self.wanted is not None
         if reason := unrepeatable(plan, asked=True):
             return plan, Accuracy(remark=reason, wanted=self.wanted)
-        search = _Search(RefinedRuns(plan, self.replan, carry_out, left, bounded=left() == inf), self.wanted, left)
+        bounded = left() == inf
+        search = _Search(RefinedRuns(plan, self.replan, carry_out, left, bounded=bounded), self.wanted, left)
+        varied = self._varied(plan)
+        search.gives_way = varied is not None
         level, accuracy = search.result()
+        if varied is not None and not accuracy.met:
+            longest = max(LEAST_SECONDS, SEARCH_RUNS * search.levels.seconds.get(0, 0.0))
+            levels = RefinedRuns(varied, self.replan, carry_out, left, bounded=bounded, longest=longest)
+            adaptive = _Search(levels, self.wanted, left)
+            found = adaptive.result()
+            if not found[1].met:
+                level, accuracy = search.result(to_the_end=True)
+            if _is_better(found[1], accuracy):
+                search, (level, accuracy) = adaptive, found
         accuracy = replace(search.levels.inside(level, accuracy), wanted=self.wanted)
-        found = search.levels.planned(level, logs=True)
+        chosen = search.levels.planned(level, logs=True)
         setting, value = search.levels.setting, search.levels.value(level)
         reason = f"chosen for an accuracy of {self.wanted:g}{'' if accuracy.met else ', which is not reached'}"
-        return with_reason(found, setting, value, reason), accuracy
+        return with_reason(chosen, setting, value, reason), accuracy
+
+    def _varied(self, plan: Plan) -> Plan | None:
+        """The plan with adaptive steps that are repeated until they are as exact as asked for; None if there are none,
+        or steps of a size were asked for.
+        """
+        settings = plan.settings
+        if plan.is_one_ode or settings.adaptive is not None or settings.step_size is not None:
+            return None
+        try:
+            varied = self.replan(settings=replace(settings, adaptive=self.wanted))
+        except (WrongValue, Unsupported):
+            return None
+        master = varied.master
+        return varied if isinstance(master, MacroSteps) and isinstance(master.base, Adaptive) else None
+
+
+def _is_better(one: Accuracy, other: Accuracy) -> bool:
+    """True if the first error is the only one as small as asked for, or none is and it is the smaller one."""
+    if one.met or other.met:
+        return one.met and not other.met
+    return (inf if one.error is None else one.error) < (inf if other.error is None else other.error)
 
 
 def with_reason(plan: Plan, setting: str, value: float, reason: str) -> Plan:
@@ -408,26 +452,39 @@ def with_reason(plan: Plan, setting: str, value: float, reason: str) -> Plan:
 
 
 class _Search:
-    """Search for the coarsest level at which the error is at most `wanted`."""
+    """Search for the coarsest level at which the error is at most `wanted`.
+
+    It `gives_way` to another one, if there is one, where the error does not fall regularly, or many levels lie ahead.
+    """
 
     def __init__(self, levels: RefinedRuns, wanted: float, left: Callable[[], float]) -> None:
         self.levels, self.wanted, self._left = levels, wanted, left
+        self.gives_way = False
         self.found: dict[int, Accuracy] = {}
+        self._following: int | None = 0
+        self._spent, self._reason = 0.0, ""
 
-    def result(self) -> tuple[int, Accuracy]:
-        """The level, and the accuracy of its run."""
-        began, level, reason = perf_counter(), 0, ""
-        following: int | None = 0
-        while following is not None:
+    def result(self, to_the_end: bool = False) -> tuple[int, Accuracy]:
+        """The level, and the accuracy of its run; so far, if the search gives way, from where it may go on."""
+        began = perf_counter() - self._spent
+        following: int | None = self._following
+        while following is not None and not (self._is_for_another(following) and not to_the_end):
             level = following
             self.found[level] = self.levels.accuracy(level, 2 if self._fall is None else 1, reserve=1)
-            following, reason = self._next(perf_counter() - began)
+            following, self._reason = self._next(perf_counter() - began)
+            self._following, self._spent = following, perf_counter() - began
         if self._good:
             best = min(self._good)
             return best, replace(self.found[best], wanted=self.wanted)
         best = min(self.found, key=self._error)
-        parts = (self.found[best].remark, f"more than the {self.wanted:g} that was asked for", reason)
+        parts = (self.found[best].remark, f"more than the {self.wanted:g} that was asked for", self._reason)
         return best, replace(self.found[best], remark="; ".join(filter(None, parts)), wanted=self.wanted)
+
+    def _is_for_another(self, level: int) -> bool:
+        """True if another search is to be tried before this one looks at a further level."""
+        if not self.gives_way or not self.found or self._good:
+            return False
+        return level > MOST_HALVINGS or any(one.remark not in ("", TOO_LARGE) for one in self.found.values())
 
     @property
     def _good(self) -> list[int]:
