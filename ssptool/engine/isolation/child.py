@@ -52,7 +52,8 @@ from ssptool.engine.run.execution import Execution, Job, execute
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.trace import NO_ENTRIES, NewEntries
 from ssptool.engine.watch import Watch
-from ssptool.errors import is_own
+from ssptool.errors import MissingKernel, is_own
+from ssptool.fmu.messages import callbacks
 from ssptool.foreign_output import may_be_copied
 from ssptool.sandbox import close_files, system_paths
 from ssptool.working_directory import absolute, copied_from, original_of
@@ -372,8 +373,15 @@ class ChildProcess:
         self.connection.close()
 
 
+def load_native() -> None:
+    """Load here what each copy would load."""
+    with suppress(MissingKernel):  # of which the child tells
+        callbacks()
+
+
 def _copy(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
     """A copy of this process."""
+    load_native()
     connection, theirs = Pipe()
     parent = os.getpid()
 

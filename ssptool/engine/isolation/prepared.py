@@ -11,8 +11,16 @@ from multiprocessing.connection import Pipe
 from multiprocessing.reduction import recv_handle
 
 from ssptool.child_processes import Connection, Fork, close_descriptors, end_with
-from ssptool.engine.isolation.child import PREPARED, ChildProcess, ChildTask, PreparedTask, SharedMemory, work
-from ssptool.sandbox import leave_network
+from ssptool.engine.isolation.child import (
+    PREPARED,
+    ChildProcess,
+    ChildTask,
+    PreparedTask,
+    SharedMemory,
+    load_native,
+    work,
+)
+from ssptool.sandbox import leave_network, system_paths
 
 COUNT = 4
 """A run, those at a half and a quarter of its step, and one more."""
@@ -20,6 +28,8 @@ COUNT = 4
 
 def prepare() -> None:
     """Make children. They die where there is no sandbox, of which the run says that; none are made without memory."""
+    load_native()
+    system_paths()  # of what Python was built with, which it loads for this
     with suppress(OSError):
         while len(PREPARED) < COUNT:
             PREPARED.append(_prepared())

@@ -218,6 +218,10 @@ class SystemBatch(NamedTuple):
         The next rows are made already.
     no_size
         A reason to stop beside the outcome, where the sizes of steps vary.
+    points
+        Whether each row is that of a communication point, where an ODE beside co-simulation adds others; None: all are.
+    events_between
+        Its events: time [s], and whether that is one of a communication point.
     """
 
     steps: int
@@ -234,3 +238,5 @@ class SystemBatch(NamedTuple):
     rejected: int = 0
     waiting: bool = False
     no_size: NoSize | None = None
+    points: list[bool] | None = None
+    events_between: tuple[tuple[float, bool], ...] = ()

@@ -33,10 +33,14 @@ def exported_integration(plan: Plan) -> Json:
 
 def integration_of_run(plan: Plan) -> Json:
     """Facts about the ODE of a run that exported systems do without."""
+    of_ode, of_points = plan.slots_of_ode, plan.slots_of_points
     return {
         "slopes": [[slope.name for slope in one.description.state_derivatives] for one in plan.integrated],
         "kept_for": kept_for(integrator_of(plan).method),
         "knots": sorted({time for one in slot_sources(plan) for time in one.time_signal.knots}),
+        # Columns of rows, behind the time.
+        "of_ode": [place for place, slot in enumerate(plan.recorded) if slot in of_ode],
+        "of_points": [place for place, slot in enumerate(plan.recorded) if slot in of_points],
     }
 
 

@@ -1,23 +1,21 @@
 """Steps of a system with an ODE, which a system in C++ integrates: of nothing else, or beside co-simulation."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.stopped import as_stopped, explanation
-from ssptool.engine.failure import BadInputs, Ending, Failure, IntegrationStopped
+from ssptool.engine.failure import BadInputs, Failure, IntegrationStopped
 from ssptool.engine.kernel.calls import Code, Floats, Outcome, Stretches
 from ssptool.engine.kernel.ode import IntegrationEvent
 from ssptool.engine.kernel.stopped import Refused, Stopped
 from ssptool.engine.masters.master import StepBatch
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
-from ssptool.engine.ode.event_rows import EventRows, all_points
+from ssptool.engine.ode.events_between import EventsBetweenPoints
 from ssptool.engine.ode.solvers import ChosenSolver, choose_solver, on_retreat
 from ssptool.engine.planning.interval import coarseness
 from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
@@ -182,6 +180,8 @@ class OdeBeside:
     ----------
     assembly
         With it.
+    events
+        Its events, for remarks on them.
     """
 
     def __init__(self, native: "NativeSystem", assembly: Assembly) -> None:
@@ -189,9 +189,8 @@ class OdeBeside:
         kernel = native.kernel_of_ode()
         kernel.report_time(assembly.logging.clock.address)
         self.assembly = replace(assembly, explain_ode=self.explain, ode_kernel=kernel)
-        self._event_rows = EventRows(assembly.plan)
+        self.events = EventsBetweenPoints(assembly.plan)
         self._told = 0, 0
-        self.takes_event_signals = bool(assembly.plan.ode_event_sources)
 
     def begin(self, *, resumed: bool) -> None:
         """Go from a coupled system to the first instant, unless it is `resumed`."""
@@ -211,41 +210,9 @@ class OdeBeside:
         except (Stopped, Refused) as error:
             return self._words.failure(error, self._native.time_of_ode)
 
-    def event_pending(self) -> bool:
-        return self._native.event_pending()
-
-    def with_event_rows(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        if not self._native.has_rows:
-            return rows, all_points(rows)
-        return self._event_rows.woven(before, rows, self._native.take_row)
-
-    def remarks(self) -> Iterator[str]:
-        return self._event_rows.remarks()
-
     def new_counts(self) -> tuple[int, int]:
         before, self._told = self._told, self._native.counts_of_ode()
         return self._told[0] - before[0], self._told[1] - before[1]
-
-
-MAX_ITERATIONS = 100
-"""Largest number of events at one communication point because of signals that the ODE takes at events only."""
-
-
-def _endless(t: float) -> Failure:
-    """Failure of such events at t [s]."""
-    return Failure(
-        Ending.EVENTS,
-        f"the event iteration does not converge: after {MAX_ITERATIONS} iterations signals still change",
-        "look for clocks and discrete equations that drive each other around a loop of connections",
-        t,
-    )
-
-
-class Row(NamedTuple):
-    """Time and signals, at a communication point or on a side of an event."""
-
-    cells: Floats
-    point: bool
 
 
 class OdeBesideSteps(SystemSteps):
@@ -255,21 +222,13 @@ class OdeBesideSteps(SystemSteps):
         self._beside = OdeBeside(loaded.native, assembly)
         super().__init__(loaded, self._beside.assembly, resumed=resumed)
         self.limit = assembly.plan.interval.stop
-        self.rows: deque[Row] = deque()  # not handed out yet
-        self.last = np.empty(1 + len(assembly.plan.recorded))
-        self.record(self._native.time if resumed else self.start, self.last)
-        self.done = self._nothing_to_step
-        self.waiting = False  # the next row of macro steps is made already
-
-    @property
-    def _nothing_to_step(self) -> bool:
-        return self._native.finished or self.assembly.plan.interval.steps == 0
+        self._waiting = False  # for room are rows that are made already
 
     def _begin_ode(self, *, resumed: bool) -> None:
         self._beside.begin(resumed=resumed)
 
     def remarks(self) -> Iterator[str]:
-        yield from self._beside.remarks()
+        yield from self._beside.events.remarks()
         yield from super().remarks()
 
     def _time_of(self, component: str, time: float) -> float:
@@ -282,93 +241,19 @@ class OdeBesideSteps(SystemSteps):
         self._native.show_end(time)
 
     def run(self, _first: int, rows: Floats) -> StepBatch:
-        points = np.zeros(len(rows), dtype=bool)
-        filled = self._hand_out(rows, points)
-        iterations: tuple[int, ...] = ()
-        rejected = events = 0
-        while filled < len(rows) and not self.finished and self.failure is None:
-            if not self.waiting and self._beside.event_pending():
-                filled += self._react(rows[filled], points[filled : filled + 1])
-                continue
-            count = 1 if self._beside.takes_event_signals else len(rows) - filled
-            # Write rows to their final place if there are no events, so that each step is visible at once.
-            batch = super().run(0, rows[filled : filled + count])
-            iterations += batch.iterations
-            rejected += batch.rejected
-            events += batch.events
-            filled = self._take(batch, rows, points, filled)
-            if not batch.steps and not self.done:
-                break  # at the limit
+        batch = StepBatch(0)
+        if self.failure is None or self._waiting:
+            done = self._advanced(rows)
+            self._waiting = done.waiting
+            for t, at_point in done.events_between:
+                self._beside.events.add(t, at_point=at_point)
+            batch = self._batch(done)._replace(points=np.array(done.points, dtype=bool))
         self._beside.remark()
-        failure = None if self.rows else self.failure
         own, evaluations = self._beside.new_counts()
-        waiting = self.waiting or bool(self.rows)
-        return StepBatch(
-            filled,
-            failure,
-            iterations,
-            rejected,
-            finished=self.finished and not waiting,
-            events=events + own,
-            evaluations=evaluations,
-            points=points[:filled],
-            waiting=waiting,
-        )
-
-    def restart(self) -> None:
-        super().restart()
-        self.record(float(self.last[0]), self.last)
-
-    @property
-    def finished(self) -> bool:
-        """True if all rows are delivered and no event is due."""
-        return self.done and not self.waiting and not self._beside.event_pending()
-
-    def _react(self, row: Floats, point: NDArray[np.bool_]) -> int:
-        """Handle an event at the communication point reached, since signals of others that the ODE takes at events only
-        have changed. Returns the number of rows filled.
-        """
-        t = float(self.last[0])
-        for _ in range(MAX_ITERATIONS):
-            reason = self._native.react()
-            if reason is not None:
-                self.failure = self._stopped(reason, t)
-                return 0
-            if not self._beside.event_pending():
-                self.record(t, row)
-                point[:] = True
-                self.last = row.copy()
-                return 1
-        self.failure = _endless(t)
-        return 0
-
-    def _take(self, batch: StepBatch, rows: Floats, points: NDArray[np.bool_], filled: int) -> int:
-        """Put rows of events between those of a segment; what finds no room waits. Returns how many are filled now."""
-        self.failure, self.waiting = batch.failure, batch.waiting
-        self.done = batch.finished
-        if not batch.steps:
-            return filled
-        found = rows[filled : filled + batch.steps]
-        woven, are_points = self._beside.with_event_rows(self.last, found)
-        self.last = found[-1].copy()
-        room = min(len(woven), len(rows) - filled)
-        self.rows.extend(map(Row, woven[room:], are_points[room:].tolist()))
-        rows[filled : filled + room] = woven[:room]
-        points[filled : filled + room] = are_points[:room]
-        return filled + room
-
-    def _hand_out(self, rows: Floats, points: NDArray[np.bool_]) -> int:
-        filled = 0
-        while filled < len(rows) and self.rows:
-            row = self.rows.popleft()
-            rows[filled], points[filled] = row.cells, row.point
-            filled += 1
-        return filled
+        failure = None if self._waiting else self.failure
+        return batch._replace(failure=failure, events=batch.events + own, evaluations=evaluations)
 
     def go_back(self, number: int) -> None:
         super().go_back(number)
-        self.rows.clear()
-        self.waiting = False
-        self.record(self._native.time, self.last)
-        self.done = self._nothing_to_step
+        self._waiting = False
         self._beside.new_counts()  # those of the future

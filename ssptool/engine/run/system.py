@@ -440,20 +440,27 @@ class SystemSteps(StepsOfSystem):
 
     def run(self, first: int, rows: Floats) -> StepBatch:
         """Do steps for as many rows as there is room for; called again and again, each time from where it came to."""
-        if self.failure is not None:
-            return StepBatch(0, self.failure)
+        return StepBatch(0, self.failure) if self.failure is not None else self._batch(self._advanced(rows))
+
+    def _advanced(self, rows: Floats) -> SystemBatch:
         done = self._native.run(self.limit, rows, self._sources.sample)
         self._loaded.check_logs()
         if done.unobserved is not None:
             self.unobserved.append(self._evaluation.explain(*done.unobserved))
+        if self.failure is None:
+            self.failure = self._failure_after(done)
+        return done
+
+    def _failure_after(self, done: SystemBatch) -> Failure | None:
         if done.stopped is not None:
-            self.failure = self._stopped(done.stopped, done.begin)
-        elif done.unsampled:
-            self.failure = self._sources.failure(done.begin)
-        elif done.no_size is not None:
-            self.failure = self._without_size(done, done.no_size)
-        elif not done.outcome.ok:
-            self.failure = self._failure(done)
+            return self._stopped(done.stopped, done.begin)
+        if done.unsampled:
+            return self._sources.failure(done.begin)
+        if done.no_size is not None:
+            return self._without_size(done, done.no_size)
+        return None if done.outcome.ok else self._failure(done)
+
+    def _batch(self, done: SystemBatch) -> StepBatch:
         counted = self._asked is not None or isinstance(coupling_master(self.assembly.plan), Iterated)
         counts = tuple(done.iterations.tolist()) if counted else (1,) * done.alone
         return StepBatch(

@@ -129,6 +129,10 @@ RunPlan run_plan_from(const std::string& text) {
     if (run.contains("energy")) found.energy = energy_from(run.at("energy"), found.plan.slots);
     if (run.contains("interfaces")) found.interfaces = interfaces_from(run.at("interfaces"), found.plan);
     if (!found.plan.ode) return;
+    if (!found.plan.ode->alone) {
+      const std::size_t width = found.plan.recorded.size();
+      found.columns = {indices(run.at("of_ode"), width), indices(run.at("of_points"), width)};
+    }
     found.kept_for = static_cast<int>(run.at("kept_for").between(0, most_repetitions));
     found.knots = run.at("knots").get<std::vector<double>>();
     found.slopes = each(run.at("slopes").sized(found.plan.ode->parts.size()),

@@ -10,6 +10,7 @@
 #include "interface_derivatives.hpp"
 #include "ode.hpp"
 #include "plan.hpp"
+#include "rows_beside.hpp"
 #include "step_doubling.hpp"
 #include "step_energy.hpp"
 
@@ -19,6 +20,7 @@ struct RunPlan {
   Plan plan;
   std::int64_t steps = 0;  // macro steps, the last of which may be shorter
   SlopeNames slopes{};
+  std::optional<RowColumns> columns{};      // of an ODE beside other parts
   int kept_for = 0;                         // starts of an integrator that may use one Jacobian
   std::vector<double> knots{};              // times at which a slope of what drives it jumps [s], ascending
   std::optional<PlannedSizes> doubling{};   // steps of sizes that their errors allow

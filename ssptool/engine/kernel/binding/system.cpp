@@ -81,6 +81,7 @@ class NativeSystem {
 
   NativeKernel* begin() {
     ode_.rest();
+    beside_.reset();
     varying_.reset();
     system_.begin();
     return new NativeKernel(system_.kernel());
@@ -155,6 +156,7 @@ class NativeSystem {
   void release() {
     resumed_.reset();
     kept_.clear();
+    beside_.reset();
     varying_.reset();
     system_.release_states();
   }
@@ -164,12 +166,14 @@ class NativeSystem {
     return stopped_by([this] {
       if (system_.plan().at_events) system_.first_event();
       begin_varying();
+      begin_beside();
     });
   }
 
-  // Sizes of steps begin anew.
+  // Sizes of steps begin anew, and values of the present point may be others.
   void restart() {
     if (varying_) varying_->restart();
+    if (beside_) beside_->see();
   }
 
   // What `act` raises passes as it is. None, or the reason to stop.
@@ -189,11 +193,6 @@ class NativeSystem {
       ode_.stand();
       system_.follow({parts.begin(), parts.end()});
     });
-  }
-
-  // Likewise.
-  nb::object react() {
-    return stopped_by([this] { ode_.react(); });
   }
 
   // None each: nothing is written any more.
@@ -238,18 +237,20 @@ class NativeSystem {
     runtime::Stretch found;
     const std::span<double> room(rows.data(), rows.size());
     system_.sample_with(std::move(asked));
-    const nb::object stopped =
-        stopped_by([&] { varying_ ? system_.run(*varying_, found, limit, room) : system_.run(found, limit, room); });
+    const nb::object stopped = stopped_by([&] {
+      if (beside_) return beside_->run(found, varying_.get(), limit, room);
+      varying_ ? system_.run(*varying_, found, limit, room) : system_.run(found, limit, room);
+    });
     system_.sample_with({});
     nb::object unobserved = nb::none();
     if (found.unobserved) unobserved = nb::make_tuple(to_python(found.unobserved->first), found.unobserved->second);
     return solutions_.attr("SystemBatch")(found.steps, array(std::move(found.iterations)), to_python(found.outcome),
                                           found.from, found.to, found.rescuing, found.events, found.alone, unobserved,
-                                          stopped, found.unsampled, found.rejected, varying_ && varying_->waiting(),
-                                          no_size());
+                                          stopped, found.unsampled, found.rejected, waiting(), no_size(), points(),
+                                          events_between());
   }
 
-  bool finished() { return varying_ ? system_.finished(*varying_) : system_.finished(); }
+  bool finished() { return beside_ ? beside_->finished(varying_.get()) : finished_steps(); }
 
   // All but so many, the first ones.
   nb::tuple solved(Number but) {
@@ -317,11 +318,39 @@ class NativeSystem {
 
   // What the system does not know of a state.
   void continue_from(const runtime::SystemState& state) {
+    beside_.reset();
     varying_.reset();
     begin_varying();
     if (state.sizes.has_value() != (varying_ != nullptr)) throw std::runtime_error("the state belongs to other steps");
     if (varying_) varying_->go_on(*state.sizes);
     ode_.go_on(state);
+    begin_beside();
+  }
+
+  void begin_beside() {
+    if (run_.columns)
+      beside_ = std::make_unique<runtime::RowsBeside>(system_, ode_.of_run(), *run_.columns,
+                                                      run_.steps == 0 || finished_steps());
+  }
+
+  bool finished_steps() { return varying_ ? system_.finished(*varying_) : system_.finished(); }
+  [[nodiscard]] bool waiting() const noexcept {
+    return beside_ ? beside_->waiting(varying_.get()) : varying_ && varying_->waiting();
+  }
+
+  // None: all rows are of communication points.
+  [[nodiscard]] nb::object points() const {
+    if (!beside_) return nb::none();
+    nb::list found;
+    for (const bool point : beside_->points()) found.append(point);
+    return found;
+  }
+
+  [[nodiscard]] nb::tuple events_between() const {
+    nb::list found;
+    if (beside_)
+      for (const runtime::EventBetween& one : beside_->events()) found.append(nb::make_tuple(one.t, one.at_point));
+    return nb::tuple(found);
   }
 
   void begin_varying() {
@@ -353,6 +382,7 @@ class NativeSystem {
   runtime::System system_;
   SystemOde ode_;
   std::unique_ptr<runtime::VaryingSteps> varying_;  // of the present run
+  std::unique_ptr<runtime::RowsBeside> beside_;     // likewise
   std::optional<SavedState> resumed_;               // with which the present run begins
   std::map<Number, std::unique_ptr<SavedState>> kept_;
   Number latest_ = 0;
@@ -455,15 +485,6 @@ void bind_system(nb::module_& module) {
           "loops_of_ode", [](Self& self) { return self.ode().loops(); },
           nb::sig("def loops_of_ode(self) -> tuple[int, ...]"))
       .def("begin_beside", [](Self& self) { self.ode().begin_beside(); })
-      .def("event_pending", [](Self& self) { return self.ode().event_pending(); })
-      .def(
-          "react", [](Self& self) { return self.react(); },
-          nb::sig("def react(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
-                  "ssptool.engine.kernel.stopped.Stopped | None"))
-      .def(
-          "take_row", [](Self& self, double until) { return self.ode().take_row(until); }, "until"_a,
-          nb::sig("def take_row(self, until: float) -> ssptool.engine.kernel.calls.Floats | None"))
-      .def_prop_ro("has_rows", [](Self& self) { return !self.core().component().rows().empty(); })
       .def(
           "counts_of_ode", [](Self& self) { return self.ode().counts(); },
           nb::sig("def counts_of_ode(self) -> tuple[int, int]"))

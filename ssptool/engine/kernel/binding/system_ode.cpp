@@ -103,11 +103,6 @@ void SystemOde::begin_beside() {
   translated_unlocked([&] { system_.begin_beside(ode_); });
 }
 
-nb::object SystemOde::take_row(double until) {
-  auto found = component().take_row(until);
-  return found ? array(std::move(found->row)) : nb::none();
-}
-
 nb::tuple SystemOde::counts() const {
   const Effort effort = running_->integration->effort();
   const std::int64_t more = running_->jacobian ? running_->jacobian->evaluations() : 0;

@@ -47,11 +47,7 @@ class SystemOde {
   [[nodiscard]] nb::tuple loops() const;
   // The first instant. What goes wrong comes out of the first step.
   void begin_beside();
-  [[nodiscard]] bool event_pending() { return component().event_pending(); }
-  // An event at the present time; throws what has stopped it.
-  void react() { system_.react(ode_); }
-  // The next row of an event in a macro step that ends until this time [s], or None.
-  nb::object take_row(double until);
+  [[nodiscard]] runtime::OdeOfRun& of_run() noexcept { return ode_; }
   [[nodiscard]] double time() const { return running_->integration->time(); }  // [s]
   // Events and evaluations so far.
   [[nodiscard]] nb::tuple counts() const;
