@@ -139,6 +139,8 @@ def main() -> int:
         show("ssptool validate, an SSD without FMUs", lambda: fresh([*command, "validate", str(lone)], 1), repeats, 0.5)
         compare("ssptool validate, with networkx", [*with_networkx, "validate", str(SYSTEM)], repeats, 3.5)
         compare("ssptool run, one step in a child process", [*command, *run], repeats, 4.5)
+        alone = [*command, *run, "--sandbox", "--accuracy", "off"]
+        compare("the same in a sandbox, not checked by finer runs", alone, repeats, 4.5)
         build(Path(name))
         run[1] = f"{name}/chatty2.fmu"
         compare("the same, an FMU like those of OpenModelica", [*command, *run], repeats, 4.5)

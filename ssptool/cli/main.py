@@ -7,10 +7,6 @@ import atexit
 import gc
 import os
 import sys
-from pathlib import Path
-
-from ssptool.foreign_output import stop_with_children
-from ssptool.foreign_text import safe_stream
 
 
 def open_streams() -> None:
@@ -20,6 +16,10 @@ def open_streams() -> None:
     gets one of them: what an FMU prints would be in that file. A character that a stream cannot write, or that a
     terminal obeys, is escaped.
     """
+    from pathlib import Path
+
+    from ssptool.foreign_text import safe_stream
+
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -39,6 +39,13 @@ def main() -> None:
     """Run the command and end the process with its exit status."""
     # Most of what a short command makes are modules, which stay to its end: garbage is not often looked for in them.
     gc.set_threshold(200_000)
+    in_sandbox = "--sandbox" in sys.argv and not {"run", "reproduce"}.isdisjoint(sys.argv)
+    if in_sandbox:
+        from ssptool.engine.isolation.clean_start import leave_environment
+
+        leave_environment()
+    from ssptool.foreign_output import stop_with_children
+
     open_streams()
     stop_with_children()
     end = _QuickEnd()
@@ -46,10 +53,10 @@ def main() -> None:
     try:
         try:
             # Here, so that it is loaded as has just been said.
-            if "--sandbox" in sys.argv and not {"run", "reproduce"}.isdisjoint(sys.argv):
-                from ssptool.engine.isolation.clean_start import start_clean
+            if in_sandbox:
+                from ssptool.engine.isolation.clean_start import prepare_children
 
-                start_clean()
+                prepare_children()
             from ssptool.cli.app import command
         except KeyboardInterrupt:  # there is nothing yet that would say so
             sys.stderr.write("error: interrupted\n")

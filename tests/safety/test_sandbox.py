@@ -98,7 +98,7 @@ def test_a_process_in_a_sandbox_reaches_nothing_but_its_files(tmp_path, monkeypa
 REMEMBERING = """
 import os, re, sys
 from pathlib import Path
-from ssptool.engine.isolation.clean_start import start_clean
+from ssptool.engine.isolation.clean_start import leave_environment, prepare_children
 from ssptool.engine.isolation import prepared
 
 def remembers():
@@ -116,7 +116,8 @@ def remembers():
     return "unknown"
 
 prepared._work_when_asked = lambda connection, _: connection.send_bytes(remembers().encode())
-start_clean()
+leave_environment()
+prepare_children()
 print(prepared.PREPARED[0].connection.recv_bytes().decode(), remembers(), os.environ["TEST_PASSWORD"], *sys.argv[1:])
 """
 

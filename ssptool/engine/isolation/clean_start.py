@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from fnmatch import fnmatchcase
 
+if sys.platform == "linux":
+    import fcntl
+
 _OWN = "SSPTOOL_OWN_ENVIRONMENT"
 """Variable with the descriptor of a file in memory: the environment that this process was started with."""
 
@@ -22,16 +25,34 @@ _AT_START = (
 """Patterns of the variables that the interpreter, the C library and numpy read while they begin."""
 
 
-def start_clean() -> None:
-    """Execute this command once more without its environment; or, where that has happened, make children for a sandbox
-    and take the environment back. Where the system does not allow that, nothing happens: children load it all again.
-    """
-    if sys.platform != "linux" or not sys.executable:
-        return
-    own = os.environ.pop(_OWN, None)
-    if own is None:
+def leave_environment() -> None:
+    """Execute this command once more without its environment; returns where that has happened, or cannot be."""
+    if sys.platform == "linux" and sys.executable and _OWN not in os.environ:
         with suppress(OSError):
             _execute_again(os.environb)
+
+
+def _execute_again(environment: Mapping[bytes, bytes]) -> None:
+    if sys.platform != "linux":
+        return
+    with os.fdopen(os.memfd_create("environment"), "wb") as file:
+        file.write(b"\0".join(name + b"=" + value for name, value in environment.items()))
+        file.flush()
+        # No standard stream, of which some may be closed.
+        kept = fcntl.fcntl(file, fcntl.F_DUPFD, 3)
+    few = {
+        name: value for name, value in os.environ.items() if any(fnmatchcase(name, pattern) for pattern in _AT_START)
+    }
+    try:
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**few, _OWN: str(kept)})
+    finally:
+        os.close(kept)
+
+
+def prepare_children() -> None:
+    """Make children for a sandbox, and take the environment back; or nothing, if it was not left."""
+    own = os.environ.pop(_OWN, None)
+    if own is None:
         return
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process with one thread can leave the network
     try:
@@ -42,27 +63,12 @@ def start_clean() -> None:
         _take_back(int(own))
 
 
-def _execute_again(environment: Mapping[bytes, bytes]) -> None:
-    if sys.platform != "linux":
-        return
-    kept = os.memfd_create("environment", 0)
-    with open(kept, "wb", closefd=False) as file:
-        file.write(b"\0".join(name + b"=" + value for name, value in environment.items()))
-    few = {
-        name: value for name, value in os.environ.items() if any(fnmatchcase(name, pattern) for pattern in _AT_START)
-    }
-    try:
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**few, _OWN: str(kept)})
-    finally:
-        os.close(kept)
-
-
 def _take_back(kept: int) -> None:
-    if sys.platform != "linux":
-        return
     os.lseek(kept, 0, os.SEEK_SET)
     with open(kept, "rb") as file:
         lines = file.read().split(b"\0")
+    if sys.platform == "win32":
+        return
     os.environb.clear()
     for line in filter(None, lines):
         name, _, value = line.partition(b"=")
