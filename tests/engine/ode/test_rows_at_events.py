@@ -8,6 +8,7 @@ import pytest
 
 import ssptool
 from ssptool.engine.recording.decimation import Grid
+from ssptool.engine.run import execution
 from ssptool.engine.run.recorder import Recording
 from tests.accuracy.measured import carried_out, true_error, written
 from tests.accuracy.parts import write_part
@@ -59,6 +60,32 @@ def test_an_integrator_keeps_its_last_value_at_events_between_its_points(control
     after = both_sides(trace) + 1
     after = after[inner[after]]
     assert trace["C.u"][after] == pytest.approx(-5 * trace["C.y"][after], abs=1e-12)
+
+
+@pytest.mark.parametrize("settings", ({}, {"master": "iterated"}, {"adaptive": 1e-4}))
+@pytest.mark.parametrize("room", (1, 2, 7))
+def test_rows_do_not_depend_on_how_many_there_is_room_for(control, models, monkeypatch, room, settings):
+    """Nor do those of a run that fails between two events of the same macro step."""
+
+    def runs():
+        if "adaptive" not in settings:
+            yield controlled(control, 0.0625, **settings)
+        for speed in (0.0, 0.1):  # below which the ball rests; or it is never at rest
+            least = {"Ball.v_min": speed}
+            yield couple(models, {"Ball": "BouncingBall"}, {"Lag": "Lag"}, LAG, least, stop_time=3.5, **settings)
+
+    def inner(trace):
+        return [] if trace.points is None else np.flatnonzero(~trace.points).tolist()
+
+    whole = list(runs())
+    assert {one.ok for one in whole} == {True, False} and ("adaptive" in settings or inner(whole[0].trace))
+    monkeypatch.setattr(execution, "FIRST_CHUNK", room)
+    monkeypatch.setattr(execution, "CHUNK_GROWTH", 1)
+    for one, other in zip(whole, runs(), strict=True):
+        assert (one.trace.t == other.trace.t).all() and (one.trace.cells == other.trace.cells).all()
+        assert inner(one.trace) == inner(other.trace)
+        assert one.failure == other.failure and one.notes == other.notes
+        assert one.statistics.events == other.statistics.events
 
 
 @pytest.mark.parametrize("step", (0.04, 0.0625, 0.08))
