@@ -33,20 +33,19 @@ def leave_environment() -> None:
 
 
 def _execute_again(environment: Mapping[bytes, bytes]) -> None:
-    if sys.platform != "linux":
-        return
-    with os.fdopen(os.memfd_create("environment"), "wb") as file:
-        file.write(b"\0".join(name + b"=" + value for name, value in environment.items()))
-        file.flush()
-        # No standard stream, of which some may be closed.
-        kept = fcntl.fcntl(file, fcntl.F_DUPFD, 3)
     few = {
         name: value for name, value in os.environ.items() if any(fnmatchcase(name, pattern) for pattern in _AT_START)
     }
-    try:
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**few, _OWN: str(kept)})
-    finally:
-        os.close(kept)
+    if sys.platform == "linux":
+        with os.fdopen(os.memfd_create("environment"), "wb") as file:
+            file.write(b"\0".join(name + b"=" + value for name, value in environment.items()))
+            file.flush()
+            # No standard stream, of which some may be closed.
+            kept = fcntl.fcntl(file, fcntl.F_DUPFD, 3)
+        try:
+            os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**few, _OWN: str(kept)})
+        finally:
+            os.close(kept)
 
 
 def prepare_children() -> None:
