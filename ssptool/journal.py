@@ -18,6 +18,8 @@ from ssptool.errors import WrongUsage
 
 NAME = "journal"
 VERSION = 1
+MOST_BYTES = 1 << 26
+"""Size of a journal: it may come with a folder of somebody else."""
 
 
 class InterruptedEdit(WrongUsage):
@@ -73,9 +75,11 @@ def complete(folder: Path, root: Path) -> None:
     if not has_journal(folder):
         return
     try:
+        if (folder / NAME).stat().st_size > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES} bytes")
         stated = json.loads((folder / NAME).read_text(encoding="utf-8"))
         changes, back = _checked(stated, root), stated["back"] is True
-    except (ValueError, KeyError, TypeError) as problem:
+    except (ValueError, KeyError, TypeError, RecursionError) as problem:
         raise InterruptedEdit(root, f"its journal is damaged ({problem})") from None
     try:
         carry_out(root, changes, back=back)

@@ -139,7 +139,9 @@ def test_a_journal_reaches_nothing_outside_its_folder(dual_mass, tmp_path, chang
     assert not (tmp_path / "outside.ssv").exists() and not (dual_mass / "a.ssv").exists()
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 2}', '{"version": 1, "back": false, "changes": [[1]]}'])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"version": 2}', '{"version": 1, "back": false, "changes": [[1]]}', "[" * 100_000]
+)
 def test_a_damaged_journal_is_an_error_that_names_a_way_out(dual_mass, text):
     (held(dual_mass) / NAME).write_text(text)
     with pytest.raises(exceptions.InterruptedEdit, match=r"remove the hidden folder"):
