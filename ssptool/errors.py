@@ -4,10 +4,14 @@ Such phrases are similar names for a wrong one, the first of many things, and a 
 """
 
 import errno
+import signal
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
+
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Signals that ask a process to end: of a scheduler of jobs, and of a terminal that is closed."""
 
 
 class WrongUsage(Exception):

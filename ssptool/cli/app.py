@@ -13,7 +13,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterator, MutableMapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
@@ -26,7 +26,15 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 import ssptool
 from ssptool.cli.command_words import SYNONYMS, about
 from ssptool.cli.terminal import for_reader
-from ssptool.errors import ContradictingSettings, PartialSystem, RenamedSetting, WrongUsage, disk_trouble, is_own
+from ssptool.errors import (
+    ENDING,
+    ContradictingSettings,
+    PartialSystem,
+    RenamedSetting,
+    WrongUsage,
+    disk_trouble,
+    is_own,
+)
 from ssptool.foreign_text import has_colour, indented, readable, several_lines, terminal_size, without_commands
 from ssptool.working_directory import shown
 
@@ -391,15 +399,16 @@ def command() -> None:
     # Threads of the BLAS library take longer to start than most runs do, and matrices here are small.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        with _ended_by_sigterm(), warnings.catch_warnings():
+        with _ended_by_request(), warnings.catch_warnings():
             warnings.showwarning = _warn
             sys.exit(app(standalone_mode=False) or 0)
     except CtrlC as stopped:
         complain(_with_notes("interrupted", stopped.__cause__))
         sys.exit(130)
     except Terminated as stopped:
-        complain(_with_notes("terminated", stopped))
-        sys.exit(143)
+        with suppress(OSError):  # the terminal may be closed
+            complain(_with_notes("terminated", stopped))
+        sys.exit(128 + stopped.number)
     except BrokenPipeError:
         # The reader of our output (`ssptool … | head`) has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -434,28 +443,36 @@ def _warn(
 
 
 class Terminated(BaseException):
-    """Somebody asked this process to end (SIGTERM), such as a scheduler of jobs: as if interrupted from the keyboard,
-    it keeps what there is and clears away what it has made.
+    """Somebody asked this process to end (SIGTERM), such as a scheduler of jobs, or closed its terminal (SIGHUP): as if
+    interrupted from the keyboard, it keeps what there is and clears away what it has made.
     """
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
 
 
 @contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
+def _ended_by_request() -> Iterator[None]:
     """A request to end raises `Terminated`. Whoever calls the command gets back what it had done with such requests."""
     if threading.current_thread() is not threading.main_thread():  # where Python has no signals
         yield
         return
-    before = signal.signal(signal.SIGTERM, _terminate)
+    before = {number: handler for number in ENDING if (handler := signal.getsignal(number)) is not signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, _terminate)
     try:
         yield
     finally:
-        if before is not None:  # else it was not Python that saw to it
-            signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            if handler is not None:  # else it was not Python that saw to it
+                signal.signal(number, handler)
 
 
-def _terminate(_number: int, _frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
-    raise Terminated
+def _terminate(number: int, _frame: FrameType | None) -> None:
+    for one in ENDING:
+        signal.signal(one, signal.SIG_IGN)  # once is enough
+    raise Terminated(number)
 
 
 def _with_notes(what: str, stopped: BaseException | None) -> str:

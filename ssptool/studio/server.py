@@ -211,7 +211,7 @@ def serve(session: EditSession, *, port: int, say: Callable[[str], None], browse
 def _ended_by_hangup() -> Iterator[None]:
     """A terminal that is closed ends the server as SIGTERM does."""
     number = getattr(signal, "SIGHUP", None)
-    if number is None or signal.getsignal(number) is not signal.SIG_DFL:  # nohup
+    if number is None or signal.getsignal(number) is signal.SIG_IGN:  # nohup
         yield
         return
     signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))

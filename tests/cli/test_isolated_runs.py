@@ -243,7 +243,7 @@ def test_what_a_killed_command_has_unpacked_is_removed_by_the_next(start, folder
     assert not {*left} & {*scratch.iterdir()}
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_an_interrupted_run_leaves_what_it_had(start, tmp_path, monkeypatch, number, status):
     path, scratch = tmp_path / "run.csv", tmp_path / "scratch"
     scratch.mkdir()
@@ -253,7 +253,7 @@ def test_an_interrupted_run_leaves_what_it_had(start, tmp_path, monkeypatch, num
         if path.exists() and len(path.read_text().splitlines()) > 50:
             break
     # As the terminal does to all, a scheduler of jobs to the one that it has started.
-    os.killpg(process.pid, number) if number == signal.SIGINT else process.terminate()
+    os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     assert process.wait(timeout=PATIENCE) == status
     assert 50 <= len(read_trace(path)) < 1001
     assert read_manifest(path)["status"] == "interrupted"

@@ -22,7 +22,7 @@ from ssptool.engine.recording.decimation import All, Decimation, Every, Grid
 from ssptool.engine.recording.writer import Writer, rows_at_once
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries, RunStringTable, StringTable, Trace
-from ssptool.errors import ContradictingSettings
+from ssptool.errors import ENDING, ContradictingSettings
 
 _Handler = Callable[[int, FrameType | None], Any]
 
@@ -32,7 +32,7 @@ _waiting: list[Callable[[], Any]] = []
 
 @contextmanager
 def interrupts_deferred() -> Iterator[None]:
-    """An interrupt (SIGINT) or a request to end (SIGTERM) waits for the end of this context; a second one does not.
+    """An interrupt or a request to end waits for the end of this context; a second one does not.
 
     Does nothing inside another such context, and in threads other than the main one, which gets the signals.
     """
@@ -54,7 +54,7 @@ def interrupts_deferred() -> Iterator[None]:
         deliver_interrupts()
 
 
-_HELD = (signal.SIGINT, signal.SIGTERM)
+_HELD = (signal.SIGINT, *ENDING)
 
 
 def _hold(handler: _Handler, number: int, frame: FrameType | None) -> None:
