@@ -297,41 +297,38 @@ def validate_scope(
 @public
 @shows(ValidateOptions.__annotations__, ValidateOptions)
 def validate(system: Files, **options: Unpack[ValidateOptions]) -> Report:
-    """Everything that is wrong with a system, or several, with file, line, reason and fix. No FMU binary is loaded.
+    """Check systems and documents: all errors and warnings, with file, line, reason and fix. No FMU is loaded.
 
-    Without `variant` all SSDs at the root of the package are checked. A file that cannot be opened as an archive is
-    a finding as well. An `.ssv`, `.ssm` or `.ssb` is checked by itself: by its schema, and by the rules that need no
-    system.
+    Without `variant`, all SSDs at the root of the package are checked. A file that cannot be opened is also a finding.
+    An `.ssv`, `.ssm` or `.ssb` is checked by its schema, and by the rules that need no system.
 
-    A list of systems, documents and folders gives one report, whose files are named by their paths from the working
-    folder; so does a folder with systems in it. A parameter set, mapping or dictionary that a system
-    among them refers to is checked there only.
+    For a list, or a folder that contains systems, there is one report, with paths relative to the working folder. A
+    parameter set, mapping or dictionary of one of these systems is checked only together with its system.
 
-    What the three switches leave open the caller's settings file says: the nearest `ssptool.toml`, or
-    `[tool.ssptool]` in `pyproject.toml`, from the working directory upwards. Files of the system itself decide nothing.
+    Defaults of `select`, `ignore`, `strict` and `tools` come from the settings file: the nearest `ssptool.toml`, or
+    `[tool.ssptool]` in `pyproject.toml`, in the working folder or above. Settings files of the system are not used.
 
     Parameters
     ----------
     select, ignore
-        Codes of rules, or beginnings of them: only those, all but those. The longer of two that match wins. Findings
-        of rules that rest on the words of the standard are not dropped, but `withheld` in the report; errors among
-        them that `select` only leaves out are `unaccepted`, and the report is not `ok`.
+        Apply only, or all except, rules with these codes or beginnings of codes; the longest match decides. Findings
+        of rules that the standard requires are always counted, as `withheld` in the report. If `select` excludes
+        errors of these rules, they are `unaccepted`, and the report is not `ok`.
     strict
-        Raise warnings to errors.
+        Treat warnings as errors.
     tools
-        Other tools that are to take the system: omsimulator, fmpy, libcosim, ecos. What they are known not to take is
-        a finding as well (docs/interoperability.md).
+        Also report constructs that these tools cannot read: omsimulator, fmpy, libcosim or ecos
+        (docs/interoperability.md).
     allow_outside
-        Folders in which a system may read files around it, which its documents name with `../`. A folder or an .ssd
-        may also read files in the working folder, and in the repository that holds it. Files in /proc, /sys and /dev
-        are never read.
+        Folders outside of the system in which it may read files. An unpacked folder or an .ssd may also read files in
+        the working folder, and in the repository that contains it. Files in /proc, /sys and /dev are never read.
     settings_file
-        Another settings file; False: none.
+        Use this settings file; False: none.
 
     Raises
     ------
     UnknownRule, UnknownTool
-        No rule has such a code, or the limits of such a tool are not known.
+        A code matches no rule, or a tool is unknown.
     InvalidSettings
         The settings file has an unknown key or a wrong value.
     """

@@ -30,32 +30,33 @@ def compare(
     plot: Path | str | None = None,
     drop_prefix: str = "",
 ) -> TraceComparison:
-    """Compare a trace with a reference: does every signal stay inside the tube around its reference?
+    """Compare a trace with a reference: every signal must stay within a tube around its reference.
 
-    Errors that the runs state decide nothing; the comparison says which signals differ by more (`beyond`).
+    The stated errors of the runs do not change the outcome; `beyond` lists the signals with larger differences.
 
     Parameters
     ----------
     trace, reference
         Results, traces, or files of results (.csv, .parquet, .mat, .h5, .mf4).
     signals
-        One pattern or several, in which * stands for any text: compare only these; without, all of the reference.
+        Compare only signals that match one of these patterns, in which * matches any text (default: all signals of
+        the reference).
     tolerance
-        Half-widths of the tubes of continuous signals; all other signals must be equal. Default: a thousandth of the
-        largest magnitude of the reference.
+        Half-widths of the tubes of continuous signals (default: a thousandth of the largest magnitude of the
+        reference). All other signals must be equal.
     special
-        Tolerances for single signals or patterns; the last that fits counts.
+        Tolerances of single signals or patterns; the last match applies.
     drop_prefix
-        Beginning that is dropped from names of signals, in both: other tools put `model.root.` before them.
+        Remove this beginning from the names of signals in both, such as the `model.root.` of other tools.
     plot
-        Draw the signals that agree the least into this PNG, SVG or PDF file.
+        Draw the signals with the largest deviations into this PNG, SVG or PDF file.
 
     Raises
     ------
     NothingMatches
-        A pattern fits no signal of the reference.
+        A pattern matches no signal of the reference.
     NothingToCompare
-        A trace has no rows, its times go back, or the reference has no signals.
+        A trace has no rows, its times decrease, or the reference has no signals.
     UnreadableTrace
         A file is not a trace.
     """

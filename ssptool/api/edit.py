@@ -283,7 +283,7 @@ def fix(system: Files, *, unsafe: bool = False, save: bool = True, **options: Un
     Parameters
     ----------
     variant, select, ignore, strict, tools, allow_outside, settings_file
-        As of `validate`: what is not reported is not fixed.
+        As in `validate`: what is not reported is not fixed.
     unsafe
         Apply guesses as well, such as the nearest known name.
     save

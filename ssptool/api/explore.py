@@ -114,7 +114,7 @@ def explore(
     settings
         Settings of the runs, as of `simulate`.
     variant, allow_outside, settings_file
-        As of `simulate`.
+        As in `simulate`.
 
     Raises
     ------

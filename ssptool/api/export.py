@@ -72,39 +72,40 @@ def export(
     compile: bool = False,
     **options: Unpack[RunOptions],
 ) -> ExportedFmu:
-    """Make one FMU of a system, which any importer can run.
+    """Export a system as one FMU.
 
-    For co-simulation, the system is coupled inside as `simulate` couples it with the same settings: at communication
-    points the FMU has the same values, bit for bit, or within the tolerance where components of model exchange are
-    integrated inside. For model exchange, the importer integrates the states of all components. The other arguments are
-    those of `simulate`.
+    For co-simulation, the FMU couples the components as `simulate` does with the same settings. At communication
+    points it has the same values: bit for bit, or within the tolerance if it integrates components of model exchange.
+    For model exchange, the importer integrates the states of all components. The other arguments are those of
+    `simulate`.
 
     Parameters
     ----------
     fmu
-        File to write; one that is there is replaced.
+        FMU to write. An existing file is replaced.
     fmi
         2: FMI 2.0; 3: FMI 3.0, with variables of all numeric types.
     interface
-        "cs": co-simulation; "me": model exchange; "both". With the latter two, all components must offer model
-        exchange, and co-simulation integrates them inside as `implementation="me"` does.
+        "cs": co-simulation; "me": model exchange; "both". For "me" and "both", all components must offer model
+        exchange; co-simulation then integrates them as with `implementation="me"`.
     expose
-        Patterns of full names, such as "System1.*": parameters and signals of components that become variables of the
-        FMU, beside the connectors of the system. A system without connectors exposes the outputs of its components.
+        Expose parameters and signals of components that match these patterns of full names, such as "System1.*", as
+        variables of the FMU. Connectors of the system are always variables of the FMU. The default for a system
+        without connectors is the outputs of its components.
     platforms
-        Platforms of which the FMU has a library: linux64, aarch64-linux, win64, darwin64, aarch64-darwin. Without it,
-        all for which every component's FMU has one. Libraries for others than this one are built (extra `export`).
+        Include linux64, aarch64-linux, win64, darwin64 or aarch64-darwin (default: all platforms that every component
+        supports). ssptool compiles libraries for platforms other than this one (extra `export`).
 
     Raises
     ------
     Unsupported
-        An exported FMU cannot do what the system or the settings need, or a component lacks a library.
+        The system or the settings use a feature that exported FMUs do not support, or a component lacks a library.
     UnknownPattern
-        No variable of a component matches a pattern.
+        A pattern matches no variable of a component.
     UnknownPlatform
-        There are no runtimes for a platform.
+        ssptool does not support a platform.
     RuntimeNotBuilt
-        The runtime for another platform cannot be built here.
+        The library for another platform cannot be compiled on this machine.
 
     Examples
     --------

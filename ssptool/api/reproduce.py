@@ -89,7 +89,7 @@ def reproduce(
     tolerance
         What counts as the same where bits differ. Default: relative 1e-6.
     isolated, timeout, step_timeout, memory_limit, sandbox, compile, env
-        As of `simulate`.
+        As in `simulate`.
     allow_outside
         Folders around an .ssp that it may read, as of `simulate`, and in which changed inputs, parameters and scenarios
         of the manifest may be.

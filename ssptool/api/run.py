@@ -121,10 +121,10 @@ def simulate(
 ) -> Result:
     """Initialize and co-simulate a system.
 
-    The FMUs run in the process of the program, and one that crashes ends the program. With `isolated=True`, or a limit,
-    they run in a child process, as those of the command do.
+    The FMUs run in the process of the program: a crash of an FMU ends the program. With `isolated=True`, or a limit,
+    they run in a child process, as in `ssptool run`.
 
-    The system stays open for later calls in this process, and is read again if one of its files has changed.
+    The system stays open for later calls in this process. ssptool reads it again if one of its files has changed.
 
     Parameters
     ----------
@@ -132,84 +132,85 @@ def simulate(
         An `.ssp` file, the folder of an unpacked one, or an `.ssd` file.
     start_time, stop_time, step_size, master, tolerance, ...
         The fields of `Settings`, each as a keyword; `help(ssptool.Settings)` describes them. Times are seconds, or
-        texts with a unit ("10ms", "2min"); words are texts ("jacobi").
+        strings with a unit ("10ms", "2min"); words are strings ("jacobi").
     settings
-        The same as a `Settings` object or a mapping. A keyword beside it wins.
+        The same fields as a `Settings` object or a mapping. Keywords override them.
     variant
-        The SSD of the package to run, by its name or its file.
+        Name or file of the SSD to run (default: SystemStructure.ssd).
     parameters
-        One `.ssv` file or several, applied on top of the system's own parameter sets; the last one wins.
+        Apply these `.ssv` files over the parameter sets of the system; the last file wins.
     start_values
-        Full name → value of a parameter or start value, in the variable's unit; they win over everything. Numbers,
-        also of numpy, truth values, texts, bytes, and for arrays lists or arrays.
+        Values of parameters and start values by full name, in the unit of the variable. They override all other
+        values. Numbers (also of numpy), Booleans, strings or bytes; lists or arrays for array variables.
     inputs
-        Courses of inputs that nothing in the system drives, by full name: the path of a CSV file, a mapping to
-        constants, functions of time, `Table` or `Function`, a pandas frame, a numpy array with fields; `Inputs` around
-        one of them says how it is interpolated; a list of several.
+        Drive unconnected inputs: the path of a CSV file, a pandas frame, a numpy array with fields, or a mapping of
+        full names to constants, functions of time, `Table` or `Function`. `Inputs` adds an interpolation. A list
+        combines several of these.
     interpolation
-        Between the rows of `inputs`: "linear" or "hold"; or a mapping from full names to one of them.
+        Interpolate between the rows of `inputs`: "linear" or "hold"; or a mapping of full names to one of them.
     scenario
-        A file as libcosim has them, or a `Scenario`: at a time override, bias or reset a variable.
+        Override, bias or reset variables at given times: a file as in libcosim, or a `Scenario`.
     accept
-        Codes of rules, or beginnings of them: the system is run in spite of their findings. `ssptool.rule` says what
-        becomes of these, and the manifest names them. Errors of rules that the settings file ignores are accepted too.
+        Codes of rules, or beginnings of codes: run the system in spite of their findings. `ssptool rule` states the
+        effect, and the manifest lists them. Errors of rules that the settings file ignores are also accepted.
     allow_outside, settings_file
-        Folders in which a system may read files around it, and another settings file (False: none), as in `validate`.
+        Folders outside of the system in which it may read files, and another settings file (False: none), as in
+        `validate`.
     output
-        File to which the trace is streamed, in the format of its ending: .csv, .parquet, .mat, .h5 or .mf4.
+        Write the trace to this file while the run advances: .csv, .parquet, .mat, .h5 or .mf4.
     record
-        One pattern of full names or several, such as "*.x1": which signals are recorded. Without it, all.
+        Record only signals that match one of these patterns of full names, such as "*.x1" (default: inputs and
+        outputs).
     every, output_step
-        Record only each n-th row; or only rows at this distance in time [s]. Both sides of events are recorded too.
+        Record only each n-th row, or only rows at this distance in time [s]; both sides of events in any case.
     units
-        Patterns of full names → units, `{"*.w": "rpm"}`: the values of these signals in the file and in the result; or
-        "display": all signals in the display units of their FMUs.
+        Units of recorded signals by patterns of full names, `{"*.w": "rpm"}`, in the file and in the result;
+        "display": the display units that the FMUs define.
     keep
         Keep the trace in memory, for `Result.trace`.
     isolated
-        Run the FMUs in a child process: if it crashes, hangs or takes more than the limits, the result says so, and
-        which FMU it was. Default: only if there is a limit; an FMU that crashes in this process ends the program.
+        Run the FMUs in a child process. If it crashes, hangs or exceeds a limit, the result names the FMU. The default
+        is a child process only if there is a limit.
     timeout, step_timeout, memory_limit
         Limits of the child process: wall time of the run and of one macro step [s], and memory [MiB].
     sandbox
-        Run the FMUs in a child process that has no network, reads only its FMUs and what programs of the system need,
-        and writes only a temporary folder and the logs of the run. Linux only.
+        Run the FMUs in a child process without network, which reads only its FMUs and the folders of the operating
+        system, and writes only to a temporary folder and the logs of the run. Linux only.
     realtime
-        So many seconds of simulation pass in one of wall time; without it, the run is as fast as it can be.
+        Simulated seconds per second of wall time (default: as fast as possible).
     statistics
         Count and time all calls of FMUs, for `Result.statistics`.
     accuracy
-        Estimate the error of the result by further runs with half and a quarter of the macro step (of model exchange
-        alone and of adaptive steps: with a stricter tolerance), for `Result.accuracy`: "check"; or "auto": only if the
-        run took less than two seconds, and of all runs of a system with the same settings in this process, whatever
-        their start values, the first one only. "off": not at all. A number such as 1e-3: choose the step (or that
-        tolerance) so that the error is at most this part of the range of each signal; `result.accuracy.met` says
-        whether that was reached. Default: `accuracy` of ssptool.toml, else the environment variable SSPTOOL_ACCURACY,
-        else "auto".
+        Estimate the error of the result by further runs with half and a quarter of the macro step, for
+        `Result.accuracy`; with a smaller tolerance for adaptive steps, and if model exchange integrates all FMUs.
+        "check": always. "auto": only if the run took less than two seconds, and only for the first run of a system
+        with the same settings in this process. "off": never. A number such as 1e-3: choose the step or the tolerance
+        for this error, relative to the range of each signal; `result.accuracy.met` is True if it was reached. The
+        default is `accuracy` of ssptool.toml, then the environment variable SSPTOOL_ACCURACY, then "auto".
     progress
-        Called with the fraction 0 … 1 of the interval that is done.
+        Called with the finished fraction 0 … 1 of the interval.
     go_on
-        Called every few milliseconds, also while an FMU calculates; an exception that it raises ends the run. The FMUs
-        run in a child process then.
+        Called every few milliseconds, also during calls of FMUs. An exception that it raises ends the run. The FMUs
+        run in a child process.
     compile
-        Compile FMUs that bring C or C++ sources and no library for this platform, with the compiler of this machine
-        (CC and CXX name others), into the cache of the user (SSPTOOL_CACHE names another). The FMUs stay as they are.
+        Compile FMUs that have C or C++ sources but no library for this platform, with the compiler of this machine
+        (or CC and CXX). Libraries are cached in the folder of the user (or SSPTOOL_CACHE); the FMUs do not change.
     env
-        Names of environment variables that processes of FMUs get beside those that FMUs need (docs/untrusted_fmus.md).
+        Names of further environment variables for the processes of FMUs (docs/untrusted_fmus.md).
 
     Returns
     -------
     Result
-        `result["System1.x1"]` is a signal, `result.t` the times [s]; `result.ok` says whether the run reached its end.
+        `result["System1.x1"]` is a signal, `result.t` the times [s]; `result.ok` is True if the run reached its end.
 
     Raises
     ------
     InvalidSystem
         The system has errors that are not accepted. No binary has been loaded.
     UnknownRule, Unacceptable
-        A code in `accept` is that of no rule, or of one that cannot be accepted.
+        A code in `accept` matches no rule, or a rule that cannot be accepted.
     BadInputs, BadScenario
-        Inputs or scenario cannot be used, with everything that is wrong with them.
+        Inputs or scenario are not valid; the message lists all errors.
     MissingBinary
         An FMU has no library for this platform.
     NotCompiled
@@ -217,11 +218,11 @@ def simulate(
     WrongUsage
         A variable in `env` is not set.
     NoSandbox
-        This system cannot close one.
+        This system does not support a sandbox.
     ContradictingSettings
-        Settings exclude each other.
+        Two settings contradict each other.
     WrongArgument, UnknownArgument
-        An argument cannot be; the message says which, what was found and what is allowed.
+        An argument is not valid; the message contains its name, the value and the allowed values.
 
     Examples
     --------

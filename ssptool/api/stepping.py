@@ -17,20 +17,20 @@ from ssptool.public_calls import public
 
 @public
 class Simulation(simulation.SteppedRun):
-    """A co-simulation that is stepped, read, set and saved by a program; a context manager.
+    """A run that your program advances, reads, changes and saves; a context manager.
 
     Parameters
     ----------
     system, variant, parameters, start_values, inputs, interpolation, scenario, accept, allow_outside,
     settings_file, settings, stop_time, ...
-        As of `simulate`.
+        As in `simulate`.
     record
-        One pattern of full names or several, such as "*.x1": what `trace` holds: signals, variables of FMUs,
-        connectors of nested systems. Without it, all signals that are exchanged.
+        Record only signals, variables of FMUs and connectors of nested systems that match one of these patterns of
+        full names, such as "*.x1", for `trace` (default: inputs and outputs).
     saved
-        A file of `save`, from which to go on instead of initializing. System and settings must be the same.
+        Continue from this file of `save`. System and settings must be the same.
     compile
-        Compile FMUs that bring sources and no library for this platform, as in `simulate`.
+        Compile FMUs that have sources but no library for this platform, as in `simulate`.
 
     Examples
     --------

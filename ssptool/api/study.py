@@ -74,30 +74,31 @@ def study(
     announce: Callable[[Forecast], None] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> StudyResults:
-    """Carry out a study: all runs that are not in the folder of results yet.
+    """Run a study: all runs that are not in the result folder yet.
 
-    Started again after it was stopped, it goes on; with more points in its design, it does these.
+    The same call continues an interrupted study. If the design has more points, only the new points are run.
 
     Parameters
     ----------
     study
-        A file (.toml), a table of the same shape, or a `Study`.
+        A file (.toml), a mapping with the same entries, or a `Study`.
     output
-        The folder of results; else named after the study, with the ending `.study`, in the working directory.
+        Result folder (default: NAME.study in the working folder).
     workers
-        Processes here; None: as many as there are processors.
+        Number of processes on this machine (default: number of processors).
     scheduler
-        In place of processes here: the address of a Dask scheduler (tls://…), or a `distributed.Client`.
+        Use the workers of this Dask scheduler: an address (tls://…), or a `distributed.Client`.
     insecure_scheduler
-        Take also an address without TLS, such as tcp://…: whoever reaches that address runs code on its workers.
+        Accept an address without TLS, such as tcp://…. Anyone who can reach it can run code on its workers.
     retry_failed
         Repeat failed runs.
     compile
-        Compile FMUs that bring sources and no library for this platform, as of `simulate`.
+        Compile FMUs that have sources but no library for this platform, as in `simulate`.
     env
-        Environment variables that processes of FMUs here get as well, as of `simulate`.
+        Names of further environment variables for the processes of FMUs on this machine, as in `simulate`.
     allow_outside, settings_file
-        Folders in which a system may read files around it, and another settings file (False: none), as in `validate`.
+        Folders outside of the system in which it may read files, and another settings file (False: none), as in
+        `validate`.
     announce
         Called with a `Forecast` before most of the runs, and again if their pace differs from it by a factor of 1.5.
     progress
@@ -106,15 +107,15 @@ def study(
     Raises
     ------
     BadStudy
-        With everything that is wrong with it. Nothing has been run.
+        The study is not valid; the message lists all errors. Nothing has been run.
     OtherStudy
         The folder has results of a study that differs in more than its points.
     WrongUsage
-        The address of the scheduler is none of TLS.
+        The address of the scheduler has no TLS.
     MissingExtra
         The packages of the extra `study` are not installed.
     NoScheduler, LostScheduler, LostWorkers, Interrupted
-        It could not begin, or was stopped; what has finished is kept.
+        The study could not start, or was interrupted. Results of finished runs are kept.
     """
     check_scheduler(scheduler, insecure=flag("insecure_scheduler", insecure_scheduler))
     checked = check_study(*_allowed(study, compile, allow_outside, settings_file))
@@ -175,12 +176,12 @@ def sweep(
     variant
         An SSD of the package; None: the default.
     workers, compile, allow_outside, settings_file, announce, progress
-        As of `study`.
+        As in `study`.
 
     Raises
     ------
     BadStudy, OtherStudy, MissingExtra, Interrupted
-        As of `study`.
+        As in `study`.
     """
     named = file_path("system", system)
     given = mapping("factors", factors, "values")
@@ -245,7 +246,7 @@ def new_study(
     stop_time : [s]
         Of each run; None: the last time of `data`, if the system stops earlier, otherwise that of the system.
     variant, allow_outside, settings_file
-        As of `info`.
+        As in `info`.
 
     Raises
     ------
@@ -294,15 +295,15 @@ def resume_study(
     announce: Callable[[Forecast], None] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> StudyResults:
-    """Go on with the study that a folder of results is of.
+    """Continue the study of a result folder.
 
-    It is read from its file again, which may have got more points in the meantime. One that was made in Python, or
-    whose file is not there any more, is what the folder says.
+    The study is read from its file, which may have more points now. If it was created in Python, or its file does not
+    exist any more, it is read from the folder.
 
     Raises
     ------
     NotResults
-        The folder has none; and as `study`.
+        The folder is not a result folder. Others as in `study`.
     """
     definition = Dataset(file_path("output", output)).definition()
     there = bool(definition["source"]) and Path(definition["source"]).is_file()

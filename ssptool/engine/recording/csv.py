@@ -11,7 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssptool.documents.csv_columns import CsvForm, allow_fields_of, bracketed, labelled, left_out, sidecar
+from ssptool.arguments import in_seconds
+from ssptool.documents.csv_columns import (
+    KNOWN_TIME_UNITS,
+    CsvForm,
+    allow_fields_of,
+    bracketed,
+    labelled,
+    left_out,
+    sidecar,
+    time_unit,
+)
 from ssptool.documents.foreign_files import open_bytes, own_output, read_bytes, read_text, write_beside
 from ssptool.engine.recording.patterns import chosen
 from ssptool.engine.recording.writer import News, UnreadableTrace, put, refuse_repeats
@@ -176,8 +186,8 @@ def read_csv(path: Path) -> Trace:
     Raises
     ------
     UnreadableTrace
-        The file is not text in UTF-8, the first column is not `time`, or a line has a wrong number of values or one
-        that is not of its column's type.
+        The file is not text in UTF-8, the first column is not `time` or `time [ms]`, or a line has a wrong number of
+        values or one that is not of its column's type.
     """
     decoder = getincrementaldecoder("utf-8-sig")()
     try:
@@ -227,7 +237,9 @@ def _trace(path: Path, header: Sequence[str], body: _Body, form: CsvForm, facts:
         _parsed(path, column, texts, body.numbers, form)
         for texts, column in zip(columns, [Column("time"), *told], strict=True)
     ]
-    return Trace.of(parsed[0], zip(told, parsed[1:], strict=True))
+    unit = time_unit(header[0])
+    times = parsed[0] if unit in (None, "s") else [in_seconds(time, unit) for time in parsed[0]]
+    return Trace.of(times, zip(told, parsed[1:], strict=True))
 
 
 def _no_text(path: Path, error: UnicodeDecodeError, before: int = 0) -> UnreadableTrace:
@@ -237,9 +249,10 @@ def _no_text(path: Path, error: UnicodeDecodeError, before: int = 0) -> Unreadab
 
 def _header_of(row: list[str], path: Path, form: CsvForm) -> list[str]:
     """The first row. Raises UnreadableTrace if it is not that of a trace."""
-    if not row or row[0].lower() not in TIME_NAMES:
+    if not row or not (row[0].lower() in TIME_NAMES or time_unit(row[0]) in KNOWN_TIME_UNITS):
         found = f"found {row[0]!r}" if row else "the file is empty"
-        raise UnreadableTrace(path, f"the first column must be 'time'; {found}", form.first_line)
+        expected = "the first column must be 'time', or with a unit 'time [ms]'"
+        raise UnreadableTrace(path, f"{expected}; {found}", form.first_line)
     return row
 
 

@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, import-not-found, unused-ignore]
 import pyarrow.parquet as pq  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
+from ssptool.arguments import in_seconds
+from ssptool.documents.csv_columns import KNOWN_TIME_UNITS, time_unit
 from ssptool.documents.foreign_files import require_file
 from ssptool.engine.recording.patterns import chosen
 from ssptool.engine.recording.writer import FootedFile, News, Patience, UnreadableTrace, refuse_repeats
@@ -366,13 +368,17 @@ def trace_of_table(path: Path, table: Any) -> Trace:
     columns = _columns(path, table.schema)
     # By index: finding a column by its name would search thousands of columns.
     values = (_values(path, one, column) for one, column in zip(columns, table.columns[1:], strict=True))
-    return Trace.of(table[0].to_numpy(), zip(columns, values, strict=True))
+    times, unit = table[0].to_numpy(), time_unit(table.column_names[0])
+    if unit not in (None, "s"):
+        times = [in_seconds(time, unit) for time in times.tolist()]
+    return Trace.of(times, zip(columns, values, strict=True))
 
 
 def _columns(path: Path, schema: Any) -> list[Column]:
     """The columns behind the time. Raises UnreadableTrace."""
-    if not schema.names or schema.names[0] not in TIME_NAMES:
-        raise UnreadableTrace(path, f"the first column must be 'time', found {schema.names[:1]}")
+    if not schema.names or not (schema.names[0] in TIME_NAMES or time_unit(schema.names[0]) in KNOWN_TIME_UNITS):
+        expected = "the first column must be 'time', or with a unit 'time [ms]'"
+        raise UnreadableTrace(path, f"{expected}; found {schema.names[:1]}")
     return [_column(field) for field in list(schema)[1:]]
 
 

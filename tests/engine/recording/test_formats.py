@@ -330,8 +330,8 @@ def test_of_a_run_that_has_not_ended_a_row_without_line_end_may_be_a_part(tmp_pa
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("t,x\n0,1\n", ":1: the first column must be 'time'; found 't'"),
-        ("", ":1: the first column must be 'time'; the file is empty"),
+        ("t,x\n0,1\n", ":1: the first column must be 'time', or with a unit 'time .ms.'; found 't'"),
+        ("", ":1: the first column must be 'time', or with a unit 'time .ms.'; the file is empty"),
         ("time,x\n0,1\n1\n2,3\n", ":3: 2 values expected, found 1"),
         ("time,x\n0,1\n1,2,3\n", ":3: 2 values expected, found 3"),
         ("sep=;\ntime;x\n0;1\n1\n2;3", ":4: 2 values expected, found 1"),
@@ -697,7 +697,7 @@ def test_a_csv_file_with_decimal_commas_is_read_and_the_trace_says_so(tmp_path, 
     [
         ("time;x\n0;1,5\n1;2.5\n", ":2: x: expected a number, found '1,5'"),
         ("time;x\n0;1.234,5\n1;2,5\n", ":2: x: expected a number, found '1.234,5'"),
-        ("sep=\ntime;x\n0;1\n", ":1: the first column must be 'time'; found 'sep='"),
+        ("sep=\ntime;x\n0;1\n", ":1: the first column must be 'time', or with a unit 'time .ms.'; found 'sep='"),
         ("sep=;\ntime;x\n0;one\n1;1\n", ":3: x: expected a number, found 'one'"),
     ],
 )
@@ -898,3 +898,23 @@ def test_mdf4_files_of_other_tools_need_asammdf(tmp_path, monkeypatch):
     writer.write(some_rows())
     writer.close(MANIFEST)
     assert np.array_equal(read_trace(path)["A.x"], some_rows()[:, 1])
+
+
+def test_times_of_a_measurement_may_have_a_unit(tmp_path):
+    """By the factor of the unit, with one rounding: 250 ms are 0.25 s, 3 us are 3e-6 s."""
+    import pandas
+
+    for header, times, seconds in (
+        ("time [ms]", [0.0, 250.0, 1500.0], [0.0, 0.25, 1.5]),
+        ("Time [us]", [0.0, 3.0], [0.0, 3e-6]),
+        ("time[min]", [0.0, 1.5], [0.0, 90.0]),
+        ("time [s]", [0.0, 0.1], [0.0, 0.1]),
+    ):
+        frame = pandas.DataFrame({header: times, "T [degC]": range(len(times))})
+        frame.to_csv(tmp_path / "m.csv", index=False)
+        frame.to_parquet(tmp_path / "m.parquet", index=False)
+        for name in ("m.csv", "m.parquet"):
+            assert read_trace(tmp_path / name).t.tolist() == seconds, name
+    (tmp_path / "m.csv").write_text("time [kg],x\n0,1\n", encoding="utf-8")
+    with pytest.raises(UnreadableTrace, match=r"time \[kg\]"):
+        read_trace(tmp_path / "m.csv")
