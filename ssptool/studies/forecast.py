@@ -135,8 +135,8 @@ def _two_digits(value: float) -> str:
     return f"{value:.0f}" if value >= 10.0 else f"{value:.2g}"
 
 
-class Pace:
-    """Pace of the runs of a study, compared with its forecast.
+class StudyPace:
+    """StudyPace of the runs of a study, compared with its forecast.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset, row_of
 from ssptool.studies.definition import RunOutcome, RunStatus, Task, rows_of_columns
 from ssptool.studies.designs import Computed, Floats, Range
 from ssptool.studies.expressions import BadExpression
-from ssptool.studies.forecast import Forecast, Pace, check_seconds
+from ssptool.studies.forecast import Forecast, StudyPace, check_seconds
 from ssptool.studies.optimum import MET, Optimize, Row, cell_text, optimum, values_at
 from ssptool.studies.run import (
     Evaluations,
@@ -119,7 +119,7 @@ class _SearchRuns:
     places: dict[str, Floats] = field(init=False, default_factory=dict)
     last: Floats = field(init=False)
     evaluations: Evaluations | None = field(init=False, default=None)
-    pace: Pace | None = field(init=False, default=None)
+    pace: StudyPace | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         design = self.checked.study.design
@@ -313,7 +313,7 @@ class _SearchRuns:
                 abreast=evaluations.abreast,
                 at_most=True,
             )
-            self.pace = Pace(forecast)
+            self.pace = StudyPace(forecast)
             self.announce(forecast)
 
     def _compare(self, evaluations: Evaluations, outcomes: Sequence[RunOutcome]) -> None:

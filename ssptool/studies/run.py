@@ -18,7 +18,7 @@ from ssptool.studies.definition import Points, RunOutcome, RunStatus, Samples, S
 from ssptool.studies.designs import FactorValue
 from ssptool.studies.forecast import (
     Forecast,
-    Pace,
+    StudyPace,
     Seconds,
     check_seconds,
     forecast_seconds,
@@ -191,7 +191,7 @@ class _StudyRun:
     scheduler: str | Any | None
     announce: Callable[[Forecast], None] | None
     progress: Callable[[float], None] | None
-    pace: Pace | None = None
+    pace: StudyPace | None = None
 
     def out(self) -> dict[str, RunOutcome]:
         """Do what is left, then the checks, which are the result."""
@@ -307,7 +307,7 @@ class _StudyRun:
             start=start,
             abreast=abreast,
         )
-        self.pace = Pace(forecast)
+        self.pace = StudyPace(forecast)
         self.announce(forecast)
 
     @contextmanager

@@ -7,7 +7,7 @@ import pytest
 
 import ssptool
 from ssptool.studies.definition import RunOutcome, RunStatus, Task
-from ssptool.studies.forecast import Forecast, Pace, forecast_seconds, relative_steps
+from ssptool.studies.forecast import Forecast, StudyPace, forecast_seconds, relative_steps
 
 OSCILLATOR = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 SIZES = {"h": {"setting": "step_size", "values": ["10ms", "2ms"]}, "end": {"setting": "stop_time", "values": [1, 4]}}
@@ -67,7 +67,7 @@ class Clock:
 def revisions(forecast, durations):
     """Moments and times left of the revised forecasts, with runs of these durations on two processors."""
     clock, found, free = Clock(), [], [forecast.start] * 2
-    pace = Pace(forecast, clock)
+    pace = StudyPace(forecast, clock)
     for number, seconds in enumerate(durations):
         free.sort()
         clock.now = free[0] = free[0] + seconds
