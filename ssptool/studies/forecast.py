@@ -136,7 +136,7 @@ def _two_digits(value: float) -> str:
 
 
 class StudyPace:
-    """StudyPace of the runs of a study, compared with its forecast.
+    """Pace of the runs of a study, compared with its forecast.
 
     Parameters
     ----------

@@ -18,8 +18,8 @@ from ssptool.studies.definition import Points, RunOutcome, RunStatus, Samples, S
 from ssptool.studies.designs import FactorValue
 from ssptool.studies.forecast import (
     Forecast,
-    StudyPace,
     Seconds,
+    StudyPace,
     check_seconds,
     forecast_seconds,
     total_seconds,
