@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from ssptool.arguments import AccuracyName
 from ssptool.errors import counted, studies_need
-from ssptool.studies.accuracy import MOST_NAMED, wanted_accuracy
+from ssptool.studies.accuracy import MOST_CHECKED, MOST_NAMED, is_checked, wanted_accuracy
 from ssptool.studies.bundle import pack
 from ssptool.studies.checking import CheckedStudy
 from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset, row_of
@@ -35,7 +36,6 @@ from ssptool.studies.run import (
     StudyStatus,
     checks_of,
     definition_of,
-    most_checks,
     open_evaluations,
     runs_due,
     study_status,
@@ -299,7 +299,7 @@ class _SearchRuns:
             notes += [] if completed else [f"the first run failed: {first.message}"]
             left = self.design.runs - len(self.rows) + 1
             seconds = evaluations.seconds if completed else None
-            checks, one = len(most_checks(self.checked, seconds)), seconds or 0.0
+            checks, one = self._most_checks(seconds), seconds or 0.0
             forecast = Forecast(
                 self.design.runs,
                 left,
@@ -315,6 +315,15 @@ class _SearchRuns:
             )
             self.pace = StudyPace(forecast)
             self.announce(forecast)
+
+    def _most_checks(self, seconds: float | None) -> int:
+        """Runs that `check` looks at, at most, if one takes so many seconds."""
+        wanted = wanted_accuracy(self.checked.study)
+        if not is_checked(wanted, seconds):
+            return 0
+        extremes = sum(2 if isinstance(one, Range) else max(2, len(one.values)) for one in self.sources.values())
+        most = 1 + len(self.design.objectives) + extremes
+        return min(most, MOST_CHECKED) if wanted == AccuracyName.AUTO else most
 
     def _compare(self, evaluations: Evaluations, outcomes: Sequence[RunOutcome]) -> None:
         """Announce the search again if these outcomes show that the forecast was wrong."""

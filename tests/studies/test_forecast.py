@@ -117,3 +117,19 @@ def test_a_study_of_steps_is_forecast_by_its_small_ones(oscillating, tmp_path):
     took = perf_counter() - began[0]
     assert 4 * told[0].seconds < told[0].duration
     assert 1 / 3 < took / told[0].duration < 3  # other work on the machine may take half of it
+
+
+def test_a_search_is_not_told_fewer_checks_than_it_makes(oscillating, tmp_path):
+    """The first run, the best one, and the smallest and the largest value of each factor."""
+    study = oscillating(
+        factors={
+            "System2.k2": {"low": 5.0, "high": 15.0},
+            "System1.c1": {"low": 0.1, "high": 0.4},
+        },
+        design={"kind": "optimize", "maximize": "peak", "runs": 20, "seed": 1},
+        accuracy="check",
+    )
+    told = []
+    results = ssptool.study(study, tmp_path / "o.study", workers=1, announce=told.append)
+    checked = [remark for remark in results.table()["accuracy_remark"].to_pylist() if remark]
+    assert told[0].checks == 6 >= len(checked) and told[0].at_most
