@@ -3,6 +3,8 @@
 import pytest
 
 import ssptool
+from tests.accuracy.measured import true_error, written
+from tests.accuracy.systems import bouncing
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.systems import state_implementation, write_system
 
@@ -45,3 +47,16 @@ def test_a_switch_that_ends_a_macro_step_is_known_to_the_bit(tmp_path):
     result = ssptool.simulate(system, accuracy="check", isolated=False, step_size=0.7)
     assert result.ok and next(round(t, 12) for t, on in zip(result.t, result["Through.y"], strict=True) if on) == 0.95
     assert result.accuracy.error is None or result.accuracy.error <= 1e-12, str(result.accuracy)
+
+
+@pytest.mark.parametrize("step_size", [0.002, 0.00045])
+def test_a_ball_on_a_table_that_saves_its_state_bounces_at_the_very_time(tmp_path, step_size):
+    """Steps end at the bounces. At the second one, the table moves down, so that the crossing with extrapolated inputs
+    is before the one with those that are found: by less than the resolution of time, within which no step leads closer.
+    """
+    made = bouncing(saves=True)
+    result = ssptool.simulate(
+        written(made, tmp_path), output=None, step_size=step_size, accuracy="off", settings_file=False, timeout=60
+    )
+    assert true_error(made, result)[0] < 1e-9
+    assert len(result.unwrap().t) < 2.0 / step_size + 20
