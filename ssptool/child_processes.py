@@ -38,6 +38,7 @@ import numpy as np
 from ssptool.errors import WrongUsage
 from ssptool.foreign_output import ChildOutput, is_child, leave_terminal
 from ssptool.foreign_text import NOT_FINITE, number_name, strict_json
+from ssptool.guard import stands
 
 if sys.platform == "win32":
     import _winapi
@@ -220,14 +221,17 @@ class Interpreter(subprocess.Popen[bytes]):
 
 
 def start_interpreter(
-    entry: str, arguments: Sequence[int], inherited: Sequence[int], *, offline: bool = False
+    entry: str, arguments: Sequence[int], inherited: Sequence[int], *, guarded: bool = False, offline: bool = False
 ) -> Interpreter:
     """A new interpreter that calls an entry (`module:function`) and inherits descriptors (Windows: handles).
 
-    `offline`: it leaves the network first, while it has one thread.
+    `guarded`: it has a guard, so that it ends with all that it starts. `offline`: it leaves the network first, while it
+    has one thread.
     """
     module, _, function = entry.partition(":")
-    first = "from ssptool.sandbox import leave_network; leave_network()" if offline else ""
+    first = f"from ssptool.sandbox import leave_network; leave_network(apart={guarded})\n" if offline else ""
+    if guarded:
+        first += f"from ssptool.guard import stand_guard; stand_guard({os.getpid()}, apart={offline})"
     code = _START.format(first=first, module=module, function=function)
     command = [*interpreter(code), *map(str, arguments)]
     if is_child():
@@ -359,7 +363,9 @@ _LOOK_SECONDS = 0.5
 
 
 def end_with(parent: int) -> None:
-    """Let this process end when its parent does."""
+    """Let this process end when its parent does, if it has no guard, which sees to that."""
+    if stands():
+        return
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     else:

@@ -22,7 +22,7 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 
 _VERSION_FLAG, _PATH_BENEATH = 1, 1
 _PR_SET_NO_NEW_PRIVS = 38
-_NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x10000000, 0x40000000, 0x08000000
+_NEW_USER, _NEW_NETWORK, _NEW_IPC, _NEW_PROCESSES = 0x10000000, 0x40000000, 0x08000000, 0x20000000
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 TRUNCATE, DEVICES = 1 << 14, 1 << 15
@@ -101,7 +101,7 @@ def missing() -> str:
     pid = os.fork()
     if pid == 0:
         try:
-            leave_network()
+            leave_network(apart=True)
             refuse_typing()
             os._exit(0)
         except OSError as error:
@@ -121,12 +121,16 @@ def check_sandbox() -> None:
         raise NoSandbox(reason)
 
 
-def leave_network() -> None:
-    """Move this process, which has one thread, to a network without any device, not even loopback. Raises OSError."""
+def leave_network(*, apart: bool = False) -> None:
+    """Move this process, which has one thread, to a network without any device, not even loopback. Raises OSError.
+
+    `apart`: its children get a space of processes of their own (see `stand_guard`).
+    """
     if sys.platform == "win32":
         raise NoSandbox(missing())
     user, group = os.geteuid(), os.getegid()
-    _checked(ctypes.CDLL(None, use_errno=True).unshare(_NEW_USER | _NEW_NETWORK | _NEW_IPC), "unshare")
+    spaces = _NEW_USER | _NEW_NETWORK | _NEW_IPC | (_NEW_PROCESSES if apart else 0)
+    _checked(ctypes.CDLL(None, use_errno=True).unshare(spaces), "unshare")
     # Without these it would be nobody, and could make no files.
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         Path(f"/proc/self/{name}").write_text(text, encoding="ascii")

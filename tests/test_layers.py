@@ -26,7 +26,7 @@ LEVELS = [
         "work_in_progress",
         "working_directory",
     ],
-    ["foreign_output", "journal"],
+    ["foreign_output", "guard", "journal"],
     ["arguments", "child_processes", "confinement", "sandbox", "tempfiles"],
     ["public_calls"],
     ["documents"],

@@ -149,7 +149,7 @@ def start(folder, tmp_path):
 
     def start(output, *arguments):
         command = [sys.executable, "-c", "from ssptool.cli.main import main; main()", "run", folder, "--output", output]
-        command += ["--step-size", "0.001", "--set", f"Bad.what={fmus.KILL_PARENT}", *arguments]
+        command += ["--step-size", "0.001", "--set", f"Bad.what={fmus.KILL_COMMAND}", *arguments]
         streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
         started.append(subprocess.Popen(list(map(str, command)), cwd=tmp_path, start_new_session=True, **streams))
         return started[-1]

@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,7 +31,7 @@ typedef enum {
     NOT_A_NUMBER,
     OVERFLOW_STACK,
     KILL_ITSELF,  /* as if somebody else had done so */
-    KILL_PARENT,  /* likewise; takes 1 ms per step, and a break a tenth of a second and at once before it does so */
+    KILL_COMMAND, /* the parent of its guard; takes 1 ms per step, and a break a tenth of a second and at once before it does so */
     CRAWL,        /* takes 100 ms per evaluation */
     NAN_INSIDE,   /* der(x) is no number */
     LEAVE_THREAD, /* once, one that never ends */
@@ -45,7 +47,8 @@ typedef enum {
     LOOK_AROUND,  /* aborts if its process has a file open whose name contains "secret" */
     SHOUT,        /* to stdout and stderr what a terminal obeys, without an end of line, and aborts */
     FLOOD,        /* a megabyte of lines to each of them, once */
-    TYPE          /* into all terminals that it has, and prints how many these are and how many have taken it, once */
+    TYPE,         /* into all terminals that it has, and prints how many these are and how many have taken it, once */
+    LEAVE_BEHIND  /* processes called "left-behind" that have left session and parent, and never end, once */
 } Misbehaviour;
 
 static const Variable variables[COUNT] = {
@@ -111,6 +114,38 @@ static void leave_thread(void)
     static int left;
     if (!left++)
         pthread_create(&thread, NULL, run_for_ever, NULL);
+}
+
+static void leave_behind(void)
+{
+    static int left;
+    if (left++)
+        return;
+    for (int number = 0; number < 20; ++number) {
+        const pid_t child = fork();
+        if (child) {
+            waitpid(child, NULL, 0);
+            continue;
+        }
+        setsid();
+        if (fork())
+            _exit(0);
+        prctl(PR_SET_NAME, "left-behind");
+        for (;;)
+            sleep_for(1);
+    }
+}
+
+static pid_t parent_of(pid_t process)
+{
+    char name[64];
+    int parent = 0;
+    snprintf(name, sizeof name, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(name, "r");
+    if (!file || fscanf(file, "%*d (%*[^)]) %*c %d", &parent) != 1 || parent <= 1)
+        abort();
+    fclose(file);
+    return parent;
 }
 
 static int is_socket(int descriptor)
@@ -251,9 +286,9 @@ static void misbehave(Misbehaviour kind)
     case EAT_MEMORY: eat_memory(); break;
     case OVERFLOW_STACK: exit(deeper(0));
     case KILL_ITSELF: kill(getpid(), SIGKILL); break;
-    case KILL_PARENT:
+    case KILL_COMMAND:
         sleep_for(BREAK);
-        kill(getppid(), SIGKILL);
+        kill(parent_of(getppid()), SIGKILL);
         for (;;)
             sleep_for(1);
     case LEAVE_THREAD: leave_thread(); break;
@@ -288,6 +323,7 @@ static void misbehave(Misbehaviour kind)
         abort();
     case FLOOD: flood(); break;
     case TYPE: type_everywhere(); break;
+    case LEAVE_BEHIND: leave_behind(); break;
     default: break;
     }
 }
@@ -304,7 +340,7 @@ EQUATIONS(v)
     v[der_x] = v[u] - v[x];
     if (kind == CRAWL)
         sleep_for(0.1);
-    if (kind == KILL_PARENT) {
+    if (kind == KILL_COMMAND) {
         sleep_for(1e-4);
         if (creal(v[TIME]) >= creal(v[when]) - 0.1)
             take_a_break();

@@ -18,7 +18,7 @@ FOLDER = HERE.parents[1] / "build" / "test-fmus"
     NOT_A_NUMBER,
     OVERFLOW_STACK,
     KILL_ITSELF,
-    KILL_PARENT,
+    KILL_COMMAND,
     CRAWL,
     NAN_INSIDE,
     LEAVE_THREAD,
@@ -35,7 +35,8 @@ FOLDER = HERE.parents[1] / "build" / "test-fmus"
     SHOUT,
     FLOOD,
     TYPE,
-) = range(26)
+    LEAVE_BEHIND,
+) = range(27)
 """What `Misbehaving` does from time `when` on, by its parameter `what`."""
 
 

@@ -8,6 +8,7 @@ import pickle
 import signal
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
@@ -55,6 +56,7 @@ from ssptool.engine.watch import Watch
 from ssptool.errors import MissingKernel, is_own
 from ssptool.fmu.messages import callbacks
 from ssptool.foreign_output import may_be_copied
+from ssptool.guard import PATIENCE_SECONDS, stand_guard
 from ssptool.sandbox import close_files, system_paths
 from ssptool.working_directory import absolute, copied_from, original_of
 
@@ -331,6 +333,9 @@ def _as_code(value: FunctionType | type) -> bytes:
 _ENTRY = "ssptool.engine.isolation.child:main"
 
 
+_LOOK_SECONDS = 0.001
+
+
 class ChildProcess:
     """A process that does a task, and the connection to it."""
 
@@ -362,10 +367,21 @@ class ChildProcess:
         return self._process.wait()
 
     def kill(self) -> None:
-        """Kill it if it is still there."""
+        """Kill it if it is still there, and all that it has started."""
+        self._ask_guard()
         self._process.kill()
         with suppress(ChildProcessError):  # an interrupt came between its end and the record of its end
             self._process.wait()
+
+    def _ask_guard(self) -> None:
+        """Let its guard end what it has started, also what has left its session."""
+        if sys.platform != "linux" or self.ended():
+            return
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGTERM)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not self.ended() and time.monotonic() < deadline:
+            time.sleep(_LOOK_SECONDS)
 
     def end(self) -> None:
         """Kill it if it is still there, and close the connection."""
@@ -387,6 +403,7 @@ def _copy(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
 
     def copied() -> None:
         close_descriptors([theirs.fileno()])
+        stand_guard(parent)
         work(assignment, memory, theirs, parent)
 
     process = Fork(copied)
@@ -399,7 +416,7 @@ def _fresh(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
     task = task_for_fresh(assignment)
     connection, theirs = Pipe()
     handles = (theirs.fileno(), handle_of(memory.descriptor))
-    process = start_interpreter(_ENTRY, (*handles, os.getpid()), handles, offline=assignment.sandbox)
+    process = start_interpreter(_ENTRY, (*handles, os.getpid()), handles, guarded=True, offline=assignment.sandbox)
     theirs.close()
     child = ChildProcess(process, connection)
     connection.send_bytes(task)

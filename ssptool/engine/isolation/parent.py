@@ -122,12 +122,13 @@ class LimitWatch:
 
 
 def _with_children(pid: int) -> list[int]:
-    """A process, and those that it has started for FMUs."""
-    try:
-        lists = [path.read_text(encoding="ascii") for path in Path(f"/proc/{pid}/task").glob("*/children")]
-    except OSError:  # it has just ended
-        lists = []
-    return [pid, *(int(number) for numbers in lists for number in numbers.split())]
+    """A process, all that it has started, and what these have."""
+    found = [pid]
+    for one in found:  # which grows
+        with contextlib.suppress(OSError):  # it has just ended
+            for path in Path(f"/proc/{one}/task").glob("*/children"):
+                found += map(int, path.read_text(encoding="ascii").split())
+    return found
 
 
 _OWN = ("Private_Clean:", "Private_Dirty:", "Private_Hugetlb:")

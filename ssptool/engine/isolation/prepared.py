@@ -10,7 +10,7 @@ from contextlib import suppress
 from multiprocessing.connection import Pipe
 from multiprocessing.reduction import recv_handle
 
-from ssptool.child_processes import Connection, Fork, close_descriptors, end_with
+from ssptool.child_processes import Connection, Fork, close_descriptors
 from ssptool.engine.isolation.child import (
     PREPARED,
     ChildProcess,
@@ -20,6 +20,7 @@ from ssptool.engine.isolation.child import (
     load_native,
     work,
 )
+from ssptool.guard import stand_guard
 from ssptool.sandbox import leave_network, system_paths
 
 COUNT = 4
@@ -41,8 +42,8 @@ def _prepared() -> ChildProcess:
 
     def copied() -> None:
         close_descriptors([theirs.fileno()])
-        leave_network()
-        end_with(parent)
+        leave_network(apart=True)
+        stand_guard(parent, apart=True)
         _work_when_asked(theirs, parent)
 
     process = Fork(copied)

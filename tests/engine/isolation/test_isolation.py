@@ -154,7 +154,7 @@ def test_a_run_that_never_returns_ends_with_the_limit_of_the_run(start, misbehav
 
 def test_a_run_that_gets_on_slowly_does_not_offend_the_step_limit(start, misbehave):
     """Only the whole run takes longer than a step may: 1000 steps of at least 10 evaluations of 0.1 ms each."""
-    result = misbehave(fmus.KILL_PARENT, when=1e9, stop=10.0, limits=Limits(step_seconds=0.9))
+    result = misbehave(fmus.KILL_COMMAND, when=1e9, stop=10.0, limits=Limits(step_seconds=0.9))
     assert result.ok
     assert result.statistics.seconds > 0.9
 
