@@ -31,7 +31,7 @@ typedef enum {
     NOT_A_NUMBER,
     OVERFLOW_STACK,
     KILL_ITSELF,  /* as if somebody else had done so */
-    KILL_COMMAND, /* the parent of its guard; takes 1 ms per step, and a break a tenth of a second and at once before it does so */
+    KILL_COMMAND, /* the parent of its guard; takes 1 ms per step, and a break before it does so */
     CRAWL,        /* takes 100 ms per evaluation */
     NAN_INSIDE,   /* der(x) is no number */
     LEAVE_THREAD, /* once, one that never ends */
