@@ -14,9 +14,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-if sys.platform != "win32":
-    import resource
-
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 PATIENCE_SECONDS = 10.0
@@ -101,6 +98,8 @@ def _end_as(status: int) -> NoReturn:
         raise AssertionError("there are no forks")
     _end_all()
     if status < 0:
+        import resource  # there is none on Windows
+
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # the other process has left a core, if one is wanted
         with suppress(OSError):  # of SIGKILL, which cannot be changed
             signal.signal(-status, signal.SIG_DFL)

@@ -116,7 +116,8 @@ def settle(place: Path) -> bool:
     Locked
         One does not end.
     """
-    if sys.platform == "win32" or not (held := _held_folders(place)):
+    held = [] if sys.platform == "win32" else _held_folders(place)
+    if not held:
         return False
     found = any(map(has_journal, held))
     deadline = time.monotonic() + PATIENCE_SECONDS
