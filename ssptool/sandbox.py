@@ -14,6 +14,7 @@ import sysconfig
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from ssptool.errors import WrongUsage
 
@@ -44,11 +45,32 @@ _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _SET_FILTER, _ALL_THREADS = 1, 1
 _TYPED_INTO = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: what they type into a terminal, the shell of the user executes later."""
-_IOCTL = {
-    "x86_64": ((0xC000003E, 16), (0xC000003E, 0x40000000 | 514), (0x40000003, 54)),
-    "aarch64": ((0xC00000B7, 29), (0x40000028, 54)),
+
+
+class _Calls(NamedTuple):
+    """Numbers of system calls in a calling convention (`AUDIT_ARCH_*`): `ioctl`, and those that are refused."""
+
+    convention: int
+    ioctl: int
+    refused: tuple[int, ...]
+
+
+_X32 = 0x40000000
+# ptrace, process_vm_readv and _writev, add_key, request_key, keyctl, bpf, perf_event_open, userfaultfd,
+# io_uring_setup, mount, umount2, pivot_root, unshare, setns
+_CALLS = {
+    "x86_64": (
+        _Calls(0xC000003E, 16, (101, 310, 311, 248, 249, 250, 321, 298, 323, 425, 165, 166, 155, 272, 308)),
+        _Calls(0xC000003E, _X32 | 514, tuple(_X32 | n for n in (521, 539, 540, 248, 249, 250, 321, 298, 323, 425))),
+        _Calls(0x40000003, 54, (26, 347, 348, 286, 287, 288, 357, 336, 374, 425, 21, 52, 217, 310, 346)),
+    ),
+    "aarch64": (
+        _Calls(0xC00000B7, 29, (117, 270, 271, 217, 218, 219, 280, 241, 282, 425, 40, 39, 41, 97, 268)),
+        _Calls(0x40000028, 54, (26, 376, 377, 309, 310, 311, 386, 364, 388, 425, 21, 52, 218, 337, 375)),
+    ),
 }
-"""Processor → calling conventions (`AUDIT_ARCH_*`) of its programs, also those of 32 bits, and their `ioctl`."""
+"""Processor → the calling conventions of its programs, also those of 32 bits. Refused is what reaches into other
+processes, keys of the user and the kernel, and what makes spaces and mounts; no model needs it."""
 
 
 class NoSandbox(WrongUsage):
@@ -185,14 +207,18 @@ _ALLOWED, _REFUSED = 0x7FFF0000, 0x00050000
 
 
 def _filter(machine: str) -> list[tuple[int, int, int, int]]:
-    """Instructions (code, jump if equal, jump if not, value): `ioctl` with a request of `_TYPED_INTO` fails."""
+    """Instructions (code, jump if equal, jump if not, value): `ioctl` with a request of `_TYPED_INTO` fails, and so do
+    all refused calls.
+    """
     found = []
-    for convention, number in _IOCTL[machine]:
+    for convention, ioctl, refused in _CALLS[machine]:
+        count = len(refused)
         found += [
             (_LOAD, 0, 0, _CONVENTION),
-            (_IF_EQUAL, 0, 6, convention),
+            (_IF_EQUAL, 0, count + 6, convention),
             (_LOAD, 0, 0, _NUMBER),
-            (_IF_EQUAL, 0, 4, number),
+            *((_IF_EQUAL, count + 3 - place, 0, number) for place, number in enumerate(refused)),
+            (_IF_EQUAL, 0, 4, ioctl),
             (_LOAD, 0, 0, _SECOND_ARGUMENT),
             (_IF_EQUAL, 1, 0, _TYPED_INTO[0]),
             (_IF_EQUAL, 0, 1, _TYPED_INTO[1]),
