@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ssptool.errors import WrongUsage
+from ssptool.foreign_text import strict_json
 
 NAME = "journal"
 VERSION = 1
@@ -47,7 +48,7 @@ class FileChange(NamedTuple):
 
 def write_journal(folder: Path, changes: Iterable[FileChange], *, back: bool = False) -> None:
     """Say in a temporary folder of an edited one what the edit does, or that it is taken `back`."""
-    content = json.dumps({"version": VERSION, "back": back, "changes": list(changes)})
+    content = strict_json({"version": VERSION, "back": back, "changes": list(changes)})
     draft = folder / f"{NAME}.new"
     with draft.open("w", encoding="utf-8") as file:
         file.write(content)

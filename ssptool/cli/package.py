@@ -146,7 +146,7 @@ Expose = Annotated[
 ]
 
 
-@bundled(settings=settings_options(EXPORTED, EXPORTED_WORDS), changes=changes_from)
+@bundled(settings=settings_options(EXPORTED, words=EXPORTED_WORDS), changes=changes_from)
 def export_command(
     system: SystemPath,
     fmu: Annotated[Path, typer.Argument(metavar="FILE.fmu", help="FMU to write. An existing file is replaced.")],

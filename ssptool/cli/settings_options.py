@@ -120,16 +120,16 @@ TYPES: Mapping[Kind, type] = {
 
 
 def settings_options(
-    names: Collection[str], words: Mapping[str, Sequence[StrEnum]] | None = None
+    names: Collection[str], of: type[Settings] = Settings, *, words: Mapping[str, Sequence[StrEnum]] | None = None
 ) -> Callable[..., dict[str, Any]]:
-    """A bundle of the options of these fields (see `bundled`), which makes keywords of `Settings`.
+    """A bundle of the options of these fields of settings (see `bundled`), which makes keywords of them.
 
     Parameters
     ----------
     words
         Allowed words of a field that has some of its words only.
     """
-    chosen = {name: setting for name, setting in settings_by_name(Settings).items() if name in names}
+    chosen = {name: setting for name, setting in settings_by_name(of).items() if name in names}
     for name, allowed in (words or {}).items():
         chosen[name] = _with_words(chosen[name], allowed)
     earlier = {name: present for name, present in EARLIER_NAMES.items() if present in chosen}
@@ -140,7 +140,7 @@ def settings_options(
                 typed[EARLIER_NAMES[name]] = present_names({name: value}, _option)[EARLIER_NAMES[name]]
         return {name: _value(name, chosen[name], value) for name, value in typed.items()}
 
-    defaults = Settings()
+    defaults = of()
     parameters = [_parameter(name, setting, getattr(defaults, name)) for name, setting in chosen.items()]
     parameters += [_parameter(name, chosen[present], None, hidden=True) for name, present in earlier.items()]
     given.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

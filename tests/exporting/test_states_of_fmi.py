@@ -146,7 +146,9 @@ def test_start_values_are_got_without_asking_the_parts(pushed, tmp_path):
         assert (real(slave, "push"), real(slave, "Mass.m")) == (0.0, MASS)
         with pytest.raises(FMICallException, match="fmi3GetFloat64"):
             real(slave, "Mass.z")
-    assert said[0][2] == ("Mass.z, of causality output, has no start value: it is known from initialization mode on")
+    assert said[0][2] == (
+        "Mass.z, of causality output, has no start value; its value is known in initialization mode and later"
+    )
 
 
 # --- FMI 3.0 ----------------------------------------------------------------------------------------------------------

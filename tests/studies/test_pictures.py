@@ -84,7 +84,7 @@ def test_what_cannot_be_drawn_says_why(one_at_a_time, traced, tmp_path):
         chart(traced, "pie", [])
     with pytest.raises(NothingMatches, match="peak"):
         chart(traced, None, ["peek"])
-    with pytest.raises(ValueError, match="written as"):
+    with pytest.raises(ValueError, match="the ending must be one of"):
         ssptool.studies.plot_study(traced, tmp_path / "x.doc")
 
 

@@ -12,7 +12,7 @@ namespace ssptool::runtime {
 namespace {
 
 // Fraction of a macro step within which two times are equal.
-constexpr double rounding = 1e-9;
+constexpr double close = 1e-9;
 
 bool finished_steps(const System& system, const VaryingSteps* varying) {
   return varying != nullptr ? system.finished(*varying) : system.finished();
@@ -139,7 +139,7 @@ void RowsBeside::weave(Stretch& found, std::span<double> rows, std::size_t count
 
 // Those since the last communication point.
 void RowsBeside::add_events(Stretch& found, std::span<double> rows, std::span<const double> after) {
-  const double end = after.front() + rounding * (after.front() - last_.front());
+  const double end = after.front() + close * (after.front() - last_.front());
   while (const auto event = system_.component().take_row(end)) put(found, rows, at_event(event->row, after), false);
 }
 
@@ -149,7 +149,7 @@ std::vector<double> RowsBeside::at_event(std::span<const double> row, std::span<
   const double t = row.front(), h = after.front() - before.front(), part = (t - before.front()) / h;
   std::span<const double> point;
   for (const std::span<const double> one : {after, before})
-    if (point.empty() && std::abs(one.front() - t) <= rounding * h) point = one;
+    if (point.empty() && std::abs(one.front() - t) <= close * h) point = one;
   std::vector<double> found(row.size());
   found.front() = point.empty() ? t : point.front();
   for (std::size_t i = 1; i < row.size(); ++i) {
