@@ -9,7 +9,7 @@ import pytest
 import ssptool
 from tests.accuracy.adaptive_table import EXACT, MASTERSIM, able
 from tests.accuracy.measured import true_error, written
-from tests.accuracy.systems import SYSTEMS, oscillator, thermostat
+from tests.accuracy.systems import SYSTEMS, bounces, bouncing, oscillator, thermostat
 
 
 def carried_out(system, folder, tolerance, **more):
@@ -61,6 +61,19 @@ def test_fmus_that_cannot_save_their_states_have_adaptive_steps_as_well(name, tm
         steps.append(result.statistics.steps)
     assert result.statistics.rejected == 0
     assert 2 <= steps[1] / steps[0] <= 5  # of order 2
+
+
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-4])
+def test_a_ball_beside_a_table_that_saves_its_state_bounces_inside_adaptive_steps(tmp_path, tolerance, master):
+    """The step that leads over a bounce is taken back as a whole, the ball included, and then ends there."""
+    made = bouncing(saves=True)
+    result = carried_out(made, tmp_path, tolerance, master=master)
+    assert true_error(made, result)[0] <= 10 * tolerance
+    events = np.flatnonzero(np.diff(result.t) == 0)
+    bounced = events[result["Ball.h0"][events + 2] > result["Ball.h0"][events]]
+    expected = [time for time, _, _ in bounces(made.stop)]
+    assert result.t[bounced] == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["thermostat of co-simulation", "relay", "late strike", "sampled by steps"])

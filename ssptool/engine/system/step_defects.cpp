@@ -52,8 +52,9 @@ std::optional<double> StepDefects::next(Stretch& found, const AroundSteps& aroun
   found.from = found.to = t_;
   const double t = t_, to = end(around.limit), h = to - t;
   const Values before = values();
-  if (!around.before(to) || !note(found, t, to, varied_.steps.attempt(t, h, to))) return {};
-  if (const std::optional<double> early = around.after(to, around.limit)) return early;
+  if (!around.before(to)) return {};
+  const std::optional<double> early = note(found, t, to, varied_.steps.attempt(t, h, to), around, to);
+  if (early || !found.outcome.ok()) return early;
   rows_.push_back(finish(found, to));
   comparison_.accept(values());
   t_ = to;

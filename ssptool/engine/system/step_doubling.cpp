@@ -240,9 +240,7 @@ StepDoubling::Tried StepDoubling::attempt(Stretch& found, const AroundSteps& aro
 bool StepDoubling::step(Stretch& found, const AroundSteps& around, double from, double to) {
   found.from = t_;
   if (!around.before(to)) return false;
-  note(found, from, to, varied_.steps.attempt(from, to - from, to));
-  early_ = around.after(to, around.limit);
-  if (early_) found.outcome = {};
+  early_ = note(found, from, to, varied_.steps.attempt(from, to - from, to), around, around.limit);
   return found.outcome.ok() && !early_;
 }
 

@@ -31,6 +31,7 @@ class StepDoubling final : public VaryingSteps {
   void restart() override;
   [[nodiscard]] SavedSizes save() const override;
   void go_on(const SavedSizes&) override;
+  [[nodiscard]] bool keep_states() const noexcept override { return true; }
 
  private:
   using Values = StepComparison::Values;

@@ -50,7 +50,9 @@ std::optional<double> StepEnergy::next(Stretch& found, const AroundSteps& around
   const double t = t_, to = end(around.limit), h = to - t;
   const std::vector<double> unchanged = discrete();
   const Pairs before = outputs(), added = this->added();
-  if (!around.before(to) || !note(found, t, to, varied_.steps.deliver(t, h, to))) return {};
+  if (!around.before(to)) return {};
+  const std::optional<double> early = note(found, t, to, varied_.steps.deliver(t, h, to), around, to);
+  if (early || !found.outcome.ok()) return early;
   // Residuals need outputs as they were delivered at the end of each step, before they are made consistent.
   const Course course{{before, outputs()}, {inputs(0.0), inputs(h)}};
   if (!note(found, t, to, varied_.steps.settle(t, h, to))) return {};

@@ -76,6 +76,8 @@ class VaryingSteps {
   // What sizes depend on, with no row waiting. Throws std::runtime_error for what is of other steps.
   [[nodiscard]] virtual SavedSizes save() const = 0;
   virtual void go_on(const SavedSizes&) = 0;
+  // Whether they keep the states of parts where they begin, to go back there.
+  [[nodiscard]] virtual bool keep_states() const noexcept { return false; }
   // The first row that waits.
   void hand_out(std::span<double> row);
   [[nodiscard]] bool waiting() const noexcept { return !rows_.empty(); }
@@ -89,6 +91,9 @@ class VaryingSteps {
   [[nodiscard]] double first_size() const noexcept;
   // The outcome of a step between two times, or of a part of it; whether it is good.
   bool note(Stretch&, double from, double to, const Outcome&);
+  // The same of a step in which parts have moved on; when one of them has ended it early, if so, or asks for an event
+  // at its end that is before the limit: then the outcome does not count.
+  std::optional<double> note(Stretch&, double from, double to, const Outcome&, const AroundSteps&, double limit);
   // The row of a step that has led to this time, which the kernel accepts.
   std::vector<double> finish(Stretch&, double t);
   // Means of inputs over the step of this size [s] that was done.

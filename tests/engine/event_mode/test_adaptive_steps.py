@@ -1,5 +1,7 @@
 """Macro steps of varying size and events, against closed forms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pytest import approx
@@ -14,7 +16,7 @@ from tests.engine.event_mode.systems import before_and_after, column, simulate
 from tests.engine.event_mode.test_clocks import LOOP, SAMPLE, bounces, sampled_loop
 from tests.engine.event_mode.test_clocks_beside_an_ode import ROUND, changes
 from tests.engine.masters.test_adaptive import without
-from tests.engine.ode.systems import both_sides, couple
+from tests.engine.ode.systems import beside, both_sides, couple
 
 MASTERS = pytest.mark.parametrize("master", ("jacobi", "gauss-seidel", "iterated"))
 PAIR = {"Mass": "fmi2/Mass", "Spring": "fmi2/SpringDamper"}
@@ -140,3 +142,47 @@ def test_steps_by_energy_residuals_end_at_ticks(engine_models):
     trace = result.unwrap()
     assert trace.t[both_sides(trace)] == approx(SAMPLE * np.arange(1, 6), abs=1e-12)
     assert np.max(np.abs(trace["Mass.z"] - oscillation(trace.t))) < 0.05 * 0.0016
+
+
+def test_steps_by_energy_residuals_end_at_state_events(engine_models):
+    """A cistern of model exchange, which cannot save its state, is full at 2/3 s, beside a bond of FMUs that can."""
+    files = {"Mass": "../fmi2/Mass.fmu", "Spring": "../fmi2/SpringDamper.fmu", "Other": "Cistern.fmu"}
+    values = {"Mass.m": M, "Spring.d": C, "Spring.k": K, "Other.u": 1.5}
+    folder = engine_models.parent / "fmi3"
+    net = beside(network(files, COUPLED, values, folder=folder), "Other")
+    other = net.components["Other"].description
+    exchange = replace(other.model_exchange, saves_state=False)
+    other = replace(net.components["Other"], description=replace(other, model_exchange=exchange))
+    net = replace(net, components={**net.components, "Other": other})
+    settings = Settings(stop_time=1.0, step_size=1e-3, adaptive=1e-3, power_bonds=(("Mass.v", "Spring.F"),))
+    planned = make_plan(net, settings)
+    assert planned.event_modes.rolls_back and "energy" in planned.master.name
+    trace = run(planned, Folder(folder)).unwrap()
+    filled = 1.5 * trace.t
+    before = trace.t < 2 / 3 - 1e-6
+    assert trace["Other.x"][before] == approx(filled[before], abs=1e-7)
+    after = trace.t > 2 / 3 + 1e-6
+    assert trace["Other.x"][after] == approx(filled[after] - 1.0, abs=1e-7)
+    assert trace.t[both_sides(trace)] == approx([2 / 3], abs=1e-8)
+
+
+def test_fmus_that_cannot_go_back_do_no_step_twice(engine_models):
+    """Nor do the others of a ball that bounces: that is handled where the step of all of them ends."""
+    files = {"Ball": "Ball.fmu", "Plant": "../fmi2/Mass.fmu"}
+    folder = engine_models.parent / "fmi3"
+    net = without(network(files, [], {"Plant.m": 2.0, "Plant.F": 3.0}, folder=folder), "Ball", saves_state=False)
+    trace = run(make_plan(net, Settings(stop_time=1.0, step_size=0.02, adaptive=1e-3)), Folder(folder)).unwrap()
+    assert trace["Plant.v"] == approx(trace["Plant.v"][0] + 1.5 * trace.t, abs=1e-12)
+    fall = np.sqrt(2 / 9.81)
+    flying = (trace.t > fall) & (trace.t < 1.0)
+    assert trace["Ball.v"][flying] == approx(9.81 * (1.7 * fall - trace.t[flying]), abs=1e-9)
+
+
+@pytest.mark.parametrize("master", ("jacobi", "gauss-seidel"))
+@pytest.mark.parametrize("saves", (True, False))
+def test_a_ball_alone_bounces_in_time_although_it_cannot_go_back(engine_models, master, saves):
+    folder = engine_models.parent / "fmi3"
+    net = without(network({"Ball": "Ball.fmu"}, [], folder=folder), "Ball", saves_state=saves)
+    settings = Settings(stop_time=2.0, step_size=0.02, adaptive=1e-3, master=master)
+    t, before, after = before_and_after(run(make_plan(net, settings), Folder(folder)).unwrap(), "Ball.v")
+    assert t[before != after] == approx(bounces(0.7, 4), abs=1e-12)
