@@ -303,8 +303,10 @@ double System::end_at_event(double t, double early) const noexcept {
   return early - t > grid().moment() ? early : t;
 }
 
-// To the start t of the step, which then leads to `end`. Parts that are there already stay, unless all repeat the step.
+// To the start t of the step, which then leads to `end`. Parts that are there already stay, unless all repeat the step
+// and can.
 void System::go_back(double t, double end, bool all_of_them) {
+  all_of_them = all_of_them && plan_.at_events->rolls_back;
   for (Index i = 0; i < reports_.size(); ++i) {
     const bool there = !all_of_them && std::abs(reports_[i].reached - end) <= grid().moment();
     if (there)

@@ -152,8 +152,7 @@ void System::steps_until_event(VaryingSteps& steps, Stretch& found, AroundSteps 
   const double t = now_;
   around.limit = std::min(around.limit, next_event());
   before_steps();
-  const bool rolls_back = plan_.at_events->rolls_back;
-  if (rolls_back && !steps.keep_states()) checkpoint_->keep();
+  if (plan_.at_events->rolls_back && !steps.keep_states()) checkpoint_->keep();
   const std::vector<double> before = kernel_->slot_values.values;
   const std::int64_t rejected = found.rejected;
   for (int i = 0; i < most_returns; ++i) {
@@ -164,7 +163,7 @@ void System::steps_until_event(VaryingSteps& steps, Stretch& found, AroundSteps 
     found.from = t;
     around.limit = end_at_event(t, *early);
     std::ranges::copy(before, kernel_->slot_values.values.begin());
-    go_back(t, around.limit, rolls_back && around.limit > t);
+    go_back(t, around.limit, around.limit > t);
     kernel_->history.accept(t);
     if (around.limit <= t) return;
   }

@@ -180,9 +180,10 @@ def test_fmus_that_cannot_go_back_do_no_step_twice(engine_models):
 
 @pytest.mark.parametrize("master", ("jacobi", "gauss-seidel"))
 @pytest.mark.parametrize("saves", (True, False))
-def test_a_ball_alone_bounces_in_time_although_it_cannot_go_back(engine_models, master, saves):
+@pytest.mark.parametrize("adaptive", (None, 1e-3))
+def test_a_ball_alone_bounces_in_time_although_it_cannot_go_back(engine_models, master, saves, adaptive):
     folder = engine_models.parent / "fmi3"
     net = without(network({"Ball": "Ball.fmu"}, [], folder=folder), "Ball", saves_state=saves)
-    settings = Settings(stop_time=2.0, step_size=0.02, adaptive=1e-3, master=master)
+    settings = Settings(stop_time=2.0, step_size=0.02, adaptive=adaptive, master=master)
     t, before, after = before_and_after(run(make_plan(net, settings), Folder(folder)).unwrap(), "Ball.v")
     assert t[before != after] == approx(bounces(0.7, 4), abs=1e-12)
