@@ -38,7 +38,7 @@ import numpy as np
 from ssptool.errors import WrongUsage
 from ssptool.foreign_output import ChildOutput, is_child, leave_terminal
 from ssptool.foreign_text import NOT_FINITE, number_name, strict_json
-from ssptool.guard import stands
+from ssptool.guard import signalled_with_parent, stands
 
 if sys.platform == "win32":
     import _winapi
@@ -357,7 +357,6 @@ def _fork() -> int:
     return os.fork()
 
 
-_PR_SET_PDEATHSIG = 1
 _SYNCHRONIZE = 0x0010_0000
 _LOOK_SECONDS = 0.5
 
@@ -367,7 +366,7 @@ def end_with(parent: int) -> None:
     if stands():
         return
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        signalled_with_parent(signal.SIGKILL)
     else:
         threading.Thread(target=_wait_for_end, args=(parent,), daemon=True).start()
     if os.getppid() != parent:

@@ -27,6 +27,11 @@ def stands() -> bool:
     return _stands
 
 
+def signalled_with_parent(number: int) -> None:
+    """Let the system send this signal to this process when its parent ends. Only Linux does."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, number)
+
+
 def stand_guard(parent: int, *, apart: bool = False) -> None:
     """Go on in a child of this process, which from now on is its guard and ends as that does. Only Linux has guards.
 
@@ -40,29 +45,28 @@ def stand_guard(parent: int, *, apart: bool = False) -> None:
     global _stands
     if sys.platform != "linux":
         return
-    libc = ctypes.CDLL(None)
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    signalled_with_parent(signal.SIGTERM)
     if os.getppid() != parent:
         os._exit(1)
-    first = _forked(libc, apart) if apart else 0
+    first = _forked(apart) if apart else 0
     if apart and first == 0:
         _be_first()
-    child = _forked(libc, apart)
+    child = _forked(apart)
     if child == 0:
         _stands = True
         return
     _guard(child)
 
 
-def _forked(libc: ctypes.CDLL, apart: bool) -> int:
+def _forked(apart: bool) -> int:
     """Fork; the child, which sees no parent from its own space of processes, is killed when this process ends."""
     if sys.platform == "win32":
         raise AssertionError("there are no forks")
     guard = 0 if apart else os.getpid()
     child = os.fork()
     if child == 0:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        signalled_with_parent(signal.SIGKILL)
         if os.getppid() != guard:
             os._exit(1)
     return child

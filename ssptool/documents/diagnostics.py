@@ -22,7 +22,7 @@ class HasAttributes(Protocol):
     def get(self, name: str, /) -> str | None: ...
 
 
-class Step(NamedTuple):
+class LaterAddress(NamedTuple):
     """The address of an element, put into words when it is asked for: of most elements it never is.
 
     `around` is the address of the parent; `attributes`, of which `identity` names some, tell the element from others of
@@ -41,7 +41,7 @@ class Step(NamedTuple):
         return hash(str(self))
 
     def __eq__(self, other: object) -> bool:
-        return str(self) == str(other) if isinstance(other, Step | str) else NotImplemented
+        return str(self) == str(other) if isinstance(other, LaterAddress | str) else NotImplemented
 
     def __lt__(self, other: object) -> bool:
         return str(self) < str(other)
@@ -69,7 +69,7 @@ class Position(NamedTuple):
 
     file: str
     line: int = 0
-    at: str | Step = ""
+    at: str | LaterAddress = ""
 
     @property
     def address(self) -> str:

@@ -17,7 +17,7 @@ from xml.parsers import expat
 from lxml import etree
 
 from ssptool.documents import ssb, ssd, ssm, ssv
-from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, Step, error
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, LaterAddress, Position, error
 from ssptool.documents.element import PARSER, Element, step
 from ssptool.documents.frozen import FrozenNode, frozen_root
 from ssptool.documents.malformed import fault_of
@@ -262,7 +262,8 @@ class Positions:
         if around is None:
             around = self._address(parent)
         if element.local_name and (attributes := element.telling(element.identity)):
-            return Position(self._name, line, Step(around, element.local_name, element.identity, attributes))
+            later = LaterAddress(around, element.local_name, element.identity, attributes)
+            return Position(self._name, line, later)
         return Position(self._name, line, f"{around}/{step(element, parent)}")
 
     def _address(self, element: etree._Element) -> str:

@@ -214,11 +214,11 @@ def _ended_by_hangup() -> Iterator[None]:
     if number is None or signal.getsignal(number) is signal.SIG_IGN:  # nohup
         yield
         return
-    signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))
+    before = signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))
     try:
         yield
     finally:
-        signal.signal(number, signal.SIG_DFL)
+        signal.signal(number, before)
 
 
 def _listening(port: int, system: Path) -> socket.socket:

@@ -242,7 +242,8 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int, damped: Sequence[Stre
     if len(trace.t) <= max(steps, ALTERNATIONS):
         return
     sources, courses = {wire.source for wire in plan.wires}, _courses(plan)
-    fed = _fed(plan, courses, _damped_steps(plan, trace.t, damped))
+    damped_steps = _damped_steps(plan, trace.t, damped)
+    fed = _fed(plan, courses, damped_steps)
     slots, columns = plan.recorded, trace.columns
     looked_at = [place for place, slot in enumerate(slots) if slot in sources and columns[place].type not in NUMBERED]
     reals = [place for place in looked_at if columns[place].type == FLOAT and not columns[place].held]
@@ -258,7 +259,7 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int, damped: Sequence[Stre
         if place not in told and slots[place] in fed:
             yield from _missed(columns[place].signal, trace, place, fed[slots[place]])
     if not plan.master.name.startswith(GAUSS_SEIDEL):  # of which an input has the value of one end or the other
-        yield from _energy(plan, trace, courses, _damped_steps(plan, trace.t, damped))
+        yield from _energy(plan, trace, courses, damped_steps)
 
 
 def _damped_steps(plan: Plan, t: Floats, damped: Sequence[Stretches]) -> Mapping[int, NDArray[np.bool_]]:
