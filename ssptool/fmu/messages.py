@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -163,11 +163,14 @@ class MessageFile:
     def __init__(self, path: Path) -> None:
         check_message_file(path)
         self.path = path
-        self._file = path.open("wb", buffering=0)
         json_lines = path.suffix.lower() == ".jsonl"
-        if not json_lines:
-            self._file.write((",".join(COLUMNS) + "\r\n").encode())
-        self.rows = callbacks().file(self._file.fileno(), json_lines)
+        with ExitStack() as opened:
+            file = opened.enter_context(path.open("wb", buffering=0))
+            if not json_lines:
+                file.write((",".join(COLUMNS) + "\r\n").encode())
+            self.rows = callbacks().file(file.fileno(), json_lines)
+            opened.callback(self.rows.close)
+            self._opened = opened.pop_all()
 
     @property
     def lost(self) -> int:
@@ -183,8 +186,7 @@ class MessageFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.rows.close()
-        self._file.close()
+        self._opened.close()
 
 
 def check_message_file(path: Path) -> None:

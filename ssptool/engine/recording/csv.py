@@ -5,6 +5,7 @@ import io
 import os
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -133,11 +134,11 @@ class CsvWriter:
     beginning, so that an interrupted run can be read as well.
     """
 
-    def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable = (b"",)) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable, files: ExitStack) -> None:
         self._path = path
         self._lines = Lines(["Float64", *(column.type for column in columns)], contents)
         own_output(sidecar(path))
-        self._file = path.open("wb", buffering=0)
+        self._file = files.enter_context(path.open("wb", buffering=0))
         put(self._file, _header(columns).encode())
         facts = {"status": _UNFINISHED, "columns": [asdict(column) for column in columns]}
         write_beside(sidecar(path), json_text(facts))
@@ -152,7 +153,6 @@ class CsvWriter:
         return ()
 
     def close(self, manifest: str) -> None:
-        self._file.close()
         write_beside(sidecar(self._path), manifest)
 
 

@@ -1,7 +1,7 @@
 """Formats of result files by the ending of their names; errors of files that cannot be written or must not be."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,7 +44,12 @@ class ResultsNotBegun(WrongUsage, ResultsNotWritten):
 
 
 class GuardedWriter:
-    """Says once that the file cannot be written, and leaves it as it is from then on.
+    """Says once that the file cannot be written, and leaves it as it is from then on; closes it in any case.
+
+    Parameters
+    ----------
+    begin
+        Makes the writer, which hands the file that it opens to this stack.
 
     Raises
     ------
@@ -52,11 +57,13 @@ class GuardedWriter:
         From all methods; ResultsNotBegun from the constructor.
     """
 
-    def __init__(self, path: Path, begin: Callable[[], Writer]) -> None:
+    def __init__(self, path: Path, begin: Callable[[ExitStack], Writer]) -> None:
         self._path = path
         self._failed = False
         try:
-            self._writer = begin()
+            with ExitStack() as files:
+                self._writer = begin(files)
+                self._files = files.pop_all()
         except OSError as error:
             raise ResultsNotBegun(path, disk_trouble(error), None) from error
 
@@ -79,7 +86,7 @@ class GuardedWriter:
     def close(self, manifest: str) -> None:
         if self._failed:
             return
-        with self._guard():
+        with self._guard(), self._files:
             self._writer.close(manifest)
 
     @contextmanager
@@ -88,6 +95,7 @@ class GuardedWriter:
             yield
         except OSError as error:
             self._failed = True
+            self._files.close()
             raise ResultsNotWritten(self._path, disk_trouble(error), time) from error
 
 
@@ -181,7 +189,7 @@ def open_writer(path: Path, columns: Sequence[Column], contents: StringTable = (
     format = _format(path)
     begin = format.load(path, format.writer)
     place = absolute(path)
-    return GuardedWriter(path, lambda: begin(place, columns, contents))
+    return GuardedWriter(path, lambda files: begin(place, columns, contents, files))
 
 
 def open_converting(path: Path, changes: UnitChanges, contents: StringTable = (b"",)) -> Writer:

@@ -13,7 +13,7 @@ import io
 import os
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 from time import thread_time
@@ -65,7 +65,7 @@ _NUL = "\0"
 class Hdf5Writer:
     """Writes groups of rows; the file is closed after each of them, as HDF5 sees it."""
 
-    def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable = (b"",)) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable, files: ExitStack) -> None:
         time = Column(time_name([column.signal for column in columns]), "s")
         self._name = path.name
         self._columns = (time, *columns)
@@ -75,7 +75,7 @@ class Hdf5Writer:
         self._values = [np.empty(GROUP_ROWS, _stored_type(column)) for column in self._columns]
         self._count = self._written = 0
         self._patience = Patience()
-        self._file = path.open("w+b", buffering=0)
+        self._file = files.enter_context(path.open("w+b", buffering=0))
         with self._changed("w", track_order=True) as file:
             for link, column, values in zip(self._links, self._columns, self._values, strict=True):
                 _begin(file, link, column, values.dtype)
@@ -102,7 +102,6 @@ class Hdf5Writer:
         self._write_group()
         with self._changed() as file:
             _tell(file, MANIFEST, manifest)
-        self._file.close()
 
     def _add(self, rows: Floats) -> None:
         end = self._count + len(rows)

@@ -13,7 +13,7 @@ import math
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ _COLUMN_COUNT = 8  # byte offset in the header of a matrix
 class MatWriter:
     """Writes rows as they come, and the number of rows after them."""
 
-    def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable = (b"",)) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable, files: ExitStack) -> None:
         kept = [place for place, column in enumerate(columns) if column.type not in NUMBERED]
         self._left_out = tuple(column.signal for column in columns if column.type in NUMBERED)
         self._chosen = [0, *(1 + place for place in kept)] if self._left_out else slice(None)
@@ -57,7 +57,7 @@ class MatWriter:
         self._types = ("Float64", *(column.type for column in self._columns))
         self._rounded: set[int] = set()
         self._name = path.name
-        self._file = path.open("wb", buffering=0)
+        self._file = files.enter_context(path.open("wb", buffering=0))
         put(self._file, _matrices(self._columns))
         self._header = self._file.tell()
         self._rows = 0
@@ -99,7 +99,6 @@ class MatWriter:
 
     def close(self, manifest: str) -> None:
         append(self._file, _matrix(_MANIFEST, np.array([_latin(manifest)])))
-        self._file.close()
 
 
 def _matrices(columns: Sequence[Column]) -> bytes:

@@ -16,7 +16,7 @@ import re
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from html import escape, unescape
 from itertools import pairwise
 from pathlib import Path
@@ -69,7 +69,7 @@ _DATA_TYPES = {"u": 0, "b": 0, "i": 2, "f": 4, TEXT: 7, BYTES: 10}
 class Mdf4Writer:
     """Writes rows as they come, and the number of rows after them."""
 
-    def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable = (b"",)) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable, files: ExitStack) -> None:
         every = (Column(time_name([column.signal for column in columns]), "s"), *columns)
         self._columns, self._contents = every, contents
         self._record = _record_type(every)
@@ -77,7 +77,7 @@ class Mdf4Writer:
         self._plain = all(column.type == "Float64" for column in every)
         self._rows = 0
         self._lengths = np.zeros(len(self._numbered), np.uint64)
-        self._file = path.open("wb", buffering=0)
+        self._file = files.enter_context(path.open("wb", buffering=0))
         layout = _Layout(every, len(self._numbered))
         put(self._file, layout.content)
         self._data, self._counts, self._comment = layout.data, layout.counts, layout.comment
@@ -105,7 +105,6 @@ class Mdf4Writer:
         place = -(-self._file.tell() // 8) * 8
         append(self._file, bytes(place - self._file.tell()) + _comment("HDcomment", "", manifest))
         change(self._file, self._comment, _LINK.pack(place))
-        self._file.close()
 
     def _records(self, rows: Floats, lengths: NDArray[np.uint64]) -> bytes:
         """Records of rows; `lengths` of the texts and bytes of each column so far grow with them [byte]."""

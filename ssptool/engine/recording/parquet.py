@@ -1,9 +1,8 @@
 """Traces as Apache Parquet, a complete file after every group of rows."""
 
-import contextlib
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from time import thread_time
 from typing import Any
@@ -244,14 +243,15 @@ class ParquetWriter:
     Apache Parquet, "File format": row groups refer to absolute offsets, so what lies between them does not matter.
     """
 
-    def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable = (b"",)) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable, files: ExitStack) -> None:
         schema = pa.schema([_time([column.signal for column in columns]), *map(_field, columns)])
         bare = pa.schema([field.remove_metadata() for field in schema])
         self._width = len(schema)
         self._columns = Columns(("Float64", *(column.type for column in columns)), bare, contents)
         self._groups, self._footers = Encoder(bare), Encoder(schema)
         self._footer: Any = self._footers.empty({})
-        self._file = FootedFile(path, MAGIC, _serialized(self._footer))
+        file = files.enter_context(path.open("wb", buffering=0))
+        self._file = FootedFile(file, MAGIC, _serialized(self._footer))
         self._actions: list[Callable[[], None]] = []
         self._patience = Patience()
 
@@ -282,7 +282,6 @@ class ParquetWriter:
         encoded = _serialized(footer)
         self._file.begin(len(encoded))
         self._file.finish(encoded)
-        self._file.close()
 
     def _rows_of_group(self) -> int:
         rows = max(GROUP_ROWS, GROUP_VALUES // self._width, FOOTERS * len(self._file.footer) // (8 * self._width))
@@ -328,7 +327,7 @@ class ParquetWriter:
         first, part = 0, count
         while part > 1:
             part //= 2
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 self._write_rows(first, part)
                 first += part
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import FileIO
-from pathlib import Path
 from queue import LifoQueue, Queue
 from threading import Thread
 from time import monotonic
@@ -181,9 +180,8 @@ class FootedFile:
         The present one.
     """
 
-    def __init__(self, path: Path, head: bytes, footer: bytes) -> None:
-        self._file = path.open("wb", buffering=0)
-        self._descriptor = self._file.fileno()
+    def __init__(self, file: FileIO, head: bytes, footer: bytes) -> None:
+        self._descriptor = file.fileno()
         self._put(head + footer, 0)
         self.place = len(head)
         self.footer = footer
@@ -213,9 +211,6 @@ class FootedFile:
         with contextlib.suppress(OSError):
             self._put(self.footer, self.place)
             os.ftruncate(self._descriptor, self.place + len(self.footer))
-
-    def close(self) -> None:
-        self._file.close()
 
     def _make_room(self, size: int) -> None:
         if self._at + size > self._copy:

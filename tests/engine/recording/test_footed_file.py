@@ -34,19 +34,20 @@ def parts(content):
 
 def write(path, given_parts):
     """The parts that are whole; one that fails is abandoned, and those after it are written."""
-    file, whole = FootedFile(path, HEAD, footer([])), []
-    for size, pieces in given_parts:
-        part = b"".join(pieces)
-        try:
-            file.begin(size)
-            for piece in pieces:
-                file.write(piece)
-            file.finish(footer([*whole, part]))
-        except OSError:
-            file.abandon()
-        else:
-            whole.append(part)
-    file.close()
+    whole = []
+    with path.open("wb", buffering=0) as opened:
+        file = FootedFile(opened, HEAD, footer([]))
+        for size, pieces in given_parts:
+            part = b"".join(pieces)
+            try:
+                file.begin(size)
+                for piece in pieces:
+                    file.write(piece)
+                file.finish(footer([*whole, part]))
+            except OSError:
+                file.abandon()
+            else:
+                whole.append(part)
     return whole
 
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,6 +87,22 @@ def test_of_a_group_of_rows_without_room_parquet_keeps_what_fits(tmp_path, size)
     trace = read_trace(path)
     assert np.array_equal(trace.y, rows[: len(trace), 1:])
     assert size / 2 < 8 * 3 * len(trace) < size
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("size", [1, 20_001])
+def test_a_file_that_takes_no_more_is_closed(tmp_path, ending, size):
+    """Else it would stay open, and a studio or a notebook would run out of files."""
+    open_files = Path("/proc/self/fd")
+    if not open_files.exists():
+        pytest.skip("no list of open files")
+    before = len(list(open_files.iterdir()))
+    with no_file_beyond(size), pytest.raises(ResultsNotWritten):
+        writer = open_writer(tmp_path / f"trace{ending}", COLUMNS)
+        for chunk in range(400):
+            writer.write(some_rows(5 * chunk))
+        writer.close(MANIFEST)
+    assert len(list(open_files.iterdir())) <= before
 
 
 @pytest.mark.parametrize("size", [3_000, 5_003, 20_001])
