@@ -55,7 +55,7 @@ SECTIONS = (
     Section(
         "FMUs",
         "Refused when the FMU is loaded, or is to do what it does not offer.",
-        frozenset({"MissingBinary", "UnsupportedFmu", "UnsupportedByFmu"}),
+        frozenset({"MissingBinary", "UnusableFmu", "UnsupportedByFmu"}),
         ("fmu", "engine"),
     ),
     Section(
@@ -64,7 +64,6 @@ SECTIONS = (
         frozenset({"ContradictingSettings"}),
         ("engine",),
     ),
-    Section("Power bonds", "", frozenset({"NotAPowerBond"}), ("engine",)),
     Section(
         "Export as one FMU",
         "Refused by `export` and `plan --export`, before anything is written.",
@@ -89,12 +88,9 @@ SECTIONS = (
         frozenset(
             {
                 "EditError",
-                "BreakingReplacement",
-                "NotInFolder",
+                "RefusedEdit",
                 "SameFmu",
-                "SharedParameterSet",
                 "SharedStructure",
-                "UnfitFiles",
             }
         ),
         ("editing", "api/edit.py", "language_server/renaming.py"),

@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from ssptool.errors import WrongUsage, similar_names
+from ssptool.errors import WrongType, WrongUsage, hint, similar_names
 from ssptool.foreign_text import number_name
 from ssptool.option_words import argument_meant
 
@@ -80,15 +80,11 @@ class WrongArgument(WrongUsage, ValueError):
         return type(self), (self.name, self.found, self.expected)
 
 
-class UnknownArgument(WrongUsage, TypeError):
-    """A keyword that a function does not take; `near` are those that may have been meant."""
-
-    def __init__(self, function: str, name: str, known: Collection[str]) -> None:
-        meant = argument_meant(name, known)
-        self.near = similar_names(name, known) if meant is None else (meant,)
-        hint = f"did you mean {' or '.join(self.near)}?" if self.near else f"allowed are {', '.join(sorted(known))}"
-        super().__init__(f"{function} has no argument {name!r}; {hint}")
-        self.name = name
+def unknown_argument(function: str, name: str, known: Collection[str]) -> WrongType:
+    """The error for a keyword that a function does not take."""
+    meant = argument_meant(name, known)
+    near = hint(name, sorted(known), None if meant is None else (meant,))
+    return WrongType(f"{function} has no argument {name!r}{near}")
 
 
 def shown(value: object) -> str:
@@ -229,8 +225,8 @@ def one_of(name: str, value: object, words: Collection[str]) -> str:
     if isinstance(value, str) and value in words:
         return str(value)
     near = similar_names(value, words, 1) if isinstance(value, str) else ()
-    hint = f" (did you mean {near[0]}?)" if near else ""
-    raise WrongArgument(name, value, f"one of {', '.join(words)}{hint}")
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    raise WrongArgument(name, value, f"one of {', '.join(words)}{meant}")
 
 
 def text(name: str, value: object) -> str:

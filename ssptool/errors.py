@@ -5,7 +5,7 @@ Such phrases are similar names for a wrong one, the first of many things, and a 
 
 import errno
 import signal
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -22,17 +22,16 @@ class WrongUsage(Exception):
 
     exit_status = 2
 
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""  # that of a KeyError is in quotes
+
 
 class WrongValue(WrongUsage, ValueError):
     """A wrong value, or values that exclude each other; the message names them and the allowed ones."""
 
 
-class NotOfType(WrongUsage, TypeError):
-    """A value that is not of the type of the variable it is for."""
-
-
-class BeyondItsType(WrongUsage, OverflowError):
-    """A value that the type of the variable it is for does not hold."""
+class WrongType(WrongUsage, TypeError):
+    """A value that is not of the type of the variable it is for, or a call that does not fit the function."""
 
 
 class ContradictingSettings(WrongValue):
@@ -54,6 +53,26 @@ class RenamedSetting(FutureWarning):
 
 class PartialSystem(UserWarning):
     """A part of a system that was left out, because it cannot be read as SSP."""
+
+
+class UnusableFile(Exception):
+    """A file that is not what it should be: results, a saved simulation, a study that was run, terminals of an FMU.
+
+    Attributes
+    ----------
+    path
+        As it was given.
+    reason
+        Text.
+    line
+        The first one is 1; None for the file as a whole.
+    """
+
+    def __init__(self, path: object, reason: str, line: int | None = None) -> None:
+        super().__init__(f"{path}:{line}: {reason}" if line is not None else f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+        self.line = line
 
 
 def is_own(error: BaseException) -> bool:
@@ -96,35 +115,37 @@ _NEEDS = {
 }
 
 
-class MissingExtra(ImportError):
-    """A package of an extra is not installed: for studies, formats of results, drawing (matplotlib, plotly, plotille,
-    resvg_py, jinja2), sliders in notebooks (ipywidgets), or one of the servers.
+class MissingPackage(ImportError):
+    """A package that is needed, or a part of ssptool that was to be compiled, is not installed.
+
+    Attributes
+    ----------
+    package
+        Its name; empty for a part of ssptool.
+    extra
+        The extra of ssptool that has it: for studies, formats of results, drawing (matplotlib, plotly, plotille,
+        resvg_py, jinja2), sliders in notebooks (ipywidgets), or one of the servers; empty if none has.
     """
 
-    def __init__(self, extra: str, package: str, user: str = "", otherwise: str = "") -> None:
-        """`user` needs the package, if it is not always the same; `otherwise` goes without."""
-        needs = f"{user} needs {package}" if user else _NEEDS[extra].format(package)
-        super().__init__(f"{needs}: pip install 'ssptool[{extra}]'" + (f", or {otherwise}" if otherwise else ""))
+    def __init__(self, said: str, package: str = "", extra: str = "") -> None:
+        super().__init__(said)
+        self.package = package
         self.extra = extra
-        self.package = package
 
 
-class MissingKernel(ImportError):
-    """The native modules, which run systems, are not installed."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "this installation of ssptool checks, explains and edits systems, and cannot run them, because it was made "
-            "without a compiler: install a wheel of ssptool, or a C and a C++20 compiler and then ssptool again"
-        )
+def missing_extra(extra: str, package: str, user: str = "", otherwise: str = "") -> MissingPackage:
+    """The error for a package of an extra. `user` needs it, if it is not always the same; `otherwise` goes without."""
+    needs = f"{user} needs {package}" if user else _NEEDS[extra].format(package)
+    way = f"pip install 'ssptool[{extra}]'" + (f", or {otherwise}" if otherwise else "")
+    return MissingPackage(f"{needs}: {way}", package, extra)
 
 
-class MissingPackage(ImportError):
-    """A package that ssptool does not need, and `user` does, is not installed."""
-
-    def __init__(self, user: str, package: str) -> None:
-        super().__init__(f"{user} needs {package}, which is not installed: pip install {package}")
-        self.package = package
+def missing_kernel() -> MissingPackage:
+    """The error for the native modules, which run systems."""
+    return MissingPackage(
+        "this installation of ssptool checks, explains and edits systems, and cannot run them, because it was made "
+        "without a compiler: install a wheel of ssptool, or a C and a C++20 compiler and then ssptool again"
+    )
 
 
 def package_for(user: str, package: str) -> Any:
@@ -132,15 +153,17 @@ def package_for(user: str, package: str) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        raise MissingPackage(user, package) from None
+        raise MissingPackage(
+            f"{user} needs {package}, which is not installed: pip install {package}", package
+        ) from None
 
 
 def studies_need(module: str) -> Any:
-    """The module, loaded when it is needed. Raises MissingExtra."""
+    """The module, loaded when it is needed. Raises MissingPackage."""
     try:
         return import_module(module)
     except ImportError:
-        raise MissingExtra("study", _PACKAGES[module.split(".")[0]]) from None
+        raise missing_extra("study", _PACKAGES[module.split(".")[0]]) from None
 
 
 NEAR_MISSES = 3
@@ -159,16 +182,64 @@ def similar_names(name: str, known: Collection[str], most: int = NEAR_MISSES, *,
     return tuple(dict.fromkeys((*longer, *get_close_matches(name, known, most))))[:most]
 
 
-class AmbiguousCase(WrongUsage, LookupError):
-    """A name that two known ones, the `candidates`, have but for upper and lower case."""
+def hint(name: str, known: Collection[str], near: Collection[str] | None = None) -> str:
+    """The end of a message about an unknown name: the `near` ones, by default similar ones, or the first of all."""
+    near = similar_names(name, known) if near is None else near
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    return f"; there are {abbreviated(known, MOST_KNOWN)}" if known else ""
 
-    def __init__(self, name: str, candidates: Sequence[str]) -> None:
-        super().__init__(f"{name!r} is ambiguous: there are {' and '.join(candidates)}; give the exact name")
+
+MOST_KNOWN = 12
+"""Known names that a message lists where none is like the unknown one."""
+
+
+class UnknownName(WrongUsage, KeyError):
+    """A name that nothing has: of a signal, variable, component, connector, unit, variant, rule, tool or platform; or a
+    pattern that fits none.
+
+    Attributes
+    ----------
+    name
+        As it was given.
+    near : tuple of str
+        Names that may have been meant.
+    found
+        Answer for the other names of the request, where there is one.
+    """
+
+    found: Any = None
+
+    def __init__(
+        self,
+        said: str,
+        name: str = "",
+        known: Collection[str] = (),
+        *,
+        near: Collection[str] | None = None,
+        because: str = "",
+    ) -> None:
+        """`said` is the message without the names that may have been meant: the `near` ones, or similar known ones. A
+        name of a missing component is unknown `because` of that.
+        """
+        known = sorted(known) if isinstance(known, Set) else known
+        self.name = name
+        self.near = tuple(similar_names(name, known) if near is None else near)
+        super().__init__(f"{name!r} is unknown, because {because}" if because else said + hint(name, known, self.near))
+
+
+class AmbiguousName(WrongUsage, LookupError):
+    """A name that may be several things, the `candidates`."""
+
+    def __init__(self, name: str, candidates: Sequence[str], reason: str, way: str) -> None:
+        super().__init__(f"{name!r} is ambiguous{reason}; {way}")
         self.name = name
         self.candidates = tuple(candidates)
 
-    def __str__(self) -> str:
-        return str(self.args[0])
+
+def ambiguous_case(name: str, candidates: Sequence[str]) -> AmbiguousName:
+    """The error for a name that several known ones have but for upper and lower case."""
+    return AmbiguousName(name, candidates, f": there are {' and '.join(candidates)}", "give the exact name")
 
 
 def in_other_case(name: str, known: Iterable[str]) -> str | None:
@@ -176,13 +247,13 @@ def in_other_case(name: str, known: Iterable[str]) -> str | None:
 
     Raises
     ------
-    AmbiguousCase
+    AmbiguousName
         There are several.
     """
     folded = name.casefold()
     found = sorted({other for other in known if other.casefold() == folded})
     if len(found) > 1:
-        raise AmbiguousCase(name, found)
+        raise ambiguous_case(name, found)
     return found[0] if found else None
 
 

@@ -13,14 +13,10 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
-from ssptool.arguments import UnknownArgument, WrongArgument, plain
-from ssptool.errors import WrongUsage, counted, is_own
+from ssptool.arguments import WrongArgument, plain, unknown_argument
+from ssptool.errors import WrongType, WrongUsage, counted, is_own
 
 Public = TypeVar("Public", bound=Callable[..., Any])
-
-
-class UnfitCall(WrongUsage, TypeError):
-    """A call with too many arguments, with too few, or with one of them twice."""
 
 
 def public(called: Public) -> Public:
@@ -71,16 +67,16 @@ def _misfit(
     names = [one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
     for name in options:
         if name not in names:
-            return UnknownArgument(function, name, names)
+            return unknown_argument(function, name, names)
     if len(given) > len(by_place):
         listed = f" ({', '.join(by_place)})" if by_place else ""
         taken = f"{counted(len(by_place), 'argument')} without a name{listed}"
-        return UnfitCall(f"{function} takes {taken}, and all others as NAME=VALUE; found {len(given)}")
+        return WrongType(f"{function} takes {taken}, and all others as NAME=VALUE; found {len(given)}")
     if twice := [name for name in by_place[: len(given)] if name in options]:
-        return UnfitCall(f"{function} has the argument {twice[0]} twice: by its place and by its name")
+        return WrongType(f"{function} has the argument {twice[0]} twice: by its place and by its name")
     needed = {one.name for one in parameters if one.default is one.empty} - {*by_place[: len(given)], *options}
     missing = [name for name in names if name in needed]
-    return UnfitCall(f"{function} needs the argument{'s' * (len(missing) > 1)} {' and '.join(missing)}")
+    return WrongType(f"{function} needs the argument{'s' * (len(missing) > 1)} {' and '.join(missing)}")
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")

@@ -113,7 +113,7 @@ def settle(place: Path) -> bool:
     ------
     InterruptedEdit
         One cannot be completed.
-    Locked
+    WrongUsage
         One does not end.
     """
     held = [] if sys.platform == "win32" else _held_folders(place)
@@ -124,7 +124,7 @@ def settle(place: Path) -> bool:
     clear_abandoned(place)
     while any(map(has_journal, held)):
         if time.monotonic() > deadline:
-            raise Locked(place)
+            raise _locked_too_long(place)
         time.sleep(_POLL_SECONDS)
         clear_abandoned(place)
     return found
@@ -176,13 +176,6 @@ def _locked(folder: Path) -> int | None:
             _let_go(lock)
 
 
-class Locked(WrongUsage, TimeoutError):
-    """Another process has locked a file for longer than this one waits."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"another program has been editing {path} for {PATIENCE_SECONDS:g} s: end it, or try later")
-
-
 def locked(path: Path) -> Callable[[], None]:
     """Lock a file that others replace, by what has its name when the lock is there; what is returned unlocks it.
 
@@ -190,7 +183,7 @@ def locked(path: Path) -> Callable[[], None]:
 
     Raises
     ------
-    Locked
+    WrongUsage
         Another process has the lock for longer than `PATIENCE_SECONDS`.
     """
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -205,7 +198,7 @@ def locked(path: Path) -> Callable[[], None]:
         if sys.platform == "win32" or _is_open(path, lock):
             return partial(_let_go, lock)
         _let_go(lock)
-    raise Locked(path)
+    raise _locked_too_long(path)
 
 
 def _lock_of(path: Path) -> int:
@@ -263,3 +256,8 @@ def _let_go(descriptor: int | None) -> None:
     if descriptor is not None:
         os.close(descriptor)
         _held -= 1
+
+
+def _locked_too_long(path: Path) -> WrongUsage:
+    """The error for a file that another process has locked for longer than this one waits."""
+    return WrongUsage(f"another program has been editing {path} for {PATIENCE_SECONDS:g} s: end it, or try later")

@@ -13,17 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ForwardRef, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from ssptool.api.kept_systems import OpenedSystem, opened_system
-from ssptool.arguments import UnknownArgument as UnknownArgument
 from ssptool.arguments import WrongArgument as WrongArgument
-from ssptool.arguments import flag, paths, text, texts
+from ssptool.arguments import flag, paths, text, texts, unknown_argument
 from ssptool.arguments import path as system_path
 from ssptool.documents.archive import LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import require_file
+from ssptool.errors import UnknownName
 from ssptool.option_words import InterpolationWord
 from ssptool.public_calls import public
-from ssptool.rules.catalogue import UnknownRule
 from ssptool.rules.renderers import PLAIN_RENDERERS as PLAIN_REPORT_RENDERERS
 from ssptool.rules.renderers import RENDERERS as REPORT_RENDERERS
 from ssptool.rules.report import Report, joined
@@ -35,13 +34,11 @@ from ssptool.rules.selection import (
     RuleChoice,
     SettingsFile,
     Switches,
-    UnknownTool,
     acceptable,
     caller_switches,
     judge,
     unused_acceptance,
 )
-from ssptool.rules.selection import Unacceptable as Unacceptable
 from ssptool.working_directory import absolute
 
 if TYPE_CHECKING:
@@ -132,13 +129,13 @@ def refuse_unknown(function: Callable[..., Any], options: Iterable[str], setting
     """
     Raises
     ------
-    UnknownArgument
+    WrongType
         A keyword is neither an argument of a function that `shows` its keywords nor one of the settings.
     """
     own = [name for name in inspect.signature(function).parameters if name != "options"]
     for name in options:
         if name not in own and name not in settings:
-            raise UnknownArgument(function.__name__, name, [*own, *settings])
+            raise unknown_argument(function.__name__, name, [*own, *settings])
 
 
 class ValidSystem(NamedTuple):
@@ -215,7 +212,7 @@ def valid(
     ------
     InvalidSystem
         It has others.
-    UnknownRule, Unacceptable
+    UnknownName, WrongValue
         A code in `accept` is that of no rule, or of one whose errors keep a system from running.
     """
     switches = switches_of(path, allow_outside, settings_file)
@@ -254,8 +251,7 @@ __all__ = [
     "REPORT_RENDERERS",
     "InvalidSettings",
     "Report",
-    "UnknownRule",
-    "UnknownTool",
+    "UnknownName",
     "report_summary",
     "validate",
 ]
@@ -327,7 +323,7 @@ def validate(system: Files, **options: Unpack[ValidateOptions]) -> Report:
 
     Raises
     ------
-    UnknownRule, UnknownTool
+    UnknownName
         A code matches no rule, or a tool is unknown.
     InvalidSettings
         The settings file has an unknown key or a wrong value.

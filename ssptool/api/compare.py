@@ -12,7 +12,6 @@ from ssptool.engine.run.result import Result, made_by, trace_of
 from ssptool.engine.trace import Trace
 from ssptool.public_calls import public
 from ssptool.results.comparison import TRACE_COMPARISON_RENDERERS as TRACE_COMPARISON_RENDERERS
-from ssptool.results.comparison import NothingToCompare as NothingToCompare
 from ssptool.results.comparison import RunDifference, TraceComparison, compare_traces, with_full_names, without_prefix
 from ssptool.results.comparison_picture import draw_comparison
 from ssptool.results.tolerance import Tolerance as Tolerance
@@ -53,11 +52,11 @@ def compare(
 
     Raises
     ------
-    NothingMatches
+    UnknownName
         A pattern matches no signal of the reference.
-    NothingToCompare
+    WrongValue
         A trace has no rows, its times decrease, or the reference has no signals.
-    UnreadableTrace
+    UnusableFile
         A file is not a trace.
     """
     picture = None if plot is None else path("plot", plot)

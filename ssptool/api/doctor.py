@@ -17,9 +17,9 @@ from ssptool.drawing.text import columns
 from ssptool.engine.kernel import NATIVE
 from ssptool.errors import abbreviated, counted
 from ssptool.exporting.runtimes import PLATFORMS, can_build, kept_library, own_platform
-from ssptool.fmu.binary import MissingBinary, UnsupportedFmu, require_binary
+from ssptool.fmu.binary import MissingBinary, require_binary
 from ssptool.fmu.compiling import NoCompiler, available_compiler, cache_folder
-from ssptool.fmu.description import InterfaceType, UnreadableFmu
+from ssptool.fmu.description import InterfaceType, UnreadableFmu, UnusableFmu
 from ssptool.fmu.model_description_xml import this_platform
 from ssptool.fmu.read_description import read_description
 from ssptool.foreign_text import joined_lines, json_text
@@ -258,12 +258,12 @@ def _of_fmu(name: str, path: Path) -> InstalledPart:
         require_binary(path, description, InterfaceType.CO_SIMULATION if simulated else InterfaceType.MODEL_EXCHANGE)
     except UnreadableFmu as problem:
         return InstalledPart("FMUs", name, problem.reason, "see `ssptool validate`", needed=True)
-    except UnsupportedFmu as problem:
-        return InstalledPart("FMUs", name, problem.reason, "export it for co-simulation or model exchange", needed=True)
     except MissingBinary as problem:
         own = this_platform(description.fmi_major)
         there = f"only for {abbreviated(problem.present)}" if problem.present else "nor for another platform"
         return InstalledPart("FMUs", name, f"no library for {own}, {there}", problem.advice, needed=True)
+    except UnusableFmu as problem:
+        return InstalledPart("FMUs", name, problem.reason, "export it for co-simulation or model exchange", needed=True)
     return InstalledPart("FMUs", name, f"FMI {description.fmi_version}")
 
 

@@ -16,7 +16,7 @@ from ssptool.drawing.diagram.groups import with_groups
 from ssptool.drawing.diagram.memory import Memory
 from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
 from ssptool.drawing.plot_model import check_plot_name
-from ssptool.errors import WrongUsage
+from ssptool.errors import UnknownName
 from ssptool.network.arrays import whole
 from ssptool.network.dependencies import analyze, loop_edges
 from ssptool.network.explanation import Explained, explain_all
@@ -32,16 +32,6 @@ class Highlight(StrEnum):
 
     LOOPS = "loops"
     FINDINGS = "findings"
-
-
-class NoSuchSystem(WrongUsage, LookupError):
-    """No nested system has the name of the one to draw."""
-
-    def __init__(self, name: str, available: Sequence[str]) -> None:
-        there = f"there are {', '.join(available)}" if available else "there is none inside"
-        super().__init__(f"no nested system is called {name!r}; {there}")
-        self.name = name
-        self.available = tuple(available)
 
 
 @public
@@ -85,11 +75,11 @@ def draw(
     ------
     ValueError
         The ending is another, the depth is negative, or a word is none of those above.
-    NoSuchSystem
+    UnknownName
         There is no nested system of this name.
     WrongUsage
         A picture or page would show more than 1 000 systems.
-    MissingExtra
+    MissingPackage
         A library that draws is not installed.
     """
     file = None if output is None else path("output", output)
@@ -135,7 +125,8 @@ def _explained(system: Path | str, variant: str | None, allow_outside: Files) ->
 def _chosen(paths: Sequence[NetworkPath], system: str) -> NetworkPath:
     by_name = {dotted(path): path for path in paths}
     if system not in by_name:
-        raise NoSuchSystem(system, [name for name in by_name if name])
+        inside = [name for name in by_name if name]
+        raise UnknownName(f"there is no nested system {system!r}", system, inside)
     return by_name[system]
 
 

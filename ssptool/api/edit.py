@@ -26,7 +26,6 @@ from ssptool.documents.archive import LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Severity
 from ssptool.documents.foreign_files import ArchiveLimits, own_output
 from ssptool.documents.saving import ChangedMeanwhile as ChangedMeanwhile
-from ssptool.documents.saving import LinkLeadsOut as LinkLeadsOut
 from ssptool.documents.saving import replaced_atomically
 from ssptool.documents.ssd import Component
 from ssptool.editing import package as packing
@@ -57,7 +56,6 @@ from ssptool.rules.report import Report, joined
 from ssptool.rules.runner import check, check_path, open_checked
 from ssptool.rules.runner import fix as fix_archive
 from ssptool.rules.selection import Switches
-from ssptool.tempfiles import Locked as Locked
 
 
 class BrokenEdit(Exception):
@@ -164,9 +162,9 @@ def edit(
         The edits bring new errors. Errors that the system had before do not keep it from being saved.
     ChangedMeanwhile
         Another program has changed the system during the block.
-    LinkLeadsOut
+    WrongUsage
         A document or an FMU is a link that leads out of the folder, or stands in such a folder.
-    Locked
+    WrongUsage
         Another program has been editing the system for a minute, with `wait`.
     """
     with (
@@ -390,7 +388,7 @@ def downgrade(
 
     Raises
     ------
-    NotRepresentable
+    RefusedEdit
         1.0 cannot hold something, and it is not to be dropped.
     InvalidDocument
         A document is not valid in the version that it declares.

@@ -17,7 +17,7 @@ from ssptool.arguments import text
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive
 from ssptool.documents.foreign_files import own_output
 from ssptool.editing.package import SUFFIX, Unpacked, leave_out, unpack_package
-from ssptool.errors import WrongUsage, similar_names
+from ssptool.errors import UnknownName, WrongUsage
 from ssptool.fmu.compiling import available_compiler, cache_folder
 from ssptool.foreign_text import indented
 from ssptool.public_calls import public
@@ -40,28 +40,13 @@ class ExampleSystem:
     variants: tuple[str, ...]
 
 
-class UnknownExample(WrongUsage, LookupError):
-    """There is no example system of this name; `known` are those that there are."""
-
-    def __init__(self, name: str, known: tuple[str, ...]) -> None:
-        near = similar_names(name, known)
-        meant = f"did you mean {' or '.join(near)}? There" if near else "there"
-        super().__init__(f"there is no example system {name!r}; {meant} are {', '.join(known)}")
-        self.name = name
-        self.known = known
-
-
-class ExamplesMissing(WrongUsage):
-    """This installation has no example systems, or not their FMUs."""
-
-
 @public
 def list_examples() -> tuple[ExampleSystem, ...]:
     """The example systems, by name.
 
     Raises
     ------
-    ExamplesMissing
+    WrongUsage
     """
     found = []
     for name, path in _places().items():
@@ -85,13 +70,13 @@ def example(name: str, folder: Path | str | None = None, *, force: bool = False)
 
     Raises
     ------
-    UnknownExample, ExamplesMissing
+    UnknownName, WrongUsage
     FileExistsError
         The folder is not empty.
     """
     places = _places()
     if text("name", name) not in places:
-        raise UnknownExample(name, tuple(places))
+        raise UnknownName(f"there is no example system {name!r}", name, places)
     target = own_output(Path(name)) if folder is None else Path(folder)
     place = places[name]
     if place.parent == _SOURCES:
@@ -100,7 +85,7 @@ def example(name: str, folder: Path | str | None = None, *, force: bool = False)
         if archive.path.is_dir():
             leave_out(archive)
         if not any(entry.endswith(".fmu") for entry in archive.names()):
-            raise ExamplesMissing(f"the FMUs of {archive.path} are not built: call `make setup` in {_PACKAGE.parent}")
+            raise WrongUsage(f"the FMUs of {archive.path} are not built: call `make setup` in {_PACKAGE.parent}")
         return unpack_package(archive, target, force=force, portable=False)
 
 
@@ -111,7 +96,7 @@ def _places() -> Mapping[str, Path]:
     for folder in (_IN_CLONE, _SOURCES):
         if found := {path.parent.name: path.parent for path in sorted(folder.glob(f"*/{DEFAULT_STRUCTURE}"))}:
             return found
-    raise ExamplesMissing(
+    raise WrongUsage(
         "this installation has no example systems; install a wheel built with `make wheels`, "
         "or run `make setup` in a clone"
     )
@@ -123,7 +108,7 @@ def _with_fmus(sources: Path) -> Path:
     Raises
     ------
     NoCompiler
-    ExamplesMissing
+    WrongUsage
         The FMUs cannot be compiled.
     """
     files = sorted(path for path in sources.rglob("*") if path.is_file())
@@ -159,7 +144,7 @@ def _compile(models: Path, build: Path) -> None:
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
         if done.returncode:
             said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-20:])
-            raise ExamplesMissing(f"the FMUs of the example systems cannot be compiled:\n{indented(said)}")
+            raise WrongUsage(f"the FMUs of the example systems cannot be compiled:\n{indented(said)}")
 
 
 def _cmake() -> str:
@@ -170,5 +155,5 @@ def _cmake() -> str:
         folder = ""
     found = shutil.which("cmake", path=folder or None) or shutil.which("cmake")
     if found is None:
-        raise ExamplesMissing("the FMUs of the example systems are compiled with CMake: pip install cmake")
+        raise WrongUsage("the FMUs of the example systems are compiled with CMake: pip install cmake")
     return found

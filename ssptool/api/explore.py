@@ -13,10 +13,10 @@ from ssptool.arguments import WrongArgument, mapping, texts
 from ssptool.arguments import path as file_path
 from ssptool.engine.run.result import Result
 from ssptool.engine.settings import Settings
-from ssptool.errors import MissingExtra, WrongValue, in_other_case, similar_names
+from ssptool.errors import WrongValue, in_other_case, missing_extra, similar_names
 from ssptool.foreign_text import html_text
 from ssptool.network.inventory import VariableEntry
-from ssptool.network.targets import UnknownVariable
+from ssptool.network.targets import unknown_variable
 from ssptool.public_calls import public
 from ssptool.rules.selection import SettingsFile
 
@@ -118,9 +118,9 @@ def explore(
 
     Raises
     ------
-    MissingExtra
+    MissingPackage
         ipywidgets is not installed.
-    UnknownVariable
+    UnknownName
         A name is that of no variable.
     WrongValue
         A variable is not a real parameter or start value, or its range is empty.
@@ -151,14 +151,14 @@ def _ipywidgets() -> Any:
     try:
         return import_module("ipywidgets")
     except ImportError:
-        raise MissingExtra("widgets", "ipywidgets") from None
+        raise missing_extra("widgets", "ipywidgets") from None
 
 
 def _own_name(name: str, known: Mapping[str, VariableEntry]) -> str:
-    """The name as the system has it. Raises UnknownVariable or AmbiguousCase."""
+    """The name as the system has it. Raises UnknownName or AmbiguousName."""
     own = name if name in known else in_other_case(name, known)
     if own is None:
-        raise UnknownVariable(name, similar_names(name, known))
+        raise unknown_variable(name, similar_names(name, known))
     return own
 
 

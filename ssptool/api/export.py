@@ -16,13 +16,11 @@ from ssptool.errors import WrongValue
 from ssptool.exporting.capabilities import ExportCapability as ExportCapability
 from ssptool.exporting.capabilities import ExportInterface, capabilities_in
 from ssptool.exporting.description import VERSIONS
-from ssptool.exporting.exposed import UnknownPattern as UnknownPattern
 from ssptool.exporting.exposed import exported_variables
 from ssptool.exporting.package import ExportedFmu as ExportedFmu
 from ssptool.exporting.package import export_fmu
 from ssptool.exporting.refusals import export_problems, plan_to_export
 from ssptool.exporting.runtimes import RuntimeNotBuilt as RuntimeNotBuilt
-from ssptool.exporting.runtimes import UnknownPlatform as UnknownPlatform
 from ssptool.option_words import InterfaceWord
 from ssptool.public_calls import public
 
@@ -100,9 +98,9 @@ def export(
     ------
     Unsupported
         The system or the settings use a feature that exported FMUs do not support, or a component lacks a library.
-    UnknownPattern
+    UnknownName
         A pattern matches no variable of a component.
-    UnknownPlatform
+    UnknownName
         ssptool does not support a platform.
     RuntimeNotBuilt
         The library for another platform cannot be compiled on this machine.

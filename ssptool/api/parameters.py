@@ -40,7 +40,7 @@ def parameters(
     ------
     WrongValue
         The file has another ending, or its format cannot store a value.
-    MissingExtra
+    MissingPackage
         openpyxl is not installed.
     """
     files, values = parameter_files(parameters), start_value_texts("start_values", start_values)

@@ -9,7 +9,7 @@ from ssptool.api.check import Files, switches_of
 from ssptool.api.draw import loop_remarks
 from ssptool.arguments import path as file_path
 from ssptool.arguments import texts
-from ssptool.documents.archive import Archive, UnknownVariant
+from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
 from ssptool.drawing.diagram.arrange import MOST_SHEETS, DrawnConnections, all_arranged, arranged
 from ssptool.drawing.diagram.groups import with_groups
@@ -23,7 +23,7 @@ from ssptool.engine.recording.formats import read_manifest, read_trace
 from ssptool.engine.run.accuracy import stated_errors
 from ssptool.engine.run.plots import band_words, curves_of
 from ssptool.engine.run.result import NO_UNITS, with_units
-from ssptool.errors import WrongValue, counted
+from ssptool.errors import UnknownName, WrongValue, counted
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.tree import dotted
 from ssptool.public_calls import public
@@ -75,9 +75,9 @@ def report(
     ------
     WrongValue
         The page is not to be called .html, a pattern fits no signal, or the results are those of another system.
-    MissingExtra
+    MissingPackage
         A library of the extra `plot` is not installed.
-    UnreadableTrace
+    UnusableFile
         The results are not a trace.
     """
     if results is None:
@@ -140,7 +140,7 @@ def _variant_that_ran(system: Path | str, manifest: Mapping[str, Any]) -> str | 
     with Archive.open(system) as archive:
         try:
             return name if isinstance(name, str) and archive.structure(name) else None
-        except UnknownVariant:
+        except UnknownName:
             return None
 
 
@@ -253,11 +253,11 @@ def report_study(
 
     Raises
     ------
-    NotResults
+    UnusableFile
         The folder has none.
     WrongValue
         The page is not to be called .html.
-    MissingExtra
+    MissingPackage
         A library of the extra `plot` is not installed.
     """
     if output is not None:

@@ -23,9 +23,9 @@ from ssptool.engine.run.result import Result
 from ssptool.engine.settings import Limits
 from ssptool.engine.simulate import require_isolation
 from ssptool.engine.trace import Trace
-from ssptool.errors import abbreviated, counted, is_own
+from ssptool.errors import WrongValue, abbreviated, counted, is_own
 from ssptool.public_calls import public
-from ssptool.results.comparison import NothingToCompare, TraceComparison, compare_traces
+from ssptool.results.comparison import TraceComparison, compare_traces
 from ssptool.results.recorded_run import RecordedRun, recorded_run, require_readable_files, sha256
 from ssptool.results.reproduction import REPRODUCTION_RENDERERS as REPRODUCTION_RENDERERS
 from ssptool.results.reproduction import (
@@ -326,7 +326,7 @@ def judged(
             comparison = compare_traces(found, reference, tolerance=tolerance)
             verdict = ReproductionVerdict.INSIDE if comparison.agrees else ReproductionVerdict.DIFFERS
             remarks = (*remarks, *comparison.remarks)
-        except NothingToCompare:
+        except WrongValue:
             verdict = ReproductionVerdict.DIFFERS
     if remarks:
         verdict = ReproductionVerdict.DIFFERS
@@ -382,7 +382,7 @@ def _recorded_study(folder: Path, definition: Mapping[str, Any], process: _Proce
 
     Raises
     ------
-    BadStudy, CannotReproduce
+    BadData, CannotReproduce
     """
     table = dict(definition["study"])
     if isinstance(table.get("settings"), Mapping):

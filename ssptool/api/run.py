@@ -207,13 +207,13 @@ def simulate(
     ------
     InvalidSystem
         The system has errors that are not accepted. No binary has been loaded.
-    UnknownRule, Unacceptable
+    UnknownName, WrongValue
         A code in `accept` matches no rule, or a rule that cannot be accepted.
-    BadInputs, BadScenario
+    BadData
         Inputs or scenario are not valid; the message lists all errors.
     MissingBinary
         An FMU has no library for this platform.
-    NotCompiled
+    UnusableFmu
         The sources of an FMU cannot be compiled.
     WrongUsage
         A variable in `env` is not set.
@@ -221,7 +221,7 @@ def simulate(
         This system does not support a sandbox.
     ContradictingSettings
         Two settings contradict each other.
-    WrongArgument, UnknownArgument
+    WrongArgument, WrongType
         An argument is not valid; the message contains its name, the value and the allowed values.
 
     Examples

@@ -39,7 +39,6 @@ from ssptool.studies.checking import CheckedStudy, check_study
 from ssptool.studies.dataset import DEFINITION, Dataset, OtherStudy
 from ssptool.studies.definition import Study, rows_of_columns
 from ssptool.studies.designs import FactorValue
-from ssptool.studies.entries import BadStudy as BadStudy
 from ssptool.studies.entries import Findings
 from ssptool.studies.first_draft import StudiedSystem, StudyKind, default_results, factor_of_sweep, first_draft
 from ssptool.studies.forecast import Forecast
@@ -106,15 +105,15 @@ def study(
 
     Raises
     ------
-    BadStudy
+    BadData
         The study is not valid; the message lists all errors. Nothing has been run.
     OtherStudy
         The folder has results of a study that differs in more than its points.
     WrongUsage
         The address of the scheduler has no TLS.
-    MissingExtra
+    MissingPackage
         The packages of the extra `study` are not installed.
-    NoScheduler, LostScheduler, LostWorkers, Interrupted
+    NoWorkers, Interrupted
         The study could not start, or was interrupted. Results of finished runs are kept.
     """
     check_scheduler(scheduler, insecure=flag("insecure_scheduler", insecure_scheduler))
@@ -180,7 +179,7 @@ def sweep(
 
     Raises
     ------
-    BadStudy, OtherStudy, MissingExtra, Interrupted
+    BadData, OtherStudy, MissingPackage, Interrupted
         As in `study`.
     """
     named = file_path("system", system)
@@ -302,7 +301,7 @@ def resume_study(
 
     Raises
     ------
-    NotResults
+    UnusableFile
         The folder is not a result folder. Others as in `study`.
     """
     definition = Dataset(file_path("output", output)).definition()
@@ -328,7 +327,7 @@ def resume_study(
 
 @public
 def study_results(output: Path | str) -> StudyResults:
-    """Results in the folder of a study, also while it runs. Raises NotResults."""
+    """Results in the folder of a study, also while it runs. Raises UnusableFile."""
     return read_results(file_path("output", output))
 
 
@@ -392,7 +391,7 @@ def calibrate(
 
     Raises
     ------
-    BadStudy
+    BadData
         With everything that is wrong with it.
     CalibrationFailed
         The first run failed, or those around a point.
@@ -505,9 +504,9 @@ def plot_study(
     ------
     WrongValue
         The name has another ending, or there are too many panels.
-    NotResults
+    UnusableFile
         There is nothing to draw, or nothing of this kind.
-    MissingExtra
+    MissingPackage
         The library that draws is not installed.
     """
     path = file_path("output", output)

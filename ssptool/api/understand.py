@@ -30,7 +30,6 @@ from ssptool.engine.recording.patterns import checked_patterns, fits, fits_any
 from ssptool.network.conversion import document_units
 from ssptool.network.dependencies import SystemGraph, analyze
 from ssptool.network.explanation import Explanation, Explanations, explain_all
-from ssptool.network.explanation import UnexplainedName as UnexplainedName
 from ssptool.network.explanation import explain as explain_names
 from ssptool.network.flatten import build_network
 from ssptool.network.inventory import Inventory, VariableEntry, components_called, list_variables, take_inventory
@@ -86,9 +85,9 @@ def info(
 
     Raises
     ------
-    UnknownComponent
+    UnknownName
         The system has none of that name; `near` has names like it.
-    NothingMatches
+    UnknownName
         A pattern fits no variable.
     """
     patterns = texts("variables", variables, "a pattern")
@@ -128,9 +127,9 @@ def explain(system: Path | str, *names: str, **options: Unpack[SystemOptions]) -
 
     Raises
     ------
-    UnexplainedName
+    UnknownName
         The system has no such variable; `near` has names like it, `explained` what was found for the other names.
-    BadInputs, BadScenario
+    BadData
         They do not fit the system.
     """
     refuse_unknown(explain, options)

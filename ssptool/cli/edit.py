@@ -327,6 +327,101 @@ def rename_command(
 
 
 @bundled(how=editing_from)
+def duplicate_command(
+    system: EditedSystem,
+    how: Editing,
+    element: Annotated[
+        str, typer.Argument(metavar="ELEMENT", help="Full name of the element.", autocompletion=elements)
+    ],
+    new: Annotated[
+        str | None,
+        typer.Option(
+            "--as", metavar="NAME", help="Name of the copy (default: next free one, such as Fan2).", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Put a copy of an element beside it, with its values and without its connections.
+
+    Parameters of sets around it that address the element address the copy as well. Files are shared.
+
+    Examples:
+      ssptool duplicate plant Motor
+      ssptool duplicate plant Drive.Motor --as Spare
+    """
+    with edited(system, how) as editor:
+        editor.duplicate(element, new)
+
+
+@bundled(how=editing_from)
+def wrap_command(
+    system: EditedSystem,
+    how: Editing,
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="ELEMENT…", help="Full names of elements of one system.", autocompletion=elements),
+    ],
+    new: Annotated[str, typer.Option("--as", metavar="NAME", help="Name of the new system.")],
+) -> None:
+    """Put elements into a new system, which gets the connectors that they need.
+
+    Connections, parameters and mappings follow. `unwrap` reverts it.
+
+    Examples:
+      ssptool wrap plant Motor Gear --as Drive
+    """
+    with edited(system, how) as editor:
+        editor.wrap(*names, name=new)
+
+
+@bundled(how=editing_from)
+def unwrap_command(
+    system: EditedSystem,
+    how: Editing,
+    inner: Annotated[
+        str, typer.Argument(metavar="INNER", help="Full name of a nested system.", autocompletion=elements)
+    ],
+) -> None:
+    """Put what is in a nested system into the system around it. The inverse of `wrap`.
+
+    The empty system is removed. Connections through its connectors become direct ones; its bindings move to the system
+    around it.
+
+    Examples:
+      ssptool unwrap plant Drive
+    """
+    with edited(system, how) as editor:
+        editor.unwrap(inner)
+
+
+@bundled(how=editing_from)
+def move_command(
+    system: EditedSystem,
+    how: Editing,
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="ELEMENT…", help="Full names of elements of one system.", autocompletion=elements),
+    ],
+    into: Annotated[
+        str,
+        typer.Option(
+            "--into", metavar="INNER", help='Full name of a system beside them, or around theirs ("": the root system).'
+        ),
+    ],
+) -> None:
+    """Move elements into a nested system beside them, or out of theirs.
+
+    Connections, parameters and mappings follow; where a connection crosses the boundary, the nested system gets a
+    connector.
+
+    Examples:
+      ssptool move plant Sensor --into Drive
+      ssptool move plant Drive.Motor --into ""
+    """
+    with edited(system, how) as editor:
+        editor.move(*names, into=into)
+
+
+@bundled(how=editing_from)
 def place_command(
     system: EditedSystem,
     how: Editing,

@@ -28,7 +28,7 @@ def live_plot(results: Path, signals: Sequence[str], stop_time: float | None, ti
     ------
     WrongValue
         Standard output cannot show the characters, or no signal can be drawn.
-    MissingExtra
+    MissingPackage
         The library that draws is not installed.
     """
     canvas_of_dots()

@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from ssptool.errors import MissingExtra
+from ssptool.errors import missing_extra
 
 
 def lsp_command() -> None:
@@ -23,7 +23,7 @@ def lsp_command() -> None:
     try:
         from ssptool.language_server.server import serve
     except ImportError as missing:
-        raise MissingExtra("lsp", (missing.name or "pygls").partition(".")[0]) from None
+        raise missing_extra("lsp", (missing.name or "pygls").partition(".")[0]) from None
     # A stream of its own, which is closed when the editor leaves; that of the process goes on to the end.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as stdout:
         serve(sys.stdin.buffer, stdout)

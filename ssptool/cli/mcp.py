@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ssptool.errors import MissingExtra, WrongUsage
+from ssptool.errors import WrongUsage, missing_extra
 
 
 def _no_folder(folder: Path) -> WrongUsage:
@@ -54,7 +54,7 @@ def mcp_command(
         import mcp.server.stdio  # noqa: F401
         import mcp_types  # noqa: F401
     except ImportError:
-        raise MissingExtra("mcp", "mcp") from None
+        raise missing_extra("mcp", "mcp") from None
     from ssptool.cli.mcp_server.server import serve
 
     serve(folder, allow_edits=allow_edits, results=results, sandbox=sandbox)

@@ -38,7 +38,7 @@ from ssptool.cli.settings_options import LOGS, PLANNED, settings_options
 from ssptool.cli.terminal import busy, progress_bar
 from ssptool.documents.foreign_files import own_output
 from ssptool.engine.settings import INSIGHT
-from ssptool.errors import MissingExtra
+from ssptool.errors import MissingPackage
 from ssptool.foreign_text import joined_lines
 from ssptool.option_words import AccuracyWord
 from ssptool.sandbox import check_sandbox
@@ -359,7 +359,7 @@ def _copied(results: Path, target: Path) -> bool:
 
     try:
         notes = copy_results(results, target)
-    except (ValueError, OSError, MissingExtra) as problem:
+    except (ValueError, OSError, MissingPackage) as problem:
         complain(f"{target} was not written: {sentence(problem) if isinstance(problem, OSError) else problem}")
         return False
     for note in notes:
@@ -386,7 +386,7 @@ def _draw(result: "Result", path: Path) -> bool:
     """Whether there is a plot; where there is none, the summary of the run counts all the more."""
     try:
         ssptool.plot(result.trace, path, title=result.name)
-    except (ValueError, OSError, MissingExtra) as problem:
+    except (ValueError, OSError, MissingPackage) as problem:
         reason = sentence(problem) if isinstance(problem, OSError) else problem
         complain(f"{path} was not drawn: {reason}")
         return False

@@ -7,7 +7,7 @@ import typer
 
 from ssptool.cli.app import say
 from ssptool.cli.options import Variant
-from ssptool.errors import MissingExtra, WrongUsage
+from ssptool.errors import WrongUsage, missing_extra
 
 
 def _which_system(found: list[str]) -> WrongUsage:
@@ -53,7 +53,7 @@ def studio_command(
     try:
         from ssptool.studio.server import serve
     except ImportError as missing:
-        raise MissingExtra("studio", (missing.name or "starlette").partition(".")[0]) from None
+        raise missing_extra("studio", (missing.name or "starlette").partition(".")[0]) from None
     from ssptool.studio.session import EditSession
 
     path = _here() if system is None else system

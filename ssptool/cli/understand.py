@@ -45,7 +45,7 @@ def rule_command(
     if code is not None:
         try:
             say(ssptool.renderers.rule_page(code))
-        except ssptool.exceptions.UnknownRule as problem:
+        except ssptool.exceptions.UnknownName as problem:
             raise typer.BadParameter(str(problem), param_hint="CODE") from None
     else:
         say(
@@ -265,9 +265,9 @@ def explain_command(
     problem: Exception | None = None
     try:
         explained = ssptool.explain(system, *(names or ()), **changes, **stimuli)
-    except ssptool.exceptions.UnexplainedName as unknown:
+    except ssptool.exceptions.UnknownName as unknown:
         problem = unknown
-        explained = unknown.explained
+        explained = unknown.found
         if not explained:
             raise
     as_json = format is TextOrJson.JSON

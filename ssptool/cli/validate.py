@@ -131,8 +131,7 @@ def validate_command(
             with busy():
                 report = ssptool.validate(given, **options)
     except (
-        ssptool.exceptions.UnknownRule,
-        ssptool.exceptions.UnknownTool,
+        ssptool.exceptions.UnknownName,
         ssptool.exceptions.InvalidSettings,
     ) as problem:
         complain(str(problem))

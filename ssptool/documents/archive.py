@@ -8,7 +8,7 @@ or none.
 import os
 import warnings
 import zipfile
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +35,7 @@ from ssptool.documents.saving import (
     ChangedMeanwhile,
     EntryContent,
     FileState,
-    LinkLeadsOut,
+    link_leads_out,
     replaced_atomically,
     stay_inside,
 )
@@ -54,7 +54,7 @@ from ssptool.documents.storage import (
 from ssptool.documents.unchanged import Footprint, lone_roots
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
 from ssptool.documents.vocabulary import EXPORTED_SYSTEM, OWN_FMUS
-from ssptool.errors import PartialSystem, WrongUsage, WrongValue
+from ssptool.errors import PartialSystem, UnknownName, WrongValue
 from ssptool.tempfiles import locked, settle
 from ssptool.working_directory import absolute
 
@@ -70,13 +70,10 @@ class EntryEdit(NamedTuple):
     exists: bool
 
 
-class UnknownVariant(WrongUsage, LookupError):
-    """The archive has no such variant; `available` are the names of its variants."""
-
-    def __init__(self, variant: str, available: tuple[str, ...]) -> None:
-        super().__init__(f"there is no variant {variant!r}; available: {', '.join(available) or 'none'}")
-        self.variant = variant
-        self.available = available
+def unknown_variant(name: str, available: Collection[str]) -> UnknownName:
+    """The error for a variant that an archive does not have."""
+    there = "" if available else "; it has none"
+    return UnknownName(f"there is no variant {name!r}{there}", name, available)
 
 
 LONE_SUFFIXES = (".ssv", ".ssm", ".ssb")
@@ -152,7 +149,7 @@ class Archive:
             The zip is unreadable (PKG-001, -002, -003), has unsafe or duplicate names (PKG-020, -021), exceeds the
             limits (PKG-024), or has no `SystemStructure.ssd` (PKG-009); or SSP lacks a feature of an
             OspSystemStructure.xml (OSP-101).
-        Locked
+        WrongUsage
             With `exclusive`: another program keeps the system locked for too long.
         """
         path = checked_path("system", path)
@@ -196,7 +193,7 @@ class Archive:
 
     @classmethod
     def of_document(cls, path: Path | str, *, exclusive: bool = False, reading: bool = False) -> Self:
-        """Open a single `.ssv`, `.ssm` or `.ssb`. Raises FileNotFoundError, or Locked."""
+        """Open a single `.ssv`, `.ssm` or `.ssb`. Raises FileNotFoundError, or WrongUsage."""
         path = checked_path("system", path)
         require_file(absolute(path), path)
         if not absolute(path).is_file():
@@ -409,7 +406,7 @@ class Archive:
 
         Raises
         ------
-        UnknownVariant
+        UnknownName
             No SSD at the root has this name.
         InvalidDocument
             The file is not an SSD.
@@ -434,10 +431,10 @@ class Archive:
         return special_kind(self._on_disk(name)) if isinstance(self._entries, FolderEntries) else None
 
     def require_links_inside(self) -> None:
-        """Refuse to edit what a link fetches from outside the folder. Raises LinkLeadsOut."""
+        """Refuse to edit what a link fetches from outside the folder. Raises WrongUsage."""
         for link in self.links_out():
             if link.target.is_dir() or link.name.lower().endswith((".ssd", ".ssp", ".fmu", *LONE_SUFFIXES)):
-                raise LinkLeadsOut(self._on_disk(link.name), self.path)
+                raise link_leads_out(self._on_disk(link.name), self.path)
 
     def resolve(self, document_name: str, reference: str) -> str:
         """The name of the entry to which a URI in a document leads, whether or not it exists; see `uri.resolve`.
@@ -603,7 +600,7 @@ class Archive:
         for name in candidates:
             if variant in (name, name[: -len(".ssd")]):
                 return name
-        raise UnknownVariant(variant, tuple(titles[name] or name for name in candidates))
+        raise unknown_variant(variant, [titles[name] or name for name in candidates])
 
     def _title(self, name: str) -> str:
         """The name of a system structure; empty if the file cannot be read."""

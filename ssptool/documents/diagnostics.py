@@ -1,6 +1,6 @@
 """Diagnostics of documents: a code, a severity, a position, a message and advice."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -90,6 +90,21 @@ class DataFinding(NamedTuple):
     def __str__(self) -> str:
         place = f"{self.source}:{self.line}" if self.line else self.source
         return one_line(f"{place}: {f'{self.column}: ' if self.column else ''}{self.message}")
+
+
+MOST_LISTED = 50
+"""Findings that a message lists before it counts the others."""
+
+
+class BadData(ValueError):
+    """Inputs, a scenario, a study or parameters that cannot be used; `findings` name the place of each error."""
+
+    def __init__(self, what: str, findings: Sequence[DataFinding]) -> None:
+        shown = [str(finding) for finding in findings[:MOST_LISTED]]
+        if len(findings) > MOST_LISTED:
+            shown.append(f"and {len(findings) - MOST_LISTED} more")
+        super().__init__(f"{what} cannot be used\n" + "\n".join(f"  {line}" for line in shown))
+        self.findings = tuple(findings)
 
 
 @dataclass(frozen=True, slots=True)

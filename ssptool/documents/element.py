@@ -16,6 +16,7 @@ element is indented like its neighbours; a removed one takes its line along.
 Each class has two forms: nodes of lxml in documents that may be edited, and frozen nodes in those that are only read.
 """
 
+import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -132,14 +133,33 @@ def _put_in_one_line(node: etree._Element) -> None:
 
 
 def _indent(node: etree._Element, line: str, step: str) -> None:
-    """Indent everything below a new node, unless it has text of its own."""
+    """Indent everything below a new node, unless it has text of its own; what has lines of its own keeps them."""
     if len(node) == 0 or not all(_is_space(text) for text in (text_of(node), *(below.tail for below in node))):
+        return
+    if "\n" in (closing := node[-1].tail or ""):
+        _shift(node, closing.rpartition("\n")[2], line)
         return
     set_text(node, line + step)
     for below in node:
         below.tail = line + step
         _indent(below, line + step, step)
     node[-1].tail = line
+
+
+def _shift(node: etree._Element, before: str, line: str) -> None:
+    """Give all lines in a node another indentation: `line`, with its break, instead of `before`."""
+
+    def shifted(text: str | None) -> str | None:
+        if text is None or "\n" not in text or not text.isspace():
+            return text
+        lines, _, indentation = text.rpartition("\n")
+        return lines + line + indentation.removeprefix(before)
+
+    set_text(node, shifted(text_of(node)))
+    for below in node.iterdescendants():
+        if is_element(below):
+            set_text(below, shifted(text_of(below)))
+        below.tail = shifted(below.tail)
 
 
 T = TypeVar("T")
@@ -156,21 +176,6 @@ class InvalidAttribute(InvalidDocument, ValueError):
         self.position, self.attribute, self.found, self.expected = position, attribute, found, expected
         what = f"attribute '{attribute}' is missing" if found is None else f"{attribute}={found!r} is not valid"
         super().__init__(error("XML-004", position, f"{position.address}: {what}", f"expected {expected}"))
-
-
-class MissingAttribute(InvalidAttribute):
-    """A required attribute is missing."""
-
-    def __init__(self, position: Position, attribute: str, expected: str) -> None:
-        super().__init__(position, attribute, None, expected)
-
-
-class MissingChild(InvalidDocument, LookupError):
-    """A required child element is missing."""
-
-    def __init__(self, position: Position, expected: str) -> None:
-        self.position, self.expected = position, expected
-        super().__init__(error("XML-004", position, f"{position.address} has no {expected}", f"add {expected}"))
 
 
 def expand(name: str) -> str:
@@ -222,7 +227,7 @@ class Attribute(Generic[T]):
         text = element.get(self.name)
         if text is None:
             if self.default is _MISSING:
-                raise MissingAttribute(element.position, self.name, self.converter.expected)
+                raise InvalidAttribute(element.position, self.name, None, self.converter.expected)
             return self.default
         try:
             value: T = self._read(text)
@@ -353,7 +358,8 @@ class Child(Slot[E]):
             return self
         found = next(self.elements(element), None)
         if found is None:
-            raise MissingChild(element.position, " or ".join(sorted(map(local_name, self.tags))))
+            at, child = element.position, " or ".join(sorted(map(local_name, self.tags)))
+            raise InvalidDocument(error("XML-004", at, f"{at.address} has no {child}", f"add {child}"))
         return found
 
 
@@ -540,6 +546,7 @@ class Element(_Node, metaclass=_Stateless):
         slot = next((slot for slot in self.slots if child.tag in slot.tags), None)
         if slot is None:
             raise ValueError(f"{local_name(self.tag)} has no place for {local_name(child.tag)}")
+        child.tail = None  # of where it was before
         before = frozenset(chain.from_iterable(s.here for s in self.slots[: self.slots.index(slot) + 1]))
         if slot.container is None:
             insert_indented(self, _end_of(self, before), child)
@@ -551,6 +558,19 @@ class Element(_Node, metaclass=_Stateless):
             insert_indented(self, _end_of(self, before), container)
         else:
             insert_indented(container, _end_of(container, slot.tags), child)
+
+    def add_before(self, sibling: "Element") -> None:
+        """Insert a new element of the same kind of place in front of this one, indented like its neighbours."""
+        parent = self.getparent()
+        if parent is None:
+            raise ValueError("the root of a document has no neighbours")
+        insert_indented(parent, parent.index(self), sibling)
+
+    def copied(self) -> Self:
+        """A copy in no document, without what follows it."""
+        made = copy.deepcopy(self)
+        made.tail = None
+        return made
 
     def delete(self) -> None:
         """Remove this element, with its line; a plural container that becomes empty goes as well."""

@@ -17,14 +17,12 @@ EntryContent: TypeAlias = bytes | Path
 """Content of a file to write: these bytes, or those of a file elsewhere (an FMU may be large)."""
 
 
-class LinkLeadsOut(WrongUsage):
-    """A file would be written through a link that leads out of the folder that is saved."""
-
-    def __init__(self, path: Path, folder: Path) -> None:
-        super().__init__(
-            f"{path} is, or contains, a link that points outside {folder}, to {path.resolve()}, and is not written: "
-            "remove the link, or edit the file it leads to by itself"
-        )
+def link_leads_out(path: Path, folder: Path) -> WrongUsage:
+    """The error for a file that would be written through a link that leads out of the folder that is saved."""
+    return WrongUsage(
+        f"{path} is, or contains, a link that points outside {folder}, to {path.resolve()}, and is not written: "
+        "remove the link, or edit the file it leads to by itself"
+    )
 
 
 class ChangedMeanwhile(WrongUsage):
@@ -40,9 +38,9 @@ class ChangedMeanwhile(WrongUsage):
 
 
 def stay_inside(folder: Path, name: str) -> None:
-    """Refuse to write a file of a folder through a link that leads elsewhere. Raises LinkLeadsOut."""
+    """Refuse to write a file of a folder through a link that leads elsewhere. Raises WrongUsage."""
     if not (folder / name).resolve().is_relative_to(folder.resolve()):
-        raise LinkLeadsOut(folder / name, folder)
+        raise link_leads_out(folder / name, folder)
 
 
 class FileState(NamedTuple):

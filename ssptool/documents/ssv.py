@@ -3,15 +3,7 @@
 from typing import Any, Generic, TypeVar
 
 from ssptool.documents import ssc
-from ssptool.documents.element import (
-    Attribute,
-    Element,
-    InvalidAttribute,
-    MissingAttribute,
-    at_most_one,
-    attribute,
-    children,
-)
+from ssptool.documents.element import Attribute, Element, InvalidAttribute, at_most_one, attribute, children
 from ssptool.documents.vocabulary import Converter, boolean, double, hex_binary, list_of, signed, string, unsigned
 from ssptool.errors import WrongValue
 
@@ -165,7 +157,7 @@ class Texts(ParameterType):
     def _read(self, holder: Element) -> Any:
         text = holder.get("value")
         if text is None:
-            raise MissingAttribute(holder.position, "value", self._item.expected)
+            raise InvalidAttribute(holder.position, "value", None, self._item.expected)
         try:
             return self._item.read(text)
         except ValueError:

@@ -10,7 +10,7 @@ from zipfile import BadZipFile
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.documents.foreign_files import open_bytes
 from ssptool.documents.saving import save_file
-from ssptool.errors import MissingExtra, WrongValue
+from ssptool.errors import WrongValue, missing_extra
 from ssptool.working_directory import absolute
 
 Cell: TypeAlias = str | float | int | bool | None
@@ -26,7 +26,7 @@ def _openpyxl(path: Path) -> Any:
     try:
         import openpyxl  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
-        raise MissingExtra("xlsx", "openpyxl", path.name, "choose another format (.csv)") from None
+        raise missing_extra("xlsx", "openpyxl", path.name, "choose another format (.csv)") from None
     return openpyxl
 
 
@@ -35,7 +35,7 @@ def read_cells(path: Path) -> tuple[list[tuple[int, list[Cell]]], list[DataFindi
 
     Raises
     ------
-    MissingExtra
+    MissingPackage
         openpyxl is not installed.
     WrongValue
         The file is not a workbook.
@@ -86,7 +86,7 @@ def write_cells(path: Path, title: str, rows: Iterable[Sequence[Cell]]) -> None:
 
     Raises
     ------
-    MissingExtra
+    MissingPackage
         openpyxl is not installed.
     WrongValue
         A text is too long for a cell, or has characters that a workbook cannot store.

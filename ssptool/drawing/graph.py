@@ -218,7 +218,7 @@ GRAPH_ENDINGS = MappingProxyType(
 
 
 def graph_content(graph: SystemGraph, ending: str) -> str | bytes:
-    """Content of a file with this ending, one of `GRAPH_ENDINGS`. Raises MissingExtra for a PNG without its library."""
+    """Content of a file with this ending, one of `GRAPH_ENDINGS`. Raises MissingPackage for a PNG."""
     text = GRAPH_RENDERERS[GRAPH_ENDINGS[ending]](graph)
     if ending == ".html":
         title = html_text(graph.network.name)

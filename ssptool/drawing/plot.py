@@ -17,7 +17,7 @@ import numpy as np
 
 from ssptool.documents.saving import save_file
 from ssptool.drawing.plot_model import FORMATS, PAGES, PICTURES, Curve, Panel, Size, Styled, check_plot_name, panels
-from ssptool.errors import MissingExtra, WrongValue
+from ssptool.errors import WrongValue, missing_extra
 from ssptool.foreign_text import html_text, one_line, several_lines
 
 _DASHES: Sequence[Any] = ("-", "--", ":", "-.")
@@ -64,7 +64,7 @@ def plot_style(size: Size | None = None, **more: Any) -> Any:
     try:
         import matplotlib  # heavy and optional
     except ImportError as error:
-        raise MissingExtra("plot", "matplotlib") from error
+        raise missing_extra("plot", "matplotlib") from error
     style: Any = {"svg.fonttype": "path", "svg.hashsalt": "ssptool", "pdf.fonttype": 42}
     if size is not None:
         style |= {"font.size": 8.0, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6}
@@ -110,13 +110,13 @@ def new_figure(panels: int, size: Size | None = None, rows_of_legends: int = 0) 
 
     Raises
     ------
-    MissingExtra
+    MissingPackage
         matplotlib is not installed.
     """
     try:
         from matplotlib.figure import Figure  # heavy and optional
     except ImportError as error:
-        raise MissingExtra("plot", "matplotlib") from error
+        raise missing_extra("plot", "matplotlib") from error
     size = size or Size(_WIDTH, 1.2 + 2.1 * panels + _ROW * max(0, rows_of_legends - panels))
     return Figure(figsize=(size.width, size.height), dpi=120, layout="constrained")
 
@@ -345,13 +345,13 @@ def page_figure(panels: Sequence[Panel]) -> Any:
 
     Raises
     ------
-    MissingExtra
+    MissingPackage
         plotly is not installed.
     """
     try:
         from plotly.subplots import make_subplots  # type: ignore[import-untyped, unused-ignore]  # heavy and optional
     except ImportError as error:
-        raise MissingExtra("plot", "plotly") from error
+        raise missing_extra("plot", "plotly") from error
     above = all(_rows_of_page_legend(panel) <= _LEGEND_ROWS for panel in panels)
     gap = _GAP + (_LEGEND if above else 0)
     height = _HEIGHT * len(panels) + gap * (len(panels) - 1)
@@ -443,7 +443,7 @@ def plot_signals(curves: Sequence[Curve], path: Path, title: str = "", size: Siz
 
     Raises
     ------
-    MissingExtra
+    MissingPackage
         The drawing library is not installed.
     WrongValue
         The file name has another ending, no curve has a point, or a size is given for a page.

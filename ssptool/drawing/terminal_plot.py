@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 from ssptool.drawing.plot_model import Curve, Floats, Panel, panels, thinned
-from ssptool.errors import MissingExtra, counted
+from ssptool.errors import counted, missing_extra
 from ssptool.foreign_text import one_line
 
 LEAST_WIDTH, LEAST_HEIGHT = 30, 8
@@ -30,13 +30,13 @@ def canvas_of_dots() -> Any:
 
     Raises
     ------
-    MissingExtra
+    MissingPackage
         plotille is not installed.
     """
     try:
         from plotille import Canvas  # type: ignore[import-untyped, unused-ignore]  # optional
     except ImportError as error:
-        raise MissingExtra("plot", "plotille") from error
+        raise missing_extra("plot", "plotille") from error
     return Canvas
 
 
@@ -57,7 +57,7 @@ def terminal_lines(
 
     Raises
     ------
-    MissingExtra
+    MissingPackage
         plotille is not installed.
     """
     if width < LEAST_WIDTH or (height is not None and height < LEAST_HEIGHT):

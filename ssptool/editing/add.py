@@ -1,21 +1,18 @@
 """Add components, systems and connectors to a system; packages and structures become components."""
 
-import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import count
 from math import isfinite
 from pathlib import Path
-from typing import TypeVar
 
 from ssptool.arguments import path as file_path
 from ssptool.documents import ssc, ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.csv_columns import CsvColumn, read_columns
 from ssptool.documents.document import Document
-from ssptool.documents.element import Element
 from ssptool.documents.foreign_files import read_bytes
 from ssptool.documents.vocabulary import FMU, PACKAGE, SYSTEM_STRUCTURE, TABLE
-from ssptool.editing.changes import EditError, hint
+from ssptool.editing.changes import EditError
 from ssptool.editing.draft import Draft, store, stored
 from ssptool.editing.interface import (
     PARAMETERS,
@@ -32,6 +29,7 @@ from ssptool.editing.interface import (
 from ssptool.editing.names import Name, find_system, require_free
 from ssptool.editing.set import set_experiment
 from ssptool.editing.units import use_enumeration, use_unit
+from ssptool.errors import hint
 from ssptool.fmu.description import FmuExperiment
 from ssptool.fmu.read_description import read_and_check
 from ssptool.fmu.units import named
@@ -82,18 +80,21 @@ def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, paramet
     return component
 
 
-def numbered_names(draft: Draft, into: Name, files: Sequence[Path | str]) -> Iterator[str]:
-    """Names of components for files that are added together: the second of one name gets a 2, or the next free number.
-
-    The first one keeps its name, which must be free in the system.
-    """
+def free_names(draft: Draft, into: Name, files: Sequence[Path | str]) -> Iterator[str]:
+    """Names of components for files that are added together: their own, or with the next free number: `Fan2`."""
     stems = [file_path("file", file).stem for file in files]
-    taken = {*stems, *(element.name for element in find_system(draft.system, into)[1].elements)}
-    for number, stem in enumerate(stems):
-        if stem in stems[:number]:
-            stem = next(name for index in count(2) if (name := f"{stem}{index}") not in taken)
-            taken.add(stem)
-        yield stem
+    taken = {element.name for element in find_system(draft.system, into)[1].elements}
+    kept = {*stems} - taken
+    for stem in stems:
+        name = stem if stem in kept - taken else next_name(stem, taken | kept)
+        taken.add(name)
+        yield name
+
+
+def next_name(name: str, taken: Collection[str]) -> str:
+    """The name with the first number from 2 that is free, in place of the number that it ends with."""
+    stem = name.rstrip("0123456789") or name
+    return next(one for number in count(2) if (one := f"{stem}{number}") not in taken)
 
 
 def add_table(draft: Draft, table: Path | str, name: str | None, into: Name, parameters: bool) -> ssd.Component:
@@ -187,7 +188,6 @@ def add_connector(
     return connector
 
 
-E = TypeVar("E", bound=Element)
 SUFFIXES = {".ssp": PACKAGE, ".ssd": SYSTEM_STRUCTURE}
 SEEN_OUTSIDE = (ssd.ConnectorKind.INPUT, ssd.ConnectorKind.OUTPUT, ssd.ConnectorKind.INOUT)
 
@@ -237,9 +237,9 @@ def shown_outside(draft: Draft, inner: ssd.Connector, root: ssd.SystemStructureD
         require_type(draft, inner.type.type_name)
         made.add(_outer_type(draft, inner.type, root))
     for dimension in inner.dimensions:
-        made.add(_copy(dimension))
+        made.add(dimension.copied())
     for clock in inner.clocks:
-        made.add(_copy(clock))
+        made.add(clock.copied())
     return made
 
 
@@ -253,19 +253,12 @@ def expose(inner: Draft, connector: ssd.Connector) -> None:
 
 
 def _outer_type(draft: Draft, inner: ssc.SignalType, root: ssd.SystemStructureDescription) -> ssc.SignalType:
-    made = _copy(inner)
+    made = inner.copied()
     if isinstance(made, ssc.FloatingPoint) and made.unit is not None:
         made.unit = use_unit(draft.root, named(document_units(root), made.unit))
     elif isinstance(made, ssc.Enumeration):
         items = {each.name: {item.name: item.value for item in each.items} for each in root.enumerations}
         made.name = use_enumeration(draft.root, made.name, items.get(made.name, {}))
-    return made
-
-
-def _copy(element: E) -> E:
-    """Copy without what followed it, and in no document."""
-    made = copy.deepcopy(element)
-    made.tail = None
     return made
 
 

@@ -1,6 +1,5 @@
 """Parameters that a structure binds, under the names that prefixes and mappings give them; bind, map, unbind, unmap."""
 
-import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,10 +12,10 @@ from ssptool.documents.document import Document
 from ssptool.documents.element import Element, insert_indented
 from ssptool.documents.foreign_files import read_bytes
 from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET, number_text
-from ssptool.editing.changes import EditError, UnknownName, hint
+from ssptool.editing.changes import EditError
 from ssptool.editing.draft import Draft, Place, store, store_copy, stored
 from ssptool.editing.names import Name, Sharing, enter, find_element, hosts, path_length, places, rest_below, shown
-from ssptool.errors import counted
+from ssptool.errors import UnknownName, WrongUsage, counted, hint
 from ssptool.network.arrays import undivided
 from ssptool.network.targets import NamedTarget, Targets
 from ssptool.network.tree import build_tree
@@ -158,7 +157,7 @@ def uses_inside(draft: Draft, name: str, sharing: Sharing, strict: bool = False)
         inner = enter(draft, place, Sharing.ALL)
         if _uses_of(inner, rest, sharing, strict) and sharing is not Sharing.ALL:
             inner = enter(draft, place, sharing)
-    except EditError:
+    except WrongUsage:
         if strict:
             raise
         return
@@ -250,7 +249,7 @@ def add_mapping(
     chosen = chosen_binding(draft, to, of)
     sources = [chosen.binding.prefix + parameter.name for parameter in chosen.values.parameters]
     if source not in sources:
-        raise UnknownName(f"parameter in {chosen} called", source, sources)
+        raise UnknownName(f"{chosen} has no parameter {source!r}", source, sources)
     addressees = Addressees(draft)
     _require_target(addressees, chosen.place, target)
     for entry in () if chosen.mapping is None else chosen.mapping.entries:
@@ -277,7 +276,8 @@ def _require_target(addressees: Addressees, place: Place, target: str) -> None:
     tails = (target[dot + 1 :] for dot, letter in enumerate(target) if letter == ".")
     meant = next((tail for tail in tails if tail in inside), "")
     missing = addressees.why_unknown(".".join((*place.path, target)))
-    raise UnknownName(f"variable inside {place} called", target, inside, meant, missing)
+    near = (meant,) if meant else None
+    raise UnknownName(f"{place} has no variable {target!r}", target, inside, near=near, because=missing)
 
 
 def ensure_mapping(
@@ -342,9 +342,7 @@ def _hold(binding: ssd.ParameterBinding, values: ssv.ParameterSet) -> None:
     """Put a copy of the values into a binding that stands in its document, in the style of what is around it."""
     holder = ssd.ParameterValues.new()
     binding.add(holder)
-    own = copy.deepcopy(values)
-    own.tail = None
-    insert_indented(holder, 0, own)
+    insert_indented(holder, 0, values.copied())
 
 
 def _matches(draft: Draft, binding: ssd.ParameterBinding) -> tuple[int, list[str]]:
@@ -447,6 +445,14 @@ def _is_meant(draft: Draft, binding: ssd.ParameterBinding, file: str) -> bool:
 
 def _named(draft: Draft, binding: ssd.ParameterBinding) -> str:
     return INLINE if binding.source is None else draft.entry(binding.source) or binding.source
+
+
+def drop_idle_mapping(draft: Draft, chosen: BoundSet) -> None:
+    """Take an inline mapping away that means nothing any more."""
+    holder = chosen.binding.parameter_mapping
+    if holder is not None and _means_nothing(draft, chosen):
+        holder.delete()
+        draft.note(f"the binding of {chosen} to {chosen.place} needs no mapping any more")
 
 
 def _means_nothing(draft: Draft, chosen: BoundSet) -> bool:

@@ -1,7 +1,7 @@
 """Changes made by an edit, and the errors of edits that cannot be made."""
 
 import difflib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.document import decoded
-from ssptool.errors import WrongUsage, similar_names
+from ssptool.errors import WrongUsage
 from ssptool.public_calls import public
 
 
@@ -119,44 +119,11 @@ class EditError(WrongUsage, ValueError):
     """An edit that cannot be made: the message names the request, the reason and the remedy."""
 
 
-class UnknownName(EditError):
-    """A name that the system does not have; `near` are similar names, or the one that is `meant` if that is known.
+class RefusedEdit(EditError):
+    """An edit that several things forbid, the `reasons`; the message lists them."""
 
-    `missing` says so if it is a name in a missing component, whose variables are unknown.
-    """
+    exit_status = 1
 
-    def __init__(self, what: str, name: str, known: Collection[str], meant: str = "", missing: str = "") -> None:
-        self.name = name
-        self.near = (meant,) if meant else similar_names(name, sorted(set(known)))
-        unknown = f"there is no {what} {name!r}{f'; did you mean {meant!r}?' if meant else hint(name, known)}"
-        super().__init__(f"{name!r} is unknown, because {missing}" if missing else unknown)
-
-
-class AmbiguousName(EditError):
-    """A name with dots that can be read in several ways, the `candidates`."""
-
-    def __init__(self, name: str, candidates: Collection[str]) -> None:
-        self.name = name
-        self.candidates = tuple(candidates)
-        super().__init__(
-            f"{name!r} is ambiguous, because names may contain dots: it is {' or '.join(candidates)}; "
-            "in Python give the parts as a tuple, such as ('Plant', 'System1', 'x1')"
-        )
-
-
-def hint(name: str, known: Collection[str]) -> str:
-    """The end of a message about an unknown name: the nearest known ones, or the first of all."""
-    known = sorted(set(known))
-    if near := similar_names(name, known):
-        return f"; did you mean {_quoted(near, ' or ')}?"
-    if not known:
-        return ""
-    more = f", {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-    return f"; there are {_quoted(known[:_SHOWN], ', ')}{more}"
-
-
-_SHOWN = 12
-
-
-def _quoted(names: Collection[str], between: str) -> str:
-    return between.join(f"'{name}'" for name in names)
+    def __init__(self, said: str, reasons: Sequence[object]) -> None:
+        super().__init__(said)
+        self.reasons = tuple(reasons)

@@ -8,21 +8,14 @@ from math import isfinite
 
 from ssptool.documents import ssb, ssc, ssd
 from ssptool.documents.vocabulary import number_text
-from ssptool.editing.changes import AmbiguousName, EditError, UnknownName
+from ssptool.editing.changes import EditError
 from ssptool.editing.dictionaries import add_access, signal_of, signals_of
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
-from ssptool.editing.names import Name, find, places, shown
+from ssptool.editing.names import Name, ambiguous_dots, find, places, shown
 from ssptool.editing.transformations import AS_IT_IS, EndType, Treatment, treat
+from ssptool.errors import AmbiguousName, UnknownName, UnusableFile, WrongUsage
 from ssptool.fmu.description import Variable, fixed_shape
-from ssptool.fmu.terminals import (
-    FLOWS,
-    MatchingRule,
-    Terminal,
-    TerminalMember,
-    UnreadableTerminals,
-    flow_factor,
-    read_terminals,
-)
+from ssptool.fmu.terminals import FLOWS, MatchingRule, Terminal, TerminalMember, flow_factor, read_terminals
 from ssptool.fmu.units import named, stated_or_own
 from ssptool.network.conversion import Verdict, canonical, document_units, items_of
 from ssptool.network.legality import Carried, ConnectionEnd, acting_kind, by_variable, direct, obstacles
@@ -162,7 +155,7 @@ def by_name(draft: Draft, first: Place, second: Place) -> tuple[list[NewConnecti
         sides = ConnectorPlace(first, connector), ConnectorPlace(second, others[connector.name])
         try:
             pair = flow(draft, *sides)
-        except EditError as problem:
+        except WrongUsage as problem:
             skipped.append(str(problem))
             continue
         if problem_found := fits(draft, pair):
@@ -328,7 +321,7 @@ def connect(draft: Draft, a: Name, b: Name, treatment: Treatment = AS_IT_IS) -> 
     made = [*_reach_signals(draft, a, b)]
     try:
         return _connect(draft, a, b, treatment)
-    except EditError:
+    except WrongUsage:
         for connector in made:
             connector.delete()
         raise
@@ -438,7 +431,7 @@ def _reach_signals(draft: Draft, a: Name, b: Name) -> Iterator[ssd.Connector]:
                 continue
             signal = shown(name).removeprefix(f"{place}.")
             if signal not in signals:
-                raise UnknownName(f"signal that {place} reaches called", signal, signals)
+                raise UnknownName(f"{place} reaches no signal {signal!r}", signal, signals)
             partner = find(draft.system, other)
             if isinstance(partner, ConnectorPlace):
                 inside = partner.owner.element is place.system
@@ -454,7 +447,7 @@ def _target(draft: Draft, name: Name) -> Target:
     except UnknownName:
         found = list(_terminals_named(draft, shown(name)))
         if len(found) > 1:
-            raise AmbiguousName(shown(name), [f"the terminal {each}" for each in found]) from None
+            raise ambiguous_dots(shown(name), [f"the terminal {each}" for each in found]) from None
         return found[0] if found else find(draft.system, name)
 
 
@@ -473,7 +466,7 @@ def _terminals_of(draft: Draft, place: Place) -> dict[str, Terminal]:
         return {}
     try:
         return read_terminals(draft.archive.local_path(entry))
-    except UnreadableTerminals as problem:
+    except UnusableFile as problem:
         raise EditError(f"the terminals of {place} cannot be used: {problem.reason}") from problem
 
 

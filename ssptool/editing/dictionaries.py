@@ -6,12 +6,13 @@ from ssptool.arguments import text
 from ssptool.documents import ssb, ssd
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import read_bytes
-from ssptool.editing.changes import EditError, UnknownName
+from ssptool.editing.changes import EditError
 from ssptool.editing.draft import Draft, Place, store, stored
 from ssptool.editing.interface import place as place_in_canvas
 from ssptool.editing.interface import plain_type
 from ssptool.editing.names import Name, find_system, places, require_free
 from ssptool.editing.units import drop_unused, used_enumerations, used_units
+from ssptool.errors import UnknownName, WrongUsage
 from ssptool.network.legality import Owner, leads_forward
 
 _KINDS = (
@@ -112,7 +113,7 @@ def remove_dictionary(draft: Draft, name: str, into: Name, signal: str | None) -
     where, system = find_system(draft.system, into)
     own = {each.name: each for each in system.signal_dictionaries}
     if name not in own:
-        raise UnknownName(f"signal dictionary of {where} called", name, own)
+        raise UnknownName(f"{where} has no signal dictionary {name!r}", name, own)
     using = [(each, reference) for each, reference in _references(draft) if _declared(each) is own[name]]
     if signal is None:
         if using:
@@ -126,7 +127,7 @@ def remove_dictionary(draft: Draft, name: str, into: Name, signal: str | None) -
     content = _content(draft, own[name])
     found = [each for each in content.entries if each.name == signal]
     if not found:
-        raise UnknownName(f"signal of the dictionary {name} called", signal, [e.name for e in content.entries])
+        raise UnknownName(f"the dictionary {name} has no signal {signal!r}", signal, [e.name for e in content.entries])
     if users := [f"{each}.{signal}" for each, reference in using if _has(reference, signal)]:
         raise EditError(f"the signal {signal} is used by the connector {', '.join(users)}: remove that first")
     units, enumerations = used_units(found[0]), used_enumerations(found[0])
@@ -143,7 +144,7 @@ def seen_from(place: Place, name: str) -> ssd.SignalDictionary:
             if dictionary.name == name:
                 return dictionary
     known = [dictionary.name for system in systems for dictionary in system.signal_dictionaries]
-    raise UnknownName(f"signal dictionary in {place} or around it called", name, known)
+    raise UnknownName(f"there is no signal dictionary {name!r} in {place} or around it", name, known)
 
 
 def signals_of(draft: Draft, place: Place) -> dict[str, ssb.DictionaryEntry]:
@@ -152,7 +153,7 @@ def signals_of(draft: Draft, place: Place) -> dict[str, ssb.DictionaryEntry]:
         return {}
     try:
         content = _content(draft, seen_from(place, place.element.dictionary))
-    except EditError:
+    except WrongUsage:
         return {}
     return {entry.name: entry for entry in reversed(content.entries)}
 

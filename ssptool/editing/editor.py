@@ -20,14 +20,16 @@ from ssptool.editing.add import (
     add_system,
     add_table,
     expose,
-    numbered_names,
+    free_names,
 )
 from ssptool.editing.bind import add_mapping, bind, unbind, unmap, unmap_all
 from ssptool.editing.changes import EditError, unified_diff
 from ssptool.editing.connect import connect, disconnect, route
 from ssptool.editing.dictionaries import add_dictionary, add_entry, add_reference, remove_dictionary
 from ssptool.editing.draft import Draft
+from ssptool.editing.duplicate import duplicate
 from ssptool.editing.geometry import align, place_at
+from ssptool.editing.grouping import move, unwrap, wrap
 from ssptool.editing.names import Name, Sharing, reach
 from ssptool.editing.remove import remove
 from ssptool.editing.rename import rename
@@ -43,7 +45,18 @@ from ssptool.public_calls import public
 P = ParamSpec("P")
 
 VERBS = (
-    *("add", "add_system", "add_connector", "remove", "rename", "replace", "connect", "disconnect", "place"),
+    *(
+        "add",
+        "add_system",
+        "add_connector",
+        "duplicate",
+        "remove",
+        "rename",
+        "replace",
+        "connect",
+        "disconnect",
+        "place",
+    ),
     *("align", "route"),
     *("set", "unset", "set_experiment", "unset_experiment", "bind", "unbind", "map", "unmap", "unmap_all"),
     *("add_dictionary", "add_signal", "add_reference", "remove_dictionary"),
@@ -172,8 +185,8 @@ class Editor:
         Parameters
         ----------
         name
-            Of the component, if it is one; else the file's name without `.fmu`, with a number if several of `fmus`
-            have one name.
+            Of the component, if it is one; by default the file's name without `.fmu`, with the next free number if
+            that is taken: `Fan2`.
         into
             The system that gets it; else the root system.
         parameters
@@ -182,7 +195,7 @@ class Editor:
         if name is not None and len(fmus) > 1:
             raise EditError(f"{len(fmus)} FMUs cannot all be called {name!r}: add one at a time, or give no name")
         with self._at(into, inside=True) as (draft, (where,)):
-            for fmu, own in zip(fmus, numbered_names(draft, where, fmus), strict=True):
+            for fmu, own in zip(fmus, free_names(draft, where, fmus), strict=True):
                 makers = {**dict.fromkeys(SUFFIXES, add_structure), ".csv": add_table}
                 make = makers.get(Path(fmu).suffix.lower(), add_fmu)
                 make(draft, fmu, own if name is None else name, where, parameters)
@@ -278,6 +291,33 @@ class Editor:
                 remove(draft, name, with_resource)
         return self
 
+    def duplicate(self, name: Name, new: str | None = None) -> Self:
+        """Put a copy of an element beside it, with its values and without its connections.
+
+        `new` is the own name of the copy, by default the next free one: `Fan2` for `Fan`.
+        """
+        with self._at(name) as (draft, (element,)):
+            duplicate(draft, element, new)
+        return self
+
+    def wrap(self, *elements: Name, name: str) -> Self:
+        """Put elements of one system into a new system, which gets the connectors that they need."""
+        with self._at(*elements) as (draft, names):
+            wrap(draft, names, name)
+        return self
+
+    def unwrap(self, system: Name) -> Self:
+        """Put what is in a system into the system around it, and take the empty one away."""
+        with self._at(system) as (draft, (name,)):
+            unwrap(draft, name)
+        return self
+
+    def move(self, *elements: Name, into: Name) -> Self:
+        """Move elements of one system into a system beside them, or into the one around them ("": the root system)."""
+        with self._at(*elements, into) as (draft, names):
+            move(draft, names[:-1], names[-1])
+        return self
+
     def rename(self, old: Name, new: str) -> Self:
         """Give an element or a connector another name; connections, parameters and mappings follow."""
         with self._at(old) as (draft, (name,)):
@@ -361,7 +401,7 @@ class Editor:
 
         Raises
         ------
-        WrongTable
+        BadData
             Names are unknown, or values or units are wrong; the error lists all findings.
         """
         return differences(self._draft, table)
@@ -433,7 +473,7 @@ class Editor:
         return self
 
     def replace(self, component: Name, fmu: Path | str, force: bool = False) -> Self:
-        """Let a component be another FMU; raises BreakingReplacement if something uses what that does not have."""
+        """Let a component be another FMU; raises RefusedEdit if something uses what that does not have."""
         with self._at(component) as (draft, (name,)):
             replace(draft, name, fmu, force)
         return self

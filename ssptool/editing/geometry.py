@@ -10,7 +10,7 @@ from ssptool.documents import ssd
 from ssptool.documents.vocabulary import number_text
 from ssptool.editing.changes import EditError
 from ssptool.editing.draft import Draft
-from ssptool.editing.interface import SIZE
+from ssptool.editing.interface import SIZE, CanvasBox, hold
 from ssptool.editing.names import Name, find_element
 
 
@@ -77,7 +77,7 @@ def place_at(
     if before is None:
         place.element.geometry = geometry
     _forget_ways(place.system, place.path[-1])
-    _grow(place.system, x, y, x + wide, y + high)
+    hold(place.system, CanvasBox(x, y, x + wide, y + high))
     draft.note(f"placed {place} at {x:g}, {y:g}")
 
 
@@ -146,16 +146,3 @@ def _forget_ways(system: ssd.System, element: str) -> None:
     for connection in system.connections:
         if connection.geometry is not None and element in {end.element for end in connection.ends}:
             connection.geometry = None
-
-
-def _grow(system: ssd.System, x1: float, y1: float, x2: float, y2: float) -> None:
-    """Enlarge a stated canvas, if an element stands out of it."""
-    canvas = system.system_geometry
-    if canvas is None:
-        return
-    for name, now, wanted in (("x1", canvas.x1, min(canvas.x1, x1)), ("y1", canvas.y1, min(canvas.y1, y1))):
-        if wanted < now:
-            canvas.set(name, number_text(wanted))
-    for name, now, wanted in (("x2", canvas.x2, max(canvas.x2, x2)), ("y2", canvas.y2, max(canvas.y2, y2))):
-        if wanted > now:
-            canvas.set(name, number_text(wanted))

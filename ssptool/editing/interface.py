@@ -1,6 +1,6 @@
 """Interfaces of new elements: typed connectors, boxes on the canvas, and the version of SSP that they need."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, zip_longest
 
@@ -8,10 +8,11 @@ from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.documents.vocabulary import number_text
-from ssptool.editing.changes import EditError, hint
+from ssptool.editing.changes import EditError
 from ssptool.editing.draft import Draft
 from ssptool.editing.units import Root, unit_named, use_enumeration, use_unit
 from ssptool.editing.versions import MODERN
+from ssptool.errors import hint
 from ssptool.fmu.description import Causality, FmuDescription, Variable
 from ssptool.fmu.units import named
 
@@ -138,14 +139,7 @@ def place(element: ssd.SystemElement, system: ssd.System) -> None:
     element.geometry = ssd.ElementGeometry.new()
     for corner in ("x1", "y1", "x2", "y2"):
         element.geometry.set(corner, number_text(getattr(box, corner)))
-    canvas = system.system_geometry
-    if canvas is not None:
-        margin_x = canvas.x2 - max(each.x2 for each in others)
-        margin_y = canvas.y2 - max(each.y2 for each in others)
-        if canvas.x2 < box.x2:
-            canvas.set("x2", number_text(box.x2 + max(margin_x, 0.0)))
-        if canvas.y2 < box.y2:
-            canvas.set("y2", number_text(box.y2 + max(margin_y, 0.0)))
+    _grow(system, box, others)
 
 
 def shrink(system: ssd.System, gone: ssd.SystemElement) -> bool:
@@ -155,7 +149,7 @@ def shrink(system: ssd.System, gone: ssd.SystemElement) -> bool:
     Gives whether it is another than before.
     """
     canvas, others = system.system_geometry, _boxes(system.elements)
-    box = _box(gone)
+    box = box_of(gone)
     if canvas is None or box is None or not others or box != free_spot(others, len(gone.connectors)):
         return False
     right, top = max(each.x2 for each in others), max(each.y2 for each in others)
@@ -167,26 +161,72 @@ def shrink(system: ssd.System, gone: ssd.SystemElement) -> bool:
     return size != (canvas.x2, canvas.y2)
 
 
-def free_spot(others: Iterable[CanvasBox], connectors: int) -> CanvasBox:
-    """The first cell of a grid, row by row from the lower left corner of the others, that meets none of them."""
+def free_spot(others: Iterable[CanvasBox], connectors: int, size: tuple[float, float] | None = None) -> CanvasBox:
+    """The first cell of a grid, row by row from the lower left corner of the others, that meets none of them; of a
+    stated size, or one for so many connectors.
+    """
     taken = list(others)
     left = min(box.x1 for box in taken)
     bottom = min(box.y1 for box in taken)
-    height = max(SIZE, PER_CONNECTOR * (connectors + 1))
+    width, height = size or (SIZE, max(SIZE, PER_CONNECTOR * (connectors + 1)))
     for cell in count():
         row, column = divmod(cell, COLUMNS)
-        x, y = left + column * (SIZE + GAP), bottom + row * (height + GAP)
-        box = CanvasBox(x, y, x + SIZE, y + height)
+        x, y = left + column * (width + GAP), bottom + row * (height + GAP)
+        box = CanvasBox(x, y, x + width, y + height)
         if not any(box.meets(other) for other in taken):
             return box
     raise AssertionError("an endless grid has a free cell")
 
 
+def put_beside(element: ssd.SystemElement, system: ssd.System) -> None:
+    """Put an element of a system that has a box from elsewhere into a free spot; the canvas grows to hold it."""
+    box = box_of(element)
+    if box is None:
+        place(element, system)
+        return
+    others = _boxes(each for each in system.elements if each is not element)
+    if others:
+        spot = free_spot(others, len(element.connectors), (box.x2 - box.x1, box.y2 - box.y1))
+        shift_by(element, spot.x1 - box.x1, spot.y1 - box.y1)
+        _grow(system, spot, others)
+
+
+def shift_by(element: ssd.SystemElement, x: float, y: float) -> None:
+    """Shift the box of an element that has one [mm]."""
+    geometry = element.geometry
+    if geometry is not None and box_of(element) is not None:
+        for corner in ("x1", "y1", "x2", "y2"):
+            geometry.set(corner, number_text(getattr(geometry, corner) + (x if corner[0] == "x" else y)))
+
+
+def _grow(system: ssd.System, box: CanvasBox, others: Sequence[CanvasBox]) -> None:
+    """Enlarge a stated canvas to the right and to the top for a new box, with the margin that the others have."""
+    canvas = system.system_geometry
+    if canvas is not None:
+        right, top = (max(getattr(each, corner) for each in others) for corner in ("x2", "y2"))
+        margin_x, margin_y = max(canvas.x2 - right, 0.0), max(canvas.y2 - top, 0.0)
+        if canvas.x2 < box.x2:
+            canvas.set("x2", number_text(box.x2 + margin_x))
+        if canvas.y2 < box.y2:
+            canvas.set("y2", number_text(box.y2 + margin_y))
+
+
+def hold(system: ssd.System, box: CanvasBox) -> None:
+    """Enlarge a stated canvas, if a box stands out of it."""
+    canvas = system.system_geometry
+    if canvas is None:
+        return
+    for corner, outer in (("x1", min), ("y1", min), ("x2", max), ("y2", max)):
+        now = getattr(canvas, corner)
+        if (wanted := outer(now, getattr(box, corner))) != now:
+            canvas.set(corner, number_text(wanted))
+
+
 def _boxes(elements: Iterable[ssd.SystemElement]) -> list[CanvasBox]:
-    return [box for element in elements if (box := _box(element)) is not None]
+    return [box for element in elements if (box := box_of(element)) is not None]
 
 
-def _box(element: ssd.SystemElement) -> CanvasBox | None:
+def box_of(element: ssd.SystemElement) -> CanvasBox | None:
     geometry = element.geometry
     if geometry is None:
         return None

@@ -4,7 +4,7 @@ Names may contain dots: every split that exists is found. A name that leads into
 means an element of that document, which is edited then.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from itertools import chain
@@ -16,9 +16,9 @@ from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.storage import MissingEntry
 from ssptool.documents.vocabulary import PACKAGE, SYSTEM_STRUCTURE
-from ssptool.editing.changes import AmbiguousName, EditError, UnknownName
+from ssptool.editing.changes import EditError
 from ssptool.editing.draft import ConnectorPlace, Draft, Host, Place, copied
-from ssptool.errors import in_other_case
+from ssptool.errors import AmbiguousName, UnknownName, in_other_case
 from ssptool.network.tree import build_tree
 
 Name: TypeAlias = str | tuple[str, ...]
@@ -62,7 +62,8 @@ def find_element(root: ssd.System, name: Name) -> Place:
     if not found and (own := in_other_case(shown(name), map(str, places(root)))) is not None:
         found = _elements(root, own)
     if not found:
-        raise UnknownName("element", shown(name), [str(place) for place in places(root) if place.path])
+        known = [str(place) for place in places(root) if place.path]
+        raise UnknownName(f"there is no element {shown(name)!r}", shown(name), known)
     return _only(name, found)
 
 
@@ -97,8 +98,8 @@ def unknown_connector(root: ssd.System, name: Name) -> UnknownName:
     except (UnknownName, AmbiguousName):
         place = None
     if place is None:
-        return UnknownName("element or connector", shown(name), known)
-    return UnknownName(f"connector of {place} named", connector, [c.name for c in place.element.connectors])
+        return UnknownName(f"there is no element or connector {shown(name)!r}", shown(name), known)
+    return UnknownName(f"{place} has no connector {connector!r}", connector, [c.name for c in place.element.connectors])
 
 
 def _elements(root: ssd.System, name: Name) -> list[Place]:
@@ -125,8 +126,15 @@ def _is(path: tuple[str, ...], name: Name) -> bool:
 
 def _only(name: Name, found: list[T]) -> T:
     if len(found) > 1:
-        raise AmbiguousName(shown(name), [_described(each) for each in found])
+        raise ambiguous_dots(shown(name), [_described(each) for each in found])
     return found[0]
+
+
+def ambiguous_dots(name: str, candidates: Sequence[str]) -> AmbiguousName:
+    """The error for a name with dots that can be read in several ways."""
+    reason = f", because names may contain dots: it is {' or '.join(candidates)}"
+    way = "in Python give the parts as a tuple, such as ('Plant', 'System1', 'x1')"
+    return AmbiguousName(name, candidates, reason, way)
 
 
 def _described(found: Place | ConnectorPlace) -> str:

@@ -15,18 +15,12 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.saving import AtomicReplacement, stay_inside
 from ssptool.documents.uri import unportable_names, unsafe
-from ssptool.editing.changes import EditError, FileEdit
+from ssptool.editing.changes import EditError, FileEdit, RefusedEdit
 from ssptool.editing.interface import implementation_of, state_types
 from ssptool.fmu.read_description import read_description
 from ssptool.foreign_text import joined_lines
 
 SUFFIX = ".ssp"
-
-
-class UnfitFiles(EditError):
-    """Files that no package, or not every system, can hold; the message lists them."""
-
-    exit_status = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +54,12 @@ def leave_out(archive: Archive) -> tuple[LeftOut, ...]:
 
     Raises
     ------
-    UnfitFiles
+    RefusedEdit
         There are files that no package can hold; all are named.
     """
     if problems := sorted(_impossible(archive)):
-        raise UnfitFiles(f"{archive.path} cannot be packed:\n" + joined_lines(f"  {problem}" for problem in problems))
+        listed = joined_lines(f"  {problem}" for problem in problems)
+        raise RefusedEdit(f"{archive.path} cannot be packed:\n{listed}", problems)
     left_out: dict[str, str] = {}
     for name, reason in aside(archive).items():
         archive.remove(name)
@@ -101,11 +96,11 @@ def unpack_package(archive: Archive, folder: Path, *, force: bool, portable: boo
 
     Raises
     ------
-    UnfitFiles
+    RefusedEdit
         With `portable`: some names are not; all are named.
     FileExistsError
         There is a file of that name, or the folder is not empty.
-    LinkLeadsOut
+    WrongUsage
         A link in the folder leads out of it, and a file would be written through it.
     """
     if folder.exists() and not folder.is_dir():
@@ -115,9 +110,10 @@ def unpack_package(archive: Archive, folder: Path, *, force: bool, portable: boo
         raise FileExistsError(f"{folder} is not empty: choose another folder, empty it, or use --force")
     names = archive.names()
     if portable and (found := [f"  {name!a}: the name {reason}" for name, reason in unportable_names(names)]):
-        raise UnfitFiles(
+        raise RefusedEdit(
             f"{archive.path} has names that not every system can hold, and is not unpacked:\n{joined_lines(found)}\n"
-            "rename these files and pack again, or unpack without --portable"
+            "rename these files and pack again, or unpack without --portable",
+            found,
         )
     for name in names:
         stay_inside(folder, name)
@@ -194,7 +190,7 @@ def add_variant(archive: Archive, name: str, *, like: str | None = None, file: s
     ------
     EditError
         The name is empty or taken, or the file is.
-    UnknownVariant
+    UnknownName
         There is no variant `like`.
     """
     _require_package(archive)
@@ -218,7 +214,7 @@ def remove_variant(archive: Archive, variant: str) -> VariantEdit:
     ------
     EditError
         It is the default.
-    UnknownVariant
+    UnknownName
         There is no such variant.
     """
     _require_package(archive)
@@ -239,7 +235,7 @@ def set_default(archive: Archive, variant: str) -> VariantEdit:
 
     Raises
     ------
-    UnknownVariant
+    UnknownName
         There is no such variant.
     """
     _require_package(archive)

@@ -24,7 +24,7 @@ def write_parameters(path: Path, table: ParameterTable) -> None:
     ------
     WrongValue
         No format has this ending, or the format cannot hold a value.
-    MissingExtra
+    MissingPackage
         The package of the format is not installed.
     OSError
         The file cannot be written.
@@ -37,11 +37,11 @@ def read_parameters(path: Path) -> list[StatedRow]:
 
     Raises
     ------
-    WrongTable
+    BadData
         The file is not such a table.
     InvalidDocument
         A parameter set (.ssv) is not valid.
-    WrongValue, MissingExtra, OSError
+    WrongValue, MissingPackage, OSError
         As `write_parameters`.
     """
     rows: list[StatedRow] = list(_function(path, "read")(path))

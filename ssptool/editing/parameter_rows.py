@@ -5,25 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ssptool.documents.diagnostics import DataFinding
-from ssptool.editing.changes import EditError
+from ssptool.documents.diagnostics import BadData, DataFinding
 from ssptool.errors import similar_names
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.parameter_table import HEADER, ParameterTable
 
 SHOWN = 10
 """Findings that a message lists."""
-
-
-class WrongTable(EditError):
-    """A table of parameters that cannot be used; `findings` name the place of each error."""
-
-    def __init__(self, findings: Sequence[DataFinding]) -> None:
-        shown = [str(finding) for finding in findings[:SHOWN]]
-        if len(findings) > SHOWN:
-            shown.append(f"and {len(findings) - SHOWN} more")
-        super().__init__("the table of parameters cannot be used\n" + "\n".join(f"  {line}" for line in shown))
-        self.findings = tuple(findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +55,7 @@ def rows_of_cells(
 
     Raises
     ------
-    WrongTable
+    BadData
         A column is missing, twice, or unknown.
     """
     listed = list(lines)
@@ -75,7 +63,7 @@ def rows_of_cells(
     names = [_text(cell).strip().lower() for cell in heading]
     findings = list(_in_heading(source, first, names))
     if findings:
-        raise WrongTable(findings)
+        raise BadData("the table of parameters", findings)
     for line, cells in listed[1:]:
         row = dict(zip(names, cells, strict=False))
         yield StatedRow(
@@ -103,7 +91,7 @@ def _in_heading(source: str, line: int, names: list[str]) -> Iterator[DataFindin
 
 
 def rows_of_frame(frame: Any) -> Iterator[StatedRow]:
-    """The rows of a frame of pandas, with names in a column or as index. Raises WrongTable."""
+    """The rows of a frame of pandas, with names in a column or as index. Raises BadData."""
     names = [str(name) for name in frame.columns]
     columns = [frame.iloc[:, place].tolist() for place in range(len(names))]
     if "name" not in names:

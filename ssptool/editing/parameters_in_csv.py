@@ -6,10 +6,10 @@ from io import StringIO
 from pathlib import Path
 
 from ssptool.documents.csv_columns import CsvForm, allow_fields_of
-from ssptool.documents.diagnostics import DataFinding
+from ssptool.documents.diagnostics import BadData, DataFinding
 from ssptool.documents.foreign_files import open_text
 from ssptool.documents.saving import save_file
-from ssptool.editing.parameter_rows import StatedRow, WrongTable, rows_of_cells
+from ssptool.editing.parameter_rows import StatedRow, rows_of_cells
 from ssptool.network.parameter_table import HEADER, ParameterTable
 from ssptool.working_directory import absolute
 
@@ -31,17 +31,22 @@ def read(path: Path) -> Iterable[StatedRow]:
         try:
             text = file.read()
         except UnicodeDecodeError as error:
-            raise WrongTable([DataFinding(str(path), 1, "", f"not a CSV file in UTF-8: {error}")]) from None
+            raise BadData(
+                "the table of parameters", [DataFinding(str(path), 1, "", f"not a CSV file in UTF-8: {error}")]
+            ) from None
     allow_fields_of(len(text))
     form = CsvForm.of(text)
     reader = csv.reader(StringIO(text[form.start :], newline=""), delimiter=form.separator)
     try:
         lines = [(reader.line_num + form.first_line - 1, row) for row in reader if any(row)]
     except csv.Error as error:
-        raise WrongTable([DataFinding(str(path), reader.line_num, "", f"not a CSV file: {error}")]) from None
+        raise BadData(
+            "the table of parameters", [DataFinding(str(path), reader.line_num, "", f"not a CSV file: {error}")]
+        ) from None
     if short := [(line, row) for line, row in lines if len(row) != len(lines[0][1])]:
         wanted = len(lines[0][1])
-        raise WrongTable(
-            [DataFinding(str(path), line, "", f"{wanted} values expected, found {len(row)}") for line, row in short]
+        raise BadData(
+            "the table of parameters",
+            [DataFinding(str(path), line, "", f"{wanted} values expected, found {len(row)}") for line, row in short],
         )
     return rows_of_cells(str(path), lines, bool(form.decimals))

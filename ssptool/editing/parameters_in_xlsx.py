@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from ssptool.documents.diagnostics import BadData
 from ssptool.documents.workbook import Cell, read_cells, write_cells
-from ssptool.editing.parameter_rows import StatedRow, WrongTable, rows_of_cells
+from ssptool.editing.parameter_rows import StatedRow, rows_of_cells
 from ssptool.network.parameter_table import HEADER, ParameterRow, ParameterTable
 
 
@@ -23,5 +24,5 @@ def read(path: Path) -> Iterable[StatedRow]:
     """The rows of the first sheet."""
     rows, findings = read_cells(path)
     if findings:
-        raise WrongTable(findings)
+        raise BadData("the table of parameters", findings)
     return rows_of_cells(str(path), rows)

@@ -13,7 +13,7 @@ from ssptool.editing.draft import ConnectorPlace, Draft, Place
 from ssptool.editing.interface import shrink
 from ssptool.editing.names import Name, SharedStructure, enter, find, is_host, shown
 from ssptool.editing.units import drop_unused, used_enumerations, used_units
-from ssptool.errors import abbreviated
+from ssptool.errors import WrongUsage, abbreviated
 
 
 def remove(draft: Draft, name: Name, with_resource: bool) -> None:
@@ -172,7 +172,7 @@ def _remove_inside(draft: Draft, found: ConnectorPlace) -> None:
         others = ", ".join(user for user in shared.users if user != str(found.owner))
         draft.note(f"{shared.document} keeps its connector {found.connector.name}, because {others} is made of it too")
         return
-    except EditError:
+    except WrongUsage:
         return  # It cannot be read: the rules say why.
     for connector in inner.system.connectors:
         if connector.name == found.connector.name:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ssptool.arguments import text
 from ssptool.documents import ssd
-from ssptool.editing.bind import Addressees, BoundSet, Use, ensure_mapping, uses
+from ssptool.editing.bind import Addressees, BoundSet, Use, drop_idle_mapping, ensure_mapping, uses
 from ssptool.editing.changes import EditError
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
 from ssptool.editing.names import Name, enter, find, host_paths, is_host, require_free
@@ -47,8 +47,8 @@ def _rename_element(draft: Draft, place: Place, new: str) -> None:
         raise EditError(f"{place} has that name already")
     require_free(system, new, str(Place(place.path[:-1], system)), "choose another name")
     path = (*place.path[:-1], new)
-    following = _following(draft, place.path, path, None)
-    _require_free_to_follow(following)
+    following = addressing(draft, place.path, path, None)
+    require_free_to_follow(following)
     for connection in system.connections:
         if connection.get("startElement") == old:
             connection.start_element = new
@@ -56,7 +56,7 @@ def _rename_element(draft: Draft, place: Place, new: str) -> None:
             connection.end_element = new
     element.name = new
     draft.note(f"renamed {place} to {'.'.join(path)}")
-    _follow(following)
+    follow(following)
 
 
 def _rename_connector(draft: Draft, found: ConnectorPlace, new: str) -> None:
@@ -71,17 +71,17 @@ def _rename_connector(draft: Draft, found: ConnectorPlace, new: str) -> None:
         raise EditError(f"{found} has the name of a variable of its FMU, and the FMU has no variable {new!r}")
     # The parameters of an FMU's variable do not follow: they address the variable, whichever connector there is.
     addressed = fmu is None
-    following = _following(draft, (*owner.path, old), (*owner.path, new), old) if addressed else []
+    following = addressing(draft, (*owner.path, old), (*owner.path, new), old) if addressed else []
     if inside is not None:
-        following += _following(inside[0], (old,), (new,), old, inside[0])
-    _require_free_to_follow(following)
+        following += addressing(inside[0], (old,), (new,), old, inside[0])
+    require_free_to_follow(following)
     _rename_uses(found, old, new)
     if inside is not None:
         _rename_uses(inside[1], old, new)
     draft.note(f"renamed the connector {found.owner}.{old} to {new}" if owner.path else f"renamed {old} to {new}")
     if inside is not None:
         inside[0].note(f"renamed {old} to {new}")
-    _follow(following)
+    follow(following)
 
 
 def _inside(draft: Draft, found: ConnectorPlace) -> tuple[Draft, ConnectorPlace] | None:
@@ -129,7 +129,7 @@ class RenamedUse:
     name: str
 
 
-def _following(
+def addressing(
     draft: Draft,
     old: tuple[str, ...],
     new: tuple[str, ...],
@@ -140,12 +140,12 @@ def _following(
     found = []
     for around, path in draft.outwards():
         for host in _hosts_of(draft, around, path):
-            found += _following_in(around, (*host, *old), (*host, *new), connector)
+            found += _addressing_in(around, (*host, *old), (*host, *new), connector)
         if around is outermost:
             break
         if around.host is None and around is not draft:
             for variant, host in _of_other_variants(draft, around):
-                found += _following_in(variant, (*host, *old), (*host, *new), connector)
+                found += _addressing_in(variant, (*host, *old), (*host, *new), connector)
     return found
 
 
@@ -165,7 +165,7 @@ def _hosts_of(draft: Draft, around: Draft, path: tuple[str, ...]) -> list[tuple[
     return [path, *(host for host in host_paths(draft) if host != path)]
 
 
-def _following_in(draft: Draft, old: tuple[str, ...], new: tuple[str, ...], connector: str | None) -> list[RenamedUse]:
+def _addressing_in(draft: Draft, old: tuple[str, ...], new: tuple[str, ...], connector: str | None) -> list[RenamedUse]:
     addressees = Addressees(draft)
     found = []
     before, after = ".".join(old), ".".join(new)
@@ -197,27 +197,28 @@ def _is_meant(target: NamedTarget, old: tuple[str, ...], connector: str | None) 
     return (*target.key.path, target.key.connector) == old
 
 
-def _require_free_to_follow(following: list[RenamedUse]) -> None:
+def require_free_to_follow(following: list[RenamedUse]) -> None:
     """Raise EditError if some name cannot follow, before anything is renamed."""
-    groups = _by_binding(following)
+    groups = by_binding(following)
     mapping = [(draft.document.name, bound.mapping_file) for draft, bound, _ in groups if bound.mapping is not None]
     for draft, bound, group in groups:
         if bound.mapping is not None:
             _require_own_mapping(draft, bound, Counter(mapping))
-        elif not _is_shared(draft, bound):
-            _new_prefix(bound, group)
+        elif not is_shared(draft, bound):
+            new_prefix(bound, group)
 
 
-def _follow(following: list[RenamedUse]) -> None:
+def follow(following: list[RenamedUse]) -> None:
     """Give the uses their new names, where they are shared without touching what others see."""
-    for draft, bound, group in _by_binding(following):
+    for draft, bound, group in by_binding(following):
         if bound.mapping is not None:
             names = {each.use.entry.target: each.name for each in group if each.use.entry is not None}
             ensure_mapping(draft, bound, Addressees(draft), names)
-        elif _is_shared(draft, bound):
+            drop_idle_mapping(draft, bound)
+        elif is_shared(draft, bound):
             # The set belongs to others as well: this binding maps its names to the new ones.
             ensure_mapping(draft, bound, Addressees(draft), {each.use.name: each.name for each in group})
-        elif (prefix := _new_prefix(bound, group)) is not None:
+        elif (prefix := new_prefix(bound, group)) is not None:
             bound.binding.prefix = prefix
         else:
             for each in group:
@@ -228,14 +229,14 @@ def _follow(following: list[RenamedUse]) -> None:
         note(f"{count} parameter names follow" if count > 1 else "one parameter name follows")
 
 
-def _by_binding(following: list[RenamedUse]) -> list[tuple[Draft, BoundSet, list[RenamedUse]]]:
+def by_binding(following: list[RenamedUse]) -> list[tuple[Draft, BoundSet, list[RenamedUse]]]:
     groups: dict[ssd.ParameterBinding, tuple[Draft, BoundSet, list[RenamedUse]]] = {}
     for each in following:
         groups.setdefault(each.use.bound.binding, (each.draft, each.use.bound, []))[2].append(each)
     return list(groups.values())
 
 
-def _new_prefix(bound: BoundSet, group: list[RenamedUse]) -> str | None:
+def new_prefix(bound: BoundSet, group: list[RenamedUse]) -> str | None:
     """The prefix that a binding needs for the new names; None if its own will do.
 
     It changes only if the old name stands in it, and all parameters of the set are addressed through it.
@@ -252,7 +253,7 @@ def _new_prefix(bound: BoundSet, group: list[RenamedUse]) -> str | None:
     return new
 
 
-def _is_shared(draft: Draft, bound: BoundSet) -> bool:
+def is_shared(draft: Draft, bound: BoundSet) -> bool:
     """Whether the values are seen by another structure, or by another binding of this one."""
     return bound.binding.source is not None and bool(_others(draft, bound.file))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ssptool.documents import ssd
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.editing.bind import Addressees, Use, uses
-from ssptool.editing.changes import EditError
+from ssptool.editing.changes import EditError, RefusedEdit
 from ssptool.editing.connect import described
 from ssptool.editing.draft import Draft, Place, store, stored
 from ssptool.editing.interface import SIGNALS, implementation_of, require_ssp_for, signal_type
@@ -47,19 +47,6 @@ class SameFmu(EditError):
     """There is nothing to replace: the component is this FMU already."""
 
 
-class BreakingReplacement(EditError):
-    """A replacement that breaks something; `consequences` holds all that it means."""
-
-    exit_status = 1
-
-    def __init__(self, component: str, consequences: tuple[Consequence, ...]) -> None:
-        breaking = [each for each in consequences if each.weight is Weight.BREAKS]
-        listed = "".join(f"\n  {one_line(f'{each.name}: {each.message}')}" for each in breaking)
-        super().__init__(f"the new FMU of {component} breaks {counted(len(breaking), 'thing')}{listed}")
-        self.component = component
-        self.consequences = consequences
-
-
 def consequences(draft: Draft, component: Name, fmu: Path | str) -> tuple[Consequence, ...]:
     """Consequences of another FMU for a component; nothing is changed. Raises as `replace`, except for breaks."""
     place, _ = _component(draft, component)
@@ -80,14 +67,16 @@ def replace(draft: Draft, component: Name, fmu: Path | str, force: bool) -> tupl
         There is no such component, or there are several.
     UnreadableFmu, FileNotFoundError
         The file is not an FMU.
-    BreakingReplacement
+    RefusedEdit
         Connectors, connections or parameters use what the new FMU does not have.
     """
     place, element = _component(draft, component)
     description = _description(draft, fmu)
     found = tuple(_consequences(draft, place, description))
     if not force and any(each.weight is Weight.BREAKS for each in found):
-        raise BreakingReplacement(str(place), found)
+        breaking = [each for each in found if each.weight is Weight.BREAKS]
+        listed = "".join(f"\n  {one_line(f'{each.name}: {each.message}')}" for each in breaking)
+        raise RefusedEdit(f"the new FMU of {place} breaks {counted(len(breaking), 'thing')}{listed}", found)
     adapted = _adapted(element, description)
     require_ssp_for(draft, str(place), description)
     old = draft.entry(element.source)

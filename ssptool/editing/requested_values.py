@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from math import isclose, isnan, prod
 
 from ssptool.editing.bind import Addressees
-from ssptool.editing.changes import EditError, UnknownName
+from ssptool.editing.changes import EditError
 from ssptool.editing.draft import Draft
 from ssptool.editing.units import unit_named
-from ssptool.errors import counted
+from ssptool.errors import UnknownName, counted
 from ssptool.fmu.description import Shape, Value, element_names, shape_text
 from ssptool.fmu.units import PhysicalUnit, with_unit
 from ssptool.network.conversion import (
@@ -172,7 +172,8 @@ def target_called(addressees: Addressees, name: str) -> tuple[str, str, NamedTar
             return name, whole, targets[0]
     if (own := addressees.in_other_case(name)) not in (None, name):
         return target_called(addressees, own)
-    raise UnknownName("variable or connector", name, addressees.names(), missing=addressees.why_unknown(name))
+    said = f"there is no variable or connector {name!r}"
+    raise UnknownName(said, name, addressees.names(), because=addressees.why_unknown(name))
 
 
 def _index(name: str, whole: str, target: NamedTarget, shape: Shape) -> int:

@@ -22,12 +22,12 @@ from ssptool.editing.bind import (
     uses_of,
     winner,
 )
-from ssptool.editing.changes import EditError, UnknownName
+from ssptool.editing.changes import EditError
 from ssptool.editing.draft import RESOURCES, Draft, Place, copied, empty_parameter_set
 from ssptool.editing.names import Name, Sharing, shown
 from ssptool.editing.requested_values import RequestedValue, requested_value, values_by_signal
 from ssptool.editing.units import drop_unused, use_unit, used_enumerations, used_units
-from ssptool.errors import counted, in_other_case
+from ssptool.errors import UnknownName, WrongUsage, counted, in_other_case
 from ssptool.fmu.description import Value, element_names
 from ssptool.fmu.units import PhysicalUnit, named, with_unit
 from ssptool.network.conversion import canonical, document_units, is_float, is_integer
@@ -80,7 +80,7 @@ def _in_other_case(draft: Draft, full: str) -> str | None:
     return None if addressees.of(full) else in_other_case(full, [*addressees.names(), *(u.full for u in uses(draft))])
 
 
-def _nothing_to_unset(draft: Draft, full: str, of: str | None, found: list[Use]) -> EditError:
+def _nothing_to_unset(draft: Draft, full: str, of: str | None, found: list[Use]) -> WrongUsage:
     if found:
         sets = ", ".join(sorted({str(use.bound) for use in found}))
         return EditError(f"{of} does not give {full} a value, but {sets}")
@@ -91,7 +91,8 @@ def _nothing_to_unset(draft: Draft, full: str, of: str | None, found: list[Use])
     if array and addressees.of(array):
         return EditError(f"{full} is an element of the array {array}: unset {array}")
     known = [*addressees.names(), *(u.full for u in uses(draft))]
-    return UnknownName("variable, connector or parameter", full, known, missing=addressees.why_unknown(full))
+    said = f"there is no variable, connector or parameter {full!r}"
+    return UnknownName(said, full, known, because=addressees.why_unknown(full))
 
 
 def _take_away(draft: Draft, use: Use) -> None:

@@ -8,22 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from ssptool.arguments import WrongArgument, is_frame
-from ssptool.documents.diagnostics import DataFinding
+from ssptool.documents.diagnostics import BadData, DataFinding
 from ssptool.editing.bind import Addressees
 from ssptool.editing.changes import EditError
 from ssptool.editing.draft import Draft
 from ssptool.editing.names import Sharing
 from ssptool.editing.parameter_files import read_parameters
-from ssptool.editing.parameter_rows import StatedRow, WrongTable, rows_of_frame, rows_of_table
+from ssptool.editing.parameter_rows import StatedRow, rows_of_frame, rows_of_table
 from ssptool.editing.requested_values import ROUNDING, RequestedValue, requested_value, target_called, value_now
 from ssptool.editing.set import set_value
 from ssptool.editing.units import unit_named
-from ssptool.errors import AmbiguousCase
+from ssptool.errors import WrongUsage
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import PhysicalUnit, with_unit
 from ssptool.network.conversion import (
     IncompatibleUnits,
-    InvalidValue,
     Verdict,
     conversion,
     document_units,
@@ -76,7 +75,7 @@ def differences(draft: Draft, table: object) -> tuple[ParameterDifference, ...]:
 
     Raises
     ------
-    WrongTable
+    BadData
         Names are unknown, or values or units are wrong; the error lists all findings.
     """
     network = build_network(draft.archive, draft.document)
@@ -84,7 +83,7 @@ def differences(draft: Draft, table: object) -> tuple[ParameterDifference, ...]:
     reading = _Reading(draft, Addressees(draft), network, present)
     found = tuple(reading.differing(_rows(table)))
     if reading.findings:
-        raise WrongTable(reading.findings)
+        raise BadData("the table of parameters", reading.findings)
     return found
 
 
@@ -123,7 +122,7 @@ class _Reading:
                 unit = self._unit(row, name, target)
                 column = "value"
                 yield from self._difference(row, name, whole, target, unit)
-            except (EditError, InvalidValue, AmbiguousCase) as problem:
+            except WrongUsage as problem:
                 self.findings.append(row.finding(column, problem))
 
     def _unit(self, row: StatedRow, name: str, target: NamedTarget) -> PhysicalUnit | None:

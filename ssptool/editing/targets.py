@@ -9,6 +9,7 @@ from ssptool.editing.changes import EditError
 from ssptool.editing.connect import acting_end, carried_by, directed, flow, incompatible
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
 from ssptool.editing.names import Name, find, find_system
+from ssptool.errors import WrongUsage
 from ssptool.network.legality import ConnectionEnd, direct
 
 
@@ -119,7 +120,7 @@ def _target(draft: Draft, first: ConnectorPlace, second: ConnectorPlace) -> Iter
     """The second connector, if it goes together with the first."""
     try:
         pair = flow(draft, first, second)
-    except EditError:
+    except WrongUsage:
         return
     if incompatible(draft, pair) is None:
         source, destination = (carried_by(draft, side).unit for side in (pair.source, pair.destination))

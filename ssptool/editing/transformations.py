@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from ssptool.arguments import number
 from ssptool.documents import ssc, ssd
 from ssptool.documents.vocabulary import boolean, integer, number_text
-from ssptool.editing.changes import EditError, hint
+from ssptool.editing.changes import EditError
+from ssptool.errors import hint
 from ssptool.network.conversion import is_float, is_integer
 
 

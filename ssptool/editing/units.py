@@ -10,8 +10,8 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.documents.storage import MissingEntry
-from ssptool.editing.changes import UnknownName
 from ssptool.editing.draft import Draft
+from ssptool.errors import UnknownName
 from ssptool.fmu.units import COMMON_NAMES, PhysicalUnit, unit_of_name
 from ssptool.network.conversion import define_unit, document_units
 
@@ -32,7 +32,7 @@ def unit_named(draft: Draft, name: str, *first: ssv.ParameterSet) -> PhysicalUni
             return known[name]
     told = unit_of_name(name)
     if told is None:
-        raise UnknownName("unit", name, (*known, *COMMON_NAMES))
+        raise UnknownName(f"there is no unit {name!r}", name, sorted({*known, *COMMON_NAMES}))
     return told
 
 

@@ -19,7 +19,7 @@ from ssptool.documents.storage import MissingEntry
 from ssptool.documents.vocabulary import FMU
 from ssptool.editing import originals
 from ssptool.editing.cascade import Cascade, Gone
-from ssptool.editing.changes import Change, EditError, FileEdit, Loss
+from ssptool.editing.changes import Change, FileEdit, Loss, RefusedEdit
 from ssptool.editing.downgrade import Downgrade, FmiVersionOf, Part
 from ssptool.errors import counted
 from ssptool.fmu.description import UnreadableFmu
@@ -130,20 +130,6 @@ class Types(StrEnum):
     FMI3 = "fmi3"
 
 
-class NotRepresentable(EditError):
-    """A document of 2.0 that uses what 1.0 does not have; `refusals` names all of it."""
-
-    exit_status = 1
-
-    def __init__(self, refusals: tuple[Change, ...]) -> None:
-        lines = joined_lines(f"  {one.position}: {one.message}" for one in refusals)
-        super().__init__(
-            f"SSP 1.0 cannot hold everything of this:\n{lines}\n"
-            "change it, or let it be dropped (--drop): upgrading again brings it back"
-        )
-        self.refusals = refusals
-
-
 @dataclass(frozen=True, slots=True)
 class Migration:
     """Result of a change of version: changed files and notes.
@@ -183,7 +169,7 @@ def downgrade_package(archive: Archive, *, drop: bool) -> Migration:
 
     Raises
     ------
-    NotRepresentable
+    RefusedEdit
         1.0 cannot hold something, and it is not to be dropped. Everything of that kind is named; the documents of
         the archive are in no state to be saved.
     InvalidDocument
@@ -298,7 +284,12 @@ def _parts(document: Document) -> list[Part]:
 def _refuse(changes: list[Change], drop: bool) -> None:
     refusals = tuple(change for change in changes if change.loss is Loss.DROPPED)
     if refusals and not drop:
-        raise NotRepresentable(refusals)
+        lines = joined_lines(f"  {one.position}: {one.message}" for one in refusals)
+        raise RefusedEdit(
+            f"SSP 1.0 cannot hold everything of this:\n{lines}\n"
+            "change it, or let it be dropped (--drop): upgrading again brings it back",
+            refusals,
+        )
 
 
 def _migration(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ssptool.documents.diagnostics import DataFinding
+from ssptool.documents.diagnostics import BadData
 from ssptool.foreign_text import one_line
 
 
@@ -210,14 +210,6 @@ def wish_to_end(name: str, t: float, reached: float | None = None) -> Failure:
     )
 
 
-class IntegrationStopped(Exception):
-    """Carries the reason through callbacks and loops."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(str(failure))
-        self.failure = failure
-
-
 class Unsupported(Exception):
     """The system uses something that this version does not simulate."""
 
@@ -243,35 +235,7 @@ class UnsupportedByFmu(Unsupported):
         self.alternative = alternative
 
 
-SHOWN = 50
-"""Findings that a message lists before it counts the others."""
-
-
-class BadData(ValueError):
-    """Inputs or a scenario that cannot be used."""
-
-    def __init__(self, what: str, findings: Sequence[DataFinding]) -> None:
-        shown = [str(finding) for finding in findings[:SHOWN]]
-        if len(findings) > SHOWN:
-            shown.append(f"and {len(findings) - SHOWN} more")
-        super().__init__(f"{what} cannot be used\n" + "\n".join(f"  {line}" for line in shown))
-        self.findings = tuple(findings)
-
-
-class BadInputs(BadData):
-    """Inputs that cannot be used."""
-
-    def __init__(self, findings: Sequence[DataFinding]) -> None:
-        super().__init__("the inputs", findings)
-
-    def failure(self, time: float) -> Failure:
-        """Failure of a run in which this comes up, at a time [s]."""
-        what = "; ".join(f"input {finding.column}: {finding.message}" for finding in self.findings)
-        return Failure(Ending.INPUTS, what, "see the function that drives the input", time)
-
-
-class BadScenario(BadData):
-    """A scenario that cannot be used."""
-
-    def __init__(self, findings: Sequence[DataFinding]) -> None:
-        super().__init__("the scenario", findings)
+def failure_of_input(error: BadData, time: float) -> Failure:
+    """Failure of a run at a time [s], in which a function that drives an input gives no value."""
+    what = "; ".join(f"input {finding.column}: {finding.message}" for finding in error.findings)
+    return Failure(Ending.INPUTS, what, "see the function that drives the input", time)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from ssptool.arguments import (
-    UnknownArgument,
     WrongArgument,
     count,
     mapping,
@@ -23,6 +22,7 @@ from ssptool.arguments import (
     path,
     seconds,
     texts,
+    unknown_argument,
     word,
 )
 from ssptool.engine.method_names import (
@@ -458,7 +458,7 @@ class Settings:
         given, known = present_names(options), [one.name for one in fields(self)]
         for name in given:
             if name not in known:
-                raise UnknownArgument("Settings", name, known)
+                raise unknown_argument("Settings", name, known)
         for one in fields(self):
             value = given.get(one.name)
             if value is None:
@@ -497,7 +497,7 @@ class Settings:
 
         Raises
         ------
-        AmbiguousCase
+        AmbiguousName
             Two components have a name but for upper and lower case.
         """
         given = {name: getattr(self, name) for name in ("substeps", "fmu_log_level", "fmu_log_categories")}

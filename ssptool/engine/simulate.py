@@ -16,7 +16,7 @@ from ssptool.engine.isolation.repeated_words import error_with_words, with_words
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import check_memory
 from ssptool.engine.recording.formats import check_output, check_written, open_converting, read_manifest
-from ssptool.engine.recording.writer import UnreadableTrace, Writer, WritingThread, blocks_at_once
+from ssptool.engine.recording.writer import Writer, WritingThread, blocks_at_once
 from ssptool.engine.run.accuracy import UNCHECKED, Accuracy
 from ssptool.engine.run.execution import Execution, Job, Pace, execute, planned_and_executed
 from ssptool.engine.run.indicators import warnings_of
@@ -28,7 +28,7 @@ from ssptool.engine.run.selection import select, select_first
 from ssptool.engine.settings import Limits
 from ssptool.engine.trace import StringTable, Trace, UnitChanges
 from ssptool.engine.watch import Watch
-from ssptool.errors import ContradictingSettings
+from ssptool.errors import ContradictingSettings, UnusableFile
 from ssptool.fmu.binary import UNUSABLE
 from ssptool.fmu.instance import FmiError
 from ssptool.foreign_output import unheard
@@ -97,17 +97,17 @@ def run(
 
     Raises
     ------
-    UnsupportedFmu, MissingBinary, UnloadableBinary, UnreadableFmu, FmiError
+    UnusableFmu, FmiError
         An FMU cannot be loaded or instantiated.
-    WrongValue, MissingExtra, OSError
+    WrongValue, MissingPackage, OSError
         The output file cannot be written.
     WrongValue
         It, or a log, is a file that the run reads.
     ResultsNotWritten
         Not any more: it has the rows until then.
-    NothingMatches
+    UnknownName
         A pattern fits no signal.
-    TraceTooLarge
+    WrongValue
         The trace that was to be kept would not fit into the memory of this machine.
     ContradictingSettings
         Limits without isolation.
@@ -356,7 +356,7 @@ def _earlier(output: Path | None) -> Mapping[str, Any]:
         return {}
     try:
         return read_manifest(absolute(output))
-    except (OSError, ValueError, UnreadableTrace):
+    except (OSError, ValueError, UnusableFile):
         return {}
 
 

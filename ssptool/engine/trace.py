@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ssptool.arguments import WrongArgument, mapping, seconds, text
-from ssptool.errors import NotOfType, WrongUsage, counted, package_for, similar_names
+from ssptool.errors import UnknownName, WrongType, WrongValue, counted, package_for
 from ssptool.fmu.units import DisplayUnit
 from ssptool.foreign_text import html_text, json_content, json_text
-from ssptool.network.display import WrongUnit, change_of_unit, inverse_unit
+from ssptool.network.display import change_of_unit, inverse_unit
 from ssptool.network.network import Conversion
 from ssptool.public_calls import public
 
@@ -235,21 +235,6 @@ _SHOWN = 4
 """Names of signals in the representation of a trace."""
 
 
-class UnknownSignal(WrongUsage, KeyError):
-    """A signal that is not in a trace, or a column that is not in results of a study; `near` are those that may have
-    been meant.
-    """
-
-    def __init__(self, signal: object, recorded: Collection[str], text: str = "signal {!r} is not recorded") -> None:
-        self.near = similar_names(str(signal), recorded)
-        hint = f"did you mean {' or '.join(self.near)}?" if self.near else f"there are {_few(recorded)}"
-        super().__init__(f"{text.format(signal)}; {hint}")
-        self.signal = signal
-
-    def __str__(self) -> str:
-        return str(self.args[0])
-
-
 _INDEX = re.compile(r"\[(\d+(?:,\d+)*)\]")
 """Index of an element, counted from 1, at the end of its name."""
 
@@ -416,7 +401,7 @@ class UnitChanges(NamedTuple):
 
         Raises
         ------
-        UnknownSignal, WrongUnit
+        UnknownName, WrongValue
             As `Trace.in_units`.
         """
         notes: list[str] = []
@@ -429,7 +414,7 @@ class UnitChanges(NamedTuple):
         for signal, unit in mapping("units", units, 'a mapping from signals to units, or "display"').items():
             places = places_of(signal, places_by)
             if places is None:
-                raise UnknownSignal(signal, [one.signal for one in columns])
+                raise UnknownName(f"signal {signal!r} is not recorded", signal, [one.signal for one in columns])
             for place in places.ravel().tolist():
                 every[place], changes[place] = _in_unit(columns[place], text("unit", unit))
         converted = {columns[place].signal for place in changes}
@@ -449,9 +434,9 @@ class UnitChanges(NamedTuple):
 
 
 def _in_unit(column: Column, unit: str) -> tuple[Column, Conversion]:
-    """The column in another unit, with all digits, and the conversion of its values. Raises WrongUnit."""
+    """The column in another unit, with all digits, and the conversion of its values. Raises WrongValue."""
     if not column.real:
-        raise WrongUnit(f"{column.signal} is of type {column.type}; only real numbers are converted to other units")
+        raise WrongValue(f"{column.signal} is of type {column.type}; only real numbers are converted to other units")
     change = change_of_unit(column.signal, column.unit, unit, relative=column.relative, display=column.display)
     return replace(column, unit=unit, type="Float64", carried_from="", display=None), change
 
@@ -523,9 +508,9 @@ class Trace:
 
         Raises
         ------
-        UnknownSignal
+        UnknownName
             No such signal was recorded.
-        WrongUnit
+        WrongValue
             A signal has no unit or is not of real numbers, or the unit is unknown or of another quantity.
         """
         return UnitChanges.of(self.columns, units).converted(self)
@@ -557,7 +542,7 @@ class Trace:
             Some are texts or bytes.
         """
         if texts := [column.signal for column in self.columns if column.type in NUMBERED]:
-            raise NotOfType(
+            raise WrongType(
                 f"texts and bytes are not numbers; take signal by signal, or record without {', '.join(texts)}"
             )
         return as_doubles(self.cells, self.types)
@@ -571,12 +556,12 @@ class Trace:
 
         Raises
         ------
-        UnknownSignal
+        UnknownName
             A KeyError: no such signal was recorded.
         """
         found = places_of(signal, self._places)
         if found is None:
-            raise UnknownSignal(signal, self.signals)
+            raise UnknownName(f"signal {signal!r} is not recorded", str(signal), self.signals)
         if not found.shape:
             return self._values(int(found))
         values = np.stack([self._values(place) for place in found.ravel().tolist()], axis=-1)
@@ -715,7 +700,7 @@ def trace_html(trace: "Trace") -> str:
     # Only notebooks draw a trace at once.
     from ssptool.drawing.plot import picture_svg
     from ssptool.drawing.plot_model import Curve, panels, thinned
-    from ssptool.errors import MissingExtra
+    from ssptool.errors import MissingPackage
 
     span = f"{trace.t[0]:g} … {trace.t[-1]:g} s, " if len(trace) else ""
     told = f"<p>{span}{counted(len(trace), 'row')}, {counted(len(trace.columns), 'signal')}</p>"
@@ -728,5 +713,5 @@ def trace_html(trace: "Trace") -> str:
     ]
     try:
         return told + picture_svg(panels(curves))
-    except MissingExtra as problem:
+    except MissingPackage as problem:
         return told + f"<p>{html_text(str(problem))}</p>"

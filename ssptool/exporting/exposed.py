@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ssptool.engine.assembly.applied_stimuli import why_not
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.run.frozen_variables import NumberedParts, numbered_parts, part_variable, start_value
-from ssptool.errors import WrongUsage, similar_names
+from ssptool.errors import UnknownName, similar_names
 from ssptool.exporting.clocks import clocks_of_components, exposed_clock, output_clocks, with_clocks
 from ssptool.exporting.connectors import own_variables
 from ssptool.exporting.interface import ExportedVariable, variability_of
@@ -18,22 +18,13 @@ from ssptool.network.arrays import elements, whole
 from ssptool.network.network import Signal
 
 
-class UnknownPattern(WrongUsage):
-    """No variable of a component matches a pattern of what is to be exposed."""
-
-    def __init__(self, pattern: str, near: Sequence[str]) -> None:
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        super().__init__(f"--expose {pattern}: no component has such a variable{hint}")
-        self.pattern = pattern
-
-
 def exported_variables(plan: Plan, patterns: Sequence[str], fmi: int = 2) -> tuple[ExportedVariable, ...]:
     """The connectors of the system itself, then what the patterns of full names expose. A system without connectors
     that is exported without patterns exposes the outputs of its components. FMI 3.0 has arrays, FMI 2.0 their elements.
 
     Raises
     ------
-    UnknownPattern
+    UnknownName
         A pattern matches nothing.
     """
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
@@ -55,7 +46,7 @@ def _matching(plan: Plan, names: "_Names", pattern: str, fmi: int) -> list[Signa
     """Signals by a pattern of their names; in a system of one component, with or without its name."""
     try:
         return names.matching(pattern, fmi)
-    except UnknownPattern:
+    except UnknownName:
         if (other := plan.network.in_the_only_component(pattern)) == pattern:
             raise
         return names.matching(other, fmi)
@@ -85,7 +76,8 @@ class _Names(NamedTuple):
         found = list(chain.from_iterable(self._signals(name, fmi) for name in names))
         found = found or [signal for name, signal in self.elements.items() if fnmatchcase(name, pattern)]
         if not found:
-            raise UnknownPattern(pattern, similar_names(pattern, [*known, *self.elements]))
+            said = f"--expose {pattern}: no component has such a variable"
+            raise UnknownName(said, pattern, near=similar_names(pattern, [*known, *self.elements]))
         return found
 
     def _signals(self, name: str, fmi: int) -> tuple[Signal, ...]:

@@ -82,9 +82,9 @@ def export_fmu(
     ------
     Unsupported
         The system or its settings need what an exported FMU cannot do, or a part lacks a library for a platform.
-    UnknownPattern
+    UnknownName
         A pattern of what is to be exposed matches nothing.
-    UnknownPlatform, RuntimeMissing, RuntimeNotBuilt
+    UnknownName, MissingPackage, RuntimeNotBuilt
     """
     root = archive.structure(plan.variant or None).root_as(SystemStructureDescription)
     variables = with_enumerations(exported_variables(plan, expose, fmi), root)

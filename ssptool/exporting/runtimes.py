@@ -15,7 +15,7 @@ from ssptool.documents.saving import save_file
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.planning.plan import Plan, PlannedInstance
-from ssptool.errors import WrongUsage, abbreviated
+from ssptool.errors import MissingPackage, UnknownName, abbreviated
 from ssptool.fmu.compiling import cache_folder
 from ssptool.fmu.model_description_xml import platforms, this_platform
 from ssptool.tempfiles import TemporaryFolder
@@ -75,23 +75,6 @@ _OF_PLATFORM = {
 }
 
 
-class RuntimeMissing(ImportError):
-    """ssptool was installed without the library that runs exported systems."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the library that runs exported systems was not built: install ssptool where there is a C++ compiler"
-        )
-
-
-class UnknownPlatform(WrongUsage):
-    """A platform for which no runtime can be built."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name!r} is not a platform of exported FMUs: choose of {', '.join(PLATFORMS)}")
-        self.name = name
-
-
 class RuntimeNotBuilt(Exception):
     """The runtime of another platform cannot be built here."""
 
@@ -109,13 +92,13 @@ def choose_platforms(plan: Plan, sources: Sources, asked: Sequence[str]) -> Chos
 
     Raises
     ------
-    UnknownPlatform
+    UnknownName
     Unsupported
         A part has no library for one that was asked for, or there is none for which all have one.
     """
     for name in asked:
         if name not in PLATFORMS:
-            raise UnknownPlatform(name)
+            raise UnknownName(f"{name!r} is not a platform of exported FMUs", name, PLATFORMS)
         for one in plan.instances:
             _require(one, PLATFORMS[name], sources)
     if asked:
@@ -167,7 +150,7 @@ def runtime_library(platform: TargetPlatform) -> Path:
 
     Raises
     ------
-    RuntimeMissing
+    MissingPackage
         This installation has no library for its own platform.
     RuntimeNotBuilt
         The packages that build others are not installed, or fail.
@@ -175,7 +158,9 @@ def runtime_library(platform: TargetPlatform) -> Path:
     if (found := kept_library(platform)) is not None:
         return found
     if platform == own_platform():
-        raise RuntimeMissing
+        raise MissingPackage(
+            "the library that runs exported systems was not built: install ssptool where there is a C++ compiler"
+        )
     return _built(platform)
 
 

@@ -7,8 +7,9 @@ from lxml import etree
 
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.planning.plan import Plan
+from ssptool.errors import UnusableFile
 from ssptool.exporting.interface import ExportedVariable
-from ssptool.fmu.terminals import Terminal, TerminalMember, UnreadableTerminals, read_terminals
+from ssptool.fmu.terminals import Terminal, TerminalMember, read_terminals
 from ssptool.network.arrays import whole
 from ssptool.network.network import IDENTITY, Signal
 
@@ -35,7 +36,7 @@ def exported_terminals(plan: Plan, variables: Sequence[ExportedVariable], source
 def _terminals(sources: Sources, source: str) -> tuple[Terminal, ...]:
     try:
         return tuple(read_terminals(sources.local_path(source)).values())
-    except UnreadableTerminals:  # which `ssptool validate` reports
+    except UnusableFile:  # which `ssptool validate` reports
         return ()
 
 

@@ -22,7 +22,14 @@ from typing import Any, NamedTuple, Self, get_args
 from ssptool.documents.foreign_files import UNREADABLE_ZIP, open_bytes
 from ssptool.fmu.c_types import fmi1, fmi2, fmi3, freeLibrary
 from ssptool.fmu.compiling import can_be_compiled
-from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, unsupported_of_fmi1
+from ssptool.fmu.description import (
+    FmuDescription,
+    Interface,
+    InterfaceType,
+    UnreadableFmu,
+    UnusableFmu,
+    unsupported_of_fmi1,
+)
 from ssptool.fmu.instance import (
     Fmi1Instance,
     Fmi1Slave,
@@ -36,7 +43,6 @@ from ssptool.fmu.messages import STATUS, MessageLog
 from ssptool.fmu.model_description_xml import fmu_entries, library_entry, misnamed_library
 from ssptool.fmu.surroundings import KeptSurroundings
 from ssptool.fmu.unpacked import UnpackedFmus, UnpackedFolder
-from ssptool.working_directory import shown
 
 _MACHINES = {3: "x86 (32 bit)", 40: "arm (32 bit)", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
 """e_machine of ELF → architecture, as `platform.machine` names it where it has 64 bits."""
@@ -227,7 +233,7 @@ def _prototype(name: str, method: Any) -> _Prototype:
     return _Prototype(name, standard_name(name), names, arguments, result, ctypes.CFUNCTYPE(result, *arguments))
 
 
-class MissingBinary(Exception):
+class MissingBinary(UnusableFmu):
     """The FMU has no binary for this platform."""
 
     def __init__(self, path: Path, wanted: str, present: tuple[str, ...], sources: bool = False) -> None:
@@ -235,32 +241,13 @@ class MissingBinary(Exception):
         advice = "ask for an FMU built for this platform"
         if sources:
             advice = "it contains its sources: compile them with --compile (in Python compile=True)"
-        super().__init__(f"{shown(path)}: no {wanted}: the FMU {has}; {advice}")
-        self.path = path
+        super().__init__(path, f"no {wanted}: the FMU {has}; {advice}")
         self.wanted = wanted
         self.present = present
         self.advice = advice
 
 
-class UnsupportedFmu(Exception):
-    """The FMU is valid, but ssptool cannot simulate FMUs of its kind."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{shown(path)}: {reason}")
-        self.path = path
-        self.reason = reason
-
-
-class UnloadableBinary(Exception):
-    """The operating system refuses the binary, or FMI functions are missing in it."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{shown(path)}: the binary cannot be loaded: {reason}")
-        self.path = path
-        self.reason = reason
-
-
-UNUSABLE = (FmiError, UnsupportedFmu, MissingBinary, UnloadableBinary)
+UNUSABLE = (FmiError, UnusableFmu)
 """Errors of an FMU that cannot be loaded, instantiated or called through one of its interfaces."""
 
 
@@ -319,16 +306,16 @@ class FmuBinary:
 
         Raises
         ------
-        UnsupportedFmu
+        UnusableFmu
             A second instance of an FMU that can be instantiated only once per process.
-        UnloadableBinary
+        UnusableFmu
             The library cannot be loaded.
         FmiError
             The FMU returned an error.
         """
         if self._instances and _offered(self.path, self.description, self.interface).once_per_process:
             reason = "canBeInstantiatedOnlyOncePerProcess is set, so the FMU cannot be used for two components"
-            raise UnsupportedFmu(self.path, reason)
+            raise UnusableFmu(self.path, reason)
         log = log or MessageLog(name, description or self.description)
         _forget_modules(self.description.python_modules, self.folder)
         changed: dict[str, None] = {}
@@ -473,12 +460,12 @@ class FmuBinary:
             self._entry = misnamed_library(names, wanted) or wanted
         found = self.folder / self._entry
         if reason := unsafe_reason(found):
-            raise UnloadableBinary(self.path, reason)
+            raise UnusableFmu(self.path, f"the binary cannot be loaded: {reason}")
         prefix = f"{identifier}_" if self.description.fmi_major == 1 else ""
         try:
             return self._library.instance(slave, found, prefix=prefix)
         except (OSError, AttributeError) as error:
-            raise UnloadableBinary(self.path, unloadable_reason(found, error)) from error
+            raise UnusableFmu(self.path, f"the binary cannot be loaded: {unloadable_reason(found, error)}") from error
 
 
 def _forget_modules(names: frozenset[str], folder: Path) -> None:
@@ -511,7 +498,7 @@ def load(
 
     Raises
     ------
-    UnsupportedFmu
+    UnusableFmu
         The FMU does not offer the interface type; or it is of FMI 1.0 for anything but stand-alone co-simulation.
     MissingBinary
         No binary for this platform; nothing is unpacked or loaded.
@@ -553,7 +540,7 @@ def require_binary(
 
 def _offered(path: Path, description: FmuDescription, interface: InterfaceType) -> Interface:
     if unsupported := unsupported_of_fmi1(description):
-        raise UnsupportedFmu(path, f"{unsupported} is not supported")
+        raise UnusableFmu(path, f"{unsupported} is not supported")
     offered = description.interface(interface)
     if offered is None:
         kinds = {
@@ -563,7 +550,7 @@ def _offered(path: Path, description: FmuDescription, interface: InterfaceType) 
         }
         offers = " and ".join(kind for kind, offered in kinds.items() if offered) or "nothing"
         missing = "co-simulation" if interface is InterfaceType.CO_SIMULATION else "model exchange"
-        raise UnsupportedFmu(path, f"the FMU offers {offers}, but no {missing}")
+        raise UnusableFmu(path, f"the FMU offers {offers}, but no {missing}")
     return offered
 
 

@@ -25,7 +25,7 @@ from lxml import etree
 from ssptool.child_processes import child_environment, interpreter
 from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, read_bytes
 from ssptool.documents.uri import unsafe
-from ssptool.fmu.description import FmuDescription, Interface, UnreadableFmu
+from ssptool.fmu.description import FmuDescription, Interface, UnreadableFmu, UnusableFmu
 from ssptool.fmu.model_description_xml import (
     BINARIES,
     MODEL_DESCRIPTION,
@@ -40,7 +40,6 @@ from ssptool.fmu.model_description_xml import (
 from ssptool.foreign_text import strict_json
 from ssptool.sandbox import missing
 from ssptool.tempfiles import TemporaryFolder
-from ssptool.working_directory import shown
 
 SOURCES = "sources/"
 BUILD_DESCRIPTION = "sources/buildDescription.xml"
@@ -81,15 +80,6 @@ _SHOWN = 5
 
 class NoCompiler(Exception):
     """This machine has no C compiler, or one that cannot be started."""
-
-
-class NotCompiled(Exception):
-    """The sources of an FMU cannot be compiled; the message gives the reason and the compiler's log file."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{shown(path)}: {reason}")
-        self.path = path
-        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +144,7 @@ def compiled_fmu(path: Path, description: FmuDescription) -> CompiledFmu:
 
     Raises
     ------
-    NotCompiled
+    UnusableFmu
         There is no compiler, the FMU lists no sources, or the compiler refuses them.
     UnreadableFmu
         The FMU cannot be unpacked.
@@ -209,7 +199,7 @@ def _compiler(path: Path) -> Compiler:
     try:
         return available_compiler()
     except NoCompiler as problem:
-        raise NotCompiled(path, str(problem)) from problem
+        raise UnusableFmu(path, str(problem)) from problem
 
 
 def _key(path: Path, compiler: Compiler) -> str:
@@ -253,15 +243,15 @@ def _builds(path: Path, folder: Path, description: FmuDescription) -> tuple[Buil
         else:
             builds = tuple(_of_model_description(folder, interfaces))
     except (UnusableXml, etree.XMLSyntaxError) as problem:
-        raise NotCompiled(path, f"its list of sources cannot be read: {problem}") from problem
+        raise UnusableFmu(path, f"its list of sources cannot be read: {problem}") from problem
     if unlisted := [name for name in identifiers if name not in {build.identifier for build in builds}]:
-        raise NotCompiled(path, _unlisted(unlisted[0], stated.is_file(), description.fmi_major))
+        raise UnusableFmu(path, _unlisted(unlisted[0], stated.is_file(), description.fmi_major))
     for identifier in identifiers:
         if not _IDENTIFIER.fullmatch(identifier):  # the name of the library
-            raise NotCompiled(path, f"modelIdentifier is {identifier!r}, which is not an identifier of C")
+            raise UnusableFmu(path, f"modelIdentifier is {identifier!r}, which is not an identifier of C")
     for name in (name for build in builds for one in build.sets for name in (*one.files, *one.includes)):
         if (reason := unsafe(name)) or not (folder / SOURCES / name).exists():
-            raise NotCompiled(path, f"the source {name!r} {reason or 'is listed, but is not in the FMU'}")
+            raise UnusableFmu(path, f"the source {name!r} {reason or 'is listed, but is not in the FMU'}")
     return builds
 
 
@@ -318,9 +308,9 @@ def _source_set(path: Path, node: etree._Element) -> SourceSet:
 
 
 def _known(path: Path, option: str) -> str:
-    """An option that the compiler may get. Raises NotCompiled."""
+    """An option that the compiler may get. Raises UnusableFmu."""
     if not _KNOWN_OPTIONS.fullmatch(option):
-        raise NotCompiled(
+        raise UnusableFmu(
             path,
             f"{BUILD_DESCRIPTION} states the compiler option {option!r}, which ssptool does not pass on, because it is "
             "not known to be harmless; ask for an FMU that does without it, or with a binary for this platform",
@@ -333,9 +323,9 @@ def _libraries(path: Path, node: etree._Element) -> Mapping[str, int]:
     for each in node.iterfind("Library"):
         name = each.get("name", "")
         if each.get("external") not in ("true", "1"):
-            raise NotCompiled(path, f"its sources need the static library {name!r}, which is not supported")
+            raise UnusableFmu(path, f"its sources need the static library {name!r}, which is not supported")
         if not _LIBRARY.fullmatch(name):
-            raise NotCompiled(path, f"its sources need the library {name!r}, which is not a name of a library")
+            raise UnusableFmu(path, f"its sources need the library {name!r}, which is not a name of a library")
         lines[name] = source_line(each)
     return lines
 
@@ -352,7 +342,7 @@ def _build(path: Path, folder: Path, build: Build, major: int, compiler: Compile
     for number, (source_set, file) in enumerate((one, file) for one in build.sets for file in one.files):
         program = compiler.of(file, source_set)
         if program is None:
-            raise NotCompiled(path, f"this machine has no C++ compiler for {file}: install g++, or name one in CXX")
+            raise UnusableFmu(path, f"this machine has no C++ compiler for {file}: install g++, or name one in CXX")
         linker = program if program != compiler.c else linker
         made = work / f"{build.identifier}-{number}.o"
         includes = [f"-I{folder / SOURCES / each}" for each in ("", *source_set.includes)]
@@ -375,14 +365,14 @@ def _standard(source_set: SourceSet) -> tuple[str, ...]:
 
 
 def _call(path: Path, command: list[str], what: str, folder: Path, log: Path, build: Build | None = None) -> None:
-    """Run the compiler, or the linker of a build. Raises NotCompiled."""
+    """Run the compiler, or the linker of a build. Raises UnusableFmu."""
     done = _ran(command, folder)
     if done.returncode == 0:
         return
     log.write_text(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
     if build is not None and (absent := _missing_library(done.stderr, build.libraries)):
         name, line = absent
-        raise NotCompiled(
+        raise UnusableFmu(
             path,
             f"{BUILD_DESCRIPTION}:{line}: its sources need the library {name!r}, which the linker does not find; "
             "install it with its development files, or ask for an FMU with a binary for this platform\n"
@@ -390,7 +380,7 @@ def _call(path: Path, command: list[str], what: str, folder: Path, log: Path, bu
         )
     lines = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
     shown = "".join(f"\n  {line.replace(str(folder), '').lstrip('/')}" for line in lines[:_SHOWN])
-    raise NotCompiled(path, f"{Path(command[0]).name} refuses {what}:{shown}\n  all of it: {log}")
+    raise UnusableFmu(path, f"{Path(command[0]).name} refuses {what}:{shown}\n  all of it: {log}")
 
 
 def _missing_library(said: str, libraries: Mapping[str, int]) -> tuple[str, int] | None:

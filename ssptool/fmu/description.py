@@ -68,12 +68,20 @@ class InterfaceType(StrEnum):
     CO_SIMULATION = "CoSimulation"
 
 
-class UnreadableFmu(Exception):
+class UnusableFmu(Exception):
+    """An FMU that cannot be used here; `path` and `reason`."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{shown(path)}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class UnreadableFmu(UnusableFmu):
     """The file is not a readable FMU."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{shown(path)}: not a readable FMU: {reason}")
-        self.path = path
+        super().__init__(path, f"not a readable FMU: {reason}")
         self.reason = reason
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, Self
 
-from ssptool.errors import BeyondItsType, NotOfType
+from ssptool.errors import WrongType, WrongValue
 from ssptool.fmu.c_types import fmi1
 from ssptool.fmu.description import FmuDescription, Value, Variable, element_names, is_text
 from ssptool.fmu.messages import STATUS, MessageLog, status_word
@@ -405,11 +405,11 @@ def _fitting(name: str, suffix: str, value: Value) -> Value:
     else:
         fits = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not fits:
-        raise NotOfType(f"{name} = {value!r}: not a value of type {suffix}")
+        raise WrongType(f"{name} = {value!r}: not a value of type {suffix}")
     if suffix in _RANGE and isinstance(value, int):
         low, high = _RANGE[suffix]
         if not low <= value <= high:
-            raise BeyondItsType(f"{name} = {value}: {suffix} holds {low} to {high}")
+            raise WrongValue(f"{name} = {value}: {suffix} holds {low} to {high}")
     return value
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from ssptool.errors import MissingKernel, WrongValue
+from ssptool.errors import WrongValue, missing_kernel
 from ssptool.fmu.c_types import fmi1, fmi2, fmi3
 from ssptool.fmu.description import FmuDescription
 
@@ -112,11 +112,11 @@ class Callbacks(NamedTuple):
 
 @cache
 def callbacks() -> Callbacks:
-    """Callbacks of the native module. Raises MissingKernel."""
+    """Callbacks of the native module. Raises MissingPackage."""
     try:
         from ssptool.fmu import _messages
     except ImportError:
-        raise MissingKernel from None
+        raise missing_kernel() from None
     return Callbacks(
         _messages.log_formatted,
         _messages.log_plain,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from lxml import etree
 
 from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, read_bytes
+from ssptool.errors import UnusableFile
 from ssptool.fmu.model_description_xml import zip_contents
 
 TERMINALS = "terminalsAndIcons/terminalsAndIcons.xml"
@@ -27,15 +28,6 @@ class MatchingRule(StrEnum):
     SEQUENCE = "sequence"
     NONE = "none"
     TRANSCEIVER = "org.fmi-ls-bus.transceiver"
-
-
-class UnreadableTerminals(Exception):
-    """The file of the terminals exists, but is unusable."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: {TERMINALS}: {reason}")
-        self.path = path
-        self.reason = reason
 
 
 FLOWS = ("inflow", "outflow")
@@ -75,7 +67,7 @@ def read_terminals(path: Path) -> dict[str, Terminal]:
 
     Raises
     ------
-    UnreadableTerminals
+    UnusableFile
         The file is too large, not well-formed XML, or lacks a required attribute.
     """
     content = _content(path)
@@ -85,7 +77,7 @@ def read_terminals(path: Path) -> dict[str, Terminal]:
     try:
         root = etree.parse(BytesIO(content), parser).getroot()
     except etree.XMLSyntaxError as error:
-        raise UnreadableTerminals(path, str(error)) from error
+        raise UnusableFile(path, f"{TERMINALS}: {error}") from error
     return {terminal.name: terminal for terminal in _terminals(path, root.iterfind("Terminals/Terminal"), "")}
 
 
@@ -98,10 +90,10 @@ def _content(path: Path) -> bytes | None:
             return None
         with ForeignZip(path) as archive:
             if (size := archive.getinfo(TERMINALS).file_size) > MAXIMUM_SIZE:
-                raise UnreadableTerminals(path, f"it has {size} bytes; at most {MAXIMUM_SIZE} are read")
+                raise UnusableFile(path, f"{TERMINALS}: it has {size} bytes; at most {MAXIMUM_SIZE} are read")
             return archive.read(TERMINALS)
     except UNREADABLE_ZIP as error:
-        raise UnreadableTerminals(path, f"not an intact zip archive ({error})") from error
+        raise UnusableFile(path, f"{TERMINALS}: not an intact zip archive ({error})") from error
 
 
 def _terminals(path: Path, nodes: Iterator[etree._Element], outer: str) -> Iterator[Terminal]:
@@ -127,7 +119,7 @@ def _members(path: Path, terminal: etree._Element) -> Iterator[TerminalMember]:
 def _required(path: Path, node: etree._Element, attribute: str) -> str:
     text = node.get(attribute)
     if not text:
-        raise UnreadableTerminals(path, f"line {node.sourceline}: {node.tag} has no attribute {attribute}")
+        raise UnusableFile(path, f"{TERMINALS}: line {node.sourceline}: {node.tag} has no attribute {attribute}")
     return text
 
 

@@ -9,11 +9,11 @@ from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.drawing.text import explanations_text
+from ssptool.errors import UnknownName
 from ssptool.language_server.meanings import meaning
 from ssptool.language_server.names import Mention, Named, NameKind
 from ssptool.language_server.places import uri_of
 from ssptool.language_server.snapshot import ShownDescriptions, Spot, SystemSnapshot, signal_name, signals_of_parameter
-from ssptool.network.explanation import UnexplainedName
 from ssptool.network.explanation import explain as explain_names
 from ssptool.network.network import Network
 
@@ -46,8 +46,8 @@ def _explained(snapshot: SystemSnapshot, spot: Spot) -> str:
         return ""
     try:
         found = explain_names(network, *names[:MOST_EXPLAINED])
-    except UnexplainedName as problem:
-        found = problem.explained
+    except UnknownName as problem:
+        found = problem.found
     more = f"\n\n{len(names) - MOST_EXPLAINED} more variables" if len(names) > MOST_EXPLAINED else ""
     return f"```\n{explanations_text(found)}\n```{more}" if found else ""
 

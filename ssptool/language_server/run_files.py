@@ -13,8 +13,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from ssptool.api.check import switches_of
-from ssptool.documents.diagnostics import DataFinding, InvalidDocument
-from ssptool.engine.failure import BadData
+from ssptool.documents.diagnostics import BadData, DataFinding, InvalidDocument
 from ssptool.engine.settings import Settings, settings_by_name
 from ssptool.engine.stimuli.scenario_file import DEFAULTS_KEYS, EVENT_KEYS, SCENARIO_KEYS, scenario_from
 from ssptool.engine.stimuli.time_signals import Action

@@ -22,8 +22,8 @@ from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.outside import work_in
-from ssptool.documents.saving import LinkLeadsOut
-from ssptool.editing.changes import EditError, text_changes
+from ssptool.editing.changes import text_changes
+from ssptool.errors import WrongUsage
 from ssptool.language_server.commands import COMMANDS, CommandRunner, SystemCommand, lenses
 from ssptool.language_server.completion import completions_in
 from ssptool.language_server.findings import (
@@ -478,7 +478,7 @@ def _help_typing(server: SspLanguageServer) -> None:
             renamed = await server.ask(
                 params.text_document.uri, lambda one, document: renamed_at(one, document, params.position)
             )
-        except EditError as problem:
+        except WrongUsage as problem:
             raise JsonRpcInvalidParams(str(problem)) from None
         return None if renamed is None else renamed.range
 
@@ -495,7 +495,7 @@ def _help_typing(server: SspLanguageServer) -> None:
             return await asyncio.to_thread(
                 edit_of_renaming, system.path, buffers, renamed, params.new_name, places, version
             )
-        except (EditError, LinkLeadsOut) as problem:
+        except WrongUsage as problem:
             raise JsonRpcInvalidParams(str(problem)) from None
 
 

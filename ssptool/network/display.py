@@ -1,13 +1,9 @@
 """Conversion of recorded values to other units, such as the display units of FMUs."""
 
-from ssptool.errors import WrongUsage, similar_names
+from ssptool.errors import WrongValue, similar_names
 from ssptool.fmu.units import COMMON_NAMES, DisplayUnit, PhysicalUnit, unit_of_name
 from ssptool.network.conversion import IncompatibleUnits, conversion
 from ssptool.network.network import IDENTITY, Conversion
-
-
-class WrongUnit(WrongUsage, ValueError):
-    """A unit in which the values of a signal cannot be given."""
 
 
 def change_of_unit(
@@ -28,21 +24,21 @@ def change_of_unit(
 
     Raises
     ------
-    WrongUnit
+    WrongValue
         The signal has no unit, one of the units is unknown, or they are of different quantities.
     """
     if unit is None:
-        raise WrongUnit(f"{signal} has no unit, so its values cannot be given in {wanted}")
+        raise WrongValue(f"{signal} has no unit, so its values cannot be given in {wanted}")
     if wanted == unit:
         return IDENTITY
     if display is not None and display.name == wanted:
         if display.inverse:
-            raise WrongUnit(f"{signal} cannot be given in {wanted}: {inverse_unit(wanted)}")
+            raise WrongValue(f"{signal} cannot be given in {wanted}: {inverse_unit(wanted)}")
         return Conversion(display.factor, 0.0 if relative else display.offset)
     try:
         return conversion(_known(signal, unit), _known(signal, wanted), relative)
     except IncompatibleUnits as problem:
-        raise WrongUnit(f"{signal}: {problem}; give a unit of the same quantity") from None
+        raise WrongValue(f"{signal}: {problem}; give a unit of the same quantity") from None
 
 
 def inverse_unit(name: str) -> str:
@@ -55,5 +51,5 @@ def _known(signal: str, name: str) -> PhysicalUnit:
     if found is None:
         near = similar_names(name, COMMON_NAMES)
         hint = f"did you mean {' or '.join(near)}?" if near else "expected an SI expression such as km/h"
-        raise WrongUnit(f"{signal}: the unit {name!r} is unknown; {hint}")
+        raise WrongValue(f"{signal}: the unit {name!r} is unknown; {hint}")
     return found

@@ -32,7 +32,7 @@ from ssptool.network.network import (
     UnsupportedFeature,
     Wire,
 )
-from ssptool.network.targets import UnknownVariable, owner_of
+from ssptool.network.targets import owner_of, unknown_variable
 from ssptool.printed import Printed
 from ssptool.work_in_progress import tell
 
@@ -160,14 +160,6 @@ class ExplanationTable(Explanations):
 """An Unmatched is a parameter of that name that matches no variable."""
 
 
-class UnexplainedName(UnknownVariable):
-    """A name that is not a variable's; `explained` are the other names that were asked for."""
-
-    def __init__(self, name: str, near: tuple[str, ...], explained: Explanations, missing: str = "") -> None:
-        super().__init__(name, near, missing)
-        self.explained = explained
-
-
 def explain(network: Network, *names: str) -> Explanations:
     """Explain variables and connectors by their full names, such as `System1.m1`.
 
@@ -175,7 +167,7 @@ def explain(network: Network, *names: str) -> Explanations:
 
     Raises
     ------
-    UnexplainedName
+    UnknownName
         No variable and no parameter has one of the names; `explained` are the others.
     """
     return _Explainer(network).named(names)
@@ -241,7 +233,9 @@ class _Explainer:
         if unknown:
             near = similar_names(unknown[0], [str(signal) for signal in self._everything()])
             missing = owner_of(unknown[0], self.network.missing)
-            raise UnexplainedName(unknown[0], near, made(found), "" if missing is None else str(missing))
+            error = unknown_variable(unknown[0], near, "" if missing is None else str(missing))
+            error.found = made(found)
+            raise error
         return made(found)
 
     def _of_component(self, name: str) -> tuple[Signal, ...]:

@@ -8,7 +8,7 @@ from ssptool.documents import ssd, ssv
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
-from ssptool.errors import WrongUsage, counted, in_other_case, similar_names
+from ssptool.errors import UnknownName, counted, in_other_case
 from ssptool.fmu.description import Causality, FmuDescription, Value, Variability, Variable, element_names
 from ssptool.network.network import (
     Experiment,
@@ -21,18 +21,6 @@ from ssptool.network.network import (
     TableOutput,
 )
 from ssptool.printed import Printed
-
-
-class UnknownComponent(WrongUsage, LookupError):
-    """The system has no component of this name; `near` are similar names."""
-
-    def __init__(self, name: str, components: tuple[str, ...]) -> None:
-        near = similar_names(name, components) or components[:MOST_NAMED]
-        more = f", {len(components) - MOST_NAMED} more" if near == components[:MOST_NAMED] != components else ""
-        super().__init__(f"the system has no component {name!r}; there are {', '.join(near) or 'none'}{more}")
-        self.name = name
-        self.near = near
-
 
 MOST_NAMED = 6
 """Components that a message names if no name is similar."""
@@ -256,14 +244,14 @@ def components_called(network: Network, name: str) -> tuple[str, ...]:
 
     Raises
     ------
-    UnknownComponent
+    UnknownName
     """
     known = (*network.components, *network.tables, *network.missing)
     found = tuple(own for own in known if own == name or own.startswith(f"{name}."))
     if not found and (other := in_other_case(name, known)) is not None:
         return (other,)
     if not found:
-        raise UnknownComponent(name, known)
+        raise UnknownName(f"the system has no component {name!r}", name, known)
     return found
 
 

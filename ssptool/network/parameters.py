@@ -49,7 +49,7 @@ from ssptool.network.network import (
     StepKind,
     Unmatched,
 )
-from ssptool.network.targets import NamedTarget, SystemTarget, Targets, UnknownVariable, VariableTarget
+from ssptool.network.targets import NamedTarget, SystemTarget, Targets, VariableTarget, unknown_variable
 from ssptool.network.tree import ElementPath, Tree, dotted
 from ssptool.network.wiring import Flow, Wiring
 from ssptool.working_directory import absolute
@@ -305,7 +305,7 @@ class Parameterization:
                 path = ()
                 targets, shapes = self._targets.named(own, path), self._targets.shapes(own, path)
             if not targets and not shapes:
-                raise UnknownVariable(name, self._targets.similar(name), self._targets.why_unknown(name))
+                raise unknown_variable(name, self._targets.similar(name), self._targets.why_unknown(name))
             for target in targets:
                 self._override(name, text, target)
             for shape in dict.fromkeys(shapes):

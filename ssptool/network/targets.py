@@ -4,13 +4,13 @@ Names are compared as whole strings, because names of elements and variables may
 several targets, which are then all set (rule SSD-PAR-012). The name of an array is that of all its elements."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias, TypeVar
 
 from ssptool.documents.diagnostics import Position
-from ssptool.errors import WrongUsage, in_other_case, similar_names
+from ssptool.errors import UnknownName, in_other_case, similar_names
 from ssptool.fmu.description import Shape, Variable
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.connectors import ConnectorKey, settable, unit_of
@@ -139,7 +139,7 @@ class Targets:
         return similar_names(str(Signal(dotted(self._only), name)), self.names())
 
     def in_other_case(self, name: str) -> str | None:
-        """The full name, in its own case, of a name that no target has as it is written. Raises AmbiguousCase."""
+        """The full name, in its own case, of a name that no target has as it is written. Raises AmbiguousName."""
         element = name.rpartition("[")[0] if name.endswith("]") else ""
         for own in dict.fromkeys((".".join((*self._only, name)), name)):
             known = self.names()
@@ -202,20 +202,7 @@ def owner_of(name: str, missing: Mapping[str, T]) -> T | None:
     return missing[max(inside, key=len)] if inside else None
 
 
-class UnknownVariable(WrongUsage, LookupError):
-    """The system has no variable `name`; `near` are similar names.
-
-    `missing` says so if its component is missing, whose variables are unknown.
-    """
-
-    def __init__(self, name: str, near: tuple[str, ...], missing: str = "") -> None:
-        hint = (
-            f"; did you mean {' or '.join(near)}?" if near else "; `ssptool explain SYSTEM --all` lists all variables"
-        )
-        unknown = f"{name!r} is unknown, because {missing}"
-        super().__init__(unknown if missing else f"the system has no variable {name!r}{hint}")
-        self.name = name
-        self.near = near
-
-    def __str__(self) -> str:
-        return str(self.args[0])
+def unknown_variable(name: str, near: Collection[str], because: str = "") -> UnknownName:
+    """The error for a variable that the system does not have; `because` its component is missing, if it is."""
+    more = "" if near else "; `ssptool explain SYSTEM --all` lists all variables"
+    return UnknownName(f"the system has no variable {name!r}{more}", name, near=near, because=because)

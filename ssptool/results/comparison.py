@@ -18,9 +18,9 @@ from ssptool.engine.recording.patterns import chosen as places_of
 from ssptool.engine.recording.patterns import column_patterns
 from ssptool.engine.run.accuracy import ROUNDING, StatedErrors, extent
 from ssptool.engine.trace import NUMBERED, Column, Trace, machine_type
-from ssptool.errors import counted, similar_names
+from ssptool.errors import WrongValue, counted, similar_names
 from ssptool.foreign_text import html_text, joined_lines, json_text
-from ssptool.network.display import WrongUnit, change_of_unit
+from ssptool.network.display import change_of_unit
 from ssptool.network.network import Conversion
 from ssptool.results.tolerance import EXACT, Tolerance, ToleranceFor, tolerance_of
 
@@ -185,7 +185,7 @@ def _conversion(found: Column, wanted: Column) -> Conversion | None:
     relative = found.relative or wanted.relative
     try:
         return change_of_unit(found.signal, found.unit, wanted.unit, relative=relative, display=found.display)
-    except WrongUnit:
+    except WrongValue:
         return None
 
 
@@ -327,10 +327,6 @@ class TraceComparison:
         return comparison_html(self)
 
 
-class NothingToCompare(ValueError):
-    """A trace has no rows or no signals."""
-
-
 def compare_traces(
     trace: Trace,
     reference: Trace,
@@ -359,23 +355,23 @@ def compare_traces(
 
     Raises
     ------
-    NothingMatches
+    UnknownName
         A pattern fits no signal of the reference.
-    NothingToCompare
+    WrongValue
         A trace has no rows, its times go back, or the reference has no signals.
     """
     named = partial(column_patterns, columns=reference.columns, what="signal of the reference")
     patterns = named(patterns)
     special = [replace(one, pattern=pattern) for one in special for pattern in named([one.pattern])]
     if not len(trace) or not len(reference):
-        raise NothingToCompare("a trace without rows cannot be compared")
+        raise WrongValue("a trace without rows cannot be compared")
     for name, one in (("trace", trace), ("reference", reference)):
         _check_times(name, one.t)
     alignment = aligned(trace, reference)
     trace, reference = alignment.trace, alignment.reference
     chosen = [reference.columns[place] for place in places_of(patterns, reference.columns)]
     if not chosen:
-        raise NothingToCompare("the reference has no signals")
+        raise WrongValue("the reference has no signals")
     default = tolerance or Tolerance()
     results = [
         _signal(trace, reference, column, tolerance_of(column, special, default if column.real else EXACT))
@@ -415,7 +411,7 @@ def _check_times(name: str, t: Floats) -> None:
     wrong = np.flatnonzero(~(np.diff(t) >= 0.0))
     if wrong.size:
         row = int(wrong[0])
-        raise NothingToCompare(f"the times of the {name} go back: {t[row]:g} s is followed by {t[row + 1]:g} s")
+        raise WrongValue(f"the times of the {name} go back: {t[row]:g} s is followed by {t[row + 1]:g} s")
 
 
 def _ends(trace: Trace, reference: Trace, time: float) -> list[str]:

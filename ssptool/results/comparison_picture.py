@@ -20,7 +20,7 @@ def draw_comparison(comparison: TraceComparison, trace: Trace, reference: Trace,
 
     Raises
     ------
-    MissingExtra
+    MissingPackage
         matplotlib is not installed.
     WrongValue
         The file name has another ending, or no signal could be compared.

@@ -32,7 +32,7 @@ from ssptool.documents.diagnostics import Position, Severity
 from ssptool.documents.document import Repair
 from ssptool.documents.element import Element, text_of
 from ssptool.documents.foreign_files import ForeignZip
-from ssptool.errors import WrongUsage
+from ssptool.errors import UnknownName, similar_names
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.conversion import define_unit
 
@@ -357,13 +357,8 @@ def near(name: str, known: Collection[str]) -> str:
     return ""
 
 
-class UnknownRule(WrongUsage, LookupError):
-    """No rule has this code, or a code that starts with it."""
-
-    def __init__(self, code: str) -> None:
-        self.code = code
-        self.advice = near(code, RULES) or "`ssptool rule --all` lists the rules"
-        super().__init__(f"no rule has the code {code!r} or one that starts with it; {self.advice}")
-
-    def __str__(self) -> str:
-        return str(self.args[0])
+def unknown_rule(code: str) -> UnknownName:
+    """The error for a code that no rule has, nor begins with."""
+    near = similar_names(code, RULES)
+    more = "" if near else "; `ssptool rule --all` lists the rules"
+    return UnknownName(f"no rule has the code {code!r} or one that begins with it{more}", code, near=near)

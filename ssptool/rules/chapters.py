@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from ssptool.public_calls import public
 from ssptool.rules.arrays_and_clocks import CLOCKS, DIMENSIONS
-from ssptool.rules.catalogue import RULES, VERSIONS, Basis, Rule, UnknownRule
+from ssptool.rules.catalogue import RULES, VERSIONS, Basis, Rule, unknown_rule
 from ssptool.rules.connections import CONNECTIONS, LOOPS
 from ssptool.rules.connectors import CONNECTORS, DICTIONARIES
 from ssptool.rules.elements import ELEMENTS, EXPERIMENT, GEOMETRY, TABLES
@@ -100,7 +100,7 @@ def rule_page(code: str) -> str:
 
     Raises
     ------
-    UnknownRule
+    UnknownName
         No rule has this code.
     """
     code = code.upper()
@@ -108,7 +108,7 @@ def rule_page(code: str) -> str:
         title, reason = ELSEWHERE[code]
         return f"{code}: {title}\n\nNo rule of its own checks this: {reason}."
     if code not in RULES:
-        raise UnknownRule(code)
+        raise unknown_rule(code)
     rule = RULES[code]
     facts = [("Severity", _severity(rule)), ("Basis", f"{rule.basis}: {BASES[rule.basis]}"), ("Source", rule.source)]
     facts += [("Switch", _switch(rule)), *([("Run", _run(rule))] if _run(rule) else [])]

@@ -9,8 +9,9 @@ from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Severity
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.documents.vocabulary import media_type
+from ssptool.errors import UnusableFile
 from ssptool.fmu.description import Causality, FmuDescription
-from ssptool.fmu.terminals import FLOWS, UnreadableTerminals, flow_factor
+from ssptool.fmu.terminals import FLOWS, flow_factor
 from ssptool.network.conversion import Verdict
 from ssptool.network.graph_algorithms import cyclic_components
 from ssptool.network.legality import Carried, Owner, leads_forward, shape_words
@@ -420,7 +421,7 @@ def _member_kinds(element: ssd.SystemElement, structure: Structure) -> Mapping[s
     if not isinstance(element, ssd.Component) or structure.fmu_of(element) is None:
         return {}
     terminals = structure.fmu_files[structure.reference(element, element.source or "").entry].terminals
-    known = () if isinstance(terminals, UnreadableTerminals) else terminals.values()
+    known = () if isinstance(terminals, UnusableFile) else terminals.values()
     return {member.variable: member.kind for terminal in known for member in terminal.members}
 
 

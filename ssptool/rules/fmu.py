@@ -8,6 +8,7 @@ from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Position, Severity
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.documents.storage import NESTING_MARK
+from ssptool.errors import UnusableFile
 from ssptool.fmu.description import (
     Causality,
     FmuDescription,
@@ -20,7 +21,7 @@ from ssptool.fmu.description import (
     unsupported_of_fmi1,
 )
 from ssptool.fmu.model_description_xml import BINARIES, MODEL_DESCRIPTION, this_platform
-from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals
+from ssptool.fmu.terminals import TERMINALS
 from ssptool.fmu.units import named, stated_or_own
 from ssptool.network.conversion import Relation, canonical, convertible, relation
 from ssptool.network.graph_algorithms import cyclic_components
@@ -505,7 +506,7 @@ def valid_terminals(structure: Structure) -> Iterator[Finding]:
         if not isinstance(description, FmuDescription):
             continue
         file = Position(f"{entry}{NESTING_MARK}{TERMINALS}")
-        if isinstance(fmu.terminals, UnreadableTerminals):
+        if isinstance(fmu.terminals, UnusableFile):
             yield Finding(file, fmu.terminals.reason)
             continue
         for terminal in fmu.terminals.values():

@@ -6,6 +6,7 @@ from pathlib import Path
 from zipfile import BadZipFile
 
 from ssptool.documents.foreign_files import OddEntry
+from ssptool.errors import UnusableFile
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu
 from ssptool.fmu.model_description_xml import (
     fmu_entries,
@@ -16,7 +17,7 @@ from ssptool.fmu.model_description_xml import (
 )
 from ssptool.fmu.read_description import description_problems, read_and_check
 from ssptool.fmu.safe_reading import DescriptionProblem
-from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
+from ssptool.fmu.terminals import Terminal, read_terminals
 
 
 class FmuFile:
@@ -41,10 +42,10 @@ class FmuFile:
             return ()  # FMU-001
 
     @cached_property
-    def terminals(self) -> Mapping[str, Terminal] | UnreadableTerminals:
+    def terminals(self) -> Mapping[str, Terminal] | UnusableFile:
         try:
             return read_terminals(self.path)
-        except UnreadableTerminals as problem:
+        except UnusableFile as problem:
             return problem
 
     @cached_property

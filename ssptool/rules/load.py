@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from ssptool.documents import ssb, ssc, ssd, ssm, ssv
-from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnknownVariant
+from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, unknown_variant
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
@@ -44,13 +44,13 @@ def load(archive: Archive, variant: str | None = None, kept: Kept | None = None)
 
     Raises
     ------
-    UnknownVariant
+    UnknownName
         The archive has no such variant.
     """
     reader = _Reader(archive, kept or Kept())
     if (alone := _lone_root(archive)) is not None:
         if variant is not None:
-            raise UnknownVariant(variant, ())
+            raise unknown_variant(variant, ())
         file = reader.file(archive.default, alone)
         return Package(archive, (file,), (LoneDocument(archive, file, {}, {}, {}, reader.structure),), (), True)
     names = root_structures(archive) if variant is None else [_find(reader, variant)]
@@ -100,7 +100,7 @@ def _find(reader: "_Reader", variant: str) -> str:
     by_title = [name for name, title in titles.items() if title == variant]
     by_name = [name for name in titles if variant == name.rpartition(".")[0]]
     if not by_title + by_name:
-        raise UnknownVariant(variant, tuple(title or name for name, title in titles.items()))
+        raise unknown_variant(variant, [title or name for name, title in titles.items()])
     return (by_title + by_name)[0]
 
 

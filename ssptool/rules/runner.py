@@ -203,7 +203,7 @@ def check_path(
     ------
     FileNotFoundError
         There is nothing at `path`.
-    UnknownVariant
+    UnknownName
         The archive has no such variant.
     """
     path = Path(path)

@@ -18,25 +18,13 @@ from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.foreign_files import read_bytes, require_file
 from ssptool.documents.vocabulary import SETTINGS_FILE
-from ssptool.errors import WrongUsage, abbreviated, counted
+from ssptool.errors import UnknownName, WrongValue, abbreviated, counted
 from ssptool.foreign_text import TOO_DEEP, too_deep
 from ssptool.network.network import UnsupportedFeature
-from ssptool.rules.catalogue import RULES, TOOLS, UnknownRule, near
+from ssptool.rules.catalogue import RULES, TOOLS, near, unknown_rule
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS
 from ssptool.rules.report import Report
 from ssptool.working_directory import absolute, shown
-
-
-class UnknownTool(WrongUsage, LookupError):
-    """No limits are known for a tool of this name."""
-
-    def __init__(self, tool: str) -> None:
-        self.tool = tool
-        self.advice = f"known: {', '.join(TOOLS)}"
-        super().__init__(f"no limits are known for the tool {tool!r}; {self.advice}")
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class Shown(StrEnum):
@@ -68,10 +56,10 @@ class RuleChoice:
     def __post_init__(self) -> None:
         for tool in self.tools:
             if tool not in TOOLS:
-                raise UnknownTool(tool)
+                raise UnknownName(f"no limits are known for the tool {tool!r}", tool, TOOLS)
         for prefix in (*self.select, *self.ignore):
             if not prefix or not any(code.startswith(prefix) for code in RULES):
-                raise UnknownRule(prefix)
+                raise unknown_rule(prefix)
 
     def wants(self, code: str) -> bool | None:
         """Whether the findings of a rule are selected; None if neither list matches it."""
@@ -352,11 +340,8 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> RuleChoice:
                 content = {**content, key: accuracy_of(key, value)}
         except WrongArgument:
             raise InvalidSettings(path, line, f"accuracy is {value!r}", f"it is {ACCURACIES}") from None
-        except UnknownRule as problem:
-            raise InvalidSettings(path, line, f"no rule has the code {problem.code!r}", problem.advice) from None
-        except UnknownTool as problem:
-            message = f"no limits are known for the tool {problem.tool!r}"
-            raise InvalidSettings(path, line, message, problem.advice) from None
+        except UnknownName as problem:
+            raise InvalidSettings(path, line, str(problem)) from None
     select, ignore, tools = (tuple(content.get(key, ())) for key in ("select", "ignore", "for"))
     folders = tuple(path.parent / folder for folder in content.get("allow-outside", ()))
     return RuleChoice(select, ignore, content.get("strict"), tools, folders, content.get("accuracy"), path)
@@ -373,16 +358,6 @@ def _line(text: str, key: str, ours: bool = False) -> int:
     first = next(headers, 0) if ours else 0
     stated = re.compile(rf"""\s*(\[+\s*)?(tool\.ssptool\.)?["']?{re.escape(key)}["']?\s*[.=\]]""")
     return next((number for number in range(first, len(lines)) if stated.match(lines[number])), first) + 1
-
-
-class Unacceptable(WrongUsage, ValueError):
-    """The errors of a rule cannot be accepted: they make a run impossible."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(
-            f"{code} cannot be accepted: a system with this error cannot be run; see `ssptool rule {code}`"
-        )
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,9 +416,9 @@ def judge(report: Report, accept: Iterable[str], switches: Switches) -> tuple[tu
 
     Raises
     ------
-    UnknownRule
+    UnknownName
         No rule has such a code.
-    Unacceptable
+    WrongValue
         The errors of a rule cannot be accepted.
     """
     asked = accepted_codes(accept)
@@ -474,9 +449,10 @@ def accepted_codes(accept: Iterable[str]) -> frozenset[str]:
     for prefix in accept:
         meant = [code for code in RULES if prefix and code.startswith(prefix)]
         if not meant:
-            raise UnknownRule(prefix)
+            raise unknown_rule(prefix)
         if prefix in RULES and RULES[prefix].blocks_run:
-            raise Unacceptable(prefix)
+            reason = "a system with this error cannot be run"
+            raise WrongValue(f"{prefix} cannot be accepted: {reason}; see `ssptool rule {prefix}`")
         codes.update(code for code in meant if not RULES[code].blocks_run)
     return frozenset(codes)
 

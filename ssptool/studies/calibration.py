@@ -29,8 +29,8 @@ from ssptool.documents.foreign_files import read_text
 from ssptool.documents.saving import replaced_atomically, stay_inside
 from ssptool.engine.run.accuracy import is_within
 from ssptool.engine.run.selection import Inside
-from ssptool.engine.trace import Column, Floats, Trace, UnknownSignal
-from ssptool.errors import similar_names, studies_need
+from ssptool.engine.trace import Column, Floats, Trace
+from ssptool.errors import UnknownName, similar_names, studies_need
 from ssptool.foreign_text import json_content, json_text
 from ssptool.printed import Printed
 from ssptool.studies.accuracy import is_checked, wanted_accuracy
@@ -157,12 +157,12 @@ class Fit(Printed):
 
         Raises
         ------
-        UnknownSignal
+        UnknownName
             A KeyError: the study has no factor of this name.
         """
         found = next((each for each in self.estimates if each.name == name), None)
         if found is None:
-            raise UnknownSignal(name, [each.name for each in self.estimates], "no factor is called {!r}")
+            raise UnknownName(f"no factor is called {name!r}", name, [each.name for each in self.estimates])
         return found
 
 
@@ -203,7 +203,7 @@ def _write_fitted(fitted: FittedTrace, path: Path) -> None:
 
 
 def read_fitted(folder: Path) -> FittedTrace | None:
-    """The fit beside the measurement, of the folder of a study; None if there is none. Raises NotResults."""
+    """The fit beside the measurement, of the folder of a study; None if there is none. Raises UnusableFile."""
     path = folder / FITTED
     if not path.is_file():
         return None
@@ -221,7 +221,7 @@ def read_fitted(folder: Path) -> FittedTrace | None:
 
 
 def read_fit(folder: Path) -> Fit | None:
-    """The fit in the folder of a study; None if nothing was calibrated. Raises NotResults if it is damaged."""
+    """The fit in the folder of a study; None if nothing was calibrated. Raises UnusableFile if it is damaged."""
     path = folder / CALIBRATION
     if not path.is_file():
         return None
@@ -398,7 +398,7 @@ def open_trials(
 
     Raises
     ------
-    BadStudy
+    BadData
         A factor is not a range, a signal or result is none of the system.
     CalibrationFailed
         The first run failed.
@@ -614,7 +614,7 @@ class _CheckedPoints:
 
     Raises
     ------
-    BadStudy
+    BadData
     """
 
     def __init__(self, study: Study, signals: Sequence[str], results: Sequence[str]) -> None:

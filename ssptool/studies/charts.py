@@ -17,9 +17,9 @@ from ssptool.drawing.charts.surface import Surface
 from ssptool.drawing.charts.tornado import Bar, Tornado
 from ssptool.engine.recording.patterns import checked_patterns, fits_any
 from ssptool.engine.recording.patterns import chosen as places_of
-from ssptool.errors import WrongValue
+from ssptool.errors import UnusableFile, WrongValue
 from ssptool.studies.calibration import read_fit, read_fitted
-from ssptool.studies.dataset import Dataset, NotResults
+from ssptool.studies.dataset import Dataset
 from ssptool.studies.optimum import Optimum
 from ssptool.studies.sensitivity import SENSITIVITY_DESIGNS
 from ssptool.studies.stored_results import StudyResults
@@ -64,9 +64,9 @@ def chart(
 
     Raises
     ------
-    NotResults
+    UnusableFile
         There is nothing to draw, or not for this kind.
-    NothingMatches
+    UnknownName
         A pattern fits no result, or no signal.
     WrongValue
         There are too many panels, or no such kind.
@@ -85,14 +85,14 @@ def chart(
         return _front(results) if kind == ChartKind.FRONT else _convergence(results)
     rows = [row for row in results.rows() if row["status"] == "completed"]
     if not rows:
-        raise NotResults(results.folder, "no run has completed")
+        raise UnusableFile(results.folder, "no run has completed")
     patterns = checked_patterns(patterns, results.results, "result")
     chosen = [name for name in results.results if not patterns or fits_any(patterns, name)]
     if not chosen:
-        raise NotResults(results.folder, "cannot plot the study: the study file has no [results]")
+        raise UnusableFile(results.folder, "cannot plot the study: the study file has no [results]")
     chosen = [name for name in chosen if any(row[name] is not None for row in rows)]
     if not chosen:
-        raise NotResults(results.folder, "none of the results has a value in any run")
+        raise UnusableFile(results.folder, "none of the results has a value in any run")
     if kind == ChartKind.TORNADO:
         return _tornado(results, rows, chosen)
     varied = _varied(results, rows, factors)
@@ -119,8 +119,8 @@ def every_chart(results: StudyResults, patterns: Sequence[str]) -> tuple[dict[st
     for kind in wanted:
         try:
             charts[kind.value] = chart(results, kind, () if kind is ChartKind.ENVELOPE else patterns)
-        except (NotResults, ValueError) as problem:
-            reason = problem.reason if isinstance(problem, NotResults) else str(problem)
+        except (UnusableFile, ValueError) as problem:
+            reason = problem.reason if isinstance(problem, UnusableFile) else str(problem)
             notes.append(f"There is no {kind} plot: {reason}.")
     return charts, notes
 
@@ -181,7 +181,7 @@ def _parallel(
     _require_name(shade, [*results.factors, *results.results], "factors and results")
     whole = [row for row in rows if all(row[name] is not None for name in {*chosen, shade})]
     if not whole:
-        raise NotResults(results.folder, "no run has a value for all results")
+        raise UnusableFile(results.folder, "no run has a value for all results")
     whole = whole[:: -(-len(whole) // MOST_LINES)]
     quantities = {name: _quantity(results, whole, name) for name in {*names, shade}}
     values = {name: column for name, (_, column) in quantities.items()}
@@ -203,7 +203,7 @@ def _surface(results: StudyResults, rows: Rows, chosen: Sequence[str], varied: S
         np.column_stack([column for _, column in quantities.values()]), axis=0, return_inverse=True
     )
     if np.linalg.matrix_rank(points - points[0]) < 2:
-        raise NotResults(results.folder, "the runs lie on one line, over which there is no surface")
+        raise UnusableFile(results.folder, "the runs lie on one line, over which there is no surface")
     values = dict(zip(varied, points.T, strict=True))
     for name in chosen:
         numbers = _quantity(results, rows, name)[1]
@@ -243,7 +243,7 @@ def _influences(results: StudyResults, patterns: Sequence[str]) -> Influences:
     patterns = checked_patterns(patterns, results.results, "result")
     found = [one for one in results.sensitivity() if not patterns or fits_any(patterns, one.result)]
     if not found:
-        raise NotResults(
+        raise UnusableFile(
             results.folder, "sensitivities need a saltelli or morris design, with a result that varies in finished runs"
         )
     shown = []
@@ -265,7 +265,7 @@ def _front(results: StudyResults) -> LineAndDots:
     """One objective over the other, in all runs that meet the constraints."""
     best = _best_runs(results)
     if len(best.objectives) == 1:
-        raise NotResults(results.folder, "there is a front between two objectives, and the study has one")
+        raise UnusableFile(results.folder, "there is a front between two objectives, and the study has one")
     x, y = (one.result for one in best.objectives)
     dots, line = (tuple(_quantity(results, rows, name)[1] for name in (x, y)) for rows in (best.feasible, best.front))
     axes = [Axis(f"{one.result}, {one.word}d", results.units.get(one.result)) for one in best.objectives]
@@ -279,7 +279,7 @@ def _convergence(results: StudyResults) -> LineAndDots:
     if results.optimum() is None:
         fit = read_fit(results.folder)
         if fit is None or not np.isfinite(fit.history).any():
-            raise NotResults(results.folder, "a plot of convergence needs an optimize design or a calibration")
+            raise UnusableFile(results.folder, "a plot of convergence needs an optimize design or a calibration")
         values = np.array(fit.history)
         minimized = not np.isfinite(fit.residual_rms)
         what = Axis("result" if minimized else "root mean square of the residuals")
@@ -302,9 +302,9 @@ def _convergence(results: StudyResults) -> LineAndDots:
 def _best_runs(results: StudyResults) -> Optimum:
     best = results.optimum()
     if best is None:
-        raise NotResults(results.folder, "the study has no optimize design")
+        raise UnusableFile(results.folder, "the study has no optimize design")
     if not best.feasible:
-        raise NotResults(results.folder, best.verdict)
+        raise UnusableFile(results.folder, best.verdict)
     return best
 
 
@@ -316,7 +316,7 @@ def _fitted(results: StudyResults, patterns: Sequence[str]) -> LineAndDots:
     """Signals of the fit among what was measured, and what lies between them."""
     fitted = read_fitted(results.folder)
     if fitted is None:
-        raise NotResults(results.folder, "a plot of a fit needs a calibration with measured data")
+        raise UnusableFile(results.folder, "a plot of a fit needs a calibration with measured data")
     chosen = [fitted.found.columns[place] for place in places_of(patterns, fitted.found.columns, "signal")]
     if len(chosen) > MOST_PANELS:
         raise WrongValue(
@@ -335,7 +335,7 @@ def _tornado(results: StudyResults, rows: Sequence[dict[str, Any]], chosen: Sequ
     nominal = results.definition.get("nominal")
     base = next((row for row in rows if nominal and all(row[name] == nominal[name] for name in nominal)), None)
     if nominal is None or base is None:
-        raise NotResults(results.folder, "a tornado plot needs a one-at-a-time design whose nominal run completed")
+        raise UnusableFile(results.folder, "a tornado plot needs a one-at-a-time design whose nominal run completed")
     found = []
     for result in chosen:
         if base[result] is None:
@@ -344,7 +344,7 @@ def _tornado(results: StudyResults, rows: Sequence[dict[str, Any]], chosen: Sequ
         bars.sort(key=lambda bar: -abs(bar.high - bar.low))
         found.append((Axis(result, results.units.get(result)), float(base[result]), tuple(bars)))
     if not found or not any(bars for _, _, bars in found):
-        raise NotResults(results.folder, "no result has a value at the nominal point")
+        raise UnusableFile(results.folder, "no result has a value at the nominal point")
     return Tornado(tuple(found))
 
 
@@ -364,7 +364,7 @@ def _bar(
 def _envelope(results: StudyResults, patterns: Sequence[str]) -> Envelope:
     traces = [trace for _, trace in Dataset(results.folder).traces.each()]
     if not traces:
-        raise NotResults(results.folder, "an envelope needs [traces] in the study")
+        raise UnusableFile(results.folder, "an envelope needs [traces] in the study")
     first = traces[0]
     columns = [first.columns[place] for place in places_of(patterns, first.columns, "signal of the traces")]
     if len(columns) > MOST_PANELS:

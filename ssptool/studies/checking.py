@@ -9,19 +9,17 @@ from time import monotonic
 from typing import Any, Final
 
 from ssptool.documents.archive import Archive
-from ssptool.documents.diagnostics import DataFinding, Diagnostic, InvalidDocument
+from ssptool.documents.diagnostics import BadData, DataFinding, Diagnostic, InvalidDocument
 from ssptool.engine.assembly.instances import with_libraries
-from ssptool.engine.failure import BadData, Unsupported
+from ssptool.engine.failure import Unsupported
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.run.selection import Inside, select
 from ssptool.engine.settings import Settings
-from ssptool.errors import AmbiguousCase, disk_trouble
+from ssptool.errors import AmbiguousName, UnknownName, WrongValue, disk_trouble
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.conversion import InvalidValue
-from ssptool.rules.catalogue import UnknownRule
 from ssptool.rules.runner import check as check_rules
-from ssptool.rules.selection import Unacceptable, acceptable, accepted_codes, judge, unused_acceptance
+from ssptool.rules.selection import acceptable, accepted_codes, judge, unused_acceptance
 from ssptool.studies.accuracy import ACCURACY, REMARK
 from ssptool.studies.definition import Factor, FactorRole, Points, Study, cycle, make_points
 from ssptool.studies.designs import Computed, FactorValue, Levels, Range, TableDesign
@@ -234,7 +232,7 @@ def check_study(study: Study, findings: Findings | None = None) -> CheckedStudy:
 
     Raises
     ------
-    BadStudy
+    BadData
         With all findings.
     FileNotFoundError
         There is no such system.
@@ -287,7 +285,7 @@ class _StudyCheck:
             return None
         try:
             accepted_codes(self.study.accept)
-        except (UnknownRule, Unacceptable) as problem:
+        except (UnknownName, WrongValue) as problem:
             self.findings.add(("accept",), str(problem))
             return None
         if self.findings.about("system"):
@@ -396,7 +394,7 @@ class _StudyCheck:
         return None
 
     def _compiled(self, prepared: PreparedSystem, plan: Plan | None) -> tuple[str, ...]:
-        """Compile what the study allows before the first run, so that all find it; notes on it. Raises NotCompiled."""
+        """Compile what the study allows before the first run, so that all find it; notes on it. Raises UnusableFmu."""
         if plan is None or not self.study.compile:
             return ()
         made, _ = with_libraries(plan, prepared.archive)
@@ -433,13 +431,13 @@ class _StudyCheck:
                         self.findings.add(("results", name), unknown("signal that is recorded", signal, every))
                     elif signal is not None:
                         found.append(signal)
-                except AmbiguousCase as problem:
+                except AmbiguousName as problem:
                     self.findings.add(("results", name), str(problem))
         traces = self.study.traces
         if traces is not None:
             try:
                 found += [column.signal for column in select(plan, traces.signals).columns]
-            except NothingMatches as problem:
+            except UnknownName as problem:
                 self.findings.add(("traces", "signals"), str(problem))
         return tuple(dict.fromkeys(found))
 

@@ -39,29 +39,14 @@ WORKERLESS_SECONDS = 60.0
 """Time that a study waits for workers when all are lost: those of a nanny are there again after a few seconds."""
 
 
-class LostScheduler(Exception):
-    """The connection to the scheduler was lost; finished runs are on disk."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(
-            f"the connection to the scheduler was lost ({reason}); finished runs are kept: start the study again"
-        )
-        self.reason = reason
+class NoWorkers(Exception):
+    """There is no scheduler, or no worker, or the connection to them was lost; finished runs are on disk."""
 
 
-class NoScheduler(Exception):
-    """There is no scheduler at this address, or no worker."""
-
-
-class LostWorkers(Exception):
-    """The scheduler has lost all its workers; finished runs are on disk."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(
-            f"the scheduler has had no worker for {seconds:.0f} s; finished runs are kept: start workers and then the "
-            "study again"
-        )
-        self.seconds = seconds
+def _lost(reason: str) -> NoWorkers:
+    return NoWorkers(
+        f"the connection to the scheduler was lost ({reason}); finished runs are kept: start the study again"
+    )
 
 
 class StudyPlugin(WorkerPlugin):
@@ -122,7 +107,7 @@ def open_client(scheduler: str | Any) -> Iterator[Any]:
 
     Raises
     ------
-    NoScheduler
+    NoWorkers
         Nothing answers at the address.
     """
     if not isinstance(scheduler, str):
@@ -131,7 +116,7 @@ def open_client(scheduler: str | Any) -> Iterator[Any]:
     try:
         client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError) as error:
-        raise NoScheduler(f"there is no Dask scheduler at {scheduler}: {error}") from None
+        raise NoWorkers(f"there is no Dask scheduler at {scheduler}: {error}") from None
     try:
         yield client
     finally:
@@ -152,7 +137,7 @@ class Batches:
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def run(self, tasks: Iterator[Task], count: int) -> Iterator[list[RunOutcome]]:
-        """Raises LostScheduler, LostWorkers, NoScheduler."""
+        """Raises NoWorkers, NoWorkers, NoWorkers."""
         self._client.register_plugin(self._plugin)
         threads = self._threads()
         size = self._size(count, threads)
@@ -179,14 +164,17 @@ class Batches:
             except queue.Empty:
                 alone = 0.0 if self._workers() else alone + LOOK_SECONDS
             if alone >= WORKERLESS_SECONDS:
-                raise LostWorkers(alone)
+                raise NoWorkers(
+                    f"the scheduler has had no worker for {alone:.0f} s; finished runs are kept: start workers and "
+                    "then the study again"
+                )
 
     def _workers(self) -> int:
-        """Number of workers. Raises LostScheduler."""
+        """Number of workers. Raises NoWorkers."""
         try:
             threads: dict[str, int] = self._client.nthreads()
         except (OSError, TimeoutError, distributed.CancelledError) as error:
-            raise LostScheduler(str(error)) from None
+            raise _lost(str(error)) from None
         return len(threads)
 
     def _outcomes(self, future: Any, batch: list[Task]) -> list[RunOutcome]:
@@ -201,9 +189,9 @@ class Batches:
                 self._await(future, batch)
                 return []
             except (OSError, distributed.CancelledError) as error:
-                raise LostScheduler(str(error)) from None
+                raise _lost(str(error)) from None
         if future.status in ("cancelled", "lost"):
-            raise LostScheduler(f"a task is {future.status}")
+            raise _lost(f"a task is {future.status}")
         if len(batch) > 1:
             for task in batch:
                 self._send([task])
@@ -223,7 +211,7 @@ class Batches:
         try:
             self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except (OSError, TimeoutError):
-            raise NoScheduler(f"the scheduler at {self._client.scheduler.address} has no worker") from None
+            raise NoWorkers(f"the scheduler at {self._client.scheduler.address} has no worker") from None
         threads: int = sum(self._client.nthreads().values())
         return max(1, threads)
 

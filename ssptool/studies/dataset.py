@@ -27,7 +27,7 @@ from ssptool.documents.saving import replaced_atomically, stay_inside
 from ssptool.engine.recording.formats import misfits
 from ssptool.engine.settings import present_names
 from ssptool.engine.trace import Trace
-from ssptool.errors import WrongUsage, studies_need
+from ssptool.errors import UnusableFile, WrongUsage, studies_need
 from ssptool.foreign_text import json_content, json_text, one_line
 from ssptool.studies.definition import Points, RunOutcome, RunStatus, Task
 from ssptool.studies.designs import FactorValue
@@ -63,19 +63,6 @@ _CONTENT = {
 """Content that readers of a definition need."""
 
 
-class NotResults(Exception):
-    """A folder does not hold the results of a study."""
-
-    def __init__(self, folder: Path, reason: str) -> None:
-        super().__init__(f"{folder}: {reason}")
-        self.folder = folder
-        self.reason = reason
-
-
-class NoStudyFolder(WrongUsage, NotResults):
-    """There is no such folder, or it is not that of a study."""
-
-
 class OtherStudy(Exception):
     """A folder holds the results of another study, or of another system."""
 
@@ -86,25 +73,17 @@ class OtherStudy(Exception):
         self.differences = tuple(differences)
 
 
-class BusyResults(Exception):
-    """Another process writes into the folder."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(f"{folder}: another process runs this study; wait for it, or choose another folder")
-        self.folder = folder
-
-
 @contextmanager
 def intact(folder: Path, path: Path) -> Iterator[None]:
-    """Raises NotResults if a file of Parquet turns out to be damaged."""
+    """Raises UnusableFile if a file of Parquet turns out to be damaged."""
     try:
         yield
     except (ValueError, TypeError, KeyError, NotImplementedError) as error:
-        raise NotResults(folder, f"{path.name} is damaged: {error}") from None
+        raise UnusableFile(folder, f"{path.name} is damaged: {error}") from None
     except OSError as error:
         if error.errno is not None:  # of the system, not of the reader of Parquet
             raise
-        raise NotResults(folder, f"{path.name} is damaged: {error}") from None
+        raise UnusableFile(folder, f"{path.name} is damaged: {error}") from None
 
 
 class Dataset:
@@ -139,16 +118,16 @@ class Dataset:
     # -- what the study is -----------------------------------------------------------------------------------
 
     def definition(self) -> dict[str, Any]:
-        """Raises NotResults."""
+        """Raises UnusableFile."""
         try:
             content: dict[str, Any] = json_content((self.folder / DEFINITION).read_text(encoding="utf-8"))
         except FileNotFoundError:
             reason = f"it has no {DEFINITION}" if self.folder.is_dir() else "there is no such folder"
-            raise NoStudyFolder(self.folder, f"not a result folder of a study: {reason}") from None
+            raise WrongUsage(f"{self.folder}: not a result folder of a study: {reason}") from None
         except (ValueError, OSError) as error:
-            raise NotResults(self.folder, f"{DEFINITION} cannot be read: {error}") from None
+            raise UnusableFile(self.folder, f"{DEFINITION} cannot be read: {error}") from None
         if fault := next(misfits(content, _CONTENT), ""):
-            raise NotResults(self.folder, f"{DEFINITION} is damaged: {fault}")
+            raise UnusableFile(self.folder, f"{DEFINITION} is damaged: {fault}")
         for table in (content["study"], content.get("fixed", {})):
             if isinstance(stated := table.get("settings"), Mapping):
                 table["settings"] = present_names(stated, None)
@@ -166,7 +145,7 @@ class Dataset:
             if found := list(_differences(self.definition(), definition)):
                 raise OtherStudy(self.folder, found)
         elif self.runs.exists():
-            raise NotResults(self.folder, f"there is a folder {_RUNS}, and no {DEFINITION}; choose another folder")
+            raise UnusableFile(self.folder, f"there is a folder {_RUNS}, and no {DEFINITION}; choose another folder")
         self.runs.mkdir(parents=True, exist_ok=True)
         for leftover in (*self.runs.glob("*.writing"), *self.traces.place.glob("*.writing")):
             leftover.unlink()
@@ -186,7 +165,7 @@ class Dataset:
         arrow = studies_need("pyarrow")
         tables = [self._part(part) for part in self.parts]
         if not tables:
-            raise NotResults(self.folder, "no run has finished yet")
+            raise UnusableFile(self.folder, "no run has finished yet")
         with intact(self.folder, self.runs):
             # A part that an earlier version wrote has no accuracy.
             return arrow.concat_tables(tables, promote_options="default").sort_by("number")
@@ -210,7 +189,7 @@ class Dataset:
             self.traces.keep(self.finished())
 
     def _part(self, path: Path, *columns: str) -> Any:
-        """Rows of runs, with all columns or these. Raises NotResults if the file is damaged."""
+        """Rows of runs, with all columns or these. Raises UnusableFile if the file is damaged."""
         parquet, types = studies_need("pyarrow.parquet"), studies_need("pyarrow.types")
         with intact(self.folder, path):
             table = parquet.ParquetFile(path).read(list(columns) or None)
@@ -372,7 +351,7 @@ class TraceParts:
                     path.unlink()
 
     def each(self) -> Iterator[tuple[str, Trace]]:
-        """The runs with their traces, each once. Raises NotResults if a file is damaged."""
+        """The runs with their traces, each once. Raises UnusableFile if a file is damaged."""
         seen: set[str] = set()
         for path in self.parts:
             here = self._manifests(path).keys() - seen
@@ -380,7 +359,7 @@ class TraceParts:
             seen |= here
 
     def of(self, run: str) -> tuple[Trace, dict[str, Any]] | None:
-        """The trace of a run and its manifest, if it was kept. Raises NotResults if the file is damaged."""
+        """The trace of a run and its manifest, if it was kept. Raises UnusableFile if the file is damaged."""
         for path in self.parts:
             if run in (manifests := self._manifests(path)):
                 rows = self._traces(path, run)
@@ -482,9 +461,9 @@ def open_dataset(folder: Path) -> Iterator[Dataset]:
 
     Raises
     ------
-    BusyResults
+    WrongUsage
         Another process writes into the folder.
-    LinkLeadsOut
+    WrongUsage
         A file or folder in it is a link to something outside.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -495,7 +474,9 @@ def open_dataset(folder: Path) -> Iterator[Dataset]:
         try:
             lock(descriptor)
         except OSError:
-            raise BusyResults(folder) from None
+            raise WrongUsage(
+                f"{folder}: another process runs this study; wait for it, or choose another folder"
+            ) from None
         dataset = Dataset(folder)
         dataset.mend()
         try:

@@ -4,18 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from ssptool.arguments import parse_time
-from ssptool.documents.diagnostics import DataFinding
-from ssptool.engine.failure import BadData
+from ssptool.documents.diagnostics import BadData, DataFinding
 from ssptool.studies.expressions import unknown
 
 Key = tuple[str, ...]
-
-
-class BadStudy(BadData):
-    """A study that cannot be carried out."""
-
-    def __init__(self, findings: Sequence[DataFinding]) -> None:
-        super().__init__("the study", findings)
 
 
 class Findings:
@@ -57,9 +49,9 @@ class Findings:
         return 1 if self.lines else 0
 
     def check(self) -> None:
-        """Raises BadStudy if there are any."""
+        """Raises BadData if there are any."""
         if self.found:
-            raise BadStudy(self.found)
+            raise BadData("the study", self.found)
 
 
 T = TypeVar("T")

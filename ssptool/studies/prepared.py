@@ -28,7 +28,7 @@ from ssptool.fmu.units import Exponents, PhysicalUnit, named
 from ssptool.network.connectors import flat_connectors
 from ssptool.network.conversion import InvalidValue, allowed, bounds_text, conversion, document_units, from_text
 from ssptool.network.network import Conversion
-from ssptool.network.targets import NamedTarget, Targets, UnknownVariable, VariableTarget
+from ssptool.network.targets import NamedTarget, Targets, VariableTarget, unknown_variable
 from ssptool.network.tree import build_tree
 from ssptool.network.wiring import Wiring
 from ssptool.rules.selection import Acceptance, accepted_codes
@@ -271,7 +271,7 @@ class PreparedSystem:
 
     Raises
     ------
-    InvalidDocument, UnknownVariant, EditError, UnreadableFmu, OSError
+    InvalidDocument, UnknownName, EditError, UnreadableFmu, OSError
         The system cannot be opened as the configuration wants it.
     """
 
@@ -338,9 +338,9 @@ class PreparedSystem:
 
         Raises
         ------
-        UnknownVariable
+        UnknownName
             With similar names.
-        AmbiguousCase
+        AmbiguousName
             Several variables have this name in other cases.
         """
         if self._targets.named(name, self._targets.scope(name)):
@@ -348,7 +348,7 @@ class PreparedSystem:
         if (own := self._targets.in_other_case(name)) is not None and self._targets.named(own, ()):
             return own
         near = similar_names(name, self._targets.names()) if own is None else (own,)
-        raise UnknownVariable(name, near, self._targets.why_unknown(name))
+        raise unknown_variable(name, near, self._targets.why_unknown(name))
 
     def plan(self, point: Point, selection: Selection | None = None) -> Plan:
         """The plan of a run at a point; with the signals that are selected, or else all that are exchanged.
@@ -392,7 +392,7 @@ class PreparedSystem:
 
     def sources(self, plan: Plan) -> Sources:
         """Sources of the FMUs for the runs of a plan: with compiled libraries, if the study allows that. Raises
-        NotCompiled.
+        UnusableFmu.
         """
         if self._sources is None:
             self._sources = with_libraries(plan, self.archive)[1] if self.study.compile else self.archive

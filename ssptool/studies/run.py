@@ -129,7 +129,7 @@ def begin_study(checked: CheckedStudy, output: Path) -> None:
 
 
 def study_status(folder: Path) -> StudyStatus:
-    """Progress of the study in a folder; also while it runs. Raises NotResults."""
+    """Progress of the study in a folder; also while it runs. Raises UnusableFile."""
     dataset = Dataset(folder)
     definition = dataset.definition()
     found = dataset.counts()
@@ -493,7 +493,7 @@ def open_evaluations(
 
     Raises
     ------
-    NoScheduler
+    NoWorkers
     """
     bundle = pack(study, points, tuple(signals))
     effort = study.effort

@@ -9,13 +9,13 @@ import numpy as np
 
 from ssptool.documents.saving import replaced_atomically
 from ssptool.engine.recording.formats import check_output, open_writer
-from ssptool.engine.trace import Trace, UnknownSignal, Values
-from ssptool.errors import WrongValue, counted, package_for, studies_need
+from ssptool.engine.trace import Trace, Values
+from ssptool.errors import UnknownName, UnusableFile, WrongValue, counted, package_for, studies_need
 from ssptool.foreign_text import joined_lines, json_text
 from ssptool.printed import Printed
 from ssptool.public_calls import public
 from ssptool.studies.accuracy import ACCURACY, REMARK, StudyAccuracy
-from ssptool.studies.dataset import Dataset, NotResults
+from ssptool.studies.dataset import Dataset
 from ssptool.studies.definition import RunStatus, rows_of_design
 from ssptool.studies.designs import Computed
 from ssptool.studies.optimum import Optimize, Optimum, aligned, cell_text, optimum
@@ -67,7 +67,7 @@ class StudyResults(Printed, Mapping[str, Values]):
         return Dataset(self.folder).runs
 
     def table(self) -> Any:
-        """All runs so far, as an Arrow table in the order of the design. Raises NotResults if there is none."""
+        """All runs so far, as an Arrow table in the order of the design. Raises UnusableFile if there is none."""
         return Dataset(self.folder).table()
 
     def rows(self) -> list[dict[str, Any]]:
@@ -80,14 +80,14 @@ class StudyResults(Printed, Mapping[str, Values]):
 
         Raises
         ------
-        UnknownSignal
+        UnknownName
             A KeyError: there is no such column.
-        NotResults
+        UnusableFile
             No run has finished yet.
         """
         table = self.table()
         if column not in table.column_names:
-            raise UnknownSignal(column, table.column_names, "column {!r} is not in the results")
+            raise UnknownName(f"column {column!r} is not in the results", column, table.column_names)
         return _values(table[column])
 
     def __contains__(self, column: object) -> bool:
@@ -157,17 +157,17 @@ class StudyResults(Printed, Mapping[str, Values]):
         return dict(self.definition["units"])
 
     def trace(self, run: str) -> Trace:
-        """The signals of a run over time. Raises NotResults if none were kept."""
+        """The signals of a run over time. Raises UnusableFile if none were kept."""
         return self._kept(run)[0]
 
     def manifest(self, run: str) -> dict[str, Any]:
-        """Manifest of a run whose signals over time were kept. Raises NotResults if none were."""
+        """Manifest of a run whose signals over time were kept. Raises UnusableFile if none were."""
         return self._kept(run)[1]
 
     def _kept(self, run: str) -> tuple[Trace, dict[str, Any]]:
         found = Dataset(self.folder).traces.of(run)
         if found is None:
-            raise NotResults(self.folder, f"there is no trace of the run {run!r}; does the study have [traces]?")
+            raise UnusableFile(self.folder, f"there is no trace of the run {run!r}; does the study have [traces]?")
         return found
 
     def sensitivity(self) -> tuple[Sensitivity, ...]:
@@ -216,9 +216,9 @@ class StudyResults(Printed, Mapping[str, Values]):
         ------
         WrongValue
             There is no such run.
-        NotResults
+        UnusableFile
             Its signals were not kept.
-        WrongValue, MissingExtra
+        WrongValue, MissingPackage
             By the ending of the name.
         ResultsNotWritten
             The disk does not take it.
@@ -273,6 +273,6 @@ def _values(column: Any) -> Values:
 
 
 def read_results(folder: Path) -> StudyResults:
-    """Raises NotResults."""
+    """Raises UnusableFile."""
     definition = Dataset(folder).definition()
     return StudyResults(study_status(folder), tuple(definition["factors"]), tuple(definition["results"]))

@@ -15,7 +15,7 @@ from typing import Any
 from ssptool.arguments import WantedAccuracy, WrongArgument, accuracy_of
 from ssptool.arguments import path as file_path
 from ssptool.documents.archive import DEFAULT_STRUCTURE
-from ssptool.documents.diagnostics import DataFinding
+from ssptool.documents.diagnostics import BadData, DataFinding
 from ssptool.documents.foreign_files import SpecialFile, read_text
 from ssptool.engine.settings import Settings
 from ssptool.errors import WrongValue, disk_trouble
@@ -37,7 +37,7 @@ from ssptool.studies.designs import (
     Triangular,
     value_text,
 )
-from ssptool.studies.entries import BadStudy, Findings, Key, StudyEntries
+from ssptool.studies.entries import Findings, Key, StudyEntries
 from ssptool.studies.expressions import BadExpression, Expression
 from ssptool.studies.optimum import Optimize
 from ssptool.studies.prepared import read_settings
@@ -211,7 +211,7 @@ def read_study(path: Path | str) -> Study:
 
     Raises
     ------
-    BadStudy
+    BadData
         With everything that is wrong with it.
     OSError
         It cannot be read.
@@ -238,7 +238,7 @@ def _folder_advice(path: Path) -> str:
 
 
 def read_toml(path: Path) -> tuple[dict[str, Any], dict[Key, int]]:
-    """The content of a TOML file, and the lines of its keys. Raises BadStudy."""
+    """The content of a TOML file, and the lines of its keys. Raises BadData."""
     try:
         text = read_text(path)
     except SpecialFile:
@@ -250,24 +250,28 @@ def read_toml(path: Path) -> tuple[dict[str, Any], dict[Key, int]]:
     except UnicodeDecodeError as error:
         if path.suffix.lower() in (".ssp", ".fmu"):
             raise WrongValue(f"{path} is not a study file (.toml){_system_advice(path)}") from None
-        raise BadStudy([DataFinding(str(path), 1, "", f"it is not UTF-8: {error}")]) from None
+        raise BadData("the study", [DataFinding(str(path), 1, "", f"it is not UTF-8: {error}")]) from None
     return read_toml_text(text, str(path))
 
 
 def read_toml_text(text: str, source: str) -> tuple[dict[str, Any], dict[Key, int]]:
-    """The content of the text of a TOML file, and the lines of its keys. Raises BadStudy."""
+    """The content of the text of a TOML file, and the lines of its keys. Raises BadData."""
     try:
         content = tomllib.loads(text)
         if too_deep(content):
-            raise BadStudy([DataFinding(source, 1, "", TOO_DEEP)])
+            raise BadData("the study", [DataFinding(source, 1, "", TOO_DEEP)])
         if large := next(_beyond_64_bits(content), None):
-            raise BadStudy([DataFinding(source, 1, large, "the integer has more than 64 bits, which TOML forbids")])
+            raise BadData(
+                "the study", [DataFinding(source, 1, large, "the integer has more than 64 bits, which TOML forbids")]
+            )
         return content, key_lines(text)
     except RecursionError:
-        raise BadStudy([DataFinding(source, 1, "", TOO_DEEP)]) from None
+        raise BadData("the study", [DataFinding(source, 1, "", TOO_DEEP)]) from None
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
-        raise BadStudy([DataFinding(source, int(line[1]) if line else 1, "", f"it is not TOML: {error}")]) from None
+        raise BadData(
+            "the study", [DataFinding(source, int(line[1]) if line else 1, "", f"it is not TOML: {error}")]
+        ) from None
 
 
 def _beyond_64_bits(content: Any, key: str = "") -> Iterator[str]:
@@ -293,7 +297,7 @@ def study_from(content: Mapping[str, Any], lines: Mapping[Key, int] | None = Non
 
     Raises
     ------
-    BadStudy
+    BadData
     """
     study, findings = draft_study(content, lines, source=source)
     findings.check()
@@ -435,7 +439,7 @@ class Calibration:
 
 
 def read_calibration(given: Study | Mapping[str, Any] | Path | str, study: Study) -> Calibration:
-    """Raises BadStudy."""
+    """Raises BadData."""
     content: Any = {}
     if isinstance(given, Mapping):
         content = given

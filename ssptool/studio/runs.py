@@ -183,7 +183,7 @@ class StudioRuns:
         self._threads[-1].start()
 
     def open(self, name: str, file: Path) -> dict[str, Any]:
-        """A result file beside the runs, to be compared with them. Raises UnreadableTrace, MissingExtra."""
+        """A result file beside the runs, to be compared with them. Raises UnusableFile, MissingPackage."""
         found = next((one for one in self._runs if one.file == name), None)
         if found is None:
             found = StudioRun(len(self._runs) + 1, {}, name, "opened", 1.0, read_trace(file))
@@ -324,7 +324,7 @@ class StudioRuns:
 
 
 def planning_of(copy: SystemCopy, stimuli: ChosenStimuli) -> Callable[[Settings], Plan]:
-    """Makes the plan of a run with given settings. Both raise InvalidSystem, WrongArgument, BadInputs, BadScenario."""
+    """Makes the plan of a run with given settings. Both raise InvalidSystem, WrongArgument, BadData, BadData."""
     report = check(copy.archive, copy.structure.name)
     refused, accepted = judge(report, (), copy.switches)
     if refused:

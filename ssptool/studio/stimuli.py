@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ssptool.documents.csv_columns import CsvColumn, bracketed, read_columns, sidecar
+from ssptool.documents.diagnostics import BadData
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import read_text
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.editing.names import Sharing
-from ssptool.engine.failure import BadInputs, BadScenario
 from ssptool.engine.planning.interval import start_time
 from ssptool.engine.planning.stimuli import resolve
 from ssptool.engine.recording.formats import FORMATS, is_result
@@ -165,7 +165,7 @@ def scenario_content(text: str, name: str) -> dict[str, Any]:
         return {"text": "", "events": [], "end": None, "problem": ""}
     try:
         scenario = scenario_from(text, name)
-    except BadScenario as bad:
+    except BadData as bad:
         return {"text": text, "events": [], "end": None, "problem": str(bad)}
     events = [
         {"number": number, "time": one.time, "variable": one.variable, "action": str(one.action), "value": one.value}
@@ -235,7 +235,7 @@ class ChosenStimuli:
         return (self._texts.get(name) or b"").decode("utf-8-sig")
 
     def scenario(self) -> Scenario | None:
-        """Raises BadScenario."""
+        """Raises BadData."""
         return scenario_from(self.text(self.scenario_name), self.scenario_name) if self.scenario_name else None
 
     @contextmanager
@@ -262,7 +262,7 @@ def content_of(chosen: ChosenStimuli, network: Network | None, structure: Docume
         try:
             with chosen.inputs() as file:
                 resolve(network, Settings(), file, None, chosen.scenario(), units)
-        except (BadInputs, BadScenario) as bad:
+        except BadData as bad:
             problems = [str(bad)]
     free = {} if network is None else targets(network)
     return {

@@ -12,11 +12,10 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+from ssptool.documents.diagnostics import BadData
 from ssptool.documents.vocabulary import rounded_text
-from ssptool.errors import WrongUsage, is_own
+from ssptool.errors import UnusableFile, WrongUsage, is_own
 from ssptool.studies.charts import chart
-from ssptool.studies.dataset import NotResults
-from ssptool.studies.entries import BadStudy
 from ssptool.studies.stored_results import StudyResults, read_results
 from ssptool.studies.study_file import draft_study, read_toml
 from ssptool.studio.runs import Tell
@@ -95,7 +94,7 @@ class StudyRuns:
         """Progress of a study."""
         going = self._process is not None and self._going[0] == name
         told: dict[str, Any] = {"file": name, "going": going, "message": "" if going else self._said.get(name, "")}
-        with suppress(NotResults, OSError, WrongUsage):
+        with suppress(UnusableFile, OSError, WrongUsage):
             status = read_results(_folder(file)).status
             told |= {"runs": status.runs, "completed": status.completed, "failed": status.failed}
         return told
@@ -127,7 +126,7 @@ class StudyRuns:
 
     def _files(self) -> Iterator[tuple[str, Path]]:
         for name, file in listed(self._session.path, (".toml",)):
-            with suppress(BadStudy, OSError, UnicodeDecodeError):
+            with suppress(BadData, OSError, UnicodeDecodeError):
                 content, lines = read_toml(file)
                 if "system" in content and "factors" in content:
                     study, _ = draft_study(content, lines, source=str(file))

@@ -8,7 +8,7 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.exceptions import BadStudy
+from ssptool.exceptions import BadData
 from ssptool.rules.selection import RULES, Severity
 
 SYSTEM = Path(__file__).parents[2] / "systems/dual_mass_oscillator"
@@ -180,7 +180,7 @@ def test_a_missing_fmu_can_neither_be_ignored_nor_accepted(changed, tmp_path):
 
 
 def test_a_code_that_no_rule_has_is_refused():
-    with pytest.raises(ssptool.exceptions.UnknownRule):
+    with pytest.raises(ssptool.exceptions.UnknownName):
         ssptool.plan(SYSTEM, accept=["NONE-001"])
 
 
@@ -199,7 +199,7 @@ def test_a_study_names_what_it_accepts(changed, tmp_path):
         "factors": {"System2.k2": [1.0, 2.0]},
         "results": {"end": 'final("System1.x1")'},
     }
-    with pytest.raises(BadStudy, match="accept"):
+    with pytest.raises(BadData, match="accept"):
         ssptool.study(study, tmp_path / "refused.study", workers=1)
     results = ssptool.study({**study, "accept": ["SSD-CONN-007"]}, tmp_path / "done.study", workers=1)
     assert results.status.ok

@@ -77,5 +77,5 @@ def test_names_are_found_without_their_case():
 
 def test_without_ipywidgets_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
-    with pytest.raises(ssptool.exceptions.MissingExtra, match=r"ssptool\[widgets\]"):
+    with pytest.raises(ssptool.exceptions.MissingPackage, match=r"ssptool\[widgets\]"):
         ssptool.explore(SYSTEM, {"SpringDamper.k": (40, 120)})

@@ -127,6 +127,8 @@ EDITS = [
     ["set", "--stop-time", "20"],
     ["unset", "--stop-time"],
     ["dictionary", "add", "bus"],
+    ["duplicate", "System1", "--as", "Spare"],
+    ["wrap", "System1", "--as", "Front"],
 ]
 
 
@@ -180,6 +182,9 @@ INVERSES = [
     (["add", "System1.fmu", "--name", "Third"], ["remove", "Third"]),
     (["set", "--stop-time", 20], ["set", "--stop-time", 10]),
     (["rename", "System1", "Mass"], ["rename", "Mass", "System1"]),
+    (["duplicate", "System1"], ["remove", "System3"]),
+    (["wrap", "System1", "--as", "Front"], ["unwrap", "Front"]),
+    (["wrap", "System1", "System2", "--as", "All"], ["unwrap", "All"]),
 ]
 
 
@@ -245,6 +250,10 @@ def test_a_nested_structure_is_edited_by_names_with_dots(ssptool, tmp_path):
 
 EXPLAINED = (
     "add",
+    "duplicate",
+    "move",
+    "unwrap",
+    "wrap",
     "align",
     "bind",
     "connect",
@@ -296,16 +305,16 @@ def test_a_variant_can_be_edited(ssptool, tmp_path):
 
 
 WRONG = [
-    (["connect", "System1.x1", "System2.y"], "no connector of System2 named 'y'"),
+    (["connect", "System1.x1", "System2.y"], "System2 has no connector 'y'"),
     (["connect", "System1.x1", "System2.x1"], "connected already"),
     (["connect", "System1.x1", "System1.v1"], "only one can be the source"),
     (["disconnect", "System1.x1", "System2.v1"], "not connected"),
     (["add", "System3.fmu"], "System3.fmu does not exist"),
-    (["add", "System1.fmu"], "already an element 'System1'"),
+    (["add", "System1.fmu", "--name", "System1"], "already an element 'System1'"),
     (["add", "System1.fmu", "--into", "Sub"], "'Sub'"),
-    (["remove", "System3"], "did you mean 'System"),
+    (["remove", "System3"], "did you mean System"),
     (["rename", "System1", "System2"], "already an element"),
-    (["place", "System3", "--at", "1", "2"], "did you mean 'System"),
+    (["place", "System3", "--at", "1", "2"], "did you mean System"),
     (["place", "System1", "--at", "1", "2", "--size", "0", "5"], "a size above 0"),
     (["align", "System1", "System2", "--to", "lef"], "left, right, top"),
     (["align", "System1", "--to", "left"], "two elements"),
@@ -316,7 +325,7 @@ WRONG = [
     (["set", "System1.m1"], "NAME=VALUE"),
     (["set", "System1.m1=heavy"], "expected a number"),
     (["set", "System1.m1=2", "--unit", "m"], "cannot be converted"),
-    (["set", "System1.mm=2"], "did you mean 'System1.m1'"),
+    (["set", "System1.mm=2"], "did you mean System1.m1"),
     (["bind", "missing.ssv"], "missing.ssv"),
     (["map", "a=b"], "has no binding"),
     (["map", "ab"], "SOURCE=TARGET"),
@@ -329,7 +338,7 @@ WRONG = [
     (["set", "--stop-time", "-1"], "greater than the start time 0"),
     (["unset"], "give names"),
     (["unset", "System1.m1"], "nothing to unset; its value is 1 kg, the start value in the FMU"),
-    (["unset", "System1.mm"], "did you mean 'System1.m1'"),
+    (["unset", "System1.mm"], "did you mean System1.m1"),
     (["unset", "--start-time", "--force", "System1.x2"], "did you mean"),
     (["unbind", "v.ssv"], "it has none at all"),
     (["unbind", "v.ssv", "--number", "0"], "--number"),

@@ -32,6 +32,10 @@ ARGUMENTS = {
     "place": ["s", "System1", "--at", "1", "1"],
     "disconnect": ["s", "System1.x1", "System2.x1"],
     "rename": ["s", "System1", "First"],
+    "duplicate": ["s", "System1"],
+    "wrap": ["s", "System1", "--as", "Front"],
+    "unwrap": ["s", "Front"],
+    "move": ["s", "System1", "--into", "Sub"],
     "upgrade": ["s"],
     "downgrade": ["two"],
     "add": ["s", "t/Third.fmu"],
@@ -73,6 +77,8 @@ run of it.
 
 FIRST = {
     "align": ["add", "s", "t/Third.fmu"],
+    "unwrap": ["wrap", "s", "System1", "--as", "Front"],
+    "move": ["add", "s", "--system", "Sub"],
     "connect": ["disconnect", "s", "System1.x1", "System2.x1"],
     "unmap": ["map", "s", "System1.m1=System2.m2"],
     **{

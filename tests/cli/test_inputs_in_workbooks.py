@@ -6,7 +6,7 @@ import pytest
 
 import ssptool as library
 from ssptool.engine.trace import Column
-from ssptool.exceptions import BadInputs
+from ssptool.exceptions import BadData
 from tests.editing.small_systems import DUAL_MASS
 from tests.engine.recording.files import write
 
@@ -57,7 +57,7 @@ def test_results_drive_inputs_in_their_units(expected, tmp_path, ending):
     ],
 )
 def test_a_wrong_workbook_is_refused_with_its_row(tmp_path, rows, message):
-    with pytest.raises(BadInputs, match=message):
+    with pytest.raises(BadData, match=message):
         library.simulate(FMU, inputs=workbook(tmp_path / "drive.xlsx", rows), stop_time=1)
 
 

@@ -5,7 +5,7 @@ from shutil import copytree
 import pytest
 
 import ssptool as library
-from ssptool.errors import AmbiguousCase, in_other_case
+from ssptool.errors import AmbiguousName, in_other_case
 from tests.cli.test_commands import SYSTEM
 
 SHORT = ["--stop-time", 0.05, "--step-size", "10ms"]
@@ -27,7 +27,7 @@ def two(ssptool, system):
 def test_one_candidate_is_meant_and_two_are_named():
     assert in_other_case("motor.r", ["Motor.R", "Motor.L"]) == "Motor.R"
     assert in_other_case("motor.x", ["Motor.R"]) is None
-    with pytest.raises(AmbiguousCase, match=r"'motor.r' is ambiguous: there are MOTOR.R and Motor.R"):
+    with pytest.raises(AmbiguousName, match=r"'motor.r' is ambiguous: there are MOTOR.R and Motor.R"):
         in_other_case("motor.r", ["Motor.R", "MOTOR.R", "Motor.R"])
 
 

@@ -8,9 +8,9 @@ from lxml import etree
 
 import ssptool as library
 from ssptool.engine.trace import Column
+from ssptool.errors import WrongValue
 from ssptool.fmu.read_description import display_units, read_description
 from ssptool.fmu.units import DisplayUnit
-from ssptool.network.display import WrongUnit
 from tests.editing.small_systems import DUAL_MASS, fmu
 from tests.engine.recording.files import write
 from tests.network.packages import model
@@ -64,7 +64,7 @@ def test_display_units(trace):
     ],
 )
 def test_impossible_units_are_refused_by_name(trace, signal, unit, message):
-    with pytest.raises(WrongUnit, match=signal) as caught:
+    with pytest.raises(WrongValue, match=signal) as caught:
         trace.in_units({signal: unit})
     assert message in str(caught.value)
 
@@ -182,7 +182,7 @@ def test_inverse_display_units_are_told_of(tmp_path):
     assert inverse.inverse
     columns = [(Column("M.T", "s", display=inverse), [0.5, 2.0]), (Column("M.K", "K", display=DEGREES), [300.0, 0.0])]
     trace = library.types.Trace.of([0.0, 1.0], columns)
-    with pytest.raises(WrongUnit, match=r"M\.T cannot be given in Hz: .*inverse"):
+    with pytest.raises(WrongValue, match=r"M\.T cannot be given in Hz: .*inverse"):
         trace.in_units({"M.T": "Hz"})
     shown = trace.in_units("display")
     assert (shown.units, shown["M.T"].tolist()) == (("s", "degF"), [0.5, 2.0])

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ssptool.documents.archive import Archive, UnknownVariant
+from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.foreign_files import ArchiveLimits
 from ssptool.documents.storage import MissingEntry
 from ssptool.documents.vocabulary import SSD, SSV
+from ssptool.errors import UnknownName
 
 
 def ssd_text(name: str) -> str:
@@ -106,7 +107,7 @@ def test_the_name_of_a_variant_beats_the_name_of_a_file(tmp_path):
 
 
 def test_an_unknown_variant_names_those_that_exist(archive):
-    with pytest.raises(UnknownVariant, match=r"'C'.*Main, Heavy flange") as caught:
+    with pytest.raises(UnknownName, match=r"'C'.*Main, Heavy flange") as caught:
         archive.structure("C")
     assert caught.value.available == ("Main", "Heavy flange")
 

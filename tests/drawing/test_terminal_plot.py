@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from ssptool.drawing.plot_model import Curve
 from ssptool.drawing.terminal_plot import LEAST_HEIGHT, LEAST_WIDTH, terminal_lines
-from ssptool.errors import MissingExtra
+from ssptool.errors import MissingPackage
 
 STYLE = re.compile("\x1b\\[([0-9;]*)m")
 # Of the eight dots of a cell, by their bits: column, and row from above.
@@ -262,5 +262,5 @@ def test_hostile_and_wide_names_stay_in_their_lines(colour):
 
 def test_a_missing_library_is_told_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "plotille", None)
-    with pytest.raises(MissingExtra, match=r"plotille.*pip install 'ssptool\[plot\]'"):
+    with pytest.raises(MissingPackage, match=r"plotille.*pip install 'ssptool\[plot\]'"):
         terminal_lines([curve()], "run", 80, 20)

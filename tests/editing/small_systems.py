@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool.editing.changes import EditError
+from ssptool.errors import WrongUsage
 from ssptool.types import Editor
 from tests.network.packages import component, content, package, system
 from tests.network.packages import model as model
@@ -63,7 +63,7 @@ def errors(path: Path) -> list[str]:
 
 
 @contextmanager
-def refused(path: Path, hint: str, kind: type[Exception] = EditError, **options: object) -> Iterator[Editor]:
+def refused(path: Path, hint: str, kind: type[Exception] = WrongUsage, **options: object) -> Iterator[Editor]:
     """An edit that has to fail with `hint` in its message, and to leave every byte as it was."""
     before = snapshot(path)
     with pytest.raises(kind) as caught, ssptool.edit(path, **options) as editor:

@@ -6,7 +6,8 @@ import pytest
 
 import ssptool
 from ssptool.documents.archive import Archive
-from ssptool.editing.changes import EditError, UnknownName
+from ssptool.editing.changes import EditError
+from ssptool.errors import UnknownName, WrongUsage
 from ssptool.fmu.description import UnreadableFmu
 from tests.editing.small_systems import FMUS, SOURCE, changed_lines, errors, fmu, model, nested, refused, snapshot
 
@@ -246,7 +247,13 @@ def test_a_name_that_is_no_uri_is_escaped(tmp_path):
 
 def test_a_taken_name_is_refused_with_advice(dual_mass):
     with refused(dual_mass, "already an element 'System1' in the system: choose another with --name") as system:
-        system.add(FMUS / "System1.fmu")
+        system.add(FMUS / "System1.fmu", name="System1")
+
+
+def test_a_second_fmu_of_one_name_gets_the_next_number(dual_mass):
+    with ssptool.edit(dual_mass) as system:
+        system.add(FMUS / "System1.fmu", FMUS / "System1.fmu")
+    assert [one.name for one in ssptool.info(dual_mass).components] == ["System1", "System2", "System3", "System4"]
 
 
 def test_a_file_that_is_no_fmu_is_refused(dual_mass):
@@ -263,7 +270,7 @@ def test_a_component_can_go_into_a_system_inside(tmp_path):
     with ssptool.edit(path) as system:
         system.add("Source.fmu", into="Sub", name="C").connect("Sub.C.y", "Sub.y")
     assert errors(path) == []
-    with refused(path, "'Sub'", UnknownName) as system:
+    with refused(path, "mean Sub", UnknownName) as system:
         system.add("Source.fmu", into="Subb")
 
 
@@ -282,8 +289,8 @@ def test_systems_and_their_connectors_can_be_made_and_wired_through(tmp_path):
     ("arguments", "hint"),
     [
         (("u", "input"), "already has a connector 'u'"),
-        (("w", "inputt"), "did you mean 'input'"),
-        (("w", "input", "Sub", "Reall"), "did you mean 'Real'"),
+        (("w", "inputt"), "did you mean input"),
+        (("w", "input", "Sub", "Reall"), "did you mean Real"),
         (("w", "input", "Sub", "Boolean", "m"), "has no unit"),
         (("w", "input", "Sub", "Real", "furlong"), "no unit 'furlong'"),
     ],
@@ -337,7 +344,7 @@ def test_a_csv_file_becomes_a_table_with_an_output_for_each_column(tmp_path):
 )
 def test_a_file_that_is_no_table_is_refused_and_nothing_is_changed(tmp_path, text, message):
     (tmp_path / "push.csv").write_text(text)
-    with ssptool.new(tmp_path / "made") as system, pytest.raises(EditError, match=message):
+    with ssptool.new(tmp_path / "made") as system, pytest.raises(WrongUsage, match=message):
         system.add(tmp_path / "push.csv")
     assert [one.name for one in ssptool.info(tmp_path / "made").components] == []
 
@@ -371,8 +378,9 @@ def test_fmus_of_one_name_that_are_added_together_get_numbers(tmp_path):
         assert [each.name for each in made.system.elements] == ["A", "B", "A3", "A4", "B2", "A2"]
         assert made.notes[2].startswith("added A3 to the system")
     assert errors(tmp_path / "s") == []
-    with refused(tmp_path / "s", "there is already an element 'A' in the system") as made:
+    with ssptool.edit(tmp_path / "s") as made:
         made.add(files[0], files[0])
+        assert [each.name for each in made.system.elements][-2:] == ["A5", "A6"]
 
 
 @pytest.mark.parametrize(

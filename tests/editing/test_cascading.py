@@ -6,8 +6,7 @@ import pytest
 
 import ssptool
 from ssptool.documents.archive import Archive
-from ssptool.editing.changes import Loss
-from ssptool.editing.versions import NotRepresentable
+from ssptool.editing.changes import Loss, RefusedEdit
 from tests.editing.small_systems import errors
 from tests.network.packages import component, content, mapped, model, package, ssd, ssm, ssv, system
 from tests.network.test_signal_dictionaries import dictionaries, reference, ssb
@@ -143,6 +142,6 @@ def test_nothing_is_dropped_without_being_asked_and_the_refusal_names_the_conseq
     root = content("", [component("A", "A", "output y Real")], [], LINKED)
     path = made(root, v_ssv=WIDE, m_ssm=NAMES)
     before = contents(path)
-    with pytest.raises(NotRepresentable, match="is dropped with that parameter"):
+    with pytest.raises(RefusedEdit, match="is dropped with that parameter"):
         ssptool.downgrade(path)
     assert contents(path) == before

@@ -4,7 +4,7 @@ import pytest
 
 import ssptool
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.editing.changes import AmbiguousName, EditError
+from ssptool.errors import AmbiguousName, WrongUsage
 from ssptool.network.legality import LEGAL, Owner
 from tests.editing.small_systems import (
     FMUS,
@@ -108,8 +108,8 @@ REFUSED = [
     (("Source.flag", "Sink.u"), "Source.flag is Boolean, Sink.u Float64"),
     (("Source.y", "Sink.i"), "Source.y is Float64, Sink.i Int32: conversion may lose information"),
     (("Source.y", "Sink.force"), "Source.y is in m, Sink.force in N (kg·m·s^-2): these units do not convert"),
-    (("Source.z", "Sink.u"), "no connector of Source named 'z'; there are 'flag', 'n', 'y'"),
-    (("Sorce.y", "Sink.u"), "'Sorce.y'; did you mean 'Source.y'"),
+    (("Source.z", "Sink.u"), "Source has no connector 'z'; there are y, n, flag"),
+    (("Sorce.y", "Sink.u"), "'Sorce.y'; did you mean Source.y"),
     (("Source", "Sink.u"), "Source is an element, Sink.u is a connector"),
     (("Source", "Source"), "cannot be matched with itself"),
 ]
@@ -141,7 +141,7 @@ def test_what_is_not_connected_cannot_be_disconnected(tmp_path):
     path = nested(tmp_path)
     with refused(path, "not connected; connected are A.y and Sub.u, Sub.u and Sub.B.u") as made:
         made.disconnect("Sub.u", "Sub.y")
-    with refused(path, "no connector of A named 'q'") as made:
+    with refused(path, "A has no connector 'q'") as made:
         made.disconnect("A.q", "Sub.u")
 
 
@@ -176,7 +176,7 @@ def test_every_pair_of_kinds_is_connected_exactly_if_the_table_has_it(tmp_path, 
                     try:
                         made.connect(name, f"F_{b}.{b}")
                         connected = True
-                    except EditError:
+                    except WrongUsage:
                         connected = False
                 assert connected == (frozenset({(owner, a), (Owner.ELEMENT, b)}) in legal), (owner, a, b)
 

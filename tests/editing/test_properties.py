@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.documents.schema import schema_findings
-from ssptool.editing.changes import EditError
-from ssptool.network.conversion import InvalidValue
+from ssptool.errors import WrongUsage
 from tests.editing.small_systems import FMUS, fmu
 from tests.editing.test_terminals import INERTIA, SPRING, flange
 
@@ -31,6 +30,10 @@ STEPS = st.one_of(
     st.tuples(st.just("add_connector"), st.sampled_from(["u", "y"]), KINDS, ELEMENTS),
     st.tuples(st.just("remove"), st.one_of(ELEMENTS, CONNECTORS)),
     st.tuples(st.just("rename"), st.one_of(ELEMENTS, CONNECTORS), NAMES),
+    st.tuples(st.just("duplicate"), ELEMENTS, st.one_of(st.none(), NAMES)),
+    st.tuples(st.just("wrap"), ELEMENTS, NAMES),
+    st.tuples(st.just("unwrap"), ELEMENTS),
+    st.tuples(st.just("move"), ELEMENTS, ELEMENTS),
     st.tuples(st.just("connect"), ELEMENTS, ELEMENTS),
     st.tuples(st.just("connect"), CONNECTORS, CONNECTORS),
     st.tuples(st.just("disconnect"), ELEMENTS, ELEMENTS),
@@ -65,6 +68,10 @@ def apply(made: ssptool.types.Editor, step: tuple[object, ...]) -> None:
     verb, *arguments = step
     if verb == "add":
         made.add(arguments[0], name=arguments[1], into=arguments[2])
+    elif verb == "wrap":
+        made.wrap(arguments[0], name=arguments[1])
+    elif verb == "move":
+        made.move(arguments[0], into=arguments[1])
     else:
         getattr(made, str(verb))(*arguments)
 
@@ -81,7 +88,7 @@ def test_edits_in_any_order_keep_a_system_valid(steps, version):
             try:
                 with ssptool.edit(path) as made:
                     apply(made, step)
-            except (EditError, InvalidValue, ssptool.exceptions.BrokenEdit):
+            except (WrongUsage, ssptool.exceptions.BrokenEdit):
                 after = {each.name: each.read_bytes() for each in path.rglob("*") if each.is_file()}
                 assert after == before
                 continue
@@ -103,7 +110,7 @@ def test_a_verb_that_is_refused_has_changed_nothing_in_memory(steps):
                 before = made.diff()
                 try:
                     apply(made, step)
-                except (EditError, InvalidValue):
+                except WrongUsage:
                     assert made.diff() == before, step
     finally:
         shutil.rmtree(folder)

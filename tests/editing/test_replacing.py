@@ -3,7 +3,7 @@
 import pytest
 
 import ssptool
-from ssptool.editing.replace import BreakingReplacement
+from ssptool.editing.changes import RefusedEdit
 from tests.editing.small_systems import FMUS, changed_lines, errors, fmu, model, refused, ssd
 from tests.editing.test_setting import value_of
 from tests.network.packages import bindings, component, content, package, ssv
@@ -61,7 +61,7 @@ def test_consequences_are_listed(tmp_path, chain, variables, expected):
 
 def test_what_breaks_is_refused_with_the_connections_concerned(tmp_path, chain):
     new = fmu(tmp_path, "New", model("output n Integer"))
-    with refused(chain, "A.y: no such variable (connection of A.y and B.u)", BreakingReplacement) as made:
+    with refused(chain, "A.y: no such variable (connection of A.y and B.u)", RefusedEdit) as made:
         made.replace("A", new)
 
 

@@ -134,7 +134,7 @@ def test_an_editor_that_keeps_others_waiting_for_too_long_is_named(dual_mass, mo
     monkeypatch.setattr("ssptool.tempfiles.PATIENCE_SECONDS", 0.1)
     with (
         ssptool.edit(dual_mass, wait=True),
-        pytest.raises(ssptool.exceptions.Locked, match=r"SystemStructure\.ssd for 0\.1 s"),
+        pytest.raises(ssptool.exceptions.WrongUsage, match=r"SystemStructure\.ssd for 0\.1 s"),
         ssptool.edit(dual_mass, wait=True),
     ):
         raise AssertionError("both edit it")
@@ -169,7 +169,7 @@ def test_nothing_is_written_through_a_link_that_leads_out_of_the_folder(dual_mas
     source.symlink_to(outside)
     before = outside.read_bytes()
     with (
-        pytest.raises(ssptool.exceptions.LinkLeadsOut, match=r"outside\.ssv, and is not written"),
+        pytest.raises(ssptool.exceptions.WrongUsage, match=r"outside\.ssv, and is not written"),
         ssptool.edit(dual_mass) as made,
     ):
         made.set("System1.m1", 3)

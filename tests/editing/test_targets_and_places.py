@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool.editing.changes import EditError
+from ssptool.errors import WrongUsage
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 
@@ -30,7 +30,7 @@ def test_legal_targets_are_those_that_connect_takes(name):
 def _connects(editor, a, b) -> bool:
     try:
         editor.connect(a, b)
-    except EditError:
+    except WrongUsage:
         return False
     return True
 

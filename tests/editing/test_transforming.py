@@ -123,11 +123,11 @@ def test_units_that_do_not_convert_are_connected_as_bare_numbers_if_asked_for(pa
         (("Source.n", "Sink.i"), {"factor": 2}, "Source.n is of type Int32: a factor and an offset are for floating"),
         (("Source.y", "Sink.u"), {"table": {"1": "2"}}, "Source.y is Float64 and Sink.u is Float64: tables are for"),
         (("Source.flag", "Sink.on"), {"table": {"yes": "no"}}, "'yes' is neither true nor false"),
-        (("Source.gear", "Sink.speed"), {"table": {"frist": "slow"}}, "no item 'frist'; did you mean 'first'"),
+        (("Source.gear", "Sink.speed"), {"table": {"frist": "slow"}}, "no item 'frist'; did you mean first"),
         (
             ("Source.gear", "Sink.speed"),
             {"table": {"first": "slo"}},
-            "Sink.speed has no item 'slo'; did you mean 'slow'",
+            "Sink.speed has no item 'slo'; did you mean slow",
         ),
         (("Source.n", "Sink.i"), {"table": {"a": "1"}}, "Source.n has no value 'a': expected an integer"),
         (("Source.n", "Sink.i"), {"table": {"1": "2"}, "factor": 2}, "one transformation"),

@@ -15,9 +15,9 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.schema import schema_findings
 from ssptool.editing import originals
-from ssptool.editing.changes import Loss
+from ssptool.editing.changes import Loss, RefusedEdit
 from ssptool.editing.downgrade import COVERED, IN_1_0, NOTHING_TO_DO, STEPS
-from ssptool.editing.versions import NotRepresentable, Version, migrate_lone, upgrade_package
+from ssptool.editing.versions import Version, migrate_lone, upgrade_package
 from ssptool.network.legality import LEGAL, Owner
 from tests.documents.schema_corpus import FORMATS, Author
 from tests.network.packages import NAMESPACES, component, content, model, package, ssd, ssv
@@ -111,10 +111,10 @@ def test_a_downgrade_without_losses_is_never_refused_and_else_names_all(format, 
     if not dropped:
         down(generated("2.0", format, seed), drop=False)
         return
-    with pytest.raises(NotRepresentable) as refusal:
+    with pytest.raises(RefusedEdit) as refusal:
         down(generated("2.0", format, seed), drop=False)
-    assert len(refusal.value.refusals) == len(dropped)
-    assert all(one.position.file and one.position.line for one in refusal.value.refusals)
+    assert len(refusal.value.reasons) == len(dropped)
+    assert all(one.position.file and one.position.line for one in refusal.value.reasons)
 
 
 # --- The table ---
@@ -241,9 +241,9 @@ DROPPED = [
     ("code", "document", "hint"), DROPPED, ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_what_1_0_cannot_hold_is_refused_by_name_or_dropped_and_kept(code, document, hint):
-    with pytest.raises(NotRepresentable, match="--drop") as refusal:
+    with pytest.raises(RefusedEdit, match="--drop") as refusal:
         down(again(document), drop=False)
-    assert [one.code for one in refusal.value.refusals] == [code]
+    assert [one.code for one in refusal.value.reasons] == [code]
     assert hint in str(refusal.value)
     document = again(document)
     down(document)
@@ -256,7 +256,7 @@ def test_what_1_0_cannot_hold_is_refused_by_name_or_dropped_and_kept(code, docum
 def test_wide_enumeration_items_are_refused():
     item = '<ssc:Enumeration name="E"><ssc:Item name="a" value="2147483648"/></ssc:Enumeration>'
     document = Document("x.ssd", ssd("", extra=f"<ssd:Enumerations>{item}</ssd:Enumerations>").encode())
-    with pytest.raises(NotRepresentable, match="is 2147483648, which needs more than 32 bits"):
+    with pytest.raises(RefusedEdit, match="is 2147483648, which needs more than 32 bits"):
         down(document, drop=False)
 
 
@@ -278,9 +278,9 @@ def test_all_refusals_come_at_once_with_file_and_line():
         "<ssc:Clock/></ssd:Connector></ssd:Connectors></ssd:Component>"
         for name in "AB"
     )
-    with pytest.raises(NotRepresentable) as refusal:
+    with pytest.raises(RefusedEdit) as refusal:
         down(structure("", elements=elements), drop=False)
-    assert [str(one.position) for one in refusal.value.refusals] == ["SystemStructure.ssd:3", "SystemStructure.ssd:4"]
+    assert [str(one.position) for one in refusal.value.reasons] == ["SystemStructure.ssd:3", "SystemStructure.ssd:4"]
 
 
 def test_a_dropped_connector_takes_its_connections_along_and_all_come_back():
@@ -304,9 +304,9 @@ def test_element_wise_connections_are_refused():
         '<ssd:Connections><ssd:Connection startElement="A" startConnector="y" endElement="B" endConnector="u"'
         ' startIndices="1"/></ssd:Connections>'
     )
-    with pytest.raises(NotRepresentable) as refused:
+    with pytest.raises(RefusedEdit) as refused:
         down(structure("", "", elements, wires), drop=False)
-    assert [one.code for one in refused.value.refusals] == ["DIFF-06"]
+    assert [one.code for one in refused.value.reasons] == ["DIFF-06"]
 
 
 @pytest.mark.parametrize("row", sorted(LEGAL, key=str), ids=str)
@@ -328,8 +328,8 @@ def test_every_legal_pair_of_2_0_is_legal_in_1_0_or_refused(row):
     document = Document("x.ssd", ssd(content(own, elements, [f"{start} -> {end}"])).encode())
     try:
         down(document, drop=False)
-    except NotRepresentable as refusal:
-        assert [one.code for one in refusal.refusals] == ["DIFF-12"]
+    except RefusedEdit as refusal:
+        assert [one.code for one in refusal.reasons] == ["DIFF-12"]
         assert (source_kind, destination_kind) == ("constant", "structuralParameter")
         return
     kinds = {(IN_1_0.get(source_kind, source_kind), IN_1_0.get(destination_kind, destination_kind))}
@@ -456,7 +456,7 @@ def test_nothing_is_written_without_need_or_leave(tmp_path):
         {"A": MODEL},
     ).path
     before = {path: path.read_bytes() for path in folder.rglob("*.ssd")}
-    with pytest.raises(NotRepresentable):
+    with pytest.raises(RefusedEdit):
         ssptool.downgrade(folder)
     ssptool.downgrade(folder, drop=True, save=False)
     assert {path: path.read_bytes() for path in folder.rglob("*.ssd")} == before

@@ -16,7 +16,7 @@ from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recorder
 from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE, Watch
-from ssptool.fmu.binary import UnloadableBinary
+from ssptool.fmu.description import UnusableFmu
 from ssptool.renderers import call_sequence
 from tests.engine.dual_mass import FMI1, RESOURCES, WIRES, Folder, network, oscillator, simulate
 from tests.engine.masters.test_orders import STEPS, errors, orders
@@ -200,7 +200,7 @@ def test_a_value_that_an_fmu_refuses_ends_the_run_with_its_words():
 def test_a_binary_without_the_functions_of_its_version_says_which_is_missing():
     net = oscillator()
     old = {n: replace(c, description=replace(c.description, fmi_version="1.0")) for n, c in net.components.items()}
-    with pytest.raises(UnloadableBinary, match="System1_fmi"):
+    with pytest.raises(UnusableFmu, match="System1_fmi"):
         simulate(replace(net, components=old), stop_time=0.1, step_size=0.1)
 
 

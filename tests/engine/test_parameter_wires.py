@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import ssptool
 from ssptool.cli.app import app
 from ssptool.engine.failure import Unsupported
-from ssptool.engine.stepping.values import NotSettable
+from ssptool.errors import WrongValue
 from tests.engine.event_mode.systems import simulate, write_system
 
 KINDS = ("input", "output", "parameter", "calculatedParameter", "structuralParameter")
@@ -164,9 +164,9 @@ def test_what_follows_from_an_action_of_a_scenario_is_passed_on(tunable, master)
 def test_a_parameter_on_which_a_fixed_one_depends_cannot_change(tunable):
     folder = tunable(fixed="C")
     with ssptool.Simulation(folder, settings=ssptool.Settings(stop_time=1.0, step_size=0.5)) as run:
-        with pytest.raises(NotSettable, match=r"B\.q may depend .* fixed parameter C\.a, which cannot change"):
+        with pytest.raises(WrongValue, match=r"B\.q may depend .* fixed parameter C\.a, which cannot change"):
             run.set("A.a", 2.0)
-        with pytest.raises(NotSettable, match=r"its value comes from A\.q over a connection"):
+        with pytest.raises(WrongValue, match=r"its value comes from A\.q over a connection"):
             run.set("B.a", 2.0)
         run.set("D.a", 5.0)
         assert run.get("D.y") == 6.0

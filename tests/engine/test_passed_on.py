@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from ssptool.engine.assembly.applied_stimuli import MAX_PASSES, propagate
-from ssptool.engine.failure import IntegrationStopped
+from ssptool.engine.failure import RunError
 from ssptool.fmu.description import Variability
 from ssptool.network.network import Signal, Wire
 
@@ -58,5 +58,5 @@ def test_only_what_follows_from_a_change_is_passed_on():
 
 def test_a_loop_without_end_is_named_with_its_members_and_nobody_else():
     plan, instances = system("ABCD", ["AB", "BC", "CB", "DA"])
-    with pytest.raises(IntegrationStopped, match=f"do not settle, after {MAX_PASSES} passes: B.p, C.p;"):
+    with pytest.raises(RunError, match=f"do not settle, after {MAX_PASSES} passes: B.p, C.p;"):
         propagate(plan, instances, "D", giving(instances), 1.0)

@@ -79,7 +79,7 @@ def test_without_zig_it_is_for_this_platform_and_says_so(for_all, tmp_path, monk
 def test_a_part_without_a_library_for_a_platform_that_was_asked_for_is_named(tmp_path):
     with pytest.raises(Unsupported, match=r"component Mass: its FMU has no library for win64 \(binaries/win64\)"):
         ssptool.export(SYSTEM, tmp_path / "x.fmu", platforms=["linux64", "win64"])
-    with pytest.raises(ssptool.exceptions.UnknownPlatform, match="'win32' is not a platform"):
+    with pytest.raises(ssptool.exceptions.UnknownName, match="'win32' is not a platform"):
         ssptool.export(SYSTEM, tmp_path / "x.fmu", platforms="win32")
     assert list(tmp_path.iterdir()) == []
 

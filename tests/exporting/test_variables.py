@@ -182,6 +182,6 @@ _STRUCTURAL = (
 
 
 def test_a_pattern_that_matches_nothing_is_named_with_what_is_near(tmp_path):
-    with pytest.raises(ssptool.exceptions.UnknownPattern, match=r"--expose Mass.mm.*did you mean Mass\.m"):
+    with pytest.raises(ssptool.exceptions.UnknownName, match=r"--expose Mass.mm.*did you mean Mass\.m"):
         exported(ONE, tmp_path, expose=["Mass.mm"])
     assert list(tmp_path.iterdir()) == []

@@ -15,8 +15,8 @@ import pytest
 
 import ssptool
 from ssptool.engine.kernel.calls import FUNCTIONS
-from ssptool.fmu.binary import UnloadableBinary, UnsupportedFmu, load
-from ssptool.fmu.description import UnreadableFmu
+from ssptool.fmu.binary import load
+from ssptool.fmu.description import UnreadableFmu, UnusableFmu
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.model_description_xml import _own_platform, library_entry, this_platform
 from ssptool.fmu.processes import AVAILABLE
@@ -304,12 +304,12 @@ def test_an_fmu_without_binaries_says_so(tmp_path, version):
 
 def test_other_kinds_of_fmus_are_refused_by_name(fmu):
     description = read_description(fmu)
-    with pytest.raises(UnsupportedFmu, match=r"model exchange of FMI 1\.0"):
+    with pytest.raises(UnusableFmu, match=r"model exchange of FMI 1\.0"):
         load(fmu, replace(description, fmi_version="1.0", co_simulation=None))
     without = replace(description, co_simulation=None)
-    with pytest.raises(UnsupportedFmu, match="offers model exchange, but no co-simulation"):
+    with pytest.raises(UnusableFmu, match="offers model exchange, but no co-simulation"):
         load(fmu, replace(without, model_exchange=description.co_simulation))
-    with pytest.raises(UnsupportedFmu, match="offers scheduled execution, but"):
+    with pytest.raises(UnusableFmu, match="offers scheduled execution, but"):
         load(fmu, replace(without, scheduled_execution=True))
 
 
@@ -318,14 +318,14 @@ def test_only_one_instance_where_the_fmu_allows_only_one(fmu):
     once = replace(description, co_simulation=replace(description.co_simulation, once_per_process=True))
     with load(fmu, once) as binary:
         binary.instantiate("first")
-        with pytest.raises(UnsupportedFmu, match="canBeInstantiatedOnlyOncePerProcess"):
+        with pytest.raises(UnusableFmu, match="canBeInstantiatedOnlyOncePerProcess"):
             binary.instantiate("second")
 
 
 def test_a_broken_library_is_reported_and_the_working_directory_stays(tmp_path, version):
     fmu = write_fmu(tmp_path / "broken.fmu", version, b"this is not a library")
     here = Path.cwd()
-    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary, match="broken"):
+    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnusableFmu, match="broken"):
         binary.instantiate("A")
     assert Path.cwd() == here
 
@@ -335,7 +335,7 @@ def test_a_library_without_the_functions_of_fmi_is_reported(tmp_path, version):
     source.write_text("int nothing;")
     compiled = build_shared(tmp_path / "empty.so", source)
     fmu = write_fmu(tmp_path / "other.fmu", version, compiled)
-    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary, match=f"fmi{version}"):
+    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnusableFmu, match=f"fmi{version}"):
         binary.instantiate("A")
 
 
@@ -346,7 +346,7 @@ def test_a_library_for_another_machine_is_named_as_that(tmp_path, library, versi
     content = bytearray(library.read_bytes())
     content[18] = other
     fmu = write_fmu(tmp_path / "foreign.fmu", version, bytes(content))
-    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary) as caught:
+    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnusableFmu) as caught:
         binary.instantiate("A")
     assert caught.value.reason.startswith(f"it was built for {name}, but this machine is {platform.machine()};")
 
@@ -356,7 +356,7 @@ def test_a_library_for_another_machine_is_named_as_that(tmp_path, library, versi
 def test_a_library_that_is_cut_off_is_not_loaded(tmp_path, library, version, kept):
     """Loading it would end the process (SIGBUS)."""
     fmu = write_fmu(tmp_path / "cut.fmu", version, library.read_bytes()[:kept])
-    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary, match=f"truncated.* has {kept};"):
+    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnusableFmu, match=f"truncated.* has {kept};"):
         binary.instantiate("A")
 
 
@@ -369,7 +369,7 @@ def test_a_library_that_needs_another_one_names_it(tmp_path, version):
     options = ["-Wl,--no-as-needed", f"-L{tmp_path}", "-lnotinstalled"]
     compiled = build_shared(tmp_path / "needing.so", tmp_path / "needing.c", *options)
     fmu = write_fmu(tmp_path / "needing.fmu", version, compiled.read_bytes())
-    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary) as caught:
+    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnusableFmu) as caught:
         binary.instantiate("A")
     assert caught.value.reason.startswith("it needs the library libnotinstalled.so, which was not found")
 

@@ -6,7 +6,7 @@ import pytest
 from pytest import approx
 
 import ssptool as api
-from ssptool.fmu.compiling import NotCompiled
+from ssptool.fmu.description import UnusableFmu
 from tests.fmu.source_fmus import RESOURCES, system1
 
 SETTINGS = api.Settings(stop_time=1.0)
@@ -64,7 +64,7 @@ def test_sources_in_cpp_are_compiled_and_linked_as_such(tmp_path, cache):
 
 def test_errors_of_the_compiler_are_shown_shortly_with_the_place_of_the_rest(tmp_path, cache):
     path = system1(tmp_path / "System1.fmu", 2, broken="\nint broken = ;\n")
-    with pytest.raises(NotCompiled) as refused:
+    with pytest.raises(UnusableFmu) as refused:
         api.simulate(path, settings=SETTINGS, compile=True)
     message = str(refused.value)
     log = message.rpartition("all of it: ")[2]
@@ -83,14 +83,14 @@ def test_another_content_or_compiler_is_another_entry_of_the_cache(tmp_path, cac
 
 def test_sources_that_are_not_listed_are_refused(tmp_path, cache):
     path = system1(tmp_path / "System1.fmu", 2, listed=False)
-    with pytest.raises(NotCompiled, match=r"SourceFiles of modelDescription.xml lists no sources of System1"):
+    with pytest.raises(UnusableFmu, match=r"SourceFiles of modelDescription.xml lists no sources of System1"):
         api.simulate(path, settings=SETTINGS, compile=True)
 
 
 def test_a_machine_without_a_compiler_is_told_what_to_install(tmp_path, cache, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)
-    with pytest.raises(NotCompiled, match=r"no C compiler .*install gcc or clang"):
+    with pytest.raises(UnusableFmu, match=r"no C compiler .*install gcc or clang"):
         api.simulate(system1(tmp_path / "System1.fmu", 2), settings=SETTINGS, compile=True)
 
 
@@ -104,7 +104,7 @@ def test_a_library_that_is_not_installed_is_named_with_its_line(tmp_path, cache)
     with zipfile.ZipFile(path, "w") as packed:
         for name, content in {**contents, "sources/buildDescription.xml": stated}.items():
             packed.writestr(name, content)
-    with pytest.raises(NotCompiled) as refused:
+    with pytest.raises(UnusableFmu) as refused:
         api.simulate(path, settings=SETTINGS, compile=True)
     assert "sources/buildDescription.xml:2: " in str(refused.value)
     assert "'no_such-library'" in str(refused.value)

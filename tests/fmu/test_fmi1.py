@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ssptool.fmu.binary import UnsupportedFmu, load
-from ssptool.fmu.description import Causality, Variability, unsupported_of_fmi1
+from ssptool.fmu.binary import load
+from ssptool.fmu.description import Causality, UnusableFmu, Variability, unsupported_of_fmi1
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.read_description import description_problems, read_description
 from tests.engine.carriers import build
@@ -126,7 +126,7 @@ def test_what_cannot_be_run_is_named(tmp_path, implementation, words):
     unsupported = unsupported_of_fmi1(description)
     assert (unsupported is None) if words is None else (words in unsupported)
     if words is not None:
-        with pytest.raises(UnsupportedFmu, match=words):
+        with pytest.raises(UnusableFmu, match=words):
             load(tmp_path, description)
 
 

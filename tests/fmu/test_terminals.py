@@ -2,7 +2,8 @@
 
 import pytest
 
-from ssptool.fmu.terminals import UnreadableTerminals, read_terminals
+from ssptool.errors import UnusableFile
+from ssptool.fmu.terminals import read_terminals
 from tests.editing.small_systems import fmu
 from tests.editing.test_terminals import INERTIA, flange
 
@@ -29,7 +30,7 @@ def test_stream_members_are_members_for_both_directions(tmp_path):
     ],
 )
 def test_unreadable_terminals_say_why(tmp_path, terminals, reason):
-    with pytest.raises(UnreadableTerminals) as caught:
+    with pytest.raises(UnusableFile) as caught:
         read_terminals(fmu(tmp_path, "M", INERTIA, terminals))
     assert reason in str(caught.value)
 
@@ -42,5 +43,5 @@ def test_an_unpacked_fmu_is_read_too(tmp_path):
 
 def test_a_file_that_is_no_zip_is_said_to_be_none(tmp_path):
     (tmp_path / "x.fmu").write_text("no zip")
-    with pytest.raises(UnreadableTerminals, match="not an intact zip archive"):
+    with pytest.raises(UnusableFile, match="not an intact zip archive"):
         read_terminals(tmp_path / "x.fmu")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.fmu.compiling import NotCompiled
+from ssptool.fmu.description import UnusableFmu
 from ssptool.fmu.processes import AVAILABLE
 from tests.foreign.generators import container, lag, of_sources, python_fmu, without_backend, without_binaries
 from tests.systems.peers import SYSTEMS, where_wheels_are
@@ -190,5 +190,5 @@ def test_sources_that_nothing_lists_are_not_offered_for_compilation(tmp_path):
     with pytest.raises(ssptool.exceptions.MissingBinary) as refused:
         ssptool.simulate(bare, stop_time=1.0, step_size=0.1)
     assert "--compile" not in str(refused.value)
-    with pytest.raises(NotCompiled, match=r"has no sources/buildDescription\.xml"):
+    with pytest.raises(UnusableFmu, match=r"has no sources/buildDescription\.xml"):
         ssptool.simulate(bare, stop_time=1.0, step_size=0.1, compile=True)

@@ -4,13 +4,13 @@ import pytest
 
 import ssptool
 from ssptool.documents.archive import Archive
+from ssptool.errors import UnknownName
 from ssptool.network.arrays import with_whole_arrays
 from ssptool.network.conversion import InvalidValue
 from ssptool.network.dependencies import Loop, evaluation_order
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Signal
 from ssptool.network.signal_graph import Stage
-from ssptool.network.targets import UnknownVariable
 from tests.fmu.array_fmus import component, connector, pack, state_space, subsystem, values, write_system
 from tests.network.packages import values as assigned
 from tests.network.small import graph_at
@@ -210,7 +210,7 @@ def test_the_command_line_gives_as_many_values_as_there_are_elements(flat, text)
 
 
 def test_an_element_that_there_is_not_is_unknown(flat):
-    with pytest.raises(UnknownVariable, match=r"A\.x0\[3\]"):
+    with pytest.raises(UnknownName, match=r"A\.x0\[3\]"):
         flat([part("A")], [], start_values={"A.x0[3]": "1"})
 
 

@@ -3,9 +3,9 @@
 import pytest
 from pytest import approx
 
+from ssptool.errors import UnknownName
 from ssptool.network.explanation import Origin, explain, explain_all
 from ssptool.network.network import Unmatched
-from ssptool.network.targets import UnknownVariable
 from tests.network.packages import (
     bindings,
     component,
@@ -164,7 +164,7 @@ def test_a_parameter_that_matched_nothing_is_found_by_its_name_with_near_misses(
 
 @pytest.mark.parametrize(("name", "near"), [("A.uu", "A.u"), ("k", "A.k"), ("S.A.k", "A.k")])
 def test_an_unknown_name_is_refused_with_near_misses(tmp_path, name, near):
-    with pytest.raises(UnknownVariable) as caught:
+    with pytest.raises(UnknownName) as caught:
         explain(network(tmp_path, content("", [a()], [])), name)
     assert near in caught.value.near
 

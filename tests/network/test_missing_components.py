@@ -82,9 +82,9 @@ def test_the_table_has_their_connectors_and_parameters(system):
 
 
 def test_unknown_names_in_them_name_the_missing_file(system):
-    with pytest.raises(ssptool.exceptions.UnexplainedName, match=r"'B\.b' is unknown, because the FMU of B is missing"):
+    with pytest.raises(ssptool.exceptions.UnknownName, match=r"'B\.b' is unknown, because the FMU of B is missing"):
         ssptool.explain(system, "B.b")
-    with pytest.raises(ssptool.exceptions.UnexplainedName, match=r"the system has no variable 'A\.b'"):
+    with pytest.raises(ssptool.exceptions.UnknownName, match=r"the system has no variable 'A\.b'"):
         ssptool.explain(system, "A.b")
     for verb in ("set", "unset"):
         with refused(system, MISSING) as made:

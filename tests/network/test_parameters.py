@@ -7,9 +7,9 @@ from pytest import approx
 
 import ssptool
 from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.errors import UnknownName
 from ssptool.network.conversion import InvalidValue
 from ssptool.network.network import Signal, StepKind
-from ssptool.network.targets import UnknownVariable
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.systems import write_system
 from tests.network.packages import (
@@ -305,7 +305,7 @@ def test_overrides_win_over_everything(tmp_path, override, expected):
 
 
 def test_an_override_of_nothing_names_near_misses(tmp_path):
-    with pytest.raises(UnknownVariable, match=r"no variable 'A\.mod'; did you mean A\.mode") as caught:
+    with pytest.raises(UnknownName, match=r"no variable 'A\.mod'; did you mean A\.mode") as caught:
         network(tmp_path, root(), start_values={"A.mod": "2"})
     assert caught.value.near[0] == "A.mode"
 

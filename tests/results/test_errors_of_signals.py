@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column
+from ssptool.errors import UnusableFile
 from tests.accuracy.parts import Part, write_part
 from tests.engine.systems import write_system
 
@@ -167,5 +167,5 @@ def test_an_error_that_is_not_finite_is_read_again_and_has_no_band(written, tmp_
 
 
 def test_a_damaged_error_is_named(written, tmp_path):
-    with pytest.raises(UnreadableTrace, match=r"r\.csv.*accuracy\.errors\.Chain\.x"):
+    with pytest.raises(UnusableFile, match=r"r\.csv.*accuracy\.errors\.Chain\.x"):
         ssptool.plot(stating(written, tmp_path, "large"))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool.exceptions import UnknownRule
+from ssptool.exceptions import UnknownName
 from ssptool.rules.catalogue import RULES
 from ssptool.rules.chapters import CHAPTERS, ELSEWHERE
 
@@ -43,7 +43,7 @@ def test_the_page_says_where_something_is_checked_that_has_no_rule_of_its_own():
 
 
 def test_a_misspelt_code_gets_the_nearest():
-    with pytest.raises(UnknownRule, match="SSD-CONN-003"):
+    with pytest.raises(UnknownName, match="SSD-CONN-003"):
         ssptool.renderers.rule_page("SSD-CON-003")
 
 

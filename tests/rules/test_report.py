@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from ssptool.documents import ssd
-from ssptool.documents.archive import UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.schema import violated_places
 from ssptool.documents.vocabulary import NSMAP
+from ssptool.errors import UnknownName
 from ssptool.renderers import REPORT_RENDERERS
 from ssptool.rules import report as report_module
 from ssptool.rules import xml
@@ -91,7 +91,7 @@ def test_reports_of_equal_packages_are_equal(package: Callable[[Path], Path]):
 def test_what_is_not_there_raises(tmp_path: Path, package: Callable[[Path], Path]):
     with pytest.raises(FileNotFoundError):
         check_path(tmp_path / "none.ssp")
-    with pytest.raises(UnknownVariant, match="Case"):
+    with pytest.raises(UnknownName, match="Case"):
         check_path(package(TWO_OUTPUTS), "Kase")
 
 

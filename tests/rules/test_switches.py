@@ -7,7 +7,7 @@ import pytest
 
 import ssptool
 from ssptool.documents.diagnostics import Severity
-from ssptool.exceptions import InvalidSettings, UnknownRule
+from ssptool.exceptions import InvalidSettings, UnknownName
 from ssptool.rules.catalogue import RULES
 from ssptool.rules.selection import UNUSED_SETTINGS, RuleChoice, Shown, Switches, caller_switches
 
@@ -52,7 +52,7 @@ def test_a_fault_of_ours_cannot_be_switched_off():
 
 @pytest.mark.parametrize("code", ["", "XYZ", "SSD-CONN-999", "ssd"])
 def test_a_code_that_no_rule_starts_with_is_an_error(code: str):
-    with pytest.raises(UnknownRule, match="no rule"):
+    with pytest.raises(UnknownName, match="no rule"):
         RuleChoice(ignore=(code,))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import ssptool
 from ssptool import sandbox
-from ssptool.fmu.compiling import NotCompiled
+from ssptool.fmu.description import UnusableFmu
 from ssptool.sandbox import NoSandbox
 from tests.fmu.source_fmus import build_description, system1
 
@@ -58,7 +58,7 @@ HOSTILE = (
 @pytest.mark.parametrize("options", HOSTILE)
 def test_an_option_that_is_not_known_to_be_harmless_is_refused_by_name(place, options):
     stated = options.format(place=place)
-    with pytest.raises(NotCompiled) as refused:
+    with pytest.raises(UnusableFmu) as refused:
         ssptool.simulate(fmu(stated), compile=True)
     assert any(one.removeprefix("-I") in str(refused.value) for one in stated.split())
     assert not (place / "ran").exists() and not (place / "made").exists() and not (place / "cache").exists()
@@ -100,20 +100,20 @@ def studied(path):
 
 @pytest.mark.parametrize("use", [simulated, stepped, exported, studied])
 def test_all_that_compile_refuse_it(place, use):
-    with pytest.raises(NotCompiled, match="compiler option '-wrapper'"):
+    with pytest.raises(UnusableFmu, match="compiler option '-wrapper'"):
         use(fmu(f"-wrapper {place}/program"))
     assert not (place / "ran").exists()
 
 
 @pytest.mark.parametrize("name", ["A -wrapper x", "@secret", "-A", "", "A B"])
 def test_definitions_have_names(place, name):
-    with pytest.raises(NotCompiled, match="compiler option '-D"):
+    with pytest.raises(UnusableFmu, match="compiler option '-D"):
         ssptool.simulate(fmu(definition=name), compile=True)
 
 
 @pytest.mark.parametrize("name", [":../../x.so", "/x.so", "m -wrapper", ""])
 def test_libraries_have_names(place, name):
-    with pytest.raises(NotCompiled, match="is not a name of a library"):
+    with pytest.raises(UnusableFmu, match="is not a name of a library"):
         ssptool.simulate(fmu(more=f'<Library name="{name}" external="true"/>'), compile=True)
 
 
@@ -124,7 +124,7 @@ def test_the_library_is_made_inside_the_fmu_only(place):
     with zipfile.ZipFile(path, "w") as packed:
         for name, text in texts.items():
             packed.writestr(name, text.replace(b'modelIdentifier="System1"', b'modelIdentifier="../../../../made"'))
-    with pytest.raises(NotCompiled, match="is not an identifier of C"):
+    with pytest.raises(UnusableFmu, match="is not an identifier of C"):
         ssptool.simulate(path, compile=True)
     assert not list(place.rglob("made*"))
 
@@ -140,7 +140,7 @@ __asm__(".section .rodata\\n.incbin \\"{}\\"\\n.previous\\n");
 def test_sources_read_no_file_of_the_user(place, use, by):
     """Whether or not a sandbox is asked for: the compiler always has one."""
     path = system1(Path("System1.fmu"), 2, broken=by.format(place / "secret"))
-    with pytest.raises(NotCompiled, match="secret") as refused:
+    with pytest.raises(UnusableFmu, match="secret") as refused:
         use(path)
     assert SECRET not in str(refused.value)
     assert not any(SECRET.encode() in file.read_bytes() for file in (place / "cache").iterdir())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.stepping.saved import NotASavedSimulation
+from ssptool.errors import UnusableFile
 from tests.safety.command_line import typed
 
 ROOT = Path(__file__).parents[2]
@@ -118,7 +118,7 @@ def test_a_saved_state_with_an_array_of_another_shape_is_refused(tmp_path):
     for name in arrays.keys() - {"facts"}:
         with path.open("wb") as file:
             np.savez_compressed(file, **{**arrays, name: np.zeros((2, 2, 2))})
-        with pytest.raises(NotASavedSimulation, match="not the one that was saved"):
+        with pytest.raises(UnusableFile, match="not the one that was saved"):
             restored(path)
 
 
@@ -132,7 +132,7 @@ def test_a_saved_state_with_another_description_is_refused(tmp_path, change):
     arrays["facts"] = np.frombuffer(json.dumps({**facts, **change}).encode(), dtype=np.uint8)
     with path.open("wb") as file:
         np.savez_compressed(file, **arrays)
-    with pytest.raises(NotASavedSimulation, match="not the one that was saved"):
+    with pytest.raises(UnusableFile, match="not the one that was saved"):
         restored(path)
 
 
@@ -145,7 +145,7 @@ def test_a_saved_state_with_an_encrypted_entry_is_refused(tmp_path):
         start = content.rindex(signature, 0, place)
         content[start + flags] |= 1
     path.write_bytes(content)
-    with pytest.raises(NotASavedSimulation, match=r"state\.npz"):
+    with pytest.raises(UnusableFile, match=r"state\.npz"):
         restored(path)
 
 
@@ -155,7 +155,7 @@ def test_a_saved_state_with_a_damaged_description_is_refused(tmp_path, facts):
     arrays = {**saved(path), "facts": np.frombuffer(facts, dtype=np.uint8)}
     with path.open("wb") as file:
         np.savez_compressed(file, **arrays)
-    with pytest.raises(NotASavedSimulation, match=r"state\.npz"):
+    with pytest.raises(UnusableFile, match=r"state\.npz"):
         restored(path)
 
 
@@ -170,7 +170,7 @@ def test_a_saved_state_with_a_damaged_description_is_refused(tmp_path, facts):
 )
 def test_a_study_file_beyond_what_toml_allows_is_refused(tmp_path, text, reason):
     (tmp_path / "s.toml").write_text(text)
-    with pytest.raises(ssptool.exceptions.BadStudy, match=reason) as refused:
+    with pytest.raises(ssptool.exceptions.BadData, match=reason) as refused:
         ssptool.study(tmp_path / "s.toml")
     assert "s.toml:1" in str(refused.value)
 

@@ -103,7 +103,7 @@ def test_documents_and_fmus_behind_links_that_lead_out_stop_every_command(folder
     for use in (ssptool.plan, ssptool.graph):
         with pytest.raises((ssptool.exceptions.InvalidSystem, InvalidDocument), match="link points outside"):
             use(folder)
-    with pytest.raises((InvalidDocument, ssptool.exceptions.LinkLeadsOut)), ssptool.edit(folder) as made:
+    with pytest.raises((InvalidDocument, ssptool.exceptions.WrongUsage)), ssptool.edit(folder) as made:
         made.set("System1.m1", 3)
     for words in (["plan", folder], ["run", folder, "-o", tmp_path / "r.csv"], ["set", folder, "System1.m1=3"]):
         done = typed(*words)
@@ -170,7 +170,7 @@ def test_nothing_outside_is_written_by_an_edit(folder: Path, tmp_path: Path, par
     shutil.move(folder / part, outside)
     (folder / part).symlink_to(outside)
     before = {path: path.read_bytes() for path in (outside, *outside.rglob("*")) if path.is_file()}
-    with pytest.raises((InvalidDocument, ssptool.exceptions.LinkLeadsOut)):
+    with pytest.raises((InvalidDocument, ssptool.exceptions.WrongUsage)):
         edit(folder)
     assert {path: path.read_bytes() for path in (outside, *outside.rglob("*")) if path.is_file()} == before
     assert (folder / part).is_symlink()

@@ -12,7 +12,7 @@ import pytest
 import ssptool
 from ssptool.errors import WrongUsage
 from ssptool.studies import run
-from ssptool.studies.dataset import BusyResults, open_dataset
+from ssptool.studies.dataset import open_dataset
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("pyarrow")
@@ -79,7 +79,7 @@ def test_the_command_line_refuses_a_scheduler_without_tls(tmp_path):
 def test_tls_without_certificates_is_refused_and_says_so(tmp_path, monkeypatch):
     cluster = pytest.importorskip("ssptool.studies.cluster")
     monkeypatch.setattr(run, "SHORT_SECONDS", 0.0)
-    with pytest.raises(cluster.NoScheduler, match=r"tls://localhost:9: "):
+    with pytest.raises(cluster.NoWorkers, match=r"tls://localhost:9: "):
         ssptool.study(table(), tmp_path / "out", scheduler="tls://localhost:9")
 
 
@@ -89,7 +89,7 @@ def test_a_link_in_a_study_folder_is_not_written_through(tmp_path, name):
     precious.write_text("{}", encoding="utf-8")
     folder.mkdir()
     (folder / name).symlink_to(precious)
-    with pytest.raises(ssptool.exceptions.LinkLeadsOut, match=name):
+    with pytest.raises(ssptool.exceptions.WrongUsage, match=name):
         if name == "calibration.json":
             study = table() | {"factors": {"System2.k2": {"low": 5.0, "high": 15.0, "nominal": 10.0}}}
             ssptool.calibrate(study, folder, targets={"peak": 1.0})
@@ -105,14 +105,14 @@ def test_a_folder_of_results_elsewhere_is_refused(tmp_path, name):
     folder.mkdir()
     (elsewhere / "mine.writing").write_text("", encoding="utf-8")
     (folder / name).symlink_to(elsewhere)
-    with pytest.raises(ssptool.exceptions.LinkLeadsOut, match=name):
+    with pytest.raises(ssptool.exceptions.WrongUsage, match=name):
         ssptool.study(table(2), folder)
     assert [path.name for path in elsewhere.iterdir()] == ["mine.writing"]
 
 
 def test_a_lock_that_another_process_has_is_left_alone(tmp_path):
     (tmp_path / ".lock").write_text("theirs", encoding="utf-8")
-    with open_dataset(tmp_path), pytest.raises(BusyResults), open_dataset(tmp_path):
+    with open_dataset(tmp_path), pytest.raises(WrongUsage), open_dataset(tmp_path):
         pass
     assert (tmp_path / ".lock").read_text(encoding="utf-8") == "theirs"
 

@@ -7,8 +7,8 @@ import pytest
 from pytest import approx
 
 import ssptool
+from ssptool.errors import UnusableFile
 from ssptool.studies.calibration import fit_trace, open_trials, read_fit
-from ssptool.studies.dataset import NotResults
 from ssptool.studies.study_file import study_from
 from ssptool.types import Trace
 from tests.fmus import build as fmus
@@ -146,7 +146,7 @@ def test_a_study_file_says_what_is_fitted_to_what(exact, tmp_path):
     )
     assert ssptool.calibrate(path)["System2.k2"].value == approx(12.0, rel=1e-5)
     path.write_text(path.read_text().replace("data.csv", "no.csv"), encoding="utf-8")
-    with pytest.raises(ssptool.exceptions.BadStudy, match=r"fit\.toml:10: calibration\.data: .*does not exist"):
+    with pytest.raises(ssptool.exceptions.BadData, match=r"fit\.toml:10: calibration\.data: .*does not exist"):
         ssptool.calibrate(path)
 
 
@@ -159,15 +159,15 @@ def test_a_study_file_says_what_is_fitted_to_what(exact, tmp_path):
     ],
 )
 def test_what_cannot_be_calibrated_is_refused(exact, change, words):
-    with pytest.raises((ssptool.exceptions.BadStudy, ssptool.exceptions.CalibrationFailed), match=words):
+    with pytest.raises((ssptool.exceptions.BadData, ssptool.exceptions.CalibrationFailed), match=words):
         ssptool.calibrate({**STUDY, **change}, data=exact)
 
 
 def test_signals_that_the_system_does_not_have_come_with_near_ones(exact):
     columns = (dataclasses.replace(exact.columns[0], signal="System1.x11"), exact.columns[1])
-    with pytest.raises(ssptool.exceptions.BadStudy, match=r"did you mean System1\.x1"):
+    with pytest.raises(ssptool.exceptions.BadData, match=r"did you mean System1\.x1"):
         ssptool.calibrate(STUDY, data=dataclasses.replace(exact, columns=columns))
-    with pytest.raises(ssptool.exceptions.BadStudy, match="no result is called"):
+    with pytest.raises(ssptool.exceptions.BadData, match="no result is called"):
         ssptool.calibrate(STUDY, targets={"peek": 1.0})
 
 
@@ -185,5 +185,5 @@ def test_a_measured_row_that_was_cut_off_is_named_in_a_note_and_a_whole_one_with
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"estimates": [{"odd": 1}]}', '{"estimates": 3}', "null"])
 def test_a_damaged_fit_in_a_folder_is_named(tmp_path, content):
     (tmp_path / "calibration.json").write_text(content)
-    with pytest.raises(NotResults, match=r"calibration\.json is damaged"):
+    with pytest.raises(UnusableFile, match=r"calibration\.json is damaged"):
         read_fit(tmp_path)

@@ -8,8 +8,8 @@ from pyarrow import parquet
 import ssptool
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.trace import Column
+from ssptool.errors import UnusableFile
 from ssptool.studies import dataset
-from ssptool.studies.dataset import NotResults
 from ssptool.studies.definition import Task
 from ssptool.types import Trace
 from tests.fmus import build as fmus
@@ -110,7 +110,7 @@ def test_a_damaged_file_is_named(kept):
     kept.gather()
     file = kept.parts[0]
     file.write_bytes(file.read_bytes()[:-50])
-    with pytest.raises(NotResults, match=rf"{file.name} is damaged"):
+    with pytest.raises(UnusableFile, match=rf"{file.name} is damaged"):
         list(kept.each())
 
 

@@ -48,7 +48,7 @@ def test_columns_of_a_measurement_are_found(tmp_path):
 
 def test_a_variable_has_one_factor(tmp_path):
     table = study({"System2.k2": [5.0], "system2.K2": [13.0]}, {"peak": 'max("System1.x1")'})
-    with pytest.raises(ssptool.exceptions.BadStudy, match=r"System2\.k2 is set by 'System2\.k2' already"):
+    with pytest.raises(ssptool.exceptions.BadData, match=r"System2\.k2 is set by 'System2\.k2' already"):
         ssptool.study(table, tmp_path / "out")
 
 

@@ -197,7 +197,7 @@ def test_the_command_prints_the_best_run(tmp_path):
 )
 def test_wishes_that_mean_nothing_are_found_before_the_first_run(design, key, reason):
     content = {**STUDY, "design": {"kind": "optimize", "runs": 10, "seed": 1, **design}}
-    with pytest.raises(ssptool.exceptions.BadStudy) as found:
+    with pytest.raises(ssptool.exceptions.BadData) as found:
         ssptool.study(content, "nowhere")
     assert any(one.column == key and reason in one.message for one in found.value.findings), str(found.value)
     assert not Path("nowhere").exists()
@@ -206,7 +206,7 @@ def test_wishes_that_mean_nothing_are_found_before_the_first_run(design, key, re
 def test_a_distribution_cannot_be_searched():
     factors = {DAMPING: {"distribution": "normal", "mean": 1, "std": 0.1}}
     design = {"kind": "optimize", "minimize": "square", "runs": 10, "seed": 1}
-    with pytest.raises(ssptool.exceptions.BadStudy, match="an optimize design cannot use a normal distribution"):
+    with pytest.raises(ssptool.exceptions.BadData, match="an optimize design cannot use a normal distribution"):
         ssptool.study({**STUDY, "factors": factors, "design": design}, "nowhere")
 
 

@@ -12,10 +12,8 @@ from ssptool.drawing.charts.parallel import Parallel
 from ssptool.drawing.charts.scatter import Scatter
 from ssptool.drawing.charts.surface import Surface
 from ssptool.drawing.charts.tornado import Bar, Tornado
-from ssptool.engine.recording.patterns import NothingMatches
-from ssptool.errors import WrongValue
+from ssptool.errors import UnknownName, UnusableFile, WrongValue
 from ssptool.studies.charts import chart
-from ssptool.studies.dataset import NotResults
 from tests.studies.conftest import OSCILLATOR
 
 BASE = {
@@ -76,13 +74,13 @@ def test_every_kind_is_drawn_in_every_format(one_at_a_time, traced, tmp_path, en
 
 
 def test_what_cannot_be_drawn_says_why(one_at_a_time, traced, tmp_path):
-    with pytest.raises(NotResults, match="one-at-a-time"):
+    with pytest.raises(UnusableFile, match="one-at-a-time"):
         chart(traced, "tornado", [])
-    with pytest.raises(NotResults, match="traces"):
+    with pytest.raises(UnusableFile, match="traces"):
         chart(one_at_a_time, "envelope", [])
     with pytest.raises(ValueError, match="scatter, tornado, envelope"):
         chart(traced, "pie", [])
-    with pytest.raises(NothingMatches, match="peak"):
+    with pytest.raises(UnknownName, match="peak"):
         chart(traced, None, ["peek"])
     with pytest.raises(ValueError, match="the ending must be one of"):
         ssptool.studies.plot_study(traced, tmp_path / "x.doc")
@@ -151,7 +149,7 @@ def test_a_surface_needs_two_factors_that_are_numbers_and_span_a_plane(plane, tm
         },
     }
     lined = ssptool.study(line, tmp_path / "line", workers=1)
-    with pytest.raises(NotResults, match="one line"):
+    with pytest.raises(UnusableFile, match="one line"):
         chart(lined, "surface", ["plane"], factors=["a", "b"])
 
 
@@ -177,7 +175,7 @@ def test_dots_have_the_colour_of_a_factor(plane):
 def test_a_colour_that_is_no_factor_and_factors_that_are_not_there_are_told(plane):
     with pytest.raises(WrongValue, match=r"the colour is that of one of the factors a, b, k; found 'nothing'"):
         chart(plane, "scatter", [], colour="nothing")
-    with pytest.raises(NothingMatches, match="nothing"):
+    with pytest.raises(UnknownName, match="nothing"):
         chart(plane, "parallel", [], factors=["nothing"])
 
 

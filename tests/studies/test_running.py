@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import ssptool
+from ssptool.errors import UnusableFile, WrongUsage
 from ssptool.studies import run
-from ssptool.studies.dataset import BusyResults, Dataset, NotResults, OtherStudy, open_dataset
+from ssptool.studies.dataset import Dataset, OtherStudy, open_dataset
 from ssptool.studies.definition import RunStatus
 from ssptool.studies.study_file import study_from
 from tests.fmus import build as fmus
@@ -295,7 +296,7 @@ def test_a_scheduler_that_is_killed_loses_no_finished_run(tmp_path):
         wait_for_parts(dataset, process)
         scheduler.kill()
         said = process.communicate(timeout=PATIENCE)[1]
-        assert process.returncode != 0 and "LostScheduler" in said, said
+        assert process.returncode != 0 and "NoWorkers" in said, said
         assert 0 < len(dataset.finished()) < 5000
         assert len(dataset.table()) == len(dataset.finished())
     finally:
@@ -305,12 +306,12 @@ def test_a_scheduler_that_is_killed_loses_no_finished_run(tmp_path):
 
 
 def test_two_processes_do_not_write_the_same_results(tmp_path):
-    with open_dataset(tmp_path / "out"), pytest.raises(BusyResults), open_dataset(tmp_path / "out"):
+    with open_dataset(tmp_path / "out"), pytest.raises(WrongUsage), open_dataset(tmp_path / "out"):
         pass
 
 
 def test_a_folder_without_results_is_refused(tmp_path):
-    with pytest.raises(NotResults, match=r"study\.json"):
+    with pytest.raises(UnusableFile, match=r"study\.json"):
         ssptool.studies.study_results(tmp_path)
 
 
@@ -325,7 +326,7 @@ def test_an_address_where_no_scheduler_is_says_so(oscillating, on_dask, tmp_path
     from ssptool.studies import cluster
 
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
-    with pytest.raises(cluster.NoScheduler, match="tcp://localhost:9"):
+    with pytest.raises(cluster.NoWorkers, match="tcp://localhost:9"):
         ssptool.study(oscillating(), tmp_path, scheduler="tcp://localhost:9", insecure_scheduler=True)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import ssptool
 from ssptool.engine.settings import Kind
-from ssptool.exceptions import BadStudy
+from ssptool.exceptions import BadData
 from ssptool.studies import prepared, read_study
 from ssptool.studies.definition import make_points
 from ssptool.studies.designs import Levels, Range
@@ -23,7 +23,7 @@ def findings(tmp_path):
     def find(text):
         path = tmp_path / "study.toml"
         path.write_text(f'system = "{OSCILLATOR}"\n{text}', encoding="utf-8")
-        with pytest.raises(BadStudy) as caught:
+        with pytest.raises(BadData) as caught:
             ssptool.study(path, tmp_path / "results")
         assert not (tmp_path / "results").exists()
         return [(found.line, found.column, found.message) for found in caught.value.findings]
@@ -135,7 +135,7 @@ def test_what_cannot_be_is_refused_before_the_first_run(findings, text, line, wo
 def test_a_file_that_is_no_toml_says_where(tmp_path):
     path = tmp_path / "study.toml"
     path.write_text("a = 1\nb = = 2\n", encoding="utf-8")
-    with pytest.raises(BadStudy, match=r"study\.toml:2"):
+    with pytest.raises(BadData, match=r"study\.toml:2"):
         read_study(path)
 
 

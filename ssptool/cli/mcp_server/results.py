@@ -111,7 +111,7 @@ def _gain(loop: LoopReport) -> Mapping[str, Any]:
 
 
 def _chosen(trace: Trace, patterns: Sequence[str]) -> Trace:
-    """The signals that patterns fit. Raises NothingMatches."""
+    """The signals that patterns fit. Raises UnknownName."""
     if not patterns:
         return trace
     places = chosen(patterns, trace.columns, "signal")

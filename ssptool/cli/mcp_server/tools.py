@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 import ssptool
+from ssptool.arguments import unknown_argument
 from ssptool.cli.mcp_server.folder import Folder, plain_path
 from ssptool.cli.mcp_server.pages import Answer
 from ssptool.cli.settings_options import PLANNED
@@ -240,7 +241,7 @@ class Tools:
         settings = present_names(settings)
         for name in settings:
             if name not in PLANNED:
-                raise ssptool.exceptions.UnknownArgument("settings", name, PLANNED)
+                raise unknown_argument("settings", name, PLANNED)
         return {
             "variant": variant or None,
             "settings": dict(settings),

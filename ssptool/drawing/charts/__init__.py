@@ -8,7 +8,7 @@ from ssptool.drawing.plot import plot_html, save
 
 
 class Chart(Protocol):
-    """The content of a chart, which draws itself. Both raise MissingExtra without the library."""
+    """The content of a chart, which draws itself. Both raise MissingPackage without the library."""
 
     def figure(self) -> Any:
         """A figure of Matplotlib."""
@@ -18,19 +18,19 @@ class Chart(Protocol):
 
 
 def draw_chart(chart: Chart, path: Path, title: str) -> None:
-    """Write a picture in the format of its name. Raises MissingExtra."""
+    """Write a picture in the format of its name. Raises MissingPackage."""
     figure = chart.figure()
     figure.suptitle(title)
     save(figure, path)
 
 
 def draw_chart_page(chart: Chart, path: Path, title: str) -> None:
-    """Raises MissingExtra."""
+    """Raises MissingPackage."""
     save_file(path, plot_html(title, chart_markup(chart)))
 
 
 def chart_markup(chart: Chart) -> str:
-    """The chart as a part of a page, with everything that draws it. Raises MissingExtra."""
+    """The chart as a part of a page, with everything that draws it. Raises MissingPackage."""
     figure = chart.page()
     figure.update_layout(template="plotly_white", margin={"t": 40, "l": 90})
     options = {"responsive": True, "displaylogo": False}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.errors import MissingExtra
+from ssptool.errors import missing_extra
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ def picture(width: float, height: float) -> Any:
     try:
         from matplotlib.figure import Figure  # heavy and optional
     except ImportError as error:
-        raise MissingExtra("plot", "matplotlib") from error
+        raise missing_extra("plot", "matplotlib") from error
     return Figure(figsize=(width, height), dpi=120, layout="constrained")
 
 
@@ -51,7 +51,7 @@ def panels(rows: int, columns: int, height: int, **options: Any) -> Any:
     try:
         from plotly.subplots import make_subplots  # type: ignore[import-untyped, unused-ignore]  # heavy and optional
     except ImportError as error:
-        raise MissingExtra("plot", "plotly") from error
+        raise missing_extra("plot", "plotly") from error
     figure = make_subplots(rows=rows, cols=columns, **options)
     figure.update_layout(height=100 + height * rows)
     return figure

@@ -31,7 +31,7 @@ from ssptool.drawing.diagram.svg import Remarks, sheet_svg
 from ssptool.drawing.plot import content_policy, dark_style
 from ssptool.drawing.plot_model import check_plot_name
 from ssptool.drawing.text import explanations_text
-from ssptool.errors import MissingExtra, WrongUsage, counted
+from ssptool.errors import WrongUsage, counted, missing_extra
 from ssptool.foreign_text import html_text, json_text, one_line
 from ssptool.network.arrays import connected
 from ssptool.network.dependencies import SystemGraph, loop_edges
@@ -51,7 +51,7 @@ def png(svg: str) -> bytes:
 
     Raises
     ------
-    MissingExtra
+    MissingPackage
         resvg, which draws it, is not installed.
     WrongUsage
         It would have no whole pixel on one side.
@@ -59,7 +59,7 @@ def png(svg: str) -> bytes:
     try:
         import resvg_py  # optional
     except ImportError as error:
-        raise MissingExtra("plot", "resvg_py") from error
+        raise missing_extra("plot", "resvg_py") from error
     root = etree.fromstring(svg.encode())
     width, height = (float(root.get(name, "1")) for name in ("width", "height"))
     scale = min(SCALE, LARGEST / max(width, height))
@@ -230,7 +230,7 @@ class Drawing:
         ------
         ValueError
             The file name has another ending.
-        MissingExtra
+        MissingPackage
             The library for PNG is not installed.
         WrongUsage
             The page would have more of them than a person can look at.

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ssptool.engine.failure import Ending, Failure, IntegrationStopped, Unsupported
+from ssptool.engine.failure import Ending, Failure, RunError, Unsupported
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.stimuli.time_signals import SignalOverride
 from ssptool.fmu.description import Causality, Value, Variability
@@ -68,7 +68,7 @@ class _Propagation(NamedTuple):
                     if times[wire.destination] > MAX_PASSES:
                         # All parameters of a loop change about equally often.
                         often = (str(signal) for signal, count in times.items() if 2 * count > MAX_PASSES)
-                        raise IntegrationStopped(endless_parameters(often, time))
+                        raise RunError(endless_parameters(often, time))
         return every
 
     def _propagates(self, wire: Wire) -> bool:

@@ -22,8 +22,8 @@ from ssptool.engine.recording.iteration_log import COUPLING_FACTS, LOOP_FACTS, I
 from ssptool.engine.settings import Settings
 from ssptool.engine.watch import Watch
 from ssptool.errors import counted
-from ssptool.fmu.binary import FmuBinary, UnsupportedFmu
-from ssptool.fmu.description import InterfaceType
+from ssptool.fmu.binary import FmuBinary
+from ssptool.fmu.description import InterfaceType, UnusableFmu
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.fmu.messages import STATUS, status_word
 from ssptool.fmu.model_exchange import functions_of_exchange
@@ -328,7 +328,7 @@ def assemble(
 
     Raises
     ------
-    UnsupportedFmu, MissingBinary, UnloadableBinary, UnreadableFmu
+    UnusableFmu, MissingBinary, UnusableFmu, UnreadableFmu
         A binary cannot be used here.
     FmiError
         An FMU refuses to be instantiated.
@@ -419,7 +419,7 @@ def _apart(
     binary.disown(instance)
     what = f"the FMU of {instance.name} returned the instance of {other.name} again"
     if not AVAILABLE:
-        raise UnsupportedFmu(binary.path, f"{what}; it supports only one instance in a process")
+        raise UnusableFmu(binary.path, f"{what}; it supports only one instance in a process")
     number = 1 + index + max(one.process for one in plan.instances)
     own = supply.binary(binary.path, binary.description, binary.interface, number)
     return own, make(own), f"{what}; {instance.name} therefore runs in a separate process"

@@ -188,7 +188,7 @@ def with_libraries(plan: Plan, archive: Sources) -> tuple[Plan, Sources]:
 
     Raises
     ------
-    NotCompiled
+    UnusableFmu
         There is no compiler, an FMU lists no sources, or the compiler refuses them.
     UnreadableFmu
         An FMU cannot be unpacked.

@@ -3,15 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ssptool.engine.failure import Ending, Failure, IntegrationStopped, wish_to_end
+from ssptool.engine.failure import Ending, Failure, RunError, wish_to_end
 from ssptool.engine.kernel.stopped import Refused, StopCode, Stopped
 from ssptool.fmu.instance import FmiError, FmuInstance
 
 
-def explanation(error: Stopped | Refused, instances: Iterable[FmuInstance]) -> IntegrationStopped | FmiError:
+def explanation(error: Stopped | Refused, instances: Iterable[FmuInstance]) -> RunError | FmiError:
     """Explanation by the kernel, which has called one of these instances."""
     if isinstance(error, Stopped):
-        return IntegrationStopped(failure_of(error))
+        return RunError(failure_of(error))
     instance = next(one for one in instances if one.name == error.component)
     instance.note(error.status)
     return FmiError(error.component, error.function, error.status, instance.log.latest())

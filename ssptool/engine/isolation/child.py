@@ -53,7 +53,7 @@ from ssptool.engine.run.execution import Execution, Job, execute
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.trace import NO_ENTRIES, NewEntries
 from ssptool.engine.watch import Watch
-from ssptool.errors import MissingKernel, is_own
+from ssptool.errors import MissingPackage, WrongValue, is_own
 from ssptool.fmu.messages import callbacks
 from ssptool.foreign_output import may_be_copied
 from ssptool.guard import PATIENCE_SECONDS, stand_guard
@@ -280,30 +280,22 @@ def main() -> None:
     work(assignment, SharedMemory(descriptor_of(shared), assignment.size), connection, parent)
 
 
-class NotSendable(ValueError):
-    """Something of a run cannot be given to a fresh process."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(
-            f"the run cannot be given to a process of its own ({reason}): define functions that drive inputs at the "
-            "top level of a module, or run the FMUs in this process (isolated=False)"
-        )
-        self.reason = reason
-
-
 def task_for_fresh(assignment: ChildTask) -> bytes:
     """Serialize a task for `child.main`.
 
     Raises
     ------
-    NotSendable
+    WrongValue
         The task contains an object that cannot be sent to another process.
     """
     buffer = io.BytesIO()
     try:
         _Sender(buffer, pickle.HIGHEST_PROTOCOL).dump(assignment)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise NotSendable(str(error)) from None
+        raise WrongValue(
+            f"the run cannot be given to a process of its own ({error}): define functions that drive inputs at the "
+            "top level of a module, or run the FMUs in this process (isolated=False)"
+        ) from None
     return buffer.getvalue()
 
 
@@ -391,7 +383,7 @@ class ChildProcess:
 
 def load_native() -> None:
     """Load here what each copy would load."""
-    with suppress(MissingKernel):  # of which the child tells
+    with suppress(MissingPackage):  # of which the child tells
         callbacks()
 
 

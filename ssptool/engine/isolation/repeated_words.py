@@ -6,11 +6,11 @@ from pathlib import Path
 
 from ssptool.engine.assembly.assembly import CHECK_IT, DO_STEP, SHORTER_STEPS
 from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.isolation.child import NotSendable
 from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.run.execution import Execution, Job
 from ssptool.engine.run.recorder import Recorder
 from ssptool.engine.settings import EVERY_COMPONENT, Limits
+from ssptool.errors import WrongValue
 from ssptool.fmu.instance import FmiError
 from ssptool.tempfiles import TemporaryFolder
 
@@ -78,6 +78,6 @@ def _failure_again(job: Job, limits: Limits) -> Failure | None:
         )
         plan = replace(job.plan, settings=settings)
         recorder = Recorder(plan, keep=False)
-        with contextlib.suppress(NotSendable, OSError):
+        with contextlib.suppress(WrongValue, OSError):
             return execute_isolated(replace(job, plan=plan), recorder, replace(limits, seconds=seconds)).failure
     return None

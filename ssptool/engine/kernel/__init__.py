@@ -1,6 +1,6 @@
 """The kernel: `_kernel`, in C++. Without it systems are checked, explained and edited, not run."""
 
-from ssptool.errors import MissingKernel
+from ssptool.errors import missing_kernel
 
 try:
     from ssptool.engine.kernel._kernel import NativeSystem
@@ -11,7 +11,7 @@ else:
 
 
 def native_system(plan: bytes) -> "NativeSystem":
-    """A system that carries out a frozen plan. Raises MissingKernel."""
+    """A system that carries out a frozen plan. Raises MissingPackage."""
     if not NATIVE:
-        raise MissingKernel
+        raise missing_kernel()
     return NativeSystem(plan)

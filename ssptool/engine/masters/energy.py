@@ -25,16 +25,6 @@ NO_UNITS: Units = MappingProxyType({})
 WATT = Exponents(kg=1, m=2, s=-3)
 
 
-class NotAPowerBond(ValueError):
-    """A declared power bond is not one."""
-
-    def __init__(self, bond: str, reason: str, advice: str) -> None:
-        super().__init__(f"power bond {bond}: {reason}; {advice}")
-        self.bond = bond
-        self.reason = reason
-        self.advice = advice
-
-
 @dataclass(frozen=True, slots=True)
 class PowerBond:
     """Two outputs that two components exchange.
@@ -67,7 +57,7 @@ def declared_bonds(
 
     Raises
     ------
-    NotAPowerBond
+    ContradictingSettings
         A name is that of no output, the two components do not exchange the signals, or the product is not a power.
     """
     return tuple(_declared(network, first, second, units) for first, second in pairs)
@@ -132,7 +122,9 @@ def _declared(network: Network, first: str, second: str, units: Units) -> PowerB
     one, other = (_output(network, name, text) for text in (first, second))
     there, back = _wire(network, name, one, other), _wire(network, name, other, one)
     if one.component == other.component:
-        raise NotAPowerBond(name, "both are outputs of one component", "name one output of each of two components")
+        raise ContradictingSettings(
+            f"power bond {name}", "both are outputs of one component", "name one output of each of two components"
+        )
     return _bond(network, there, back, units)
 
 
@@ -142,8 +134,10 @@ def _output(network: Network, bond: str, text: str) -> Signal:
     if own is not None:
         return outputs[own]
     near = similar_names(text, outputs) or tuple(outputs)[:NAMED]
-    raise NotAPowerBond(
-        bond, f"{text!r} is not a connected output", f"connected outputs are {', '.join(near) or 'none'}"
+    raise ContradictingSettings(
+        f"power bond {bond}",
+        f"{text!r} is not a connected output",
+        f"connected outputs are {', '.join(near) or 'none'}",
     )
 
 
@@ -151,8 +145,8 @@ def _wire(network: Network, bond: str, source: Signal, partner: Signal) -> Wire:
     for wire in network.wires:
         if wire.source == source and wire.destination.component == partner.component:
             return wire
-    raise NotAPowerBond(
-        bond,
+    raise ContradictingSettings(
+        f"power bond {bond}",
         f"{source} is not connected to {partner.component}",
         "a bond is two signals that two components exchange, one in each direction",
     )
@@ -161,7 +155,7 @@ def _wire(network: Network, bond: str, source: Signal, partner: Signal) -> Wire:
 def _if_power(network: Network, there: Wire, back: Wire, units: Units) -> Iterator[PowerBond]:
     try:
         yield _bond(network, there, back, units)
-    except NotAPowerBond:
+    except ContradictingSettings:
         return
 
 
@@ -173,8 +167,8 @@ def _bond(network: Network, there: Wire, back: Wire, units: Units) -> PowerBond:
     first_scale, second_scale = (_scale(name, wire) for wire in (back, there))
     ratio = (second_factor * second_scale) / (first_factor * first_scale)
     if not math.isclose(abs(ratio), 1.0, rel_tol=1e-6):
-        raise NotAPowerBond(
-            name,
+        raise ContradictingSettings(
+            f"power bond {name}",
             f"{other.name} receives {ratio:g} times the power that {one.name} delivers",
             "transformations on the connections of a bond must not change the power",
         )
@@ -196,8 +190,8 @@ def _bond(network: Network, there: Wire, back: Wire, units: Units) -> PowerBond:
 def _scale(bond: str, wire: Wire) -> float:
     conversion = wire.conversion
     if conversion.offset or conversion.table or not conversion.factor:
-        raise NotAPowerBond(
-            bond,
+        raise ContradictingSettings(
+            f"power bond {bond}",
             f"{wire.source} arrives at {wire.destination} as {conversion}",
             "the connections of a bond may have a factor only",
         )
@@ -210,8 +204,8 @@ def _watts(bond: str, component: FlatComponent, output: Signal, input: Signal, d
     exponents = [unit.exponents for unit in units if unit.exponents is not None]
     total = [sum(each) for each in zip(*(one._replace(rad=0) for one in exponents), strict=True)]
     if tuple(total) != tuple(WATT):
-        raise NotAPowerBond(
-            bond,
+        raise ContradictingSettings(
+            f"power bond {bond}",
             f"the product of {output} [{units[0].name}] and {input} [{units[1].name}] is not a power",
             "its unit must be W in SI units, as of N and m/s, N.m and rad/s, V and A",
         )
@@ -222,15 +216,17 @@ def _unit(bond: str, component: FlatComponent, signal: Signal, defined: Units) -
     variable = component.description.variables[signal.variable]
     if variable.type not in REAL_TYPES or variable.shape:
         kind = "an array" if variable.shape else f"of type {variable.type}"
-        raise NotAPowerBond(bond, f"{signal} is {kind}", "name scalars that are real numbers, or elements of arrays")
+        raise ContradictingSettings(
+            f"power bond {bond}", f"{signal} is {kind}", "name scalars that are real numbers, or elements of arrays"
+        )
     name = variable.unit
     unit = named(component.description.units, name)
     if name is not None and unit is not None and not unit.defined:
         unit = defined.get(name, unit)
     if unit is None or unit.exponents is None or unit.offset:
         stated = "no unit" if name is None else f"the unit {name}, which is not defined as a multiple of SI units"
-        raise NotAPowerBond(
-            bond,
+        raise ContradictingSettings(
+            f"power bond {bond}",
             f"{signal} has {stated}",
             "define it in the FMU or among the units of the SSD, so that power can be told from other products",
         )
@@ -244,7 +240,7 @@ def bonds_of(
 
     Raises
     ------
-    NotAPowerBond, ContradictingSettings
+    ContradictingSettings
         A declared bond is not a power bond, is not used, or cannot be monitored.
     """
     declared = declared_bonds(network, settings.power_bonds, units)

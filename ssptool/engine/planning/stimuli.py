@@ -44,7 +44,7 @@ def resolve(
 
     Raises
     ------
-    BadInputs, BadScenario
+    BadData
         Inputs or scenario are wrong; the error lists all findings.
     OSError
         A file cannot be read.

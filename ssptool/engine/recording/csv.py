@@ -25,7 +25,7 @@ from ssptool.documents.csv_columns import (
 )
 from ssptool.documents.foreign_files import open_bytes, own_output, read_bytes, read_text, write_beside
 from ssptool.engine.recording.patterns import chosen
-from ssptool.engine.recording.writer import News, UnreadableTrace, put, refuse_repeats
+from ssptool.engine.recording.writer import News, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
     NUMBERED,
@@ -43,7 +43,7 @@ from ssptool.engine.trace import (
     time_name,
     values_of,
 )
-from ssptool.errors import counted
+from ssptool.errors import UnusableFile, counted
 from ssptool.foreign_text import json_content, json_text, one_line
 
 try:
@@ -185,7 +185,7 @@ def read_csv(path: Path) -> Trace:
 
     Raises
     ------
-    UnreadableTrace
+    UnusableFile
         The file is not text in UTF-8, the first column is not `time` or `time [ms]`, or a line has a wrong number of
         values or one that is not of its column's type.
     """
@@ -206,7 +206,7 @@ def read_csv(path: Path) -> Trace:
         body = body.without_last(path)
     try:
         trace = _trace(path, header, body, form, facts)
-    except UnreadableTrace as error:
+    except UnusableFile as error:
         if not open_end or error.line != body.numbers[-1]:
             raise
         body = body.without_last(path)  # it ends inside a value, which is none of its column's type
@@ -242,24 +242,24 @@ def _trace(path: Path, header: Sequence[str], body: _Body, form: CsvForm, facts:
     return Trace.of(times, zip(told, parsed[1:], strict=True))
 
 
-def _no_text(path: Path, error: UnicodeDecodeError, before: int = 0) -> UnreadableTrace:
+def _no_text(path: Path, error: UnicodeDecodeError, before: int = 0) -> UnusableFile:
     found = f"byte {before + error.start} is {error.object[error.start]:#04x}"
-    return UnreadableTrace(path, f"it is not text in UTF-8: {found}")
+    return UnusableFile(path, f"it is not text in UTF-8: {found}")
 
 
 def _header_of(row: list[str], path: Path, form: CsvForm) -> list[str]:
-    """The first row. Raises UnreadableTrace if it is not that of a trace."""
+    """The first row. Raises UnusableFile if it is not that of a trace."""
     if not row or not (row[0].lower() in TIME_NAMES or time_unit(row[0]) in KNOWN_TIME_UNITS):
         found = f"found {row[0]!r}" if row else "the file is empty"
         expected = "the first column must be 'time', or with a unit 'time [ms]'"
-        raise UnreadableTrace(path, f"{expected}; {found}", form.first_line)
+        raise UnusableFile(path, f"{expected}; {found}", form.first_line)
     return row
 
 
 def _columns(
     path: Path, header: Sequence[str], texts: Sequence[Sequence[str]], form: CsvForm, facts: Any
 ) -> list[Column]:
-    """The columns behind the time, of this header, these texts and the facts beside. Raises UnreadableTrace."""
+    """The columns behind the time, of this header, these texts and the facts beside. Raises UnusableFile."""
     known = _known(facts, header[1:])
     told = [
         known.get(name) or _told(name, form.numbers(ones)) for name, ones in zip(header[1:], texts[1:], strict=True)
@@ -285,12 +285,12 @@ def _next(lines: Any, path: Path, before: int = 0) -> list[str] | None:
     except csv.Error as error:
         if _IN_QUOTES in str(error):
             return None
-        raise UnreadableTrace(path, str(error), before + lines.line_num) from None
+        raise UnusableFile(path, str(error), before + lines.line_num) from None
     return row
 
 
 def _body(lines: Any, path: Path, width: int, form: CsvForm) -> _Body:
-    """The rows of a file behind its header. Raises UnreadableTrace if one but the last has a wrong number of values."""
+    """The rows of a file behind its header. Raises UnusableFile if one but the last has a wrong number of values."""
     numbers: list[int] = []
     rows: list[list[str]] = []
     before, note = form.first_line - 1, ""
@@ -300,7 +300,7 @@ def _body(lines: Any, path: Path, width: int, form: CsvForm) -> _Body:
             numbers.append(before + lines.line_num)
     except csv.Error as error:
         if _IN_QUOTES not in str(error):
-            raise UnreadableTrace(path, str(error), before + lines.line_num) from None
+            raise UnusableFile(path, str(error), before + lines.line_num) from None
         line = (numbers[-1] if numbers else form.first_line) + 1
         note = f"{path}:{line}: a text in quotes does not end; the file is left out from this line on"
     if not note and rows and len(rows[-1]) < width:
@@ -311,9 +311,9 @@ def _body(lines: Any, path: Path, width: int, form: CsvForm) -> _Body:
 
 
 def _check_width(row: Sequence[str], width: int, path: Path, line: int) -> None:
-    """Raise UnreadableTrace if a row has not as many values as the header has names."""
+    """Raise UnusableFile if a row has not as many values as the header has names."""
     if len(row) != width:
-        raise UnreadableTrace(path, f"{counted(width, 'value')} expected, found {len(row)}", line)
+        raise UnusableFile(path, f"{counted(width, 'value')} expected, found {len(row)}", line)
 
 
 def _parsed(path: Path, column: Column, texts: Sequence[str], lines: Sequence[int], form: CsvForm) -> Sequence[Any]:
@@ -326,7 +326,7 @@ def _parsed(path: Path, column: Column, texts: Sequence[str], lines: Sequence[in
             values.append(parse(text))
         except ValueError as error:
             told = str(error) if holds_integer(column.type) else f"expected a number, found {text!r}"
-            raise UnreadableTrace(path, f"{column.signal}: {told}", line) from None
+            raise UnusableFile(path, f"{column.signal}: {told}", line) from None
     return values
 
 
@@ -452,7 +452,7 @@ class CsvTail:
     Parameters
     ----------
     patterns
-        Of the signals to read; none: all. The first rows raise NothingMatches if one fits nothing.
+        Of the signals to read; none: all. The first rows raise UnknownName if one fits nothing.
 
     Notes
     -----

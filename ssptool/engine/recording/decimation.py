@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ssptool.engine.recording.writer import rows_at_once
 from ssptool.engine.time_grid import grid_time, grid_times
 from ssptool.engine.trace import Floats
-from ssptool.errors import WrongUsage, WrongValue
+from ssptool.errors import WrongValue
 
 Points = NDArray[np.bool_]
 
@@ -240,30 +240,20 @@ def _between(rows: Floats, times: Floats, tolerance: float, moving: NDArray[np.i
     return found
 
 
-class TraceTooLarge(WrongUsage, ValueError):
-    """A trace that is to be kept in memory has more rows than fit there."""
-
-    def __init__(self, rows: int, width: int, memory: int) -> None:
-        super().__init__(
-            f"the trace would have {rows:,} rows of {width:,} numbers, which are {_size(8 * rows * width)} in memory, "
-            f"and this machine has {_size(memory)}; record fewer rows (a longer --output-step, --every, a larger "
-            "--step-size) or fewer signals (--record), or keep the trace in a file only (without --plot; keep=False)"
-        )
-        self.rows = rows
-        self.width = width
-        self.memory = memory
-
-
 def check_memory(rows: int, width: int) -> None:
     """Refuse to keep more rows of `width` numbers than fit into the memory of this machine.
 
     Raises
     ------
-    TraceTooLarge
+    WrongValue
     """
     memory = machine_memory()
     if memory and 8 * rows * width > memory:
-        raise TraceTooLarge(rows, width, memory)
+        raise WrongValue(
+            f"the trace would have {rows:,} rows of {width:,} numbers, which are {_size(8 * rows * width)} in memory, "
+            f"and this machine has {_size(memory)}; record fewer rows (a longer --output-step, --every, a larger "
+            "--step-size) or fewer signals (--record), or keep the trace in a file only (without --plot; keep=False)"
+        )
 
 
 def machine_memory() -> int:

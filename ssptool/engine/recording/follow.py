@@ -85,13 +85,13 @@ def follow(
     ------
     WrongArgument
         The interval is not a time above 0, or the stop time no number.
-    WrongValue, WrongValue
+    WrongValue
         The file has another ending, or is a MAT file, which cannot be read while it is written.
-    MissingExtra
+    MissingPackage
         The package that reads Parquet is not installed.
-    NothingMatches
+    UnknownName
         From the iterator: a pattern fits no signal.
-    UnreadableTrace
+    UnusableFile
         From the iterator: the file is not a trace.
 
     Examples

@@ -13,10 +13,10 @@ import numpy as np
 from ssptool.arguments import path as checked_path
 from ssptool.documents.csv_columns import sidecar
 from ssptool.documents.foreign_files import read_text
-from ssptool.engine.recording.writer import Tail, UnreadableTrace, Writer
+from ssptool.engine.recording.writer import Tail, Writer
 from ssptool.engine.settings import present_names
 from ssptool.engine.trace import Column, Floats, StringTable, Trace, UnitChanges
-from ssptool.errors import MissingExtra, WrongUsage, WrongValue, disk_trouble
+from ssptool.errors import MissingPackage, UnusableFile, WrongUsage, WrongValue, disk_trouble, missing_extra
 from ssptool.foreign_text import NOT_FINITE, json_content, json_text
 from ssptool.public_calls import public
 from ssptool.working_directory import absolute
@@ -127,8 +127,8 @@ class _Format(NamedTuple):
     tail: str = ""
     package: str = ""
 
-    def missing(self, path: Path) -> MissingExtra:
-        return MissingExtra(self.module, self.package, path.name, "choose another format (.csv)")
+    def missing(self, path: Path) -> MissingPackage:
+        return missing_extra(self.module, self.package, path.name, "choose another format (.csv)")
 
     def load(self, path: Path, name: str) -> Callable[..., Any]:
         if self.package and find_spec(self.package) is None:
@@ -157,7 +157,7 @@ def check_output(path: Path) -> None:
     ------
     WrongValue
         No format has this ending.
-    MissingExtra
+    MissingPackage
         The package for it is not installed.
     OSError
         The folder does not exist, or the path is one.
@@ -181,7 +181,7 @@ def open_writer(path: Path, columns: Sequence[Column], contents: StringTable = (
 
     Raises
     ------
-    WrongValue, MissingExtra
+    WrongValue, MissingPackage
         As `check_output`.
     ResultsNotWritten
         The operating system does not let it; from the methods of the writer as well.
@@ -216,7 +216,7 @@ def open_tail(path: Path, patterns: Sequence[str] = ()) -> Tail:
 
     Raises
     ------
-    WrongValue, MissingExtra
+    WrongValue, MissingPackage
         As `check_output`.
     WrongValue
         The format cannot be read while it is written.
@@ -238,9 +238,9 @@ def read_trace(path: Path | str) -> Trace:
 
     Raises
     ------
-    WrongValue, MissingExtra
+    WrongValue, MissingPackage
         As `check_output`.
-    UnreadableTrace
+    UnusableFile
         The file is not a trace, or has points in time that are not numbers or names longer than `LONGEST_NAME`.
     """
     path = checked_path("path", path)
@@ -256,7 +256,7 @@ def copy_results(source: Path, target: Path) -> tuple[str, ...]:
 
     Raises
     ------
-    WrongValue, MissingExtra, UnreadableTrace, ResultsNotWritten, OSError
+    WrongValue, MissingPackage, UnusableFile, ResultsNotWritten, OSError
     """
     trace, manifest = read_trace(source), read_manifest(source)
     writer = open_writer(target, trace.columns, trace.contents)
@@ -266,15 +266,15 @@ def copy_results(source: Path, target: Path) -> tuple[str, ...]:
 
 
 def check_names(path: Path, columns: Sequence[Column]) -> None:
-    """Raise UnreadableTrace if a name is longer than `LONGEST_NAME`."""
+    """Raise UnusableFile if a name is longer than `LONGEST_NAME`."""
     if (longest := max((len(column.signal) for column in columns), default=0)) > LONGEST_NAME:
-        raise UnreadableTrace(path, f"the name of a signal has {longest} characters, at most {LONGEST_NAME}")
+        raise UnusableFile(path, f"the name of a signal has {longest} characters, at most {LONGEST_NAME}")
 
 
 def check_times(path: Path, times: Floats, first: int = 1) -> None:
-    """Raise UnreadableTrace if a time is not finite, of rows that are numbered from `first`."""
+    """Raise UnusableFile if a time is not finite, of rows that are numbered from `first`."""
     if (wrong := np.flatnonzero(~np.isfinite(times))).size:
-        raise UnreadableTrace(path, f"the time of row {wrong[0] + first} is {times[wrong[0]]}; it must be finite")
+        raise UnusableFile(path, f"the time of row {wrong[0] + first} is {times[wrong[0]]}; it must be finite")
 
 
 @public
@@ -285,12 +285,12 @@ def read_manifest(path: Path | str) -> Mapping[str, Any]:
     try:
         manifest: Mapping[str, Any] = format.load(path, "read_manifest")(path)
     except ValueError as error:
-        raise UnreadableTrace(path, f"the description of its run cannot be read: {error}") from None
+        raise UnusableFile(path, f"the description of its run cannot be read: {error}") from None
     if not isinstance(manifest, Mapping):
-        raise UnreadableTrace(path, "the description of its run is not a JSON object")
+        raise UnusableFile(path, "the description of its run is not a JSON object")
     manifest = with_numbers(manifest)
     if fault := next(misfits(manifest, _MANIFEST), ""):
-        raise UnreadableTrace(path, f"the description of its run is damaged: {fault}")
+        raise UnusableFile(path, f"the description of its run is damaged: {fault}")
     return {**manifest, "settings": present_names(manifest["settings"], None)} if "settings" in manifest else manifest
 
 
@@ -441,7 +441,7 @@ def is_result(path: Path) -> bool:
         return isinstance(facts, Mapping) and {"status", "columns"} <= facts.keys()
     try:
         return "columns" in read_manifest(file)
-    except (OSError, ValueError, UnreadableTrace, MissingExtra):
+    except (OSError, ValueError, UnusableFile, MissingPackage):
         return False
 
 

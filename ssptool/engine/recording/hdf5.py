@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.documents.foreign_files import require_file
-from ssptool.engine.recording.writer import Patience, UnreadableTrace, append, put, refuse_repeats
+from ssptool.engine.recording.writer import Patience, append, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
     FACTS,
@@ -43,6 +43,7 @@ from ssptool.engine.trace import (
     time_name,
     values_of,
 )
+from ssptool.errors import UnusableFile
 from ssptool.foreign_text import json_content
 
 MANIFEST = "ssptool"
@@ -342,7 +343,7 @@ def read_hdf5(path: Path) -> Trace:
 
     Raises
     ------
-    UnreadableTrace
+    UnusableFile
         The file is not an HDF5 file, has no dataset `time`, or others of another length.
     """
     with _opened(path) as file:
@@ -354,7 +355,7 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
     with _opened(path) as file:
         text = _text(file.attrs.get(MANIFEST, "{}"))
         if not isinstance(text, str):
-            raise UnreadableTrace(path, f"its attribute {MANIFEST} is not text")
+            raise UnusableFile(path, f"its attribute {MANIFEST} is not text")
         manifest: Mapping[str, Any] = json_content(text)
     return manifest
 
@@ -369,7 +370,7 @@ def _opened(path: Path) -> Iterator[Any]:
         with h5py.File(io.BytesIO(content), "r") as file:
             yield file
     except (OSError, RuntimeError, ValueError, TypeError, LookupError, ArithmeticError) as error:
-        raise UnreadableTrace(path, f"it is not an HDF5 file of results: {error}") from None
+        raise UnusableFile(path, f"it is not an HDF5 file of results: {error}") from None
 
 
 _HEAP, _HEAP_HEADER, _HEAP_OBJECT = b"GCOL\1\0\0\0", struct.Struct("<8xQ"), struct.Struct("<HHxxxxQ")
@@ -413,7 +414,7 @@ def _trace(path: Path, file: Any) -> Trace:
     names = list(file)
     time = next((name for name in names if name in TIME_NAMES), None)
     if time is None:
-        raise UnreadableTrace(path, f"it has no dataset 'time'; found {', '.join(names[:4]) or 'none'}")
+        raise UnusableFile(path, f"it has no dataset 'time'; found {', '.join(names[:4]) or 'none'}")
     times = _dataset(path, file, time)
     found = [_dataset(path, file, name) for name in names if name != time]
     columns = [_column(path, dataset) for dataset in found]
@@ -425,12 +426,12 @@ def _trace(path: Path, file: Any) -> Trace:
 
 
 def _dataset(path: Path, file: Any, name: str) -> Any:
-    """The dataset of this name. Raises UnreadableTrace if it is none, or has its values in another file."""
+    """The dataset of this name. Raises UnusableFile if it is none, or has its values in another file."""
     if isinstance(file.get(name, getlink=True), h5py.HardLink) and isinstance(dataset := file[name], h5py.Dataset):
         if not dataset.is_virtual and not dataset.external:
             return dataset
-        raise UnreadableTrace(path, f"the values of {name} are in other files")
-    raise UnreadableTrace(path, f"{name} is not a dataset: all signals are datasets beside the time")
+        raise UnusableFile(path, f"the values of {name} are in other files")
+    raise UnusableFile(path, f"{name} is not a dataset: all signals are datasets beside the time")
 
 
 _MOST_PACKED = 1100
@@ -438,13 +439,13 @@ _MOST_PACKED = 1100
 
 
 def _require_rows(path: Path, dataset: Any, shape: tuple[int, ...], size: int) -> None:
-    """Raise UnreadableTrace for another shape than (n,) of the times, and for more values than such a file can have."""
+    """Raise UnusableFile for another shape than (n,) of the times, and for more values than such a file can have."""
     name = dataset.name.removeprefix("/")
     if dataset.shape != shape:
-        raise UnreadableTrace(path, f"{name} has the shape {dataset.shape}, the time {shape}")
+        raise UnusableFile(path, f"{name} has the shape {dataset.shape}, the time {shape}")
     packed = _MOST_PACKED if dataset.id.get_create_plist().get_nfilters() else 1
     if dataset.nbytes > packed * min(size, dataset.id.get_storage_size()):
-        raise UnreadableTrace(path, f"{name} declares {dataset.size} values, more than are in the file")
+        raise UnusableFile(path, f"{name} declares {dataset.size} values, more than are in the file")
 
 
 _KINDS = {machine_type(kind): kind for kind in sorted(NUMERIC_TYPES - {"Enumeration"})}
@@ -471,5 +472,5 @@ def _values(path: Path, column: Column, dataset: Any) -> Any:
     if column.type == BYTES and h5py.check_vlen_dtype(found) == np.uint8:
         return [value.tobytes() for value in dataset[:]]
     if column.type in NUMBERED or found.kind not in ("fiu" if column.real else "biu"):
-        raise UnreadableTrace(path, f"{column.signal} has values of type {found}, not {column.type}")
+        raise UnusableFile(path, f"{column.signal} has values of type {found}, not {column.type}")
     return dataset[:]

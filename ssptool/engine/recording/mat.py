@@ -23,7 +23,7 @@ from scipy.io import loadmat, savemat, whosmat
 from scipy.io.matlab import MatReadError, matfile_version
 
 from ssptool.documents.foreign_files import require_file
-from ssptool.engine.recording.writer import UnreadableTrace, append, change, put, refuse_repeats
+from ssptool.engine.recording.writer import append, change, put, refuse_repeats
 from ssptool.engine.trace import (
     NUMBERED,
     NUMERIC_TYPES,
@@ -38,6 +38,7 @@ from ssptool.engine.trace import (
     machine_type,
     values_of,
 )
+from ssptool.errors import UnusableFile
 from ssptool.foreign_text import json_content
 
 _TRAJECTORIES = "data_2"
@@ -174,7 +175,7 @@ def read_mat(path: Path) -> Trace:
 
     Raises
     ------
-    UnreadableTrace
+    UnusableFile
         The file is not a trajectory file, or has no points in time.
     """
     with _readable(path):
@@ -194,7 +195,7 @@ def _trace(path: Path, content: Mapping[str, Any]) -> Trace:
             try:
                 values = _series(content, f"data_{table}", row)
             except (KeyError, IndexError):
-                raise UnreadableTrace(
+                raise UnusableFile(
                     path, f"the values of {name} are in row {row} of data_{table}, which is not there"
                 ) from None
             found.append((column, _values(values, column.type)))
@@ -229,21 +230,21 @@ def _loaded(path: Path) -> dict[str, Any]:
 
     # The reader of later versions ends the process at some damage.
     if (version := matfile_version(stream())[0]) != 0:
-        raise UnreadableTrace(
+        raise UnusableFile(
             path,
             f"it is a MAT file of version {_VERSIONS[version]}; trajectories are in version 4 (in MATLAB: save -v4)",
         )
     declared = sum(math.prod(shape) for _, shape, _ in whosmat(stream()))
     if declared > len(stored):
-        raise UnreadableTrace(path, f"it declares {declared} values, more than a file of this size can have")
+        raise UnusableFile(path, f"it declares {declared} values, more than a file of this size can have")
     content: dict[str, Any] = loadmat(stream(), chars_as_strings=False)
     layout = "".join(content["Aclass"][3]).strip()
     if layout not in ("binTrans", "binNormal"):
-        raise UnreadableTrace(path, f"the last row of Aclass must be 'binTrans' or 'binNormal', found {layout!r}")
+        raise UnusableFile(path, f"the last row of Aclass must be 'binTrans' or 'binNormal', found {layout!r}")
     if layout == "binNormal":
         content |= {name: content[name].T for name in content if name in _LAID_OUT or name.startswith("data_")}
     if _TRAJECTORIES not in content:
-        raise UnreadableTrace(path, f"it has no {_TRAJECTORIES}")
+        raise UnusableFile(path, f"it has no {_TRAJECTORIES}")
     return content
 
 
@@ -253,7 +254,7 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (MatReadError, ValueError, TypeError, LookupError, NotImplementedError) as error:
-        raise UnreadableTrace(path, f"it is not a trajectory file: {error}") from None
+        raise UnusableFile(path, f"it is not a trajectory file: {error}") from None
 
 
 def _texts(matrix: Any) -> list[str]:

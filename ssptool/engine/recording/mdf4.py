@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.documents.foreign_files import require_file
-from ssptool.engine.recording.writer import UnreadableTrace, append, change, put, refuse_repeats
+from ssptool.engine.recording.writer import append, change, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
     NUMBERED,
@@ -42,7 +42,7 @@ from ssptool.engine.trace import (
     time_name,
     values_of,
 )
-from ssptool.errors import MissingExtra
+from ssptool.errors import UnusableFile, missing_extra
 from ssptool.foreign_text import json_content, json_text
 
 _PROGRAM = b"ssptool "
@@ -248,9 +248,9 @@ def read_mdf4(path: Path) -> Trace:
 
     Raises
     ------
-    UnreadableTrace
+    UnusableFile
         The file is not MDF 4, or its channels have no common time, or values that no signal of a system has.
-    MissingExtra
+    MissingPackage
         Another tool wrote the file, and asammdf is not installed.
     """
     require_file(path)
@@ -282,7 +282,7 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (struct.error, ValueError, LookupError, TypeError) as error:
-        raise UnreadableTrace(path, f"it is not an MDF 4 file of results: {error}") from None
+        raise UnusableFile(path, f"it is not an MDF 4 file of results: {error}") from None
 
 
 class _Channel(NamedTuple):
@@ -426,20 +426,20 @@ def _foreign_trace(path: Path) -> Trace:
     try:
         from asammdf import MDF
     except ImportError:
-        raise MissingExtra("mdf4", "asammdf", path.name, "choose another format (.csv)") from None
+        raise missing_extra("mdf4", "asammdf", path.name, "choose another format (.csv)") from None
     try:
         with MDF(path) as file:
             return _measured(path, file)
-    except UnreadableTrace:
+    except UnusableFile:
         raise
     except Exception as error:  # of any kind: it believes what a damaged file says
-        raise UnreadableTrace(path, f"asammdf cannot read it: {error}") from None
+        raise UnusableFile(path, f"asammdf cannot read it: {error}") from None
 
 
 def _measured(path: Path, file: Any) -> Trace:
     """The trace of a file whose channels have one time."""
     if file.version < "4":
-        raise UnreadableTrace(path, f"it is a file of MDF {file.version}; results are in version 4 (asammdf: convert)")
+        raise UnusableFile(path, f"it is a file of MDF {file.version}; results are in version 4 (asammdf: convert)")
     places = [
         (number, place)
         for number, group in enumerate(file.groups)
@@ -450,10 +450,10 @@ def _measured(path: Path, file: Any) -> Trace:
     for number in dict.fromkeys(number for number, _ in places):
         found = _times(path, file, number)
         if times is not None and not np.array_equal(times, found):
-            raise UnreadableTrace(path, f"its channels have different times; give them one: {_ONE_TIME}")
+            raise UnusableFile(path, f"its channels have different times; give them one: {_ONE_TIME}")
         times = found
     if times is None:
-        raise UnreadableTrace(path, "it has no channels")
+        raise UnusableFile(path, "it has no channels")
     signals = [file.get(group=number, index=place) for number, place in places]
     refuse_repeats(path, [signal.name for signal in signals])
     return Trace.of(times, [_column(path, signal) for signal in signals])
@@ -465,7 +465,7 @@ _ONE_TIME = "in Python, asammdf.MDF(file).resample(0.01).save(…)"
 def _times(path: Path, file: Any, group: int) -> NDArray[Any]:
     master = file.masters_db.get(group)
     if master is None or file.groups[group].channels[master].sync_type != _TIME:
-        raise UnreadableTrace(path, f"its channel group {group + 1} is not over time")
+        raise UnusableFile(path, f"its channel group {group + 1} is not over time")
     found: NDArray[Any] = np.asarray(file.get_master(group), dtype=np.float64)
     return found
 
@@ -480,9 +480,9 @@ def _column(path: Path, signal: Any) -> tuple[Column, Any]:
     values = signal.samples
     bits = signal.invalidation_bits
     if bits is not None and np.any(np.asarray(bits)):
-        raise UnreadableTrace(path, f"{signal.name} has values that are marked as invalid")
+        raise UnusableFile(path, f"{signal.name} has values that are marked as invalid")
     if values.ndim != 1 or values.dtype.kind not in "fiubSU":
-        raise UnreadableTrace(path, f"{signal.name} has values of type {values.dtype}, not numbers or texts")
+        raise UnusableFile(path, f"{signal.name} has values of type {values.dtype}, not numbers or texts")
     native = values.dtype.newbyteorder("=")
     kind = "Float32" if native == np.float32 else _KINDS.get(native, "Float64")
     found: Any = values

@@ -15,7 +15,7 @@ from ssptool.arguments import in_seconds
 from ssptool.documents.csv_columns import KNOWN_TIME_UNITS, time_unit
 from ssptool.documents.foreign_files import require_file
 from ssptool.engine.recording.patterns import chosen
-from ssptool.engine.recording.writer import FootedFile, News, Patience, UnreadableTrace, refuse_repeats
+from ssptool.engine.recording.writer import FootedFile, News, Patience, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
     NUMBERED,
@@ -31,7 +31,7 @@ from ssptool.engine.trace import (
     time_name,
     values_of,
 )
-from ssptool.errors import WrongUsage
+from ssptool.errors import UnusableFile, WrongUsage
 from ssptool.foreign_text import json_content
 
 MAGIC = b"PAR1"
@@ -353,7 +353,7 @@ def read_parquet(path: Path) -> Trace:
 
     Raises
     ------
-    UnreadableTrace
+    UnusableFile
         The file is not a Parquet file, or its first column is not `time`.
     """
     require_file(path)
@@ -363,7 +363,7 @@ def read_parquet(path: Path) -> Trace:
 
 
 def trace_of_table(path: Path, table: Any) -> Trace:
-    """The trace in a table of Arrow from this file. Raises UnreadableTrace."""
+    """The trace in a table of Arrow from this file. Raises UnusableFile."""
     columns = _columns(path, table.schema)
     # By index: finding a column by its name would search thousands of columns.
     values = (_values(path, one, column) for one, column in zip(columns, table.columns[1:], strict=True))
@@ -374,10 +374,10 @@ def trace_of_table(path: Path, table: Any) -> Trace:
 
 
 def _columns(path: Path, schema: Any) -> list[Column]:
-    """The columns behind the time. Raises UnreadableTrace."""
+    """The columns behind the time. Raises UnusableFile."""
     if not schema.names or not (schema.names[0] in TIME_NAMES or time_unit(schema.names[0]) in KNOWN_TIME_UNITS):
         expected = "the first column must be 'time', or with a unit 'time [ms]'"
-        raise UnreadableTrace(path, f"{expected}; found {schema.names[:1]}")
+        raise UnusableFile(path, f"{expected}; found {schema.names[:1]}")
     return [_column(field) for field in list(schema)[1:]]
 
 
@@ -389,16 +389,16 @@ def _readable(path: Path) -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, WrongUsage) or (isinstance(error, OSError) and error.errno is not None):
             raise
-        raise UnreadableTrace(path, str(error)) from None
+        raise UnusableFile(path, str(error)) from None
 
 
 def _values(path: Path, column: Column, found: Any) -> Any:
     if found.null_count and not column.real:
-        raise UnreadableTrace(path, f"column {column.signal} lacks {found.null_count} values")
+        raise UnusableFile(path, f"column {column.signal} lacks {found.null_count} values")
     values = found.to_pylist() if column.type in NUMBERED else found.to_numpy()
     expected = {"f"} if column.real else {"b", "i", "u"}
     if column.type not in NUMBERED and values.dtype.kind not in expected | {"i", "u"}:
-        raise UnreadableTrace(path, f"column {column.signal} has values of type {found.type}, not {column.type}")
+        raise UnusableFile(path, f"column {column.signal} has values of type {found.type}, not {column.type}")
     return values
 
 
@@ -428,7 +428,7 @@ class ParquetTail:
     Parameters
     ----------
     patterns
-        Of the signals to read; none: all. The first look at the file raises NothingMatches if one fits nothing.
+        Of the signals to read; none: all. The first look at the file raises UnknownName if one fits nothing.
 
     Notes
     -----
@@ -455,7 +455,7 @@ class ParquetTail:
                 news = self._news(file)
         except FileNotFoundError:
             return News(replaced=self._forget())
-        except UnreadableTrace:
+        except UnusableFile:
             if identity == self._damaged:
                 raise
             self._damaged = identity
@@ -487,7 +487,7 @@ class ParquetTail:
         values = [_values(self._path, column, found) for column, found in picked]
         manifest = json_content((schema.metadata or {}).get(MANIFEST, b"{}")) if end == len(groups) else {}
         if not isinstance(manifest, Mapping):
-            raise UnreadableTrace(self._path, "the description of its run is not a JSON object")
+            raise UnusableFile(self._path, "the description of its run is not a JSON object")
         self._schema, self._groups = schema, groups[:end]
         kept = tuple(column for column, _ in picked)
         return News(True, kept, table[0].to_numpy(), values, replaced, manifest, end < len(groups))

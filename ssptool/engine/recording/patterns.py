@@ -6,17 +6,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from ssptool.errors import AmbiguousCase, WrongUsage
-
-
-class NothingMatches(WrongUsage, ValueError):
-    """A pattern fits none of the `signals`, which are called `what`; `near` are those that may have been meant."""
-
-    def __init__(self, pattern: str, signals: Sequence[str], what: str) -> None:
-        near, hint = _instead(pattern, signals)
-        super().__init__(f"no {what} is called {pattern!r}; {hint}")
-        self.pattern = pattern
-        self.near = tuple(near)
+from ssptool.errors import NEAR_MISSES, UnknownName, ambiguous_case
 
 
 class NamedColumn(Protocol):
@@ -39,14 +29,12 @@ def fits_any(patterns: Iterable[str], signal: str) -> bool:
     return any(fits(pattern, signal) for pattern in patterns)
 
 
-def _instead(pattern: str, signals: Sequence[str]) -> tuple[Sequence[str], str]:
-    """Names that may have been meant, and in words a pattern that fits them, else the names."""
-    near = near_names(pattern, signals)
+def _unfit(pattern: str, signals: Sequence[str], what: str) -> UnknownName:
+    """The error for a pattern that fits none of the `signals`, which are called `what`."""
+    near, said = near_names(pattern, signals), f"no {what} is called {pattern!r}"
     if near and fits(f"*.{pattern}", near[0]):
-        return near, f"try '*.{pattern}' ({_some(near)})"
-    if near and fits_any((pattern.lower(), f"*.{pattern.lower()}"), near[0].lower()):
-        return near, f"try {', '.join(map(repr, near[:_SHOWN]))}"
-    return near, f"did you mean {', '.join(near)}?" if near else f"there are {_some(signals)}"
+        near = (f"*.{pattern}", *near)
+    return UnknownName(said, pattern, signals, near=near[:NEAR_MISSES])
 
 
 def near_names(pattern: str, signals: Sequence[str]) -> Sequence[str]:
@@ -67,9 +55,9 @@ def checked_patterns(patterns: Iterable[str], signals: Sequence[str], what: str)
 
     Raises
     ------
-    NothingMatches
+    UnknownName
         A pattern fits none.
-    AmbiguousCase
+    AmbiguousName
         It fits signals that differ in case only.
     """
     return tuple(found for pattern in patterns for found in _checked(pattern, signals, what))
@@ -87,11 +75,11 @@ def _checked(pattern: str, signals: Sequence[str], what: str) -> Sequence[str]:
     if not alike and len(parts := [part.strip() for part in _COMMA.split(pattern)]) > 1:
         return checked_patterns(parts, signals, what)
     if not alike:
-        raise NothingMatches(pattern, signals, what)
+        raise _unfit(pattern, signals, what)
     for signal in alike:
         same = [other for other in alike if other.casefold() == signal.casefold()]
         if len(same) > 1:
-            raise AmbiguousCase(pattern, same)
+            raise ambiguous_case(pattern, same)
     return tuple(alike)
 
 
@@ -116,13 +104,5 @@ def fits_column(patterns: Sequence[str], column: NamedColumn) -> bool:
     return any(fits_any(patterns, name) for name in (column.signal, column.full_name) if name)
 
 
-_SHOWN = 6
-"""Number of names that a message lists; `near` has those of long lists."""
-
 _COMPARED = 20_000
 """Largest number of names that are searched for similar ones."""
-
-
-def _some(names: Sequence[str]) -> str:
-    more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
-    return ", ".join([*names[:_SHOWN], *more]) or "none"

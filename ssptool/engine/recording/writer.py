@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ssptool.engine.trace import Column, Floats, StringTable
+from ssptool.errors import UnusableFile
 
 
 class Writer(Protocol):
@@ -78,31 +79,21 @@ class Tail(Protocol):
 
         Raises
         ------
-        UnreadableTrace
+        UnusableFile
             What the file has is not a trace, and will not become one.
         """
         ...
-
-
-class UnreadableTrace(Exception):
-    """The file is not a trace in the format that its name promises."""
-
-    def __init__(self, path: object, reason: str, line: int | None = None) -> None:
-        super().__init__(f"{path}:{line}: {reason}" if line is not None else f"{path}: {reason}")
-        self.path = path
-        self.line = line
-        self.reason = reason
 
 
 def refuse_repeats(path: object, signals: Sequence[str]) -> None:
     """
     Raises
     ------
-    UnreadableTrace
+    UnusableFile
         Several columns have one signal.
     """
     if repeated := sorted(signal for signal, times in Counter(signals).items() if times > 1):
-        raise UnreadableTrace(path, f"there are several columns for {', '.join(repeated)}")
+        raise UnusableFile(path, f"there are several columns for {', '.join(repeated)}")
 
 
 def put(file: FileIO, content: bytes | bytearray) -> None:

@@ -194,7 +194,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
 
     Raises
     ------
-    UnsupportedFmu, MissingBinary, UnloadableBinary, UnreadableFmu, FmiError
+    UnusableFmu, FmiError
         An FMU cannot be loaded or instantiated. Everything later is in the result.
     """
     counts = Counts()

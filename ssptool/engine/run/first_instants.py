@@ -6,7 +6,6 @@ from math import inf
 
 from ssptool.engine.planning.interval import GUESS
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.recording.decimation import TraceTooLarge
 from ssptool.engine.run.accuracy import LARGE, AccuracyMethod, estimated
 from ssptool.engine.run.refinement import CarryOut, with_reason
 from ssptool.errors import WrongValue
@@ -35,7 +34,7 @@ def with_resolved_step(plan: Plan, replan: Callable[..., Plan], carry_out: Carry
             continue
         try:
             differs = _differs(plan, replan, carry_out, step)
-        except (WrongValue, FmiError, TraceTooLarge):  # steps so small are refused
+        except (WrongValue, FmiError):  # steps so small are refused
             break
         if not differs:
             return plan if power == 0 else _planned(plan, replan, step)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ssptool.engine.assembly.applied_stimuli import endless_parameters, unsettled
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.stopped import explanation
-from ssptool.engine.failure import Ending, Failure, IntegrationStopped
+from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.interface import read_slot
 from ssptool.engine.kernel.solutions import SystemRefusal, Unsettled
 from ssptool.engine.kernel.stopped import Refused, Stopped
@@ -139,7 +139,7 @@ class Initialization:
         start = self._plan.interval.start
         try:
             self._pass_through()
-        except IntegrationStopped as stopped:
+        except RunError as stopped:
             failure = stopped.failure
         except FmiError as error:
             failure = assembly.refused(error, start)
@@ -210,13 +210,13 @@ class Initialization:
         if refusal.outcome is not None:
             raise ComponentFailed(refusal.outcome)
         if refusal.loop is not None:
-            raise IntegrationStopped(self._reports[-1].failure())
+            raise RunError(self._reports[-1].failure())
         if refusal.unsettled is not Unsettled.NOTHING:
-            raise IntegrationStopped(self._unsettled_in(refusal))
+            raise RunError(self._unsettled_in(refusal))
         error = refused_call(self._assembly, refusal)
         if refusal.function == RESET:
             failure = self._assembly.refused(error, start)
-            raise IntegrationStopped(refused_reset(failure, self._values(refusal.names)))
+            raise RunError(refused_reset(failure, self._values(refusal.names)))
         raise error
 
     def _unsettled_in(self, refusal: SystemRefusal) -> Failure:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ssptool.engine.failure import Ending, Failure, IntegrationStopped
+from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.calls import Call, Floats
 from ssptool.engine.masters.master import CLOSE
 from ssptool.engine.run.coupling import real_slots
@@ -62,7 +62,7 @@ def _of_end(steps: AnySteps, failure: Failure, last: Floats) -> tuple[Floats | N
     try:
         if not (_read(steps, place, t) and steps.kernel.record(t, found).ok):
             return None, ""
-    except (IntegrationStopped, FmiError):  # the end itself is well without it
+    except (RunError, FmiError):  # the end itself is well without it
         return None, ""
     interface = plan.instances[place].interface  # components of model exchange are one ODE
     ended = {failure.component} if interface is _CS else {one.name for one in plan.instances if one.interface != _CS}

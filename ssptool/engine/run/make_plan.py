@@ -17,15 +17,7 @@ from ssptool.engine.assembly.applied_stimuli import check_settings
 from ssptool.engine.assembly.fmu_log import check_fmu_log
 from ssptool.engine.assembly.instances import distribute
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
-from ssptool.engine.masters.energy import (
-    NO_UNITS,
-    NotAPowerBond,
-    PowerBond,
-    Units,
-    bonds_of,
-    bonds_of_terminals,
-    declared_bonds,
-)
+from ssptool.engine.masters.energy import NO_UNITS, PowerBond, Units, bonds_of, bonds_of_terminals, declared_bonds
 from ssptool.engine.masters.master import CLOSE, CouplingMaster, Master, StepSizeControl
 from ssptool.engine.masters.registry import VARIES_STEP, Capabilities, Situation
 from ssptool.engine.method_names import ImplementationName, InitName
@@ -53,9 +45,9 @@ from ssptool.engine.run.methods import (
 )
 from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, extended, notes_on_sources
-from ssptool.errors import WrongValue, counted
+from ssptool.errors import ContradictingSettings, UnusableFile, WrongValue, counted
 from ssptool.fmu.description import InterfaceType
-from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
+from ssptool.fmu.terminals import Terminal, read_terminals
 from ssptool.network.conversion import document_units, notes_on_units
 from ssptool.network.explanation import notes_on_inputs
 from ssptool.network.flatten import build_network
@@ -110,7 +102,7 @@ def make_plan(
         The system or the settings need what cannot be simulated.
     WrongValue
         A time or a number does not fit.
-    BadInputs
+    BadData
         A driven input has no value at the start time.
     """
     settings = settings.with_components(network.components)
@@ -368,12 +360,12 @@ def _bonds(archive: Archive, network: Network, units: Units) -> tuple[PowerBond,
     """Power bonds of annotations and terminals; unreadable ones are left out."""
     stated: list[PowerBond] = []
     for pair in network.annotated.power_bonds:
-        with contextlib.suppress(NotAPowerBond):
+        with contextlib.suppress(ContradictingSettings):
             stated.extend(declared_bonds(network, [pair], units))
     if stated:
         return tuple(stated)
     terminals: dict[str, Mapping[str, Terminal]] = {}
     for name, component in network.components.items():
-        with contextlib.suppress(UnreadableTerminals):
+        with contextlib.suppress(UnusableFile):
             terminals[name] = read_terminals(archive.local_path(component.source))
     return bonds_of_terminals(network, terminals, units)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ssptool.documents.diagnostics import BadData
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.stopped import as_stopped, explanation
-from ssptool.engine.failure import BadInputs, Failure, IntegrationStopped
+from ssptool.engine.failure import Failure, RunError, failure_of_input
 from ssptool.engine.kernel.calls import Code, Floats, Outcome, Stretches
 from ssptool.engine.kernel.ode import IntegrationEvent
 from ssptool.engine.kernel.stopped import Refused, Stopped
@@ -69,7 +70,7 @@ class OdeInSystem:
     def failure(self, error: Stopped | Refused, t: float) -> Failure:
         """Failure at t [s]."""
         found = explanation(error, self._assembly.instances)
-        return found.failure if isinstance(found, IntegrationStopped) else self._assembly.refused(found, t)
+        return found.failure if isinstance(found, RunError) else self._assembly.refused(found, t)
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -80,8 +81,8 @@ class OdeInSystem:
         assert self._functions is not None
         try:
             self._functions.sample(t, begin, end)
-        except BadInputs as error:
-            return as_stopped(error.failure(now))
+        except BadData as error:
+            return as_stopped(failure_of_input(error, now))
         return None
 
     def _explained(self, outcome: Outcome, t: float) -> Stopped:

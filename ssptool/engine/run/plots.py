@@ -34,7 +34,7 @@ class Plot:
         ------
         ValueError
             The name has another ending, or there is nothing to draw.
-        MissingExtra
+        MissingPackage
             The library that draws is not installed.
         """
         plot_signals(self.curves, file_path("output", output), self.title, self.size)
@@ -88,7 +88,7 @@ def curves_of(
 
     Raises
     ------
-    NothingMatches
+    UnknownName
         A pattern fits no signal.
     """
     columns = [column for trace in traces.values() for column in trace.columns]

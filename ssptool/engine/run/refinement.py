@@ -15,7 +15,6 @@ from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.planning.fixed_steps import bound_to_steps
 from ssptool.engine.planning.interval import GUESSED
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.recording.decimation import TraceTooLarge
 from ssptool.engine.run.accuracy import (
     ASSUMED_FALL,
     INSIDE,
@@ -284,7 +283,7 @@ class RefinedRuns:
         most = min(max(OVERDUE * self.expected(level + 2), LEAST_SECONDS), self._left())
         try:
             trace, failure = self._carry_out(self._replan(settings=settings), (), most)
-        except (WrongValue, Unsupported, TraceTooLarge, FmiError, TookTooLong):  # then the other estimate stands
+        except (WrongValue, Unsupported, FmiError, TookTooLong):  # then the other estimate stands
             return None
         finally:
             tell(NOTHING)
@@ -306,7 +305,7 @@ class RefinedRuns:
         began = perf_counter()
         try:
             trace, failure = self._carry_out(self.planned(level), met, self._most(level))
-        except (WrongValue, TraceTooLarge, FmiError) as error:  # an FMU may refuse to be instantiated again
+        except (WrongValue, FmiError) as error:  # an FMU may refuse to be instantiated again
             return f"{self.words(level)} are not possible: {error}"
         except TookTooLong:
             return f"the run with {self.words(level)} took much longer than expected and was ended"

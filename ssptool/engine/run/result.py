@@ -24,7 +24,7 @@ from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.inputs import TIME, frame_columns, time_header, times_of
 from ssptool.engine.trace import Column, Floats, Trace, UnitChanges, Values, places_by_name, places_of, trace_html
 from ssptool.engine.watch import CallCount, Cost, SlowestStep
-from ssptool.errors import WrongValue, counted
+from ssptool.errors import WrongUsage, WrongValue, counted
 from ssptool.foreign_text import html_text, json_content
 from ssptool.printed import Printed
 from ssptool.public_calls import public
@@ -96,15 +96,6 @@ class Statistics:
     slowest: SlowestStep | None = None
 
 
-class TraceNotKept(Exception):
-    """The rows of the run went to a file only."""
-
-    def __init__(self, output: Path | None) -> None:
-        where = f"read {output}, or" if output is not None else "to have it,"
-        super().__init__(f"the trace was not kept in memory; {where} simulate with keep=True")
-        self.output = output
-
-
 NO_UNITS: Mapping[str, str] = MappingProxyType({})
 """All signals in the units that they were recorded in."""
 
@@ -170,11 +161,12 @@ class Result(Printed, Mapping[str, Values]):
 
         Raises
         ------
-        TraceNotKept
+        WrongUsage
             The trace is in a file only.
         """
         if self.kept is None:
-            raise TraceNotKept(self.output)
+            where = f"read {self.output}, or" if self.output is not None else "to have it,"
+            raise WrongUsage(f"the trace was not kept in memory; {where} simulate with keep=True")
         return self.kept
 
     @property
@@ -267,7 +259,7 @@ class Result(Printed, Mapping[str, Values]):
         ------
         RunError
             The run failed.
-        TraceNotKept
+        WrongUsage
             The trace is in a file only.
         """
         if self.failure is not None:
@@ -287,7 +279,7 @@ def trace_of(name: str, given: object) -> Trace:
     ------
     WrongArgument
         The argument called `name` is none of these.
-    WrongValue, UnreadableTrace, OSError
+    WrongValue, UnusableFile, OSError
         The file cannot be read.
     """
     if isinstance(given, Result):
@@ -306,9 +298,9 @@ def with_units(traces: Mapping[str, Trace], units: Mapping[str, str] | Literal["
 
     Raises
     ------
-    NothingMatches
+    UnknownName
         A pattern fits no signal of any of them.
-    WrongUnit
+    WrongValue
         As `Trace.in_units`.
     """
     every = [column for trace in traces.values() for column in trace.columns]
@@ -322,7 +314,7 @@ def changed_units(
 
     Raises
     ------
-    NothingMatches, WrongUnit
+    UnknownName, WrongValue
         As `with_units`.
     """
     if units == "display":
@@ -417,7 +409,7 @@ def plot(
     ------
     ValueError
         The name has another ending, a pattern fits no signal, there is nothing to draw, or the size is none.
-    MissingExtra
+    MissingPackage
         The library that draws is not installed.
 
     Examples

@@ -31,7 +31,7 @@ def select(plan: Plan, patterns: Sequence[str]) -> Plan:
 
     Raises
     ------
-    NothingMatches
+    UnknownName
         A pattern fits none of them.
     """
     if not patterns:
@@ -98,7 +98,7 @@ class Inside:
 
         Raises
         ------
-        AmbiguousCase
+        AmbiguousName
             Several signals have this name in other cases.
         """
         every = (*(column.signal for column in self._plan.columns), *self.names)
@@ -112,7 +112,7 @@ class Inside:
         return tuple(map(str, self._plan.network.arrays))
 
     def chosen(self, patterns: Sequence[str]) -> tuple[list[int], list[Signal]]:
-        """The columns of the plan, by number, and the signals inside that patterns fit. Raises NothingMatches."""
+        """The columns of the plan, by number, and the signals inside that patterns fit. Raises UnknownName."""
         names = [column.signal for column in self._plan.columns]
         patterns = [self._full(pattern, names) for pattern in patterns]
         if set(patterns).issubset(names):

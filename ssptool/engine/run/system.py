@@ -11,11 +11,12 @@ from functools import cached_property, reduce
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any
 
+from ssptool.documents.diagnostics import BadData
 from ssptool.engine.assembly.applied_stimuli import endless_parameters
 from ssptool.engine.assembly.assembly import AdoptedInstances, Assembly
 from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.assembly.stopped import failure_of
-from ssptool.engine.failure import BadInputs, Failure, RunError
+from ssptool.engine.failure import Failure, RunError, failure_of_input
 from ssptool.engine.kernel import native_system
 from ssptool.engine.kernel.calls import Code, Floats, Op, Outcome, Stretches
 from ssptool.engine.kernel.interface import Kernel
@@ -197,9 +198,9 @@ class _InputSources:
     def failure(self, t: float) -> Failure:
         """Failure of the function that gave no value, at t [s]. Raises what is no such failure."""
         assert self._error is not None
-        if not isinstance(self._error, BadInputs):
+        if not isinstance(self._error, BadData):
             raise self._error
-        return self._error.failure(t)
+        return failure_of_input(self._error, t)
 
     def write(self, t: float) -> None:
         """Write the values of all input sources at t [s], in the present segment."""

@@ -19,28 +19,11 @@ from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.masters.protocols import SavedState, part_of, under
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.stepping.values import NotSavable
+from ssptool.errors import UnusableFile
 from ssptool.foreign_text import json_content, strict_json
 
 _FORMAT = 10
 _FACTS, _SYSTEM, _MEMORY, _CHECKSUM = "facts", "system", "master", "sha256"
-
-
-class NotASavedSimulation(Exception):
-    """The file was not written by `Simulation.save`, or by another version of it."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} is not a saved simulation: {reason}")
-        self.path = path
-        self.reason = reason
-
-
-class SavedForAnother(Exception):
-    """The file was saved from another system, or with other settings."""
-
-    def __init__(self, path: Path, what: str, saved: Any, present: Any) -> None:
-        super().__init__(f"{path} was saved with {what} {saved!r}, but {what} is now {present!r}")
-        self.path = path
-        self.what = what
 
 
 _DAMAGED = (
@@ -105,34 +88,35 @@ class SavedSimulation:
 
         Raises
         ------
-        NotASavedSimulation, SavedForAnother
+        UnusableFile
         """
         try:
             with ForeignZip(path) as packed:
                 for problem in exceeded(packed.infolist(), ArchiveLimits()):
-                    raise NotASavedSimulation(path, problem)
+                    raise UnusableFile(path, f"not a saved simulation: {problem}")
             with np.load(path, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             facts = json_content(arrays[_FACTS].tobytes())
         except _DAMAGED:
             # numpy's own message would advise to unpickle a foreign file.
-            raise NotASavedSimulation(path, "it is incomplete, or was not written by save()") from None
+            raise UnusableFile(path, "not a saved simulation: it is incomplete, or was not written by save()") from None
         except SpecialFile:
             raise
         except OSError as error:
             if error.errno not in (None, errno.EINVAL):  # of the system, not of a decompressor or a wrong offset
                 raise
-            raise NotASavedSimulation(path, f"it is damaged: {error}") from None
+            raise UnusableFile(path, f"not a saved simulation: it is damaged: {error}") from None
         _require_intact(path, arrays, facts)
         for what, present in _identity(plan).items():
             if facts["plan"].get(what) != present:
-                raise SavedForAnother(path, what, facts["plan"].get(what), present)
+                saved = facts["plan"].get(what)
+                raise UnusableFile(path, f"it was saved with {what} {saved!r}, but {what} is now {present!r}")
         try:
             return cls._of(arrays, facts)
         except KeyError as missing:
-            raise NotASavedSimulation(path, f"it is damaged: it has no {missing}") from None
+            raise UnusableFile(path, f"not a saved simulation: it is damaged: it has no {missing}") from None
         except (TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise NotASavedSimulation(path, f"it is damaged: {error}") from None
+            raise UnusableFile(path, f"not a saved simulation: it is damaged: {error}") from None
 
     @classmethod
     def _of(cls, arrays: dict[str, Any], facts: dict[str, Any]) -> "SavedSimulation":
@@ -147,13 +131,15 @@ class SavedSimulation:
 
 
 def _require_intact(path: Path, arrays: Mapping[str, Any], facts: Any) -> None:
-    """Raises NotASavedSimulation if the description is none, or is not of these arrays."""
+    """Raises UnusableFile if the description is none, or is not of these arrays."""
     if not isinstance(facts, dict) or not isinstance(facts.get("plan"), dict):
-        raise NotASavedSimulation(path, "it is damaged: its description is not a JSON object with a plan")
+        raise UnusableFile(
+            path, "not a saved simulation: it is damaged: its description is not a JSON object with a plan"
+        )
     if facts.get("format") != _FORMAT:
-        raise NotASavedSimulation(path, f"its format is {facts.get('format')!r}, must be {_FORMAT}")
+        raise UnusableFile(path, f"not a saved simulation: its format is {facts.get('format')!r}, must be {_FORMAT}")
     if facts.get(_CHECKSUM) != _digest(arrays, facts):
-        raise NotASavedSimulation(path, "it is damaged: its content is not the one that was saved")
+        raise UnusableFile(path, "not a saved simulation: it is damaged: its content is not the one that was saved")
 
 
 def _digest(arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> str:

@@ -30,27 +30,21 @@ from ssptool.engine.run.make_plan import with_feedthrough
 from ssptool.engine.run.manifest import Override, OverrideKind, overrides
 from ssptool.engine.run.steps import AnySteps, steps_of
 from ssptool.engine.run.system import LoadedSystem, system_for
-from ssptool.engine.stepping.saved import (
-    NotASavedSimulation,
-    SavedSimulation,
-    check_savable,
-    contents,
-    number_contents,
-)
+from ssptool.engine.stepping.saved import SavedSimulation, check_savable, contents, number_contents
 from ssptool.engine.stepping.snapshots import PointOfRun, SimulationSnapshot
 from ssptool.engine.stepping.values import (
-    NotRunning,
     NotSavable,
-    PastTheEnd,
     SimulationChanges,
     SimulationRows,
     SimulationValues,
     check_end,
     check_settable,
+    not_running,
+    past_the_end,
 )
 from ssptool.engine.time_grid import grid_time
 from ssptool.engine.trace import Trace
-from ssptool.errors import WrongValue
+from ssptool.errors import UnusableFile, WrongValue
 from ssptool.fmu.binary import UNUSABLE
 from ssptool.fmu.description import Value
 from ssptool.fmu.instance import FmiError
@@ -116,7 +110,7 @@ class SteppedRun:
     ------
     RunError
         On entry: initialization failed. In `step` and `run_until`: a component or the coupling did.
-    NotRunning
+    WrongUsage
         Outside of the context, by all that needs the FMUs; what is recorded can still be read. By a second entry.
     """
 
@@ -148,7 +142,7 @@ class SteppedRun:
 
     def __enter__(self) -> Self:
         if self._running or self._ended:
-            raise NotRunning(ended=True)
+            raise not_running(ended=True)
         with KeptWorkingDirectory(), ExitStack() as failing:
             failing.callback(lambda: self._pool.close())
             try:
@@ -200,7 +194,7 @@ class SteppedRun:
 
     def _check_running(self) -> None:
         if not self._running:
-            raise NotRunning(self._ended)
+            raise not_running(ended=self._ended)
 
     # -- time ------------------------------------------------------------------------------------------------
 
@@ -230,19 +224,19 @@ class SteppedRun:
 
         Raises
         ------
-        PastTheEnd
+        WrongValue
             Fewer steps are left until the stop time, which the FMUs know, or a component has ended the
             simulation in an earlier call.
         """
         self._check_running()
         count = whole_number("count", count)
         if self._terminated:
-            raise PastTheEnd(self.time + count * self.plan.interval.step, self.time, ended=True)
+            raise past_the_end(self.time + count * self.plan.interval.step, self.time, ended=True)
         if not self.plan.master.chooses_steps and count > self._left:
-            raise PastTheEnd(self.time + count * self.plan.interval.step, self.plan.interval.stop)
+            raise past_the_end(self.time + count * self.plan.interval.step, self.plan.interval.stop)
         while count > 0 and not self._terminated:
             if self.finished:
-                raise PastTheEnd(self.time, self.plan.interval.stop)
+                raise past_the_end(self.time, self.plan.interval.stop)
             count -= self._run(1 if self._observers or self.plan.master.chooses_steps else min(count, _CHUNK))
         self._to_other_side()
         return self.time
@@ -256,7 +250,7 @@ class SteppedRun:
 
         Raises
         ------
-        PastTheEnd
+        WrongValue
             The time is after the stop time, or a component has ended the simulation in an earlier call.
         BetweenSteps
             A step would have to be cut there, and an FMU takes none of that size. Nothing has moved.
@@ -267,9 +261,9 @@ class SteppedRun:
             raise WrongValue(f"the time must be a finite number of seconds, found {time}")
         interval = self.plan.interval
         if time > interval.stop + TOLERANCE * interval.step:
-            raise PastTheEnd(time, interval.stop)
+            raise past_the_end(time, interval.stop)
         if self._terminated and time > self.time:
-            raise PastTheEnd(time, self.time, ended=True)
+            raise past_the_end(time, self.time, ended=True)
         time = interval.stop if self._same(time, interval.stop) else time
         if time > self.time and not self._same(time, self.time):
             check_end(self.plan, time, self.time)
@@ -388,7 +382,7 @@ class SteppedRun:
         """The trace recorded since entry; also after the context has been left."""
         rows = self._rows.recorded
         if not len(rows):
-            raise NotRunning(self._ended)
+            raise not_running(ended=self._ended)
         table = contents(self._assembly.kernel)
         return Trace(rows[:, 0], rows[:, 1:], tuple(self.plan.columns), table, points=self._rows.points)
 
@@ -436,7 +430,7 @@ class SteppedRun:
         Raises
         ------
         UnknownName
-        NotSettable
+        WrongValue
             The variable is driven, fixed or computed.
         FmiError
             The FMU refuses the value.
@@ -642,7 +636,7 @@ class SteppedRun:
             steps = steps_of(self._loaded, self._assembly, resumed=True)
             steps.recall(saved.memory)
         except (RuntimeError, ValueError) as error:
-            raise NotASavedSimulation(path, str(error)) from None
+            raise UnusableFile(path, f"not a saved simulation: {error}") from None
         self._step_by(steps)
         self._steps = saved.steps
         self._rows.go_on(saved.accepted, saved.last)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.assembly.applied_stimuli import propagate, why_not
 from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.failure import Failure, IntegrationStopped, RunError
+from ssptool.engine.failure import Failure, RunError
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.kernel.interface import Kernel, read_slot, write_slot
 from ssptool.engine.planning.events import CLOCK
@@ -26,31 +26,12 @@ from ssptool.engine.run.selection import Inside
 from ssptool.engine.run.system import StepsOfSystem
 from ssptool.engine.time_grid import exactly
 from ssptool.engine.trace import REAL_TYPES
-from ssptool.errors import BeyondItsType, NotOfType, WrongUsage, WrongValue, abbreviated
+from ssptool.errors import UnknownName, WrongType, WrongUsage, WrongValue, abbreviated
 from ssptool.fmu.description import Causality, Value, Variability
 from ssptool.fmu.instance import FmuInstance
 from ssptool.network.arrays import elements
 from ssptool.network.conversion import convert
 from ssptool.network.network import Signal
-
-
-class UnknownSignalOrParameter(WrongUsage, KeyError):
-    """The system has no signal or parameter of this name; `near` are similar names."""
-
-    def __init__(self, name: str, near: Sequence[str] = ()) -> None:
-        hint = f"did you mean {abbreviated(near)}?" if near else "full names are like System1.x1"
-        super().__init__(f"the system has no variable {name!r}; {hint}")
-        self.name = name
-        self.near = tuple(near)
-
-
-class NotSettable(ValueError):
-    """The value of a variable is not the user's to choose, or not now."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"{name} cannot be set: {reason}")
-        self.name = name
-        self.reason = reason
 
 
 class NotSavable(Exception):
@@ -61,25 +42,17 @@ class NotSavable(Exception):
         self.reason = reason
 
 
-class NotRunning(Exception):
-    """Outside of its context a simulation has no FMUs."""
-
-    def __init__(self, ended: bool) -> None:
-        reason = "has ended with its context: make a new one" if ended else "runs in a `with` statement only"
-        super().__init__(f"a simulation {reason}")
-        self.ended = ended
+def not_running(*, ended: bool) -> WrongUsage:
+    """The error for a simulation outside of its context, where it has no FMUs."""
+    reason = "has ended with its context: make a new one" if ended else "runs in a `with` statement only"
+    return WrongUsage(f"a simulation {reason}")
 
 
-class PastTheEnd(ValueError):
-    """The stop time is earlier, or a component has ended the simulation there."""
-
-    def __init__(self, time: float, stop: float, ended: bool = False) -> None:
-        end = f"a component ended the simulation at t = {float(stop)!r} s"
-        if not ended:
-            end = f"t = {float(time)!r} s is after the stop time of {float(stop)!r} s; plan with a later one"
-        super().__init__(end)
-        self.time = time
-        self.stop = stop
+def past_the_end(time: float, stop: float, *, ended: bool = False) -> WrongValue:
+    """The error for a time [s] after the stop time [s], or after a component has `ended` the simulation there."""
+    if ended:
+        return WrongValue(f"a component ended the simulation at t = {float(stop)!r} s")
+    return WrongValue(f"t = {float(time)!r} s is after the stop time of {float(stop)!r} s; plan with a later one")
 
 
 class BetweenSteps(ValueError):
@@ -141,7 +114,7 @@ class SimulationValues:
         if (found := self._known(name)) is not None:
             return found
         names = [*map(str, self._slots), *self._inside.names]
-        raise UnknownSignalOrParameter(name, near_names(name, names))
+        raise UnknownName(f"the system has no variable {name!r}", name, near=near_names(name, names))
 
     def knows(self, name: str) -> bool:
         """True if `signal` finds it."""
@@ -225,9 +198,9 @@ class SimulationValues:
 
 
 _OWN: Mapping[type[Exception], type[Exception]] = {
-    TypeError: NotOfType,
+    TypeError: WrongType,
     ValueError: WrongValue,
-    OverflowError: BeyondItsType,
+    OverflowError: WrongValue,
 }
 """Error of Python → the same with a message for the user."""
 
@@ -237,18 +210,18 @@ def check_settable(plan: Plan, name: str, signals: Collection[Signal]) -> None:
 
     Raises
     ------
-    NotSettable
+    WrongValue
         The variable is driven, fixed or computed.
     """
     for source in plan.stimuli.sources:
         if source.signal in signals:
-            raise NotSettable(name, f"it is driven, by {source.origin}")
+            raise WrongValue(f"{name} cannot be set: it is driven, by {source.origin}")
     for wire in plan.network.wires:
         if wire.destination in signals:
-            raise NotSettable(name, f"it is driven by {wire.source}")
+            raise WrongValue(f"{name} cannot be set: it is driven by {wire.source}")
     for signal in signals:
         if reason := _why_not(plan, signal):
-            raise NotSettable(name, reason)
+            raise WrongValue(f"{name} cannot be set: {reason}")
 
 
 def _why_not(plan: Plan, signal: Signal) -> str:
@@ -306,10 +279,7 @@ class SimulationChanges:
             self._values.write(str(signal), {signal: value})
             self._tell(signal, {signal: value}, time)
 
-        try:
-            return propagate(self._plan, self._values.instances, (signal.component,), set_value, time)
-        except IntegrationStopped as stopped:
-            raise RunError(stopped.failure) from stopped
+        return propagate(self._plan, self._values.instances, (signal.component,), set_value, time)
 
     def _tell(self, signal: Signal, given: Mapping[Signal, Any], time: float) -> None:
         """Them to the FMU, in event mode where it has one. A clocked input waits for the next tick of its clock."""

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ssptool.arguments import TIME_UNITS, Frame, WrongArgument, in_seconds, is_frame, mapping, word
 from ssptool.documents.csv_columns import KNOWN_TIME_UNITS, WORKBOOK, CsvColumn, bracketed, read_columns, time_unit
-from ssptool.documents.diagnostics import DataFinding
-from ssptool.engine.failure import BadInputs
+from ssptool.documents.diagnostics import BadData, DataFinding
 from ssptool.engine.recording.formats import FORMATS, read_trace
 from ssptool.engine.stimuli.stimuli import InputSource, Target, known_units, targets, why_not
 from ssptool.engine.stimuli.time_signals import Constant, Function, Interpolation, Table, TimeSignal
@@ -94,7 +93,7 @@ def resolve_inputs(given: InputData, network: Network, units: Mapping[str, Physi
 
     Raises
     ------
-    BadInputs
+    BadData
         The inputs are wrong; the error lists all findings.
     OSError
         A file cannot be read.
@@ -106,7 +105,7 @@ def resolve_inputs(given: InputData, network: Network, units: Mapping[str, Physi
     if resolution.findings:
         # In the order of the sources, and of the lines in each.
         order = list(dict.fromkeys(finding.source for finding in resolution.findings))
-        raise BadInputs(sorted(resolution.findings, key=lambda one: (order.index(one.source), one.line)))
+        raise BadData("the inputs", sorted(resolution.findings, key=lambda one: (order.index(one.source), one.line)))
     return tuple(resolution.sources.values())
 
 
@@ -356,14 +355,14 @@ class _Typed:
             value = self.function(t)
         except Exception as error:
             message = f"at t = {t!r} s the function raised {type(error).__name__}: {error}"
-            raise BadInputs([DataFinding("inputs", 0, self.target.name, message)]) from error
+            raise BadData("the inputs", [DataFinding("inputs", 0, self.target.name, message)]) from error
         if type(value) is float and self.target.unbounded and math.isfinite(value):
             return value
         try:
             return self.target.take(value)
         except InvalidValue as error:
             message = f"at t = {t!r} s the function returned {error.found!r}, expected {error.expected}"
-            raise BadInputs([DataFinding("inputs", 0, self.target.name, message)]) from None
+            raise BadData("the inputs", [DataFinding("inputs", 0, self.target.name, message)]) from None
 
 
 def _typed(target: Target, function: Callable[[float], Any]) -> Callable[[float], Value]:
@@ -380,7 +379,7 @@ def _part_of(one: Any, index: tuple[int, ...], name: str, shape: tuple[int, ...]
 
     Raises
     ------
-    BadInputs
+    BadData
         A value has another shape.
     """
 
@@ -388,7 +387,7 @@ def _part_of(one: Any, index: tuple[int, ...], name: str, shape: tuple[int, ...]
         array = np.asarray(value)
         if array.shape != shape:
             message = f"{when}the input has the shape {shape}, the value {array.shape}"
-            raise BadInputs([DataFinding("inputs", 0, name, message)])
+            raise BadData("the inputs", [DataFinding("inputs", 0, name, message)])
         return array[index].item()
 
     if isinstance(one, Table):
@@ -437,7 +436,7 @@ def _columns(source: Any) -> dict[str, Sequence[Any]]:
 
     Raises
     ------
-    BadInputs
+    BadData
         The source is neither.
     """
     fields = getattr(getattr(source, "dtype", None), "names", None)
@@ -449,7 +448,7 @@ def _columns(source: Any) -> dict[str, Sequence[Any]]:
         f"{type(source).__name__} is not understood; give the path of a CSV file, a mapping from names to constants, "
         "functions or tables, a pandas frame, or a numpy array with fields"
     )
-    raise BadInputs([DataFinding("inputs", 0, "", message)])
+    raise BadData("the inputs", [DataFinding("inputs", 0, "", message)])
 
 
 def frame_columns(frame: Any) -> Iterator[tuple[str, Sequence[Any]]]:

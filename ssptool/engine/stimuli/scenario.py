@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ssptool.arguments import seconds
-from ssptool.documents.diagnostics import DataFinding
-from ssptool.engine.failure import BadScenario
+from ssptool.documents.diagnostics import BadData, DataFinding
 from ssptool.engine.stimuli.stimuli import (
     ConnectionOverride,
     InputSource,
@@ -95,14 +94,14 @@ def resolve_scenario(scenario: Scenario, network: Network, sources: tuple[InputS
 
     Raises
     ------
-    BadScenario
+    BadData
         The scenario is wrong; the error lists all findings.
     """
     resolution = _Resolution(scenario, network, sources, start)
     for name, events in by_variable(scenario):
         resolution.add(name, events)
     if resolution.findings:
-        raise BadScenario(resolution.findings)
+        raise BadData("the scenario", resolution.findings)
     return resolution.stimuli()
 
 

@@ -11,9 +11,8 @@ from typing import Any
 import yaml
 
 from ssptool.arguments import TIME_UNITS, parse_time
-from ssptool.documents.diagnostics import DataFinding
+from ssptool.documents.diagnostics import BadData, DataFinding
 from ssptool.documents.foreign_files import read_text
-from ssptool.engine.failure import BadScenario
 from ssptool.engine.stimuli.json_nodes import compose_json, looks_like_json
 from ssptool.engine.stimuli.scenario import Event, Scalar, Scenario
 from ssptool.engine.stimuli.time_signals import Action
@@ -30,7 +29,7 @@ def read_scenario(path: Path) -> Scenario:
 
     Raises
     ------
-    BadScenario
+    BadData
         The file is wrong; the error lists all findings.
     OSError
         The file cannot be read.
@@ -38,17 +37,17 @@ def read_scenario(path: Path) -> Scenario:
     try:
         text = read_text(absolute(path))
     except UnicodeDecodeError as error:
-        raise BadScenario([DataFinding(str(path), 1, "", f"it is not UTF-8: {error}")]) from None
+        raise BadData("the scenario", [DataFinding(str(path), 1, "", f"it is not UTF-8: {error}")]) from None
     return scenario_from(text, str(path))
 
 
 def scenario_from(text: str, source: str) -> Scenario:
-    """A scenario from the text of a file. Raises BadScenario."""
+    """A scenario from the text of a file. Raises BadData."""
     return _Reading(source).scenario(compose(text, source))
 
 
 def compose(text: str, source: str) -> yaml.Node | None:
-    """The root of a text in JSON, else in YAML; None if it is empty. Raises BadScenario."""
+    """The root of a text in JSON, else in YAML; None if it is empty. Raises BadData."""
     wrong: Exception | None = None
     if looks_like_json(text):
         try:
@@ -58,9 +57,9 @@ def compose(text: str, source: str) -> yaml.Node | None:
     try:
         root: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError) as error:
-        raise BadScenario([_fault(source, wrong or error)]) from None
+        raise BadData("the scenario", [_fault(source, wrong or error)]) from None
     if _too_deep(root):
-        raise BadScenario([DataFinding(source, 1, "", TOO_DEEP)])
+        raise BadData("the scenario", [DataFinding(source, 1, "", TOO_DEEP)])
     return root
 
 
@@ -98,7 +97,7 @@ class _Reading:
 
     def scenario(self, root: yaml.Node | None) -> Scenario:
         if root is None:
-            raise BadScenario([DataFinding(self.source, 1, "", "it is empty")])
+            raise BadData("the scenario", [DataFinding(self.source, 1, "", "it is empty")])
         entries = self._entries(root, "a scenario", SCENARIO_KEYS)
         defaults = self._entries(entries["defaults"], "defaults", DEFAULTS_KEYS) if "defaults" in entries else {}
         listed = entries.get("events")
@@ -112,7 +111,7 @@ class _Reading:
         if end is not None and events and "end" in entries and end < max(event.time for event in events):
             self._find(entries["end"], "end", f"it is at {end:g} s, before the last event")
         if self.findings:
-            raise BadScenario(self.findings)
+            raise BadData("the scenario", self.findings)
         return Scenario(tuple(events), end, self.source)
 
     def _event(self, node: yaml.Node, defaults: Mapping[str, yaml.Node]) -> Event | None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from ssptool.documents.diagnostics import DataFinding
-from ssptool.engine.failure import BadInputs
+from ssptool.documents.diagnostics import BadData, DataFinding
 from ssptool.engine.stimuli.time_signals import (
     Constant,
     Function,
@@ -238,7 +237,7 @@ class Stimuli:
 
         Raises
         ------
-        BadInputs
+        BadData
         """
         findings = [
             DataFinding(
@@ -252,7 +251,7 @@ class Stimuli:
             if source.time_signal.first > start and source.table is None
         ]
         if findings:
-            raise BadInputs(findings)
+            raise BadData("the inputs", findings)
 
 
 def of_tables(network: Network) -> tuple[InputSource, ...]:

@@ -20,7 +20,7 @@ from ssptool.drawing.plot import content_policy, dark_style
 from ssptool.engine.failure import seconds_text
 from ssptool.engine.run.manifest import value_text
 from ssptool.engine.settings import Settings
-from ssptool.errors import MissingExtra
+from ssptool.errors import missing_extra
 from ssptool.foreign_text import json_text, several_lines
 from ssptool.results.report.content import ReportPicture, ReportTable, TableRows
 from ssptool.results.report.iterations import FailedIterationContent, failed_iteration_content
@@ -265,13 +265,13 @@ def report_page(content: PageContent, template: str = "report.html", package: st
 
     Raises
     ------
-    MissingExtra
+    MissingPackage
         jinja2, which fills the template, is not installed.
     """
     try:
         from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined  # optional
     except ImportError as error:
-        raise MissingExtra("plot", "jinja2") from error
+        raise missing_extra("plot", "jinja2") from error
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(name, "") for name in dict.fromkeys((package, _PACKAGE))]),
         autoescape=True,

@@ -37,7 +37,7 @@ def failed_iteration_content(iteration: Mapping[str, Any] | None) -> FailedItera
 
     Raises
     ------
-    MissingExtra
+    MissingPackage
         Matplotlib is not installed.
     """
     if iteration is None:

@@ -149,7 +149,7 @@ def test_a_page_links_to_the_sheets_inside(tmp_path):
 
 
 def test_what_cannot_be_drawn_is_named_and_writes_nothing(tmp_path):
-    with pytest.raises(ssptool.exceptions.NoSuchSystem, match="first, second"):
+    with pytest.raises(ssptool.exceptions.UnknownName, match="first, second"):
         ssptool.draw(SYSTEMS / "mass_spring_damper", tmp_path / "d.svg", level="third")
     with pytest.raises(ValueError, match=r"\.svg, \.png, \.html"):
         ssptool.draw(SYSTEMS / "mass_spring_damper", tmp_path / "d.gif")

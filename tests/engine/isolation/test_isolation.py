@@ -20,7 +20,7 @@ from ssptool.engine.run.system import LoadedSystem
 from ssptool.engine.settings import Limits
 from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE
-from ssptool.fmu.binary import UnloadableBinary
+from ssptool.fmu.description import UnusableFmu
 from ssptool.fmu.instance import FmiError
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, RESOURCES, Folder, network, oscillator
 from tests.fmus import build as fmus
@@ -203,7 +203,7 @@ def test_a_child_names_the_original_of_a_temporary_copy(start, tmp_path):
         packed.extractall(tmp_path / "Spring")
     for library in (tmp_path / "Spring" / "binaries").rglob("*.*"):
         library.write_text("x")
-    with pytest.raises(UnloadableBinary) as found:
+    with pytest.raises(UnusableFmu) as found:
         ssptool.simulate(tmp_path / "Spring", isolated=True)
     assert str(found.value).startswith(f"{tmp_path / 'Spring'}: the binary cannot be loaded")
 

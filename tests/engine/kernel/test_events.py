@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ssptool.documents.vocabulary import IntervalVariability
-from ssptool.engine.failure import IntegrationStopped
+from ssptool.engine.failure import RunError
 from ssptool.engine.kernel._methods import NativeClocks, NativeZenoDetector
 from ssptool.engine.kernel.stopped import Stopped
 from ssptool.fmu.description import FmuClock
@@ -170,7 +170,7 @@ def test_events_without_end_are_found_at_the_same_one(seed):
         ):
             try:
                 found.append(note())
-            except IntegrationStopped as stopped:
+            except RunError as stopped:
                 found.append((stopped.failure.message, stopped.failure.advice, stopped.failure.component))
             except Stopped as stopped:
                 found.append((stopped.message, stopped.advice, stopped.component))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from ssptool.engine.failure import Ending, Failure, IntegrationStopped
+from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.masters.master import CLOSE
 
 
@@ -106,9 +106,9 @@ class ZenoDetector:
             part = len(intervals) // 2
             patient = seen.span > close and sum(intervals[-part:]) < SHRINKING * sum(intervals[:part])
             if not patient:
-                raise IntegrationStopped(_chattering(cause, seen))
+                raise RunError(_chattering(cause, seen))
         if _shrink(intervals[-ACCUMULATING:]) and 0 < intervals[-1] <= close:
-            raise IntegrationStopped(_accumulating(cause, seen))
+            raise RunError(_accumulating(cause, seen))
 
 
 def _shrink(intervals: Sequence[float]) -> bool:

@@ -8,7 +8,7 @@ from ssptool import Settings
 from ssptool.engine.failure import RunError
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.stepping.simulation import SteppedRun
-from ssptool.engine.stepping.values import NotSettable
+from ssptool.errors import WrongValue
 from ssptool.fmu.instance import FmiError, FmuInstance
 from tests.engine.dual_mass import Folder, network, oscillator
 from tests.engine.ode.systems import beside
@@ -102,7 +102,7 @@ def test_what_is_set_can_be_an_event(models, exchange):
 def test_what_is_not_the_users_to_choose_is_refused(exchange):
     with SteppedRun(plan(oscillator(), exchange), Folder()) as simulation:
         for name, reason in (("System1.F", r"driven by System2\.F"), ("System1.x1_start", "fixed parameter")):
-            with pytest.raises(NotSettable, match=reason):
+            with pytest.raises(WrongValue, match=reason):
                 simulation.set(name, 1.0)
 
 

@@ -9,12 +9,13 @@ from pytest import approx
 from ssptool import Settings, read_trace
 from ssptool.engine.recording import decimation
 from ssptool.engine.recording.decimation import Every, Grid
-from ssptool.engine.recording.patterns import NothingMatches, checked_patterns
+from ssptool.engine.recording.patterns import checked_patterns
 from ssptool.engine.recording.writer import BLOCK_BYTES
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.selection import select
 from ssptool.engine.simulate import run
+from ssptool.errors import UnknownName
 from tests.engine.dual_mass import Folder, oscillator
 
 
@@ -58,7 +59,7 @@ def test_patterns_choose_signals_in_the_order_of_the_system(patterns, chosen):
 
 
 def test_a_pattern_that_fits_nothing_is_refused_with_what_is_near():
-    with pytest.raises(NothingMatches, match=r"called 'System1\.y1'; did you mean System1\.[xva]1"):
+    with pytest.raises(UnknownName, match=r"called 'System1\.y1'; did you mean System1\.[xva]1"):
         select(plan(), ["System1.y1"])
 
 
@@ -232,9 +233,9 @@ def test_numbers_that_do_not_fit_are_refused_before_anything_is_loaded(recording
 
 
 def test_a_pattern_that_is_like_no_signal_is_told_what_there_is():
-    with pytest.raises(NothingMatches, match=r"no result is called 'z\*'; there are peak, settled$"):
+    with pytest.raises(UnknownName, match=r"no result is called 'z\*'; there are peak, settled$"):
         checked_patterns(["z*"], ["peak", "settled"], "result")
-    with pytest.raises(NothingMatches, match=r"there are s0, s1, s2, s3, s4, s5, 994 more$"):
+    with pytest.raises(UnknownName, match=r"there are s0, s1, s2, s3, s4, s5, 994 more$"):
         checked_patterns(["z*"], [f"s{n}" for n in range(1000)], "result")
 
 
@@ -258,7 +259,7 @@ def test_a_grid_far_finer_than_the_steps_comes_in_blocks_of_bounded_size():
 )
 def test_a_trace_that_memory_cannot_hold_is_refused_with_its_size(monkeypatch, settings, recording, count):
     monkeypatch.setattr(decimation, "machine_memory", lambda: 16 * 10**9)
-    with pytest.raises(decimation.TraceTooLarge, match=rf"{count} rows of \d numbers.*TB.*16 GB.*--output-step"):
+    with pytest.raises(decimation.WrongValue, match=rf"{count} rows of \d numbers.*TB.*16 GB.*--output-step"):
         run(plan(**settings), Folder(), recording=recording)
 
 

@@ -17,10 +17,8 @@ import ssptool
 from ssptool.documents.csv_columns import sidecar
 from ssptool.engine.recording.csv import CsvTail
 from ssptool.engine.recording.formats import open_tail, open_writer
-from ssptool.engine.recording.patterns import NothingMatches
-from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column
-from ssptool.errors import WrongValue
+from ssptool.errors import UnknownName, UnusableFile, WrongValue
 from ssptool.exceptions import WrongUsage
 from ssptool.types import Trace
 from tests.engine.recording.files import at_once, write
@@ -268,7 +266,7 @@ def test_only_signals_that_a_pattern_fits_are_given(ending, tmp_path):
     (run,) = ssptool.follow(path, signals=["B.*", "D.raw"])
     assert run.trace.signals == ("B.n", "B.on", "D.raw")
     assert all(np.array_equal(run.trace[signal], whole[signal]) for signal in run.trace)
-    with pytest.raises(NothingMatches, match=r"A\.x"):
+    with pytest.raises(UnknownName, match=r"A\.x"):
         list(ssptool.follow(path, signals="x"))
 
 
@@ -310,7 +308,7 @@ def test_wrong_arguments_are_named_before_anything_is_read(arguments, words, tmp
 def test_what_is_no_trace_is_told_with_its_place(content, words, tmp_path):
     path = tmp_path / "run.csv"
     path.write_bytes(content)
-    with pytest.raises(UnreadableTrace, match=words):
+    with pytest.raises(UnusableFile, match=words):
         next(ssptool.follow(path))
 
 
@@ -320,7 +318,7 @@ def test_a_wrong_row_that_comes_late_is_told_with_its_line(tmp_path):
     tail = open_tail(path)
     assert len(tail.read().times) == 1
     path.write_bytes(b"time,x\n0,1\n1,2\n2,two\n")
-    with pytest.raises(UnreadableTrace, match=":4: x: expected a number, found 'two'"):
+    with pytest.raises(UnusableFile, match=":4: x: expected a number, found 'two'"):
         tail.read()
 
 
@@ -336,7 +334,7 @@ def test_a_parquet_file_without_a_footer_is_damaged_only_if_it_stays_so(tmp_path
     assert len(tail.read().times) == 6
     path.write_bytes(whole[:-20])
     assert not tail.read().begun
-    with pytest.raises(UnreadableTrace):
+    with pytest.raises(UnusableFile):
         tail.read()
 
 

@@ -16,16 +16,10 @@ from scipy.io import loadmat, savemat
 
 from ssptool import read_manifest, read_trace
 from ssptool.engine.recording.csv import NATIVE, Lines
-from ssptool.engine.recording.formats import (
-    FORMATS,
-    MissingExtra,
-    ResultsNotWritten,
-    check_output,
-    open_writer,
-)
-from ssptool.engine.recording.writer import FootedFile, UnreadableTrace
+from ssptool.engine.recording.formats import FORMATS, ResultsNotWritten, check_output, open_writer
+from ssptool.engine.recording.writer import FootedFile
 from ssptool.engine.trace import Column
-from ssptool.errors import WrongValue
+from ssptool.errors import MissingPackage, UnusableFile, WrongValue
 from ssptool.types import Trace
 from tests.engine.recording.files import at_once, write
 
@@ -197,7 +191,7 @@ def test_nothing_but_time_can_be_recorded(tmp_path, ending):
 def test_what_is_no_trace_is_refused(tmp_path, ending):
     path = tmp_path / f"trace{ending}"
     path.write_bytes(b"something else\n")
-    with pytest.raises(UnreadableTrace, match=f"trace{ending}"):
+    with pytest.raises(UnusableFile, match=f"trace{ending}"):
         read_trace(path)
 
 
@@ -215,7 +209,7 @@ def test_a_damaged_file_is_told_as_one(tmp_path, ending):
     for content in [*map(bytes, damaged), sound[: len(sound) // 2], sound.decode("latin-1").encode("utf-16")]:
         path.write_bytes(content)
         for read in (read_trace, read_manifest):
-            with suppress(UnreadableTrace):
+            with suppress(UnusableFile):
                 read(path)
 
 
@@ -223,7 +217,7 @@ def test_mat_files_of_later_versions_are_refused_with_the_version_that_is_read(t
     """SciPy's reader of them ends the process at some damage."""
     path = tmp_path / "trace.mat"
     savemat(path, {"data_2": np.eye(2)}, format="5")
-    with pytest.raises(UnreadableTrace, match=r"trace\.mat: it is a MAT file of version 5 to 7.*save -v4"):
+    with pytest.raises(UnusableFile, match=r"trace\.mat: it is a MAT file of version 5 to 7.*save -v4"):
         read_trace(path)
 
 
@@ -236,7 +230,7 @@ def test_a_time_that_is_no_number_is_refused_with_its_row(tmp_path, ending, time
     rows[2, 0] = time
     writer.write(rows)
     writer.close(MANIFEST)
-    with pytest.raises(UnreadableTrace, match=f"trace{ending}: the time of row 3 is {time}; it must be finite"):
+    with pytest.raises(UnusableFile, match=f"trace{ending}: the time of row 3 is {time}; it must be finite"):
         read_trace(path)
 
 
@@ -250,7 +244,7 @@ def test_an_unknown_ending_is_refused_with_those_known(tmp_path):
 
 def test_a_format_whose_package_is_missing_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setattr("ssptool.engine.recording.formats.find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'ssptool\[parquet\]'"):
+    with pytest.raises(MissingPackage, match=r"pip install 'ssptool\[parquet\]'"):
         check_output(tmp_path / "trace.parquet")
     check_output(tmp_path / "trace.csv")
 
@@ -358,7 +352,7 @@ def test_of_a_run_that_has_not_ended_a_row_without_line_end_may_be_a_part(tmp_pa
 def test_csv_that_is_no_trace_is_refused_with_its_line(tmp_path, text, reason):
     path = tmp_path / "trace.csv"
     path.write_text(text)
-    with pytest.raises(UnreadableTrace, match=reason):
+    with pytest.raises(UnusableFile, match=reason):
         read_trace(path)
 
 
@@ -649,7 +643,7 @@ def test_hdf5_that_is_no_trace_is_refused_with_what_was_found(tmp_path, content,
     with h5py.File(tmp_path / "trace.h5", "w") as file:
         file["time"] = [0.0, 1.0]
         content(file, h5py)
-    with pytest.raises(UnreadableTrace, match=rf"trace\.h5: {reason}"):
+    with pytest.raises(UnusableFile, match=rf"trace\.h5: {reason}"):
         read_trace(tmp_path / "trace.h5")
 
 
@@ -662,7 +656,7 @@ def test_a_heap_of_texts_that_has_no_end_is_refused(tmp_path):
     heap = content.index(b"GCOL")
     content[heap + 16 : heap + 32] = bytes(16)  # free space of no length
     path.write_bytes(content)
-    with pytest.raises(UnreadableTrace, match=f"the heap at byte {heap} is damaged"):
+    with pytest.raises(UnusableFile, match=f"the heap at byte {heap} is damaged"):
         read_trace(path)
 
 
@@ -720,7 +714,7 @@ def test_a_csv_file_with_decimal_commas_is_read_and_the_trace_says_so(tmp_path, 
 )
 def test_numbers_of_two_kinds_in_one_csv_file_are_refused(tmp_path, text, reason):
     (tmp_path / "trace.csv").write_text(text)
-    with pytest.raises(UnreadableTrace, match=reason):
+    with pytest.raises(UnusableFile, match=reason):
         read_trace(tmp_path / "trace.csv")
 
 
@@ -733,7 +727,7 @@ def test_units_in_the_header_of_a_csv_file_are_read(tmp_path):
 
 def test_a_signal_that_a_csv_file_has_in_two_units_is_refused(tmp_path):
     (tmp_path / "r.csv").write_text("time,speed [km/h],speed [m/s]\n0,3.6,1\n")
-    with pytest.raises(UnreadableTrace, match="speed"):
+    with pytest.raises(UnusableFile, match="speed"):
         read_trace(tmp_path / "r.csv")
 
 
@@ -767,7 +761,7 @@ def test_a_trajectory_file_that_refers_to_rows_it_does_not_have_is_refused(tmp_p
         "data_2": np.array([[0.0, 1.0], [0.5, 0.25]]),
     }  # fmt: skip
     savemat(path, content, format="4")
-    with pytest.raises(UnreadableTrace, match="x are in row 9 of data_2"):
+    with pytest.raises(UnusableFile, match="x are in row 9 of data_2"):
         read_trace(path)
 
 
@@ -779,7 +773,7 @@ def test_a_signal_that_is_there_twice_is_refused(tmp_path, ending):
         path.write_text("time,A.y,A.y\n0,1,2\n")
     else:
         pq.write_table(pa.table([[0.0], [1.0], [2.0]], names=["time", "A.y", "A.y"]), path)
-    with pytest.raises(UnreadableTrace, match=r"several columns for A\.y"):
+    with pytest.raises(UnusableFile, match=r"several columns for A\.y"):
         read_trace(path)
 
 
@@ -901,14 +895,14 @@ def test_mdf4_files_of_other_tools_are_read(tmp_path, compression):
 def test_mdf4_files_whose_channels_have_several_times_are_refused_with_the_way_to_one(tmp_path):
     t = np.arange(5.0)
     measured(tmp_path / "other.mf4", (t, [("v", t, "")]), (t / 2, [("w", t, "")]))
-    with pytest.raises(UnreadableTrace, match=r"other\.mf4: its channels have different times.*resample"):
+    with pytest.raises(UnusableFile, match=r"other\.mf4: its channels have different times.*resample"):
         read_trace(tmp_path / "other.mf4")
 
 
 def test_mdf4_files_of_other_tools_need_asammdf(tmp_path, monkeypatch):
     measured(tmp_path / "other.mf4", (np.arange(3.0), [("v", [1.0, 2.0, 3.0], "")]))
     monkeypatch.setitem(__import__("sys").modules, "asammdf", None)
-    with pytest.raises(MissingExtra, match=r"other\.mf4 needs asammdf: pip install 'ssptool\[mdf4\]'"):
+    with pytest.raises(MissingPackage, match=r"other\.mf4 needs asammdf: pip install 'ssptool\[mdf4\]'"):
         read_trace(tmp_path / "other.mf4")
     path = tmp_path / "own.mf4"
     writer = open_writer(path, COLUMNS)
@@ -933,5 +927,5 @@ def test_times_of_a_measurement_may_have_a_unit(tmp_path):
         for name in ("m.csv", "m.parquet"):
             assert read_trace(tmp_path / name).t.tolist() == seconds, name
     (tmp_path / "m.csv").write_text("time [kg],x\n0,1\n", encoding="utf-8")
-    with pytest.raises(UnreadableTrace, match=r"time \[kg\]"):
+    with pytest.raises(UnusableFile, match=r"time \[kg\]"):
         read_trace(tmp_path / "m.csv")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ssptool import read_trace
 from ssptool.engine.recording.csv import Lines
-from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column
+from ssptool.errors import UnusableFile
 from ssptool.types import Trace
 from tests.engine.recording.files import at_once, write
 
@@ -175,7 +175,7 @@ def test_a_csv_column_of_bytes_with_something_else_is_refused_with_its_line(tmp_
     write(tmp_path / "trace.csv", Trace.of([0.0], [(Column("A.b", type="Binary"), [b"\x00"])]))
     path = tmp_path / "trace.csv"
     path.write_text(path.read_text().replace('"00"', '"0g"'))
-    with pytest.raises(UnreadableTrace, match=r"trace.csv:2: .*hex"):
+    with pytest.raises(UnusableFile, match=r"trace.csv:2: .*hex"):
         read_trace(path)
 
 
@@ -236,12 +236,11 @@ def test_a_text_that_was_cut_off_is_left_out(tmp_path):
     ],
 )
 def test_what_is_not_of_its_columns_type_is_refused_with_its_line(kind, cell, reason, tmp_path):
-    from ssptool.engine.recording.writer import UnreadableTrace
 
     path = tmp_path / "trace.csv"
     write(path, Trace.of([0.0], [(Column("A.n", type=kind), [1])]))
     path.write_text(f"time,A.n\n0.0,1\n1.0,{cell}\n")
-    with pytest.raises(UnreadableTrace, match=f":3: .*{reason}"):
+    with pytest.raises(UnusableFile, match=f":3: .*{reason}"):
         read_trace(path)
 
 

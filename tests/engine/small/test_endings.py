@@ -5,7 +5,7 @@ import pytest
 
 import ssptool
 from ssptool.engine.simulate import run
-from ssptool.engine.stepping.values import PastTheEnd
+from ssptool.errors import WrongValue
 from ssptool.fmu.instance import FmuInstance
 from tests.engine.dual_mass import Folder
 from tests.engine.event_mode.systems import write_system
@@ -124,7 +124,7 @@ def test_a_simulation_in_steps_is_finished_where_a_component_ends_it(tmp_path):
         assert list(simulation) == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
         assert simulation.finished
         assert simulation.notes[-1] == "component A ended the simulation at t = 0.6 s"
-        with pytest.raises(PastTheEnd):
+        with pytest.raises(WrongValue):
             simulation.step()
 
 

@@ -17,7 +17,7 @@ from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.selection import select
 from ssptool.engine.stepping.simulation import SteppedRun
-from ssptool.engine.stepping.values import PastTheEnd
+from ssptool.errors import WrongValue
 from tests.engine.dual_mass import Folder, network, oscillator
 from tests.engine.event_mode.systems import write_system
 from tests.engine.event_mode.test_adaptive_steps import COUPLED, PAIR, VALUES
@@ -150,7 +150,7 @@ def test_running_until_a_time_between_points_ends_there(folder, monkeypatch, tmp
             assert simulation.run_until(until) == simulation.time == until
             check_point(simulation, seen, ("A.y", "B.y"))
             assert [simulation.run_until(earlier) for earlier in (until, until - 0.01, -1.0)] == [until] * 3
-        with pytest.raises(PastTheEnd):
+        with pytest.raises(WrongValue):
             simulation.run_until(STOP + 1e-3)
         assert not simulation.finished
         assert simulation.run_until(STOP) == STOP and simulation.finished
@@ -172,7 +172,7 @@ def test_after_a_cut_step_the_grid_goes_on(folder, monkeypatch, tmp_path, settin
         assert simulation.step(3) == 10 * STEP
         simulation.run_until(0.49)
         assert simulation.step() == STOP and simulation.finished
-        with pytest.raises(PastTheEnd):
+        with pytest.raises(WrongValue):
             simulation.step()
         times = simulation.trace.t
     assert times.tolist() == sorted([*(STEP * k for k in range(25)), 0.13, 0.49, STOP])

@@ -19,9 +19,10 @@ from ssptool.engine.failure import RunError
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.selection import select
 from ssptool.engine.simulate import run
-from ssptool.engine.stepping.saved import NotASavedSimulation, SavedForAnother, SavedSimulation
+from ssptool.engine.stepping.saved import SavedSimulation
 from ssptool.engine.stepping.simulation import SteppedRun
-from ssptool.engine.stepping.values import NotRunning, NotSavable, NotSettable, PastTheEnd, UnknownSignalOrParameter
+from ssptool.engine.stepping.values import NotSavable
+from ssptool.errors import UnknownName, UnusableFile, WrongUsage, WrongValue
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
 from tests.engine.small.fmus import Var, make_fmu
 
@@ -112,37 +113,37 @@ USES = [
 @pytest.mark.parametrize("use", USES)
 def test_outside_of_its_context_a_simulation_refuses_what_needs_its_fmus(use, tmp_path):
     simulation = SteppedRun(plan(), Folder())
-    with pytest.raises(NotRunning, match="`with` statement"):
+    with pytest.raises(WrongUsage, match="`with` statement"):
         use(simulation, tmp_path)
     with simulation:
         simulation.step(3)
-    with pytest.raises(NotRunning, match="make a new one"):
+    with pytest.raises(WrongUsage, match="make a new one"):
         use(simulation, tmp_path)
     assert len(simulation.trace) == 4
 
 
 def test_a_simulation_is_entered_once():
     simulation = SteppedRun(plan(), Folder())
-    with pytest.raises(NotRunning):
+    with pytest.raises(WrongUsage):
         _ = simulation.trace
-    with simulation, pytest.raises(NotRunning):
+    with simulation, pytest.raises(WrongUsage):
         simulation.__enter__()
-    with pytest.raises(NotRunning):
+    with pytest.raises(WrongUsage):
         simulation.__enter__()
 
 
 def test_there_is_no_step_beyond_the_stop_time_that_the_fmus_know():
     with SteppedRun(plan(stop_time=0.1), Folder()) as simulation:
         for call in (lambda: simulation.step(11), lambda: simulation.run_until(0.11)):
-            with pytest.raises(PastTheEnd, match=r"after the stop time of 0\.1 s"):
+            with pytest.raises(WrongValue, match=r"after the stop time of 0\.1 s"):
                 call()
         simulation.run_until(0.055)
-        with pytest.raises(PastTheEnd):
+        with pytest.raises(WrongValue):
             simulation.step(6)
         assert simulation.time == 0.055
         assert simulation.step(5) == approx(0.1)
         assert simulation.finished
-        with pytest.raises(PastTheEnd):
+        with pytest.raises(WrongValue):
             simulation.step()
 
 
@@ -150,7 +151,7 @@ def test_there_is_no_step_beyond_the_stop_time_that_the_fmus_know():
 def test_a_simulation_without_time_is_finished_at_its_start(settings):
     with SteppedRun(plan(stop_time=0.0, **settings), Folder()) as simulation:
         assert simulation.finished and list(simulation) == [] and simulation.run_until(0.0) == 0.0
-        with pytest.raises(PastTheEnd):
+        with pytest.raises(WrongValue):
             simulation.step()
         assert len(simulation.trace.t) == 1
 
@@ -193,7 +194,7 @@ def test_values_are_got_by_name_whether_they_are_connected_or_not():
 
 
 def test_an_unknown_name_is_refused():
-    with SteppedRun(plan(), Folder()) as simulation, pytest.raises(UnknownSignalOrParameter, match=r"'System1\.y'"):
+    with SteppedRun(plan(), Folder()) as simulation, pytest.raises(UnknownName, match=r"'System1\.y'"):
         simulation.get("System1.y")
 
 
@@ -249,7 +250,7 @@ def test_a_tunable_parameter_can_be_set_and_the_loop_is_solved_anew():
     ],
 )
 def test_what_is_not_the_users_to_choose_is_refused(name, reason):
-    with SteppedRun(plan(), Folder()) as simulation, pytest.raises(NotSettable, match=reason):
+    with SteppedRun(plan(), Folder()) as simulation, pytest.raises(WrongValue, match=reason):
         simulation.set(name, 1.0)
 
 
@@ -352,13 +353,13 @@ def test_a_state_of_another_system_is_refused_with_what_differs(tmp_path):
         simulation.save(tmp_path / "state")
     with (
         pytest.raises(
-            SavedForAnother, match=r"was saved with interval \[0\.0, 0\.01\], but interval is now \[0\.0, 0\.02\]"
+            UnusableFile, match=r"was saved with interval \[0\.0, 0\.01\], but interval is now \[0\.0, 0\.02\]"
         ),
         SteppedRun(plan(step_size=0.02), Folder(), saved=tmp_path / "state"),
     ):
         pass
     with (
-        pytest.raises(SavedForAnother, match=r"was saved with FMUs .*, but FMUs is now"),
+        pytest.raises(UnusableFile, match=r"was saved with FMUs .*, but FMUs is now"),
         SteppedRun(plan(FMI3), Folder(), saved=tmp_path / "state"),
     ):
         pass
@@ -367,7 +368,7 @@ def test_a_state_of_another_system_is_refused_with_what_differs(tmp_path):
 def test_what_is_no_state_is_refused(tmp_path):
     (tmp_path / "state").write_bytes(b"something else")
     with (
-        pytest.raises(NotASavedSimulation, match="state is not a saved simulation"),
+        pytest.raises(UnusableFile, match="state is not a saved simulation"),
         SteppedRun(plan(), Folder(), saved=tmp_path / "state"),
     ):
         pass
@@ -386,7 +387,7 @@ def test_a_saved_file_with_a_wrong_bit_is_read_or_refused(tmp_path):
         path.write_bytes(damaged)
         try:
             SavedSimulation.read(path, planned)
-        except NotASavedSimulation:
+        except UnusableFile:
             refused += 1
     assert refused > len(content) / 11 / 4
 

@@ -8,8 +8,8 @@ import pytest
 import ssptool
 from ssptool import Settings
 from ssptool.engine.stepping.simulation import SteppedRun
-from ssptool.engine.stepping.values import NotRunning, NotSavable
-from ssptool.errors import WrongValue
+from ssptool.engine.stepping.values import NotSavable
+from ssptool.errors import WrongUsage, WrongValue
 from tests.engine.dual_mass import Folder
 from tests.engine.event_mode.systems import write_system
 from tests.engine.event_mode.test_adaptive_steps import COUPLED, PAIR, VALUES
@@ -118,7 +118,7 @@ def test_snapshots_are_of_one_simulation_since_its_beginning():
             one.restore(snapshot)
         del snapshot
         assert one.step() == 1e-3 and one.restore(new) == 0.0
-    with pytest.raises(NotRunning):
+    with pytest.raises(WrongUsage):
         one.restore(new)
 
 

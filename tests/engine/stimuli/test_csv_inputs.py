@@ -26,7 +26,7 @@ def drive(pushed2, tmp_path):
 
 
 def findings(drive, text, **options):
-    with pytest.raises(ssptool.exceptions.BadInputs) as caught:
+    with pytest.raises(ssptool.exceptions.BadData) as caught:
         drive(text, **options)
     return [(finding.line, finding.column, finding.message) for finding in caught.value.findings]
 
@@ -128,7 +128,7 @@ def test_a_file_of_a_spreadsheet_with_decimal_commas_is_the_same_input(pushed2, 
 def test_a_file_that_is_no_text_is_refused(pushed2, tmp_path):
     path = tmp_path / "push.csv"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ssptool.exceptions.BadInputs, match=r"push\.csv:1: not a CSV file in UTF-8"):
+    with pytest.raises(ssptool.exceptions.BadData, match=r"push\.csv:1: not a CSV file in UTF-8"):
         ssptool.simulate(pushed2, inputs=path)
 
 

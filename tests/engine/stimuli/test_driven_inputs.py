@@ -14,12 +14,11 @@ from pytest import approx
 
 import ssptool
 from ssptool.engine.isolation import child
-from ssptool.engine.isolation.child import NotSendable
 from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.run.execution import Job
 from ssptool.engine.run.recorder import Recorder
 from ssptool.engine.settings import Limits
-from ssptool.engine.stepping.saved import SavedForAnother
+from ssptool.errors import UnusableFile, WrongValue
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, ramp, step
 
@@ -219,13 +218,13 @@ def test_a_function_that_no_module_has_drives_in_any_process(pushed2, push, fork
 
 def test_a_function_that_cannot_go_to_a_fresh_process_is_told_of(pushed2):
     lock = threading.Lock()
-    with pytest.raises(NotSendable, match=r"define functions .* at the top level"):
+    with pytest.raises(WrongValue, match=r"define functions .* at the top level"):
         driven_by(lambda t: t * lock.locked(), pushed2, fork=False)
 
 
 def test_what_could_send_a_local_function_is_named(pushed2, monkeypatch):
     monkeypatch.setattr(child, "find_spec", lambda name: None)
-    with pytest.raises(NotSendable, match=r"with the package cloudpickle"):
+    with pytest.raises(WrongValue, match=r"with the package cloudpickle"):
         driven_by(lambda t: t, pushed2, fork=False)
 
 
@@ -252,7 +251,7 @@ def test_a_function_with_steps_jumps_there(pushed2):
     ],
 )
 def test_inputs_that_cannot_be_are_refused_by_name(pushed2, inputs, message):
-    with pytest.raises(ssptool.exceptions.BadInputs, match=message):
+    with pytest.raises(ssptool.exceptions.BadData, match=message):
         simulated(pushed2, inputs)
 
 
@@ -376,7 +375,7 @@ def test_a_simulation_is_not_resumed_with_other_inputs(pushed2, tmp_path):
     with ssptool.Simulation(pushed2, inputs={"push": 1.0}, settings=settings) as run:
         run.save(tmp_path / "state")
     with (
-        pytest.raises(SavedForAnother, match=r"was saved with stimuli .*, but stimuli is now"),
+        pytest.raises(UnusableFile, match=r"was saved with stimuli .*, but stimuli is now"),
         ssptool.Simulation(pushed2, inputs={"push": 2.0}, settings=settings, saved=tmp_path / "state"),
     ):
         pass

@@ -54,15 +54,13 @@ def test_connected_inputs_of_every_type_are_overridden(carriers, tmp_path, versi
 def test_a_boolean_and_a_text_cannot_be_biased(carriers, tmp_path):
     system = write_system(tmp_path / "system", carriers, [("A", 3), ("B", 3)], ["A.Int32_is -> B.Int32_u"])
     events = tuple(ssptool.types.Event(0.5, f"A.{kind}_u", "bias", True) for kind in ("Boolean", "String"))
-    with pytest.raises(
-        ssptool.exceptions.BadScenario, match=r"a Boolean cannot be biased.*\n.*a String cannot be biased"
-    ):
+    with pytest.raises(ssptool.exceptions.BadData, match=r"a Boolean cannot be biased.*\n.*a String cannot be biased"):
         ssptool.simulate(system, scenario=ssptool.types.Scenario(events))
 
 
 def test_an_integer_out_of_range_is_refused(carriers, tmp_path):
     system = write_system(tmp_path / "system", carriers, [("A", 3), ("B", 3)], ["A.Int32_is -> B.Int32_u"])
-    with pytest.raises(ssptool.exceptions.BadInputs, match="found 200, expected an integer from -128 to 127"):
+    with pytest.raises(ssptool.exceptions.BadData, match="found 200, expected an integer from -128 to 127"):
         ssptool.simulate(system, inputs={"A.Int8_u": 200})
 
 
@@ -75,5 +73,5 @@ def test_an_empty_text_in_a_file_is_a_text(carriers, tmp_path):
     run = ssptool.simulate(system, inputs=path, settings=SETTINGS)
     assert run.trace["B.String_u"].tolist() == [long, long, "", "", " "]
     path.write_text('time,A.String_u,A.Int8_u\n0,a,1\n0.5,"",\n', encoding="utf-8")
-    with pytest.raises(ssptool.exceptions.BadInputs, match=r"inputs.csv:3: A.Int8_u: a value is missing"):
+    with pytest.raises(ssptool.exceptions.BadData, match=r"inputs.csv:3: A.Int8_u: a value is missing"):
         ssptool.simulate(system, inputs=path, settings=SETTINGS)

@@ -135,7 +135,7 @@ def _content(node):
 def test_json_that_cannot_be_used_says_where_and_why(tmp_path, text, message):
     path = tmp_path / "s.json"
     path.write_text(text)
-    with pytest.raises(ssptool.exceptions.BadScenario) as caught:
+    with pytest.raises(ssptool.exceptions.BadData) as caught:
         read_scenario(path)
     assert message in str(caught.value)
 
@@ -173,7 +173,7 @@ def test_json_is_read_as_well(tmp_path):
 def test_a_file_that_cannot_be_used_says_where_and_why(tmp_path, text, message):
     path = tmp_path / "s.yaml"
     path.write_text(text)
-    with pytest.raises(ssptool.exceptions.BadScenario) as caught:
+    with pytest.raises(ssptool.exceptions.BadData) as caught:
         read_scenario(path)
     assert message in str(caught.value)
 
@@ -187,7 +187,7 @@ def test_all_that_a_system_cannot_do_is_told_with_file_and_line(pushed2, tmp_pat
         "- {time: 1, model: Mass, variable: v, action: override, value: 1}\n"
         "- {time: 1, model: Mass, variable: der(v), action: override, value: 1}\n"
     )
-    with pytest.raises(ssptool.exceptions.BadScenario) as caught:
+    with pytest.raises(ssptool.exceptions.BadData) as caught:
         ssptool.simulate(pushed2, scenario=path)
     assert [(finding.line, finding.column) for finding in caught.value.findings] == [
         (2, "Mass.F"),
@@ -314,7 +314,7 @@ def test_a_text_cannot_be_biased_nor_an_output_of_the_system_be_changed(pushed2)
         ((0.1, "push", "bias", "x"), "expected a number"),
         ((0.1, "nothing", "reset"), "no such variable"),
     ):
-        with pytest.raises(ssptool.exceptions.BadScenario, match=message):
+        with pytest.raises(ssptool.exceptions.BadData, match=message):
             simulated(pushed2, scenario(event))
 
 

@@ -9,7 +9,7 @@ from pytest import approx
 
 import ssptool
 from ssptool.documents.archive import Archive
-from ssptool.engine.stepping.values import NotSettable
+from ssptool.errors import WrongValue
 from ssptool.studies.bundle import _system_files, _used
 from tests.engine.stimuli.pushed_mass import MASS, ramp, step, write_pushed_mass
 
@@ -131,7 +131,7 @@ def test_steps_can_be_done_one_by_one_and_repeated(tabled, tmp_path):
         simulation.step(3)
         assert simulation.get("Push.F") == approx(0.9)
         assert simulation.get("Mass.v") == approx(ramp(0.3, SLOPE)[1])
-        with pytest.raises(NotSettable, match="it is driven"):
+        with pytest.raises(WrongValue, match="it is driven"):
             simulation.set("Push.F", 1.0)
 
 

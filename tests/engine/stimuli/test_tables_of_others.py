@@ -6,7 +6,7 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.exceptions import BadInputs, WrongArgument
+from ssptool.exceptions import BadData, WrongArgument
 from ssptool.types import Table
 from tests.engine.stimuli.pushed_mass import ramp
 from tests.fmu.array_fmus import build, pack, state_space
@@ -55,7 +55,7 @@ def test_a_file_has_times_in_other_units_too(pushed, tmp_path):
     ],
 )
 def test_a_table_that_cannot_be_is_refused_by_the_name_of_the_input(pushed, table, told):
-    with pytest.raises(BadInputs, match=told):
+    with pytest.raises(BadData, match=told):
         simulated(pushed, table)
 
 
@@ -90,7 +90,7 @@ def test_an_array_input_takes_an_array_or_one_function(plant, given, expected):
 
 def test_an_array_of_another_shape_is_refused(plant):
     for given in ([1.0, 2.0, 3.0], lambda t: t):
-        with pytest.raises(BadInputs, match=r"S\.u.*the input has the shape \(2,\)"):
+        with pytest.raises(BadData, match=r"S\.u.*the input has the shape \(2,\)"):
             ssptool.simulate(plant, inputs={"S.u": given}, stop_time=1, step_size=0.125, implementation="cs").unwrap()
 
 
