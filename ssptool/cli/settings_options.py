@@ -14,6 +14,7 @@ from ssptool.arguments import WrongArgument, one_of
 from ssptool.cli.options import time
 from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.settings import (
+    BY_NEED,
     EARLIER_NAMES,
     EVERY_COMPONENT,
     INSIGHT,
@@ -41,9 +42,10 @@ EXPORTED_WORDS = {"acceleration": tuple(name for name in AccelerationName if nam
 """Words of such a setting where an exported FMU has some of them only."""
 
 
-def _counts(texts: list[str], option: str) -> dict[str, int]:
-    """`["System2=10"]` → `{"System2": 10}`."""
-    return {name: _number(int, value, option) for name, value in _pairs(texts, option)}
+def _counts(texts: list[str], option: str) -> dict[str, int | str]:
+    """`["System2=10", "System3=auto"]` → `{"System2": 10, "System3": "auto"}`."""
+    pairs = _pairs(texts, option)
+    return {name: value if value == BY_NEED else _number(int, value, option) for name, value in pairs}
 
 
 def _numbers(texts: list[str], option: str) -> dict[str, float]:

@@ -323,14 +323,14 @@ class Settings:
             "of the power does not matter. None: the bonds that terminals of the FMUs declare.",
         ),
     )
-    substeps: Mapping[str, int] = field(
+    substeps: Mapping[str, int | str] = field(
         default_factory=dict,
         metadata=about(
             Kind.COUNTS,
-            "Divide each macro step of component NAME into N steps.",
+            "Divide each macro step of component NAME into N steps; auto: into as many as its first macro step needs.",
             "NAME=N",
             COUPLING,
-            more="A mapping from components to numbers of steps.",
+            more="A mapping from components to numbers of steps, or to 'auto'.",
         ),
     )
     delay: Mapping[str, float] = field(
@@ -492,6 +492,11 @@ class Settings:
         none |= {"fmu_log": None, "fmu_log_level": {}, "fmu_log_categories": {}}
         return replace(self, **{**none, **options})
 
+    @property
+    def stated_substeps(self) -> Mapping[str, int]:
+        """Numbers of substeps, of components for which one is stated."""
+        return {name: found for name, found in self.substeps.items() if isinstance(found, int)}
+
     def with_components(self, components: Collection[str]) -> "Settings":
         """The same settings; components that they name in other case have the names that the system gives them.
 
@@ -566,9 +571,16 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, StrEnum | Path) else value
 
 
-def _substeps(name: str, value: object) -> dict[str, int]:
+BY_NEED = "auto"
+"""Word for as many substeps as are needed."""
+
+
+def _substeps(name: str, value: object) -> dict[str, int | str]:
     found = mapping(name, value, "a mapping from components to numbers of steps, such as {'System2': 10}")
-    return {component: count(f"{name}[{component!r}]", each) for component, each in found.items()}
+    return {
+        component: BY_NEED if each == BY_NEED else count(f"{name}[{component!r}]", each)
+        for component, each in found.items()
+    }
 
 
 STEP = "step"
@@ -694,7 +706,7 @@ class SettingsOptions(TypedDict, total=False):
     adaptive: float | None
     max_step_size: float | str | None
     power_bonds: Iterable[tuple[str, str] | str] | None
-    substeps: Mapping[str, int] | None
+    substeps: Mapping[str, int | str] | None
     delay: Mapping[str, float | str] | None
     exchange: ExchangeWord | None
     implementation: ImplementationWord | None

@@ -13,6 +13,7 @@ from ssptool.engine.assembly.instances import EarlierRuns, Fresh, Pool, Sources
 from ssptool.engine.failure import Ending
 from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.isolation.repeated_words import error_with_words, with_words
+from ssptool.engine.method_names import WarningsName
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import check_memory
 from ssptool.engine.recording.formats import check_output, check_written, open_converting, read_manifest
@@ -38,8 +39,11 @@ from ssptool.working_directory import KeptWorkingDirectory, absolute
 MOST_CHECKED = 2e7
 """Cells of a trace that are kept in memory for a check of the accuracy that nobody asked for."""
 
+MOST_LOOKED_AT = 2e6
+"""Cells that are kept to look for signs of wrong results only: 16 MB."""
 
-_Estimate = Callable[[Trace | None, bool], Accuracy]
+
+_Estimate = Callable[[Plan, Trace | None, bool], Accuracy]
 """Estimates the accuracy of a run from its trace, and whether it failed."""
 
 
@@ -237,7 +241,7 @@ def _recorded(
         recorder.finish()
     accuracy = Accuracy(remark="the check was interrupted")
     try:
-        accuracy = UNCHECKED if check is None else check(recorder.trace, execution.failure is not None)
+        accuracy = UNCHECKED if check is None else check(plan, recorder.trace, execution.failure is not None)
     finally:
         with interrupts_deferred():
             result = _result(plan, execution, recorder, recording, changes, accuracy)
@@ -297,9 +301,9 @@ class FinerRuns:
         recorder = _recorder(plan, self.recording, in_time, None, False, None, None)
         limits = self.limits(most, apart=plan.is_one_ode and not self.job.plan.is_one_ode)
         with unheard():
-            _, execution = planned_and_executed(job, lambda again: self._executed(again, recorder, limits))
+            job, execution = planned_and_executed(job, lambda again: self._executed(again, recorder, limits))
         recorder.finish()
-        return FinerRun(recorder.trace, execution.failure)
+        return FinerRun(recorder.trace, execution.failure, job.plan)
 
     def _executed(self, job: Job, recorder: Recorder, limits: Limits | None) -> Execution:
         return _executed(job, recorder, limits, repeats=False, pool=self._pool, kept=self._kept)
@@ -329,13 +333,15 @@ def _take_resolved_step(check: AccuracyCheck, finer: FinerRuns) -> None:
         finer.job = replace(finer.job, plan=select(plan, finer.recording.signals))
 
 
-def _accuracy(check: AccuracyCheck, finer: FinerRuns, began: float, trace: Trace | None, failed: bool) -> Accuracy:
-    """Accuracy of a run that has taken the time since `began`."""
+def _accuracy(
+    check: AccuracyCheck, finer: FinerRuns, began: float, plan: Plan, trace: Trace | None, failed: bool
+) -> Accuracy:
+    """Accuracy of a run of a plan that has taken the time since `began`."""
     if failed:
         return UNCHECKED
     if finer.job.realtime is not None:
         return Accuracy(remark=PACED)
-    return check.of(finer.job.plan, trace, perf_counter() - began, finer, lambda: finer.left)
+    return check.of(plan, trace, perf_counter() - began, finer, lambda: finer.left)
 
 
 def _searched(check: AccuracyCheck, finer: FinerRuns) -> tuple[Plan, Accuracy]:
@@ -345,7 +351,7 @@ def _searched(check: AccuracyCheck, finer: FinerRuns) -> tuple[Plan, Accuracy]:
     return check.search(finer.job.plan, finer, lambda: finer.left)
 
 
-def _kept(accuracy: Accuracy, _: Trace | None, failed: bool) -> Accuracy:
+def _kept(accuracy: Accuracy, _: Plan, __: Trace | None, failed: bool) -> Accuracy:
     """Accuracy that was found before; a run that failed in spite of it has no error that is known."""
     return replace(accuracy, error=None, errors={}) if failed else accuracy
 
@@ -449,8 +455,8 @@ def _recorder(
     return Recorder(
         plan,
         writer,
-        keep=keep or check is not None,
-        most=inf if keep else MOST_CHECKED,
+        keep=keep or check is not None or plan.settings.warnings is WarningsName.ON,
+        most=inf if keep else MOST_LOOKED_AT if check is None else MOST_CHECKED,
         decimation=decimation,
         rows=rows,
         progress=progress,

@@ -76,6 +76,12 @@ def _of_stimuli(plan: Plan) -> Iterator[Unsupported]:
 def _of_settings(plan: Plan) -> Iterator[Unsupported]:
     master = stepping_master(plan)
     subject = "the settings"
+    for name in plan.by_need:
+        yield Unsupported(
+            subject,
+            f"substeps of {name} by need, which are found at the start of a run, are not supported in an exported FMU",
+            "state the number that a run finds, and writes to its manifest",
+        )
     if plan.substep_counts and plan.event_modes.members:
         yield Unsupported(
             subject, "substeps, with components in event mode, are not supported in an exported FMU", "leave them out"

@@ -21,7 +21,7 @@ from ssptool.engine.assembly.instances import Sources, with_libraries
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.make_plan import planned
 from ssptool.engine.run.manifest import Override, replaced_value
-from ssptool.engine.settings import Kind, Settings, present_names, settings_by_name
+from ssptool.engine.settings import BY_NEED, Kind, Settings, present_names, settings_by_name
 from ssptool.errors import WrongValue, similar_names
 from ssptool.fmu.description import Causality, Value
 from ssptool.fmu.units import Exponents, PhysicalUnit, named
@@ -101,13 +101,17 @@ def _bonds(entries: StudyEntries, name: str) -> tuple[tuple[str, str], ...] | No
         return None
 
 
+def _count_or_need(entries: StudyEntries, name: str) -> int | str | None:
+    return BY_NEED if entries.take(name) == BY_NEED else entries.count(name)
+
+
 _READERS: Mapping[Kind, Callable[[StudyEntries, str], Any]] = {
     Kind.TIME: StudyEntries.time,
     Kind.NUMBER: StudyEntries.number,
     Kind.COUNT: lambda entries, name: entries.count(name, 0),
     Kind.WORD: StudyEntries.text,
     Kind.FILE: StudyEntries.text,
-    Kind.COUNTS: _table(StudyEntries.count),
+    Kind.COUNTS: _table(_count_or_need),
     Kind.NUMBERS: _table(StudyEntries.number),
     Kind.TIMES: _table(StudyEntries.time),
     Kind.PAIRS: _bonds,

@@ -284,25 +284,24 @@ def _begun(plan: Plan, sources: Sources, pool: Pool) -> tuple[Plan, Execution, T
     """
     reason = ""
     try:
-        execution, trace = _executed(Job(plan, sources), pool)
+        done, execution, trace = _executed(Job(plan, sources), pool)
         if plan.instead is None or execution.failure is None or execution.counts.steps:
-            return plan, execution, trace
+            return done, execution, trace
         reason = execution.failure.message
     except UNUSABLE as error:
         if plan.instead is None:
             raise
         reason = str(error)
-    plan = plan.instead(reason)
-    return plan, *_executed(Job(plan, sources), pool)
+    return _executed(Job(plan.instead(reason), sources), pool)
 
 
-def _executed(job: Job, pool: Pool) -> tuple[Execution, Trace]:
-    """Outcome of a run, and all its rows."""
+def _executed(job: Job, pool: Pool) -> tuple[Plan, Execution, Trace]:
+    """The plan with what was found at the start, the outcome of the run, and all its rows."""
     recorder = Recorder(job.plan, keep=True)
-    _, execution = planned_and_executed(job, lambda again: execute(again, recorder, pool=pool))
+    job, execution = planned_and_executed(job, lambda again: execute(again, recorder, pool=pool))
     recorder.finish()
     assert recorder.trace is not None
-    return execution, recorder.trace
+    return job.plan, execution, recorder.trace
 
 
 def _sampled(trace: Trace, wanted: Samples) -> Floats:

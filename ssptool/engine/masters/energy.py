@@ -269,7 +269,7 @@ def _check_use(bonds: Sequence[PowerBond], integrated: Container[str], settings:
 def _hidden(bond: PowerBond, integrated: Container[str], settings: Settings) -> str:
     """The component of a bond whose inputs over a macro step are not the master's choice; empty if there is none."""
     for signal in (bond.first, bond.second):
-        if signal.component in integrated or settings.substeps.get(signal.component, 1) > 1:
+        if signal.component in integrated or settings.substeps.get(signal.component, 1) != 1:
             return signal.component
     return ""
 

@@ -18,7 +18,7 @@ from ssptool.engine.planning.fixed_steps import (
     of_one_size,
     whole_number,
 )
-from ssptool.engine.settings import ASKED, Choice, Settings
+from ssptool.engine.settings import ASKED, BY_NEED, Choice, Settings
 from ssptool.engine.time_grid import exactly, grid_time
 from ssptool.errors import WrongValue
 from ssptool.fmu.description import InterfaceType
@@ -71,6 +71,11 @@ GUESS = 1e-3
 GUESSED = "a guess: neither the system nor its FMUs state a step size or a stop time"
 ALONE = 1.0
 """Duration of the run of a single FMU that states none [s]."""
+
+FEWEST_BY_NEED = 2
+"""Substeps of a component that has as many as it needs, at least: its inputs move within a macro step then."""
+
+NEEDED = "as many as needed"
 
 OF_ONE_FMU = f"the FMU states none, so that its run takes {ALONE:g} s"
 OF_ROWS = "a thousandth of the interval; it is the distance of rows only, the integrator chooses its own steps"
@@ -238,7 +243,7 @@ def _in_fixed_steps(
     asked = None if settings.step_size is None else _Recommended(settings.step_size, ASKED, "")
     wish = asked or _recommended(network, fixed)
     assert wish is not None  # there are fixed steps
-    common = common_step(fixed, settings.substeps)
+    common = common_step(fixed, settings.stated_substeps)
     count, steps = fitted(exactly(start), exactly(stop), common, exactly(wish.value), asked is not None, fixed)
     step = float(count * common)
     if steps and whole_number((exactly(stop) - exactly(start)) / (count * common)) != steps:
@@ -267,11 +272,11 @@ def _substeps(
     if fixed and settings.step_size is None:  # steps that are asked for are those of all components
         beside = {} if annotated.step_size or annotated.step_sizes else dict(finer(network, of, step))
         own = {**beside, **dict(divided(exactly(step), fixed))}
-    every = {**own, **asked}
+    every = {**own, **dict.fromkeys(asked, FEWEST_BY_NEED), **settings.stated_substeps}
     several = {name: count for name, count in every.items() if name in asked or count > 1}
     reasons = [ASKED] * bool(asked) + ["steps that FMUs state"] * (len(several) > len(asked))
-    text = ", ".join(f"{count} of {name}" for name, count in several.items())
-    return several, (Choice("substeps", text, "; ".join(reasons)),) if several else ()
+    told = (f"{NEEDED if asked.get(name) == BY_NEED else count} of {name}" for name, count in several.items())
+    return several, (Choice("substeps", ", ".join(told), "; ".join(reasons)),) if several else ()
 
 
 class _Recommended(NamedTuple):

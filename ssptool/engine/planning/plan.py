@@ -35,6 +35,21 @@ class Feedthrough(NamedTuple):
     output: str
 
 
+class FoundAtStart(NamedTuple):
+    """Facts that a plan lacks: the system has to be planned with them, and initialized again.
+
+    Attributes
+    ----------
+    undeclared
+        Feedthrough that is in no schedule.
+    substeps
+        Names and numbers, of components that are to have as many as they need.
+    """
+
+    undeclared: tuple[Feedthrough, ...] = ()
+    substeps: tuple[tuple[str, int], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedInstance:
     """An FMU to instantiate. Slots are those of `Plan.signals`; references the FMU's, in the same order.
@@ -218,6 +233,8 @@ class Plan(Printed):
         Notes for the reader, such as on ports that are not exchanged.
     substep_counts
         Steps in each macro step of components that do several.
+    by_need
+        Components whose number of substeps is found at the start of the run; until then it is the least one.
     stimuli
         Input sources and scenario.
     parameter_wires
@@ -261,6 +278,7 @@ class Plan(Printed):
     choices: tuple[Choice, ...]
     notes: tuple[str, ...]
     substep_counts: Mapping[str, int] = field(default_factory=dict)
+    by_need: tuple[str, ...] = ()
     stimuli: Stimuli = NO_STIMULI
     parameter_wires: tuple[Wire, ...] = ()
     event_modes: EventModes = NO_EVENT_MODES

@@ -17,11 +17,11 @@ from ssptool.engine.kernel.calls import Floats, Stretches
 from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.masters.master import CLOSE, StepBatch
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
-from ssptool.engine.planning.plan import Feedthrough, Plan
+from ssptool.engine.planning.plan import FoundAtStart, Plan
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.loops import LoopWork
-from ssptool.engine.run.make_plan import with_feedthrough
+from ssptool.engine.run.make_plan import completed
 from ssptool.engine.run.steps import AnySteps, steps_of
 from ssptool.engine.run.system import LoadedSystem, system_for
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries
@@ -173,7 +173,7 @@ class Execution(NamedTuple):
     `costs` and `slowest` say where the time of stepping went, if it was measured.
     `end` is `TERMINATED` where a component ended the simulation before the stop time, which is not a failure.
     `damped`: for each iterated group, in which steps inputs had their value at the end.
-    With `undeclared` feedthrough nothing was stepped: the run has to be planned with it.
+    With something `found` at the start nothing was stepped: the run has to be planned with it.
     """
 
     initialization: InitializationReport
@@ -185,7 +185,7 @@ class Execution(NamedTuple):
     costs: tuple[Cost, ...] = ()
     slowest: SlowestStep | None = None
     end: Ending = Ending.COMPLETED
-    undeclared: tuple[Feedthrough, ...] = ()
+    found: FoundAtStart | None = None
     damped: tuple[Stretches, ...] = ()
 
 
@@ -207,9 +207,9 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
     ):
         initialized = loaded.initialize(assembly)
         report = initialized.report
-        if report.ok and initialized.undeclared:
+        if report.ok and initialized.found is not None:
             assembly.terminate(job.plan.interval.start)
-            return Execution(report, None, counts, undeclared=initialized.undeclared)
+            return Execution(report, None, counts, found=initialized.found)
         rows.initialized(report)
         if report.failure is not None:
             assembly.abandon(report.failure)
@@ -243,10 +243,10 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
 
 
 def planned_and_executed(job: Job, carry_out: Callable[[Job], Execution]) -> tuple[Job, Execution]:
-    """Carry out a job; anew as long as FMUs are found to have feedthrough that they deny, with a plan that has it."""
+    """Carry out a job; anew as long as something is found at its start that its plan lacks."""
     execution = carry_out(job)
-    while execution.undeclared:
-        job = replace(job, plan=with_feedthrough(job.plan, execution.undeclared))
+    while execution.found is not None:
+        job = replace(job, plan=completed(job.plan, execution.found))
         execution = carry_out(job)
     return job, execution
 

@@ -33,14 +33,15 @@ def frozen_denials(plan: Plan) -> Iterator[Json]:
             "saves_state": one.capabilities.saves_state,
             "type": ACCESS[one.description.fmi_major][FLOAT],
             "inputs": [
-                _end(variables[name], slots[name]) | {"outputs": [places[output] for output in denied[name]]}
+                frozen_end(variables[name], slots[name]) | {"outputs": [places[output] for output in denied[name]]}
                 for name in denied
             ],
-            "outputs": [_end(variables[name], slots[name]) for name in outputs],
+            "outputs": [frozen_end(variables[name], slots[name]) for name in outputs],
         }
 
 
-def _end(variable: Variable, slot: int) -> Json:
+def frozen_end(variable: Variable, slot: int) -> Json:
+    """A real variable whose value is tried, or looked at."""
     found: Json = {"slot": slot, "reference": variable.reference, "nominal": variable.nominal}
     return found | ({"maximum": variable.maximum} if math.isfinite(variable.maximum) else {})
 
@@ -48,11 +49,11 @@ def _end(variable: Variable, slot: int) -> Json:
 def _denials(plan: Plan, one: PlannedInstance, wired: list[str]) -> Mapping[str, list[str]]:
     """Connected input of a component → its outputs which do not depend on the input, as the FMU says."""
     variables = one.description.variables
-    found: dict[str, list[str]] = {name: [] for name in wired if _is_continuous(variables[name])}
+    found: dict[str, list[str]] = {name: [] for name in wired if is_continuous(variables[name])}
     if not found:
         return {}
     component = plan.network.components[one.name]
-    for output in (signal.variable for signal in one.outputs if _is_continuous(variables[signal.variable])):
+    for output in (signal.variable for signal in one.outputs if is_continuous(variables[signal.variable])):
         declared = needs(component, output, Stage.COMMUNICATION)
         for name in found:
             if declared is not None and name not in declared:
@@ -60,5 +61,6 @@ def _denials(plan: Plan, one: PlannedInstance, wired: list[str]) -> Mapping[str,
     return {name: outputs for name, outputs in found.items() if outputs}
 
 
-def _is_continuous(variable: Variable) -> bool:
+def is_continuous(variable: Variable) -> bool:
+    """True for a scalar whose value may be tried."""
     return variable.type == "Float64" and variable.array is None and variable.variability is Variability.CONTINUOUS

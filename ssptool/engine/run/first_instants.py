@@ -46,7 +46,7 @@ def _differs(plan: Plan, replan: Callable[..., Plan], carry_out: CarryOut, step:
     stop, traces = plan.interval.start + FIRST * step, []
     for size in (step, 0.5 * step):
         settings = plan.settings.without_logs(step_size=size, stop_time=stop)
-        trace, failure = carry_out(replan(settings=settings), (), inf)
+        trace, failure, _ = carry_out(replan(settings=settings), (), inf)
         if failure is not None or trace is None:
             return True
         traces.append(trace)

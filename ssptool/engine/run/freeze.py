@@ -91,6 +91,10 @@ def frozen_run(plan: Plan) -> Json:
     """The plan of a run, with what it records; the solver of an ODE may be one of CVODE."""
     content = _frozen(plan, driven_inputs(plan))
     run: Json = {"steps": plan.interval.steps, "denied": list(frozen_denials(plan))}
+    if plan.by_need:
+        from ssptool.engine.run.needed_substeps import frozen_trials  # few runs have them
+
+        run["trials"] = list(frozen_trials(plan))
     if plan.ode is not None:
         from ssptool.engine.run.frozen_integration import frozen_integration, integration_of_run
 

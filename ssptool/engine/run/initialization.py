@@ -13,7 +13,7 @@ from ssptool.engine.kernel.interface import read_slot
 from ssptool.engine.kernel.solutions import SystemRefusal, Unsettled
 from ssptool.engine.kernel.stopped import Refused, Stopped
 from ssptool.engine.method_names import WarningsName
-from ssptool.engine.planning.plan import Feedthrough, Plan, PlannedInstance
+from ssptool.engine.planning.plan import Feedthrough, FoundAtStart, Plan, PlannedInstance
 from ssptool.engine.run.contradictions import UnheldStart, overridden_starts, unheld_starts
 from ssptool.engine.run.feedthrough import undeclared_feedthrough
 from ssptool.engine.run.loops import ComponentFailed, LoopReport, RunningLoop
@@ -102,13 +102,10 @@ class InitializationReport(NamedTuple):
 
 
 class InitializedSystem(NamedTuple):
-    """A system at the start time.
-
-    `undeclared` feedthrough is in no schedule: the system has to be planned with it, and initialized again.
-    """
+    """A system at the start time; `found` is what its plan lacks, if it lacks anything."""
 
     report: InitializationReport
-    undeclared: tuple[Feedthrough, ...] = ()
+    found: FoundAtStart | None = None
 
 
 class Initialization:
@@ -126,7 +123,7 @@ class Initialization:
         self._plan = assembly.plan
         self._reports: list[LoopReport] = []
         self._notes: list[str] = []
-        self._undeclared: tuple[Feedthrough, ...] = ()
+        self._found: FoundAtStart | None = None
         self._unheld: tuple[UnheldStart, ...] = ()
 
     def carried_out(self) -> InitializedSystem:
@@ -147,7 +144,7 @@ class Initialization:
             failure = assembly.explain(error.outcome, start)
         seconds = perf_counter() - began
         report = InitializationReport(tuple(self._reports), failure, seconds, tuple(self._notes), self._unheld)
-        return InitializedSystem(report, self._undeclared)
+        return InitializedSystem(report, self._found)
 
     def _pass_through(self) -> None:
         self._lead_through()
@@ -157,8 +154,10 @@ class Initialization:
         if warns:
             self._unheld = unheld_starts(self._assembly)
         self._evaluate_first_point()
-        if warns:
-            self._undeclared = self._found_feedthrough()
+        undeclared = self._found_feedthrough() if warns else ()
+        substeps = self._found_substeps() if self._plan.by_need and not undeclared else {}
+        if undeclared or substeps:
+            self._found = FoundAtStart(undeclared, tuple(substeps.items()))
 
     def _found_feedthrough(self) -> tuple[Feedthrough, ...]:
         """Feedthrough that FMUs have although they deny it."""
@@ -166,6 +165,18 @@ class Initialization:
         if isinstance(found, SystemRefusal):
             raise refused_call(self._assembly, found)
         return undeclared_feedthrough(self._plan, found)
+
+    def _found_substeps(self) -> Mapping[str, int]:
+        """Number of substeps of components that are to have as many as they need."""
+        from ssptool.engine.run.needed_substeps import found_substeps  # few runs have them
+
+        numbers = self._native.needed_substeps()
+        if isinstance(numbers, SystemRefusal):
+            raise refused_call(self._assembly, numbers)
+        found, failure = found_substeps(self._plan, numbers)
+        if failure is not None:
+            raise IntegrationStopped(failure)
+        return found
 
     def _lead_through(self) -> None:
         """Lead all components from start values through initialization mode."""

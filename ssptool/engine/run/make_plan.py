@@ -24,7 +24,7 @@ from ssptool.engine.method_names import ImplementationName, InitName
 from ssptool.engine.planning.checks import refuse, refuse_unchecked, settle_parameters, with_connected_locals
 from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes, plan_event_modes, plan_ode_events, with_leader
 from ssptool.engine.planning.interval import Interval, choose_interval
-from ssptool.engine.planning.plan import Feedthrough, Plan, PlannedLoop, PlannedOde
+from ssptool.engine.planning.plan import Feedthrough, FoundAtStart, Plan, PlannedLoop, PlannedOde
 from ssptool.engine.planning.rows_inside import notes_on_rows
 from ssptool.engine.planning.schedule import Schedules
 from ssptool.engine.planning.shared_events import shared_with_ode
@@ -139,6 +139,17 @@ def _made(
     return replace(plan, notes=(*plan.notes, *notes_on_rows(plan))) if stimuli.sources else plan
 
 
+def completed(plan: Plan, found: FoundAtStart) -> Plan:
+    """The plan with what was found at the start of its run."""
+    if found.undeclared:
+        plan = with_feedthrough(plan, found.undeclared)
+    if found.substeps:
+        from ssptool.engine.run.needed_substeps import with_substeps  # few runs have them
+
+        plan = with_substeps(plan, dict(found.substeps))
+    return plan
+
+
 def with_feedthrough(plan: Plan, found: Sequence[Feedthrough]) -> Plan:
     """The plan with the evaluation order, and the loops, of a system with this feedthrough as well."""
     components = dict(plan.network.components)
@@ -233,6 +244,7 @@ def _planned(
     divided = replace(settings, substeps=prepared.substeps)
     power = bonds_of(network, divided, bonds, schedules.exchange, units)
     master, choices = _choose_master(schedules, divided, ode, events, prepared.interval, power)
+    needed = _by_need(settings, schedules, events)
     if isinstance(master, MacroSteps):
         events = with_leader(events, network, prepared.implementations.of, follows=master.follows_a_leader)
         master = replace(master, goes_back=events.rolls_back, leader=events.leader)
@@ -241,6 +253,7 @@ def _planned(
         settings=settings,
         interval=prepared.interval,
         substep_counts=MappingProxyType(dict(prepared.substeps)),
+        by_need=needed,
         master=master,
         init=settings.init,
         signals=table.signals,
@@ -266,6 +279,15 @@ def _planned(
         event_modes=events,
         parameter_wires=prepared.parameter_wires,
     )
+
+
+def _by_need(settings: Settings, schedules: Schedules, events: EventModes) -> tuple[str, ...]:
+    """Components that are to have as many substeps as they need."""
+    if settings.stated_substeps == settings.substeps:
+        return ()
+    from ssptool.engine.run.needed_substeps import by_need  # few runs have them
+
+    return by_need(settings, {one.name: one.capabilities for one in schedules.instances}, events.members)
 
 
 def _choose_master(

@@ -407,7 +407,7 @@ def _divided(situation: Situation, settings: Settings) -> Situation:
     """Replace the approximation of divided steps: in several steps per macro step a component can follow any inputs,
     step by step.
     """
-    for component, count in settings.substeps.items():
+    for component, count in settings.stated_substeps.items():
         if component not in situation.everyone:
             near = similar_names(component, situation.everyone) or tuple(situation.everyone)[:NAMED]
             raise WrongValue(f"substeps: there is no component {component!r}; there are {', '.join(near)}")
@@ -415,7 +415,7 @@ def _divided(situation: Situation, settings: Settings) -> Situation:
             raise WrongValue(f"substeps of {component} must be at least 1, found {count}")
     able = {
         # FMI 1.0 allows to repeat only the last step.
-        name: replace(can, obstacles=(), rejects_steps=False) if settings.substeps.get(name, 1) > 1 else can
+        name: replace(can, obstacles=(), rejects_steps=False) if settings.stated_substeps.get(name, 1) > 1 else can
         for name, can in situation.capabilities.items()
     }
     return replace(situation, capabilities=able)

@@ -34,7 +34,7 @@ from ssptool.engine.run.accuracy import (
     with_larger,
 )
 from ssptool.engine.run.macro_steps import MacroSteps
-from ssptool.engine.settings import Settings
+from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.time_signals import is_function
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue
@@ -91,10 +91,11 @@ MOST_HALVINGS = 5
 
 
 class FinerRun(NamedTuple):
-    """A finer run: its trace, and its failure if it has one."""
+    """A finer run: its trace, its failure if it has one, and its plan, with what was found at its start."""
 
     trace: Trace | None
     failure: Failure | None
+    plan: Plan
 
 
 class TookTooLong(Exception):
@@ -141,6 +142,7 @@ class RefinedRuns:
         self.bounded, self._longest = bounded, longest
         self.plan, self._replan, self._carry_out, self._left = plan, replan, carry_out, left
         self.traces: dict[int, Trace] = {}
+        self._substeps: Choice | None = None
         self.seconds: dict[int, float] = {}
         self._of_points = frozenset(str(plan.signals[slot]) for slot in plan.slots_of_points)
         self.adaptive = plan.settings.adaptive is not None
@@ -165,7 +167,8 @@ class RefinedRuns:
         """The plan of a level, with the logs of the run or without. Raises WrongValue."""
         changed: dict[str, Any] = {self.setting: self.value(level)}
         settings = self.plan.settings
-        return self._replan(settings=replace(settings, **changed) if logs else settings.without_logs(**changed))
+        planned = self._replan(settings=replace(settings, **changed) if logs else settings.without_logs(**changed))
+        return planned if self._substeps is None else with_choice(planned, self._substeps)
 
     def expected(self, level: int, met: Sequence[float] = ()) -> float:
         """Seconds that the run of a level, with these further communication points, is expected to take."""
@@ -282,7 +285,7 @@ class RefinedRuns:
         tell("checking the accuracy: model exchange")
         most = min(max(OVERDUE * self.expected(level + 2), LEAST_SECONDS), self._left())
         try:
-            trace, failure = self._carry_out(self._replan(settings=settings), (), most)
+            trace, failure, _ = self._carry_out(self._replan(settings=settings), (), most)
         except (WrongValue, Unsupported, FmiError, TookTooLong):  # then the other estimate stands
             return None
         finally:
@@ -304,13 +307,15 @@ class RefinedRuns:
         tell(f"checking the accuracy: {self.words(level)}")
         began = perf_counter()
         try:
-            trace, failure = self._carry_out(self.planned(level), met, self._most(level))
+            trace, failure, plan = self._carry_out(self.planned(level), met, self._most(level))
         except (WrongValue, FmiError) as error:  # an FMU may refuse to be instantiated again
             return f"{self.words(level)} are not possible: {error}"
         except TookTooLong:
             return f"the run with {self.words(level)} took much longer than expected and was ended"
         finally:
             tell(NOTHING)
+        if self.plan.by_need and not plan.by_need:
+            self._settle(plan)
         done = 1.0
         if failure is not None:
             interval = self.plan.interval
@@ -323,6 +328,13 @@ class RefinedRuns:
         if not met:
             self.traces[level] = trace
         return trace
+
+    def _settle(self, plan: Plan) -> None:
+        """All runs have the substeps of this one: otherwise smaller steps would not show their error."""
+        self._substeps = next(one for one in plan.choices if one.setting == "substeps")
+        self.plan = replace(
+            self.plan, settings=replace(self.plan.settings, substeps=plan.settings.substeps), by_need=()
+        )
 
     def _cells(self, level: int) -> float:
         """Numbers in the trace of a level; as many as in the first one where the step is not what is refined."""
@@ -435,6 +447,11 @@ def _is_better(one: Accuracy, other: Accuracy) -> bool:
     if one.met or other.met:
         return one.met and not other.met
     return (inf if one.error is None else one.error) < (inf if other.error is None else other.error)
+
+
+def with_choice(plan: Plan, choice: Choice) -> Plan:
+    """The plan with this choice in place of that of the same setting."""
+    return replace(plan, choices=tuple(choice if one.setting == choice.setting else one for one in plan.choices))
 
 
 def with_reason(plan: Plan, setting: str, value: float, reason: str) -> Plan:

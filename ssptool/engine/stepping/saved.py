@@ -5,7 +5,7 @@ import hashlib
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from ssptool.engine.stepping.values import NotSavable
 from ssptool.errors import UnusableFile
 from ssptool.foreign_text import json_content, strict_json
 
-_FORMAT = 10
+_FORMAT = 11
 _FACTS, _SYSTEM, _MEMORY, _CHECKSUM = "facts", "system", "master", "sha256"
 
 
@@ -90,23 +90,7 @@ class SavedSimulation:
         ------
         UnusableFile
         """
-        try:
-            with ForeignZip(path) as packed:
-                for problem in exceeded(packed.infolist(), ArchiveLimits()):
-                    raise UnusableFile(path, f"not a saved simulation: {problem}")
-            with np.load(path, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-            facts = json_content(arrays[_FACTS].tobytes())
-        except _DAMAGED:
-            # numpy's own message would advise to unpickle a foreign file.
-            raise UnusableFile(path, "not a saved simulation: it is incomplete, or was not written by save()") from None
-        except SpecialFile:
-            raise
-        except OSError as error:
-            if error.errno not in (None, errno.EINVAL):  # of the system, not of a decompressor or a wrong offset
-                raise
-            raise UnusableFile(path, f"not a saved simulation: it is damaged: {error}") from None
-        _require_intact(path, arrays, facts)
+        arrays, facts = _opened(path)
         for what, present in _identity(plan).items():
             if facts["plan"].get(what) != present:
                 saved = facts["plan"].get(what)
@@ -128,6 +112,40 @@ class SavedSimulation:
             state=arrays[_SYSTEM].tobytes(),
             memory=part_of(arrays, _MEMORY),
         )
+
+
+def saved_substeps(path: Path, names: Collection[str]) -> tuple[tuple[str, int], ...]:
+    """Substeps of these components in a saved simulation. Raises UnusableFile."""
+    stated = _opened(path)[1]["plan"].get("substeps")
+    counts = stated if isinstance(stated, dict) else {}
+    if not all(isinstance(counts.get(name), int) for name in names):
+        wanted = ", ".join(names)
+        raise UnusableFile(
+            path, f"it was saved with substeps {stated!r}, and those of {wanted} are to be found by need"
+        )
+    return tuple((name, counts[name]) for name in names)
+
+
+def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The arrays of a file, and its description, complete and as they were saved. Raises UnusableFile."""
+    try:
+        with ForeignZip(path) as packed:
+            for problem in exceeded(packed.infolist(), ArchiveLimits()):
+                raise UnusableFile(path, f"not a saved simulation: {problem}")
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        facts = json_content(arrays[_FACTS].tobytes())
+    except _DAMAGED:
+        # numpy's own message would advise to unpickle a foreign file.
+        raise UnusableFile(path, "not a saved simulation: it is incomplete, or was not written by save()") from None
+    except SpecialFile:
+        raise
+    except OSError as error:
+        if error.errno not in (None, errno.EINVAL):  # of the system, not of a decompressor or a wrong offset
+            raise
+        raise UnusableFile(path, f"not a saved simulation: it is damaged: {error}") from None
+    _require_intact(path, arrays, facts)
+    return arrays, facts
 
 
 def _require_intact(path: Path, arrays: Mapping[str, Any], facts: Any) -> None:
@@ -179,6 +197,7 @@ def _identity(plan: Plan) -> dict[str, Any]:
         "interval": [interval.start, interval.step],
         "master": repr(plan.master),
         "stimuli": plan.stimuli.fingerprint(),
+        "substeps": dict(plan.substep_counts),
     }
 
 

@@ -23,14 +23,14 @@ from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.masters.master import CLOSE, StepBatch
 from ssptool.engine.masters.protocols import SavedState
-from ssptool.engine.planning.plan import Feedthrough, Plan
+from ssptool.engine.planning.plan import FoundAtStart, Plan
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.last_row import last_row
-from ssptool.engine.run.make_plan import with_feedthrough
+from ssptool.engine.run.make_plan import completed
 from ssptool.engine.run.manifest import Override, OverrideKind, overrides
 from ssptool.engine.run.steps import AnySteps, steps_of
 from ssptool.engine.run.system import LoadedSystem, system_for
-from ssptool.engine.stepping.saved import SavedSimulation, check_savable, contents, number_contents
+from ssptool.engine.stepping.saved import SavedSimulation, check_savable, contents, number_contents, saved_substeps
 from ssptool.engine.stepping.snapshots import PointOfRun, SimulationSnapshot
 from ssptool.engine.stepping.values import (
     NotSavable,
@@ -146,13 +146,13 @@ class SteppedRun:
         with KeptWorkingDirectory(), ExitStack() as failing:
             failing.callback(lambda: self._pool.close())
             try:
-                self._begin_with_feedthrough()
+                self._begin_completed()
             except (RunError, *UNUSABLE) as error:
                 if self.plan.instead is None or self._saved is not None:
                     raise
                 self._use(self.plan.instead(f"model exchange failed before its first step: {error}"))
                 self._renew()
-                self._begin_with_feedthrough()
+                self._begin_completed()
             failing.pop_all()
         self._running = True
         return self
@@ -163,9 +163,11 @@ class SteppedRun:
         self._whole = replace(plan, recorded=tuple(range(len(plan.signals))))
         self._rows = SimulationRows(len(plan.signals), plan.recorded)
 
-    def _begin_with_feedthrough(self) -> None:
-        while undeclared := self._begin():
-            self.plan, self._whole = (with_feedthrough(one, undeclared) for one in (self.plan, self._whole))
+    def _begin_completed(self) -> None:
+        if self._saved is not None and self.plan.by_need:
+            self._use(completed(self.plan, FoundAtStart(substeps=saved_substeps(self._saved, self.plan.by_need))))
+        while (found := self._begin()) is not None:
+            self.plan, self._whole = (completed(one, found) for one in (self.plan, self._whole))
             self._renew()
 
     def _renew(self) -> None:
@@ -559,7 +561,7 @@ class SteppedRun:
             self._kept, self._forgotten = set(), []
             self._sets.clear()
             self._steps, self._failure, self._terminated = 0, None, False
-            self._begin_with_feedthrough()
+            self._begin_completed()
             failing.pop_all()
         if before is not None and self.initialization is not None:
             # FMUs that were reset are not asked for this again.
@@ -587,8 +589,8 @@ class SteppedRun:
         except FmiError as error:
             raise NotSavable(str(error)) from None
 
-    def _begin(self) -> tuple[Feedthrough, ...]:
-        """Load and initialize, or go on; with feedthrough that the plan does not have, only that is returned."""
+    def _begin(self) -> FoundAtStart | None:
+        """Load and initialize, or go on; with something that the plan lacks, only that is returned."""
         with ExitStack() as stack:
             self._loaded = system_for(self._whole, self._pool)
             self._assembly = stack.enter_context(
@@ -597,24 +599,24 @@ class SteppedRun:
             self._values = SimulationValues(self.plan, self._assembly)
             if self._saved is not None:
                 self._go_on(self._saved)
-            elif undeclared := self._initialize():
+            elif (found := self._initialize()) is not None:
                 self._assembly.terminate(self.plan.interval.start)
-                return undeclared
+                return found
             else:
                 self._finished = self.plan.interval.steps == 0
             self._stack = stack.pop_all()
-        return ()
+        return None
 
-    def _initialize(self) -> tuple[Feedthrough, ...]:
+    def _initialize(self) -> FoundAtStart | None:
         initialized = self._loaded.initialize(self._assembly)
         self.initialization = initialized.report
         if initialized.report.failure is not None:
             self._assembly.abandon(initialized.report.failure)
             raise RunError(initialized.report.failure)
-        if not initialized.undeclared:
+        if initialized.found is None:
             self._step_by(steps_of(self._loaded, self._assembly))
             self._rows.add(self._row(self.plan.interval.start)[None])
-        return initialized.undeclared
+        return initialized.found
 
     def _row(self, time: float) -> Floats:
         """(1 + slots,) As everything is at this time [s]. Raises RunError."""

@@ -14,16 +14,8 @@ namespace {
 // Change of an input, and of an output above which it has moved: relative to the larger of size and nominal value.
 constexpr double probe = 1e-3, moved_by = 1e-9;
 
-double size(double value, const DeniedEnd& end) { return std::max(std::abs(value), std::abs(end.nominal)); }
-
 bool differ(double one, double other, const DeniedEnd& end) {
   return !(std::abs(one - other) <= moved_by * size(one, end));
-}
-
-// A value beside this one, within the range; of two inputs the changes differ.
-double beside(double value, const DeniedEnd& input, std::size_t place) {
-  const double change = probe * (1.0 + 0.37 * static_cast<double>(place)) * size(value, input);
-  return value + change <= input.maximum ? value + change : value - change;
 }
 
 // A part with some of its inputs and outputs.
@@ -85,7 +77,7 @@ void System::probe_feedthrough(const DeniedFeedthrough& denied, std::vector<Foun
     std::vector<double> values, own, after;
     for (const Index one : inputs) {
       own.push_back(present(denied.inputs[one]));
-      values.push_back(beside(own.back(), denied.inputs[one], one));
+      values.push_back(beside(own.back(), denied.inputs[one], one, probe));
     }
     done([&] {
       asked.set(inputs, values);

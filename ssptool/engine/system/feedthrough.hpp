@@ -1,19 +1,15 @@
 // Outputs of parts that must not move with an input, as their descriptions say.
 #pragma once
 
-#include <cmath>
 #include <string>
 #include <vector>
 
-#include "plan.hpp"
+#include "probing.hpp"
 
 namespace ssptool::runtime {
 
-// A real variable of a part; of an input the largest value, and the outputs that deny to depend on it, by their place.
-struct DeniedEnd {
-  Slot slot;
-  fmi::Reference reference;
-  double nominal = 1.0, maximum = HUGE_VAL;
+// Of an input, the outputs that deny to depend on it, by their place.
+struct DeniedEnd : RealEnd {
   std::vector<Index> outputs{};
 };
 

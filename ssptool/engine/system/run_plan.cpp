@@ -97,8 +97,8 @@ std::vector<PlannedInterface> interfaces_from(Json json, const Plan& plan) {
   return found;
 }
 
-DeniedEnd denied_end_from(Json json, std::size_t slots) {
-  DeniedEnd found{json.at("slot").below(slots), json.at("reference").get<fmi::Reference>()};
+RealEnd real_end_from(Json json, std::size_t slots) {
+  RealEnd found{json.at("slot").below(slots), json.at("reference").get<fmi::Reference>()};
   found.nominal = json.at("nominal").get<double>();
   if (json.contains("maximum")) found.maximum = json.at("maximum").get<double>();
   return found;
@@ -107,13 +107,19 @@ DeniedEnd denied_end_from(Json json, std::size_t slots) {
 DeniedFeedthrough denied_from(Json json, const Plan& plan) {
   DeniedFeedthrough found{json.at("part").below(plan.parts.size()), json.at("saves_state").get<bool>(),
                           json.at("type").get<std::string>()};
-  found.outputs = each(json.at("outputs"), [&](Json one) { return denied_end_from(one, plan.slots); });
+  found.outputs = each(json.at("outputs"), [&](Json one) { return DeniedEnd{real_end_from(one, plan.slots)}; });
   found.inputs = each(json.at("inputs"), [&](Json one) {
-    DeniedEnd input = denied_end_from(one, plan.slots);
-    input.outputs = indices(one.at("outputs"), found.outputs.size());
-    return input;
+    return DeniedEnd{real_end_from(one, plan.slots), indices(one.at("outputs"), found.outputs.size())};
   });
   return found;
+}
+
+SubstepTrial trial_from(Json json, const Plan& plan) {
+  const auto ends = [&](Json several) {
+    return each(several, [&](Json one) { return real_end_from(one, plan.slots); });
+  };
+  return {json.at("part").below(plan.parts.size()), json.at("type").get<std::string>(), ends(json.at("inputs")),
+          ends(json.at("outputs"))};
 }
 
 }  // namespace
@@ -124,6 +130,8 @@ RunPlan run_plan_from(const std::string& text) {
     const Json run = json.at("run");
     found.steps = run.at("steps").between(0, std::int64_t{1} << 53);
     found.denied = each(run.at("denied"), [&](Json one) { return denied_from(one, found.plan); });
+    if (run.contains("trials"))
+      found.trials = each(run.at("trials"), [&](Json one) { return trial_from(one, found.plan); });
     if (run.contains("doubling")) found.doubling = sizes_from(run.at("doubling"), found.plan.slots);
     if (run.contains("defects")) found.defects = sizes_from(run.at("defects"), found.plan.slots);
     if (run.contains("energy")) found.energy = energy_from(run.at("energy"), found.plan.slots);

@@ -8,6 +8,7 @@
 
 #include "feedthrough.hpp"
 #include "interface_derivatives.hpp"
+#include "needed_substeps.hpp"
 #include "ode.hpp"
 #include "plan.hpp"
 #include "rows_beside.hpp"
@@ -27,6 +28,7 @@ struct RunPlan {
   std::optional<PlannedSizes> defects{};    // of sizes that the errors of their inputs allow
   std::optional<PlannedEnergy> energy{};    // of sizes that energy residuals allow
   std::vector<DeniedFeedthrough> denied{};  // that parts must not have
+  std::vector<SubstepTrial> trials{};       // of parts that do as many substeps as they need
   // Of each iteration, if Newton's method is to know something of it.
   std::vector<PlannedInterface> interfaces{};
 };

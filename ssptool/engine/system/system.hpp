@@ -12,6 +12,7 @@
 #include "feedthrough.hpp"
 #include "interface_derivatives.hpp"
 #include "macro_steps.hpp"
+#include "needed_substeps.hpp"
 #include "ode.hpp"
 #include "ode_of_run.hpp"
 #include "state.hpp"
@@ -91,6 +92,8 @@ class System {
   void first_point();
   // At the first point: outputs that move with an input although they deny it, in the order of these.
   [[nodiscard]] std::vector<FoundFeedthrough> undeclared_feedthrough(const std::vector<DeniedFeedthrough>&);
+  // Likewise: the number of steps that parts need in a macro step; 0 where none that was tried suffices.
+  [[nodiscard]] std::vector<std::int64_t> needed_substeps(const std::vector<SubstepTrial>&);
   // Ready for the first step.
   void couple();
   // After it: what Newton's method may use of each iteration.
@@ -406,6 +409,7 @@ class System {
   void exit_initialization(Index part);
   void probe_feedthrough(const DeniedFeedthrough&, std::vector<FoundFeedthrough>&);
   void exchange_denied(const DeniedFeedthrough&, std::vector<FoundFeedthrough>&);
+  [[nodiscard]] std::int64_t needed_substeps(const SubstepTrial&);
   void show_end(const std::string& part, double t);
   void note_changes(Index part);
   [[nodiscard]] std::optional<double> end_of(const Outcome&, double t) const;

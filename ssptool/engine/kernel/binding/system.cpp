@@ -106,6 +106,13 @@ class NativeSystem {
     return refused.is_none() ? nb::object(nb::tuple(pairs)) : refused;
   }
 
+  // Numbers, or what has refused.
+  nb::object needed_substeps() {
+    std::vector<std::int64_t> found;
+    const nb::object refused = stopped_by([&] { found = system_.needed_substeps(run_.trials); });
+    return refused.is_none() ? nb::cast(found) : refused;
+  }
+
   void couple() {
     system_.couple();
     system_.know(run_.interfaces);
@@ -409,6 +416,8 @@ void bind_system(nb::module_& module) {
       .def("undeclared_feedthrough", &Self::undeclared_feedthrough,
            nb::sig("def undeclared_feedthrough(self) -> tuple[tuple[int, int], ...] | "
                    "ssptool.engine.kernel.solutions.SystemRefusal"))
+      .def("needed_substeps", &Self::needed_substeps,
+           nb::sig("def needed_substeps(self) -> list[int] | ssptool.engine.kernel.solutions.SystemRefusal"))
       .def("couple", &Self::couple)
       .def("save", &Self::save,
            nb::sig("def save(self) -> bytes | ssptool.engine.kernel.solutions.SystemRefusal | "
