@@ -10,8 +10,9 @@ import ssptool
 from ssptool.engine.kernel._kernel import missed
 from ssptool.engine.run.indicators import RunWarning, _Course, _creates_energy, _of_signal, _Source, _suspects
 from ssptool.engine.trace import Column
-from tests.accuracy.measured import written
+from tests.accuracy.measured import carried_out, true_error, written
 from tests.accuracy.parts import Part
+from tests.accuracy.systems import SYSTEMS as EXACT
 from tests.accuracy.systems import System
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
@@ -285,3 +286,44 @@ def test_values_that_are_not_finite_or_do_not_change_have_no_signs():
 def test_a_run_without_a_row_has_none():
     result = ssptool.simulate(OSCILLATOR, start_values={"System1.m1": 0.0}, stop_time=1, isolated=False)
     assert (result.ok, result.rows, result.warnings) == (False, 0, ())
+
+
+# -- loops that are faster than their steps: nothing else tells so, if the accuracy is not checked
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "coarse", "fine"),
+    [
+        ("drive", "RUN-110", 5e-4, 5e-6),
+        ("relaxation", "RUN-110", 0.04, 0.005),
+        ("thermostat of co-simulation", "RUN-111", 0.1, 0.003),
+    ],
+)
+def test_loops_that_are_faster_than_the_step_are_told(name, code, coarse, fine, tmp_path):
+    system = EXACT[name]
+    folder = written(system, tmp_path)
+    for step, least, most in ((coarse, 0.05, 1.0), (fine, 0.0, 0.01)):
+        output = tmp_path / "rows.csv"
+        result = carried_out(system, folder, step_size=step, accuracy="off")
+        assert least <= true_error(system, result)[0] <= most
+        assert [one.code for one in result.warnings] == [code] * (step == coarse)
+        alone = ssptool.simulate(folder, step_size=step, accuracy="off", output=output, keep=False)
+        assert alone.warnings == result.warnings
+    checked = carried_out(system, folder, step_size=coarse, accuracy="check")
+    assert checked.accuracy.error > 0.05 and code not in [one.code for one in checked.warnings]
+
+
+def test_a_clock_in_a_loop_is_not_late(tmp_path):
+    """A controller that is sampled each 15th step decides at points that the steps meet."""
+    step = "v->count++; if (v->count % 15 == 0) v->on = v->y < 0; v->time = t + h; return OK;"
+    inputs = Var("y", "input", start=0.0)
+    make_fmu(
+        tmp_path / "C.fmu", (inputs, Var("on", "output", "Boolean", start=True)), me=None, own="int count;", step=step
+    )
+    plant = (Var("on", "input", "Boolean", start=True), Var("y", "output", start=-0.03, initial="exact"))
+    step = "v->y += h * (v->on ? 1.1 : -0.9); v->time = t + h; return OK;"
+    make_fmu(tmp_path / "P.fmu", plant, me=None, step=step)
+    system = write_system(tmp_path / "s", tmp_path, {"C": "C", "P": "P"}, [("C.on", "P.on"), ("P.y", "C.y")])
+    result = ssptool.simulate(system, step_size=0.01, stop_time=9.0, accuracy="off", isolated=False)
+    assert np.count_nonzero(np.diff(result.trace["C.on"])) > 10
+    assert "RUN-111" not in [one.code for one in result.warnings]

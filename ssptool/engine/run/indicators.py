@@ -62,6 +62,17 @@ period of an oscillation for inputs that follow it, and 181 for inputs that are 
 more is to be missed in all: many small errors add up only where nothing damps them.
 """
 
+STEEP = 0.2
+"""Change of a signal in one step, relative to its range, from which on it matters when in the step it happens."""
+
+LATE_SWITCHES = 0.02
+"""Delay of all switches of a signal together, relative to the time between two, from which on it is said: other signals
+are off by about twice as much of their range.
+"""
+
+FEWEST_SWITCHES = 4
+"""Switches that tell how far two of them are apart."""
+
 CLOSE_SWITCHES = 3
 """Steps between two switches of a signal below which they are not resolved."""
 
@@ -126,14 +137,15 @@ class RunWarning:
     code
         `RUN-101` (ringing), `RUN-102` (few steps per period), `RUN-103` (switches close together), `RUN-104` (lost
         rows of an input table), `RUN-105` (undeclared feedthrough), `RUN-106` (inputs off their sources), `RUN-107`
-        (energy created at a power bond), `RUN-108` (start values that FMUs do not hold) or `RUN-109` (errors of inputs
-        that add up).
+        (energy created at a power bond), `RUN-108` (start values that FMUs do not hold), `RUN-109` (errors of inputs
+        that add up), `RUN-110` (large changes in one step of a loop) or `RUN-111` (switches in a loop, noticed late).
     signal, time
         The signal, and when it shows first, or most [s].
     size
         Steps in a row; steps per period; number of such switches, rows, or pairs of output and input; distance from the
         mean of a step, relative to the range of the signal; energy created, relative to what flows through the bond;
-        number of values; what inputs miss in all, relative to what the signal passes on.
+        number of values; what inputs miss in all, relative to what the signal passes on; change in one step, relative
+        to the range; delay of all switches, relative to the time between two.
     message
         Signal, time and size in words, with a remedy.
     """
@@ -166,11 +178,15 @@ def warnings_of(
     found = [*_in_trace(plan, trace, steps, damped), *_lost_rows(plan), *_undeclared(plan), *_unheld(plan, unheld)]
     worst: dict[str, RunWarning] = {}
     for one in found:
-        if one.code == "RUN-109" and error_is_known:
+        if one.code in _OF_UNKNOWN_ERRORS and error_is_known:
             continue
         if one.code not in worst or _badness(one) > _badness(worst[one.code]):
             worst[one.code] = one
     return tuple(worst[code] for code in sorted(worst))
+
+
+_OF_UNKNOWN_ERRORS = ("RUN-109", "RUN-110", "RUN-111")
+"""Signs of which nothing is said where the error of the run is known."""
 
 
 def _lost_rows(plan: Plan) -> Iterator[RunWarning]:
@@ -235,6 +251,7 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int, damped: Sequence[Stre
     """
     if trace is None or not len(trace.t) or plan.is_one_ode:
         return
+    yield from _in_loops(plan, trace)
     if trace.points is not None:
         trace = trace.rows(trace.points)
     if plan.stimuli and not (ahead := trace.t[1:] > trace.t[:-1]).all():  # inputs that jump have a row on each side
@@ -441,6 +458,103 @@ def _missed(signal: str, trace: Trace, place: int, source: _Source) -> Iterator[
         size,
         f"inputs miss a part of {signal} in each step, most at {when:.6g} s, which adds up to {told} of what the "
         "signal passes on: use a smaller --step-size, or --accuracy check, which states the error",
+    )
+
+
+# -- steps that a loop is too fast for: each end of a step is late for it
+
+
+def _in_loops(plan: Plan, trace: Trace) -> Iterator[RunWarning]:
+    """Outputs that come back to their component, through inputs that do not know their values at the end of a step.
+
+    Rows at one time are sides of a jump that has its time.
+    """
+    unaware = {slot for slot, source in _fed(plan, _courses(plan), {}).items() if source.course in _BEFORE_THE_END}
+    coupled = _in_cycles(plan)
+    ahead = trace.t[1:] > trace.t[:-1]
+    for place, slot in enumerate(plan.recorded):
+        column = trace.columns[place]
+        if slot not in coupled or column.type in NUMBERED:
+            continue
+        values = as_doubles(np.ascontiguousarray(trace.cells[:, place, None]), [column.type])[:, 0]
+        if column.real and (not column.held or _moves(values)):
+            if slot in unaware:
+                yield from _steep(trace, place, ahead)
+        elif not _moves(values):
+            yield from _late_switches(column.signal, trace.t, values)
+
+
+_BEFORE_THE_END = (_Course.START, _Course.LINE)
+
+
+def _in_cycles(plan: Plan) -> set[int]:
+    """Slots of outputs that feed another component of their own group."""
+    found: set[int] = set()
+    for group in plan.groups:
+        members = [plan.instances[number] for number in group.instances]
+        if len(members) > 1:
+            inputs = {slot for one in members for slot in one.input_slots}
+            outputs = {slot for one in members for slot in one.output_slots}
+            found |= {wire.source for wire in plan.wires if wire.source in outputs and wire.destination in inputs}
+    return found
+
+
+def _steep(trace: Trace, place: int, ahead: NDArray[np.bool_]) -> Iterator[RunWarning]:
+    """The largest change of a signal in one of the steps (n,), if it is large, and what follows is notable: it comes up
+    to a step late.
+    """
+    shares = _shares(trace.cells[:, place], ahead)
+    steepest = int(np.argmax(shares))
+    size = float(shares[steepest])
+    if size < STEEP:
+        return
+    after = slice(steepest + 1, steepest + 3)
+    reals = (i for i, column in enumerate(trace.columns) if column.type == FLOAT and not column.held)
+    follows = {i: float(np.max(_shares(trace.cells[:, i], ahead)[after], initial=0.0)) for i in reals}
+    worst = max(follows, key=lambda i: follows[i])
+    if follows[worst] < NOTABLE:
+        return
+    signal, when = trace.columns[place].signal, float(trace.t[steepest])
+    yield RunWarning(
+        "RUN-110",
+        signal,
+        when,
+        size,
+        f"{signal} changes by {100 * size:.2g} % of its range in the step from {when:.6g} s, of which others learn at "
+        f"its end, and {trace.columns[worst].signal} by {100 * follows[worst]:.2g} % in a step after it: the result "
+        "depends on the step size, unless components are sampled in these steps; use a smaller --step-size, or "
+        "--accuracy check, which states the error",
+    )
+
+
+def _shares(values: Floats, ahead: NDArray[np.bool_]) -> Floats:
+    """Changes in steps (n,), relative to the range of the signal; none between rows at one time."""
+    scale = float(np.ptp(values))
+    if not 0.0 < scale < np.inf:
+        return np.zeros(len(ahead))
+    shares: Floats = np.where(ahead, np.abs(np.diff(values)), 0.0) / scale
+    return shares
+
+
+def _late_switches(signal: str, t: Floats, values: Floats) -> Iterator[RunWarning]:
+    """The delays of switches that come back to their cause, half a step each: they add up.
+
+    Switches that all are a whole number of several steps apart are those of a clock.
+    """
+    at = np.flatnonzero((values[1:] != values[:-1]) & (t[1:] > t[:-1])) + 1
+    if len(at) < FEWEST_SWITCHES or np.gcd.reduce(np.diff(at)) > 1:
+        return
+    size = float(np.sum(t[at] - t[at - 1]) / 2 / np.median(np.diff(t[at])))
+    if size < LATE_SWITCHES:
+        return
+    yield RunWarning(
+        "RUN-111",
+        signal,
+        float(t[at[-1]]),
+        size,
+        f"{signal} switches {len(at)} times, each time noticed up to a step late, and its component depends on it: the "
+        f"delays add up to {100 * size:.2g} % of the time between two switches: use a smaller --step-size, or "
+        "--accuracy check, which states the error",
     )
 
 
