@@ -29,7 +29,7 @@ def test_the_generated_page_is_current(page):
     assert (ROOT / "docs" / "limits.md").read_text(encoding="utf-8") == page, "run `make docs`"
 
 
-EXCEPTIONS = ("EditError", "Unsupported", "UnsupportedByFmu", "ContradictingSettings", "UnsupportedFmu")
+EXCEPTIONS = ("EditError", "Unsupported", "UnsupportedByFmu", "ContradictingSettings", "UnusableFmu")
 
 
 def test_every_file_that_refuses_is_in_a_section(limits):

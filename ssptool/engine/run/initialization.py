@@ -175,7 +175,7 @@ class Initialization:
             raise refused_call(self._assembly, numbers)
         found, failure = found_substeps(self._plan, numbers)
         if failure is not None:
-            raise IntegrationStopped(failure)
+            raise RunError(failure)
         return found
 
     def _lead_through(self) -> None:

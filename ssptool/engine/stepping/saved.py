@@ -120,9 +120,7 @@ def saved_substeps(path: Path, names: Collection[str]) -> tuple[tuple[str, int],
     counts = stated if isinstance(stated, dict) else {}
     if not all(isinstance(counts.get(name), int) for name in names):
         wanted = ", ".join(names)
-        raise UnusableFile(
-            path, f"it was saved with substeps {stated!r}, and those of {wanted} are to be found by need"
-        )
+        raise UnusableFile(path, f"it was saved with substeps {stated!r}, and not by need for {wanted}")
     return tuple((name, counts[name]) for name in names)
 
 
