@@ -1,4 +1,4 @@
-"""`python -m ssptool` is the command `ssptool`, of the environment of that Python."""
+"""`python -m ssptool`: the command `ssptool` in the environment of that Python."""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Checks of the arguments of the public API, and their conversion to the types that the engine takes.
+"""Checks of the arguments of the public API, and their conversion to the types of the engine.
 
-Each function takes the name of the argument and the value found, and returns the value as one type or raises
-`WrongArgument` with a sentence that names both and says what is allowed. Only the standard library is needed.
+Each function gets the name and the value of an argument. It returns the converted value, or raises `WrongArgument` with
+a message that contains name, value and allowed values. Only the standard library is imported.
 """
 
 import math
@@ -47,9 +47,23 @@ class Frame(Protocol):
     def iloc(self) -> Any: ...
 
 
+class ColumnFrame(Protocol):
+    """A table without an index, such as a frame of polars."""
+
+    @property
+    def columns(self) -> list[str]: ...
+
+    def get_column(self, name: str, /) -> Any: ...
+
+
 def is_frame(source: object) -> bool:
-    """True of a table such as a frame of pandas."""
+    """True for a table with an index, such as a frame of pandas."""
     return hasattr(source, "columns") and hasattr(source, "index") and hasattr(source, "iloc")
+
+
+def is_column_frame(source: object) -> bool:
+    """True for a table without an index, such as a frame of polars."""
+    return hasattr(source, "columns") and hasattr(source, "get_column")
 
 
 class AccuracyName(StrEnum):
@@ -68,7 +82,7 @@ ACCURACY_VARIABLE = "SSPTOOL_ACCURACY"
 
 
 class WrongArgument(WrongUsage, ValueError):
-    """An argument that cannot be: its `name`, the value `found`, and what is `expected`."""
+    """Wrong argument of a function: its `name`, the value `found`, and the `expected` values in words."""
 
     def __init__(self, name: str, found: object, expected: str) -> None:
         super().__init__(f"{name} must be {expected}; found {shown(found)}")

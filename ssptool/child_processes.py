@@ -1,7 +1,7 @@
 """Child processes of the package: their interpreter, their environment, and messages from parent to child and back.
 
-A child loads FMUs, which are foreign code. It imports nothing from the current folder, sees the environment variables
-that FMUs need, and answers with data: the parent executes nothing that a child sends.
+A child loads FMUs, which are foreign code. It imports nothing from the current folder, gets only the environment
+variables that FMUs need, and answers with data. The parent never executes data from a child.
 """
 
 import base64
@@ -99,7 +99,7 @@ ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
     "language, formats of numbers and time zone": ("LANG", "LANGUAGE", "LC_*", "TZ"),
     "number of threads": ("OMP_*", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
     "license servers": ("*_LICENSE_FILE", "*_LICENSE_SERVER", "*_LICENSE", "*_LICENSE_PATH"),
-    "compilation of FMUs that bring sources (--compile)": (
+    "compilation of FMUs with sources (--compile)": (
         *("CC", "CXX", "CFLAGS", "CXXFLAGS", "XDG_CACHE_HOME", "COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH"),
         *("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "SDKROOT", "DEVELOPER_DIR", "NIX_CC*", "NIX_LD*"),
     ),

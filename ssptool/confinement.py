@@ -1,6 +1,7 @@
-"""Confinement of this process to one folder, for servers: names in documents and arguments that lead out are refused.
+"""Confinement of this process to one folder, for servers: paths in documents and arguments must not point outside of
+it.
 
-Temporary files of ours and the files of the package can be read as before.
+Temporary files of ssptool and the files of the package stay readable.
 """
 
 import tempfile

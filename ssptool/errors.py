@@ -15,9 +15,9 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasatt
 
 
 class WrongUsage(Exception):
-    """A name or value of the caller that does not exist or cannot be: of a signal, variant, format, rule or parameter.
+    """Wrong name or value in a call: an unknown signal, variant, format, rule or parameter, or an invalid value.
 
-    The system has no error. The command line exits with `exit_status`: 1 of a kind that lists findings.
+    The system has no error. The command line exits with `exit_status`, which is 1 for errors that list findings.
     """
 
     exit_status = 2
@@ -35,7 +35,7 @@ class WrongType(WrongUsage, TypeError):
 
 
 class ContradictingSettings(WrongValue):
-    """Settings of a run that exclude each other: `settings` names them, `advice` says which to leave out or change."""
+    """Settings of a run that exclude each other: `settings` names them, `advice` says which one to omit or change."""
 
     def __init__(self, settings: str, reason: str, advice: str) -> None:
         super().__init__(f"{settings}: {reason}; {advice}")
@@ -172,14 +172,18 @@ MOST_COMPARED = 2_000_000
 
 
 def similar_names(name: str, known: Collection[str], most: int = NEAR_MISSES, *, asked: int = 1) -> tuple[str, ...]:
-    """The known names that end or begin with a name, then those spelled like it; at most so many.
+    """Up to `most` known names that end or begin with a name, then names of similar spelling, in upper or lower case.
 
-    `asked` is the number of names that are looked for among the same known ones; none where that is too much work.
+    `asked` is the number of names to look for among the same known names. The result is empty if that is too much work.
     """
     if len(known) * asked > MOST_COMPARED:
         return ()
     longer = [other for other in known if other.endswith("." + name) or other.startswith(name + ".")]
-    return tuple(dict.fromkeys((*longer, *get_close_matches(name, known, most))))[:most]
+    plain: dict[str, str] = {}
+    for other in known:
+        plain.setdefault(other.lower(), other)
+    near = (plain[one] for one in get_close_matches(name.lower(), plain, most))
+    return tuple(dict.fromkeys((*longer, *near)))[:most]
 
 
 def hint(name: str, known: Collection[str], near: Collection[str] | None = None) -> str:

@@ -24,7 +24,7 @@ MOST_BYTES = 1 << 26
 
 
 class InterruptedEdit(WrongUsage):
-    """An edit was killed between two of its files, and cannot be completed."""
+    """An earlier edit was killed between two of its files, and cannot be completed."""
 
     def __init__(self, root: Path, reason: str) -> None:
         super().__init__(

@@ -15,6 +15,8 @@ _MEANT = {
     **dict.fromkeys(("check", "lint"), "validate"),
     **dict.fromkeys(("open", "load", "read"), "edit"),
     **dict.fromkeys(("show", "list", "inspect", "read_model_description"), "info"),
+    **dict.fromkeys(("optimize", "optimise", "run_study", "monte_carlo"), "study"),
+    **dict.fromkeys(("fit", "identify", "estimate"), "calibrate"),
 }
 """Name that other programs have for a function → the function."""
 

@@ -1,7 +1,7 @@
-"""Temporary folders that are removed even if the process that made them is killed, and locks of files.
+"""Temporary folders that are removed even if their process is killed, and locks of files.
 
-A process locks its temporary folders; a later process that makes one in the same place removes those that nobody locks
-any more. On Windows, which locks no folders, those of killed processes stay.
+A process locks its temporary folders. A later process that creates one in the same place removes unlocked folders. On
+Windows, which cannot lock folders, folders of killed processes stay.
 """
 
 import hashlib

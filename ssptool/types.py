@@ -1,4 +1,4 @@
-"""Values that the functions of ssptool take and return. Each is loaded at first use."""
+"""Values that functions of ssptool accept and return. Each is loaded at first use."""
 
 from ssptool.public_names import lazy_names
 

@@ -1,3 +1,3 @@
-"""The version, stated here alone: the build reads it from here, and nobody has to look for the package's metadata."""
+"""The version, stated only here. The build reads this file, so that the metadata of the package are not needed."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-"""Work in progress, told to whoever shows it to a waiting user, such as a line on the terminal."""
+"""Reports of work in progress, for example for a line on the terminal."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

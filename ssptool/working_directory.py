@@ -1,8 +1,7 @@
 """Restore the working directory of the process after calls of FMUs, which may change it.
 
-The working directory belongs to the whole process, whose threads may all run FMUs. The package itself never changes it
-for a purpose of its own. Paths that users give are made absolute before an FMU is loaded, so that they name the same
-files wherever an FMU goes.
+The working directory belongs to the whole process, and all its threads may run FMUs. The package itself never changes
+it. Paths of users are made absolute before an FMU is loaded, so that they stay valid if an FMU changes the directory.
 """
 
 import os

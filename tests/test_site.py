@@ -95,6 +95,16 @@ def test_each_column_has_a_header_and_each_picture_a_description(site):
     assert flaws == {}
 
 
+def test_bars_in_tables_have_no_backslash(site):
+    """As on GitHub, where a bar in the code of a table needs one in the source."""
+    shown = {
+        path.relative_to(site).as_posix(): [code.text_content() for code in html.parse(path).xpath("//td//code")]
+        for path in site.rglob("*.html")
+    }
+    assert any("jacobi|gauss-seidel" in code for code in shown["docs/running.html"])
+    assert {page for page, codes in shown.items() for code in codes if "\\|" in code} == set()
+
+
 def test_a_notebook_becomes_a_page_with_its_outputs(tmp_path, monkeypatch):
     """Text, a table and a picture, in this order."""
     monkeypatch.syspath_prepend(ROOT / "docs" / "site")

@@ -4,6 +4,7 @@ They are put into build/site/pages, or the folder SITE_PAGES, and keep their pla
 Notebooks become pages too; with the argument `run` they are executed, and the pages have their outputs.
 """
 
+import html
 import os
 import re
 import shutil
@@ -45,7 +46,8 @@ def gather(*, execute: bool = False) -> None:
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, place)
     for page in PAGES.rglob("*.md"):
-        page.write_text(page.read_text(encoding="utf-8").replace(".ipynb)", ".md)"), encoding="utf-8")
+        text = page.read_text(encoding="utf-8").replace(".ipynb)", ".md)")
+        page.write_text(_with_bars(text), encoding="utf-8")
     for notebook in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
         write_notebook(notebook, PAGES / notebook.relative_to(ROOT).with_suffix(".md"), execute=execute)
     for name in ("colours.css", "iframe-worker.js", "wide_tables.js"):
@@ -54,6 +56,18 @@ def gather(*, execute: bool = False) -> None:
     reference.mkdir()
     (reference / "commands.md").write_text("\n".join(commands.markdown()), encoding="utf-8")
     (reference / "python.md").write_text("\n".join(_python()), encoding="utf-8")
+
+
+def _with_bars(text: str) -> str:
+    r"""The text, in whose tables `a\|b` is code with a bar: here the backslash would be shown, unlike on GitHub."""
+    return "\n".join(_BAR.sub(_code, line) if line.startswith("|") else line for line in text.split("\n"))
+
+
+_BAR = re.compile(r"`([^`]*\\\|[^`]*)`")
+
+
+def _code(span: re.Match[str]) -> str:
+    return f"<code>{html.escape(span[1].replace(chr(92), ''))}</code>".replace("|", "&#124;")
 
 
 def _targets(page: Path) -> Iterator[Path]:

@@ -1,10 +1,10 @@
-"""The public functions: each opens a system, takes it as far as asked, and returns a frozen value.
+"""The public functions: each opens a system, does its work, and returns a frozen value.
 
-`path` is an `.ssp`, the folder of an unpacked one, or an `.ssd`. `variant` names an SSD of the package by its
-`name` or its file; without it `SystemStructure.ssd` is meant. `parameters` are `.ssv` files applied on top of the
-system's own bindings, the last one winning; `start_values` (name → text) win over everything.
+`path` is an `.ssp`, the folder of an unpacked one, or an `.ssd`. `variant` selects an SSD of the package by its
+`name` or its file (default: `SystemStructure.ssd`). `parameters` are `.ssv` files that override the bindings of the
+system; the last one wins. `start_values` (name → value) override all others.
 
-Common errors: FileNotFoundError, `InvalidDocument` (the file cannot be read at all), `UnknownName` (of a variant).
+Common errors: FileNotFoundError, `InvalidDocument` (the file is not readable), `UnknownName` (of a variant).
 
-One module per group of functions, so that each function loads only what it needs; `ssptool` says which is where.
+Each group of functions has its own module, so that a function loads only its dependencies. `ssptool` lists the modules.
 """

@@ -1,7 +1,7 @@
 """Validate systems, and open systems for the other functions.
 
-`valid` opens a system and refuses it with `InvalidSystem` if findings that its caller did not accept keep it from being
-used. The package `rules` does the checking.
+`valid` opens a system, and raises `InvalidSystem` if it has errors that the caller does not accept. The package `rules`
+contains the checks.
 """
 
 import inspect
@@ -54,13 +54,13 @@ Codes: TypeAlias = str | Sequence[str]
 """One code of a rule, or several."""
 
 StartValues: TypeAlias = "Mapping[str, ArrayLike]"
-"""Full name → a number, truth value, text, bytes, or a list or array of them."""
+"""Full name → a number, Boolean, string, bytes, or a list or array of these."""
 
 NO_START_VALUES: StartValues = {}
 
 
 class SystemOptions(TypedDict, total=False):
-    """Keywords of functions that take a system, its values, and what acts on it; `simulate` says what each means."""
+    """Keywords of functions that accept a system, its values, inputs and scenario; see `simulate`."""
 
     variant: str | None
     parameters: Files
@@ -73,7 +73,7 @@ class SystemOptions(TypedDict, total=False):
 
 
 class ValidateOptions(TypedDict, total=False):
-    """Keywords of `validate` and `fix`; `validate` says what each means."""
+    """Keywords of `validate` and `fix`; see `validate`."""
 
     variant: str | None
     select: Codes
@@ -91,17 +91,17 @@ DEFAULTS: Mapping[str, Any] = {
     "settings": None,
     "settings_file": True,
 }
-"""Defaults of keywords that several functions take."""
+"""Defaults of keywords that several functions share."""
 
 Done = TypeVar("Done")
 Public = TypeVar("Public", bound=Callable[..., Any])
 
 
 def shows(names: Iterable[str], options: Any, rest: Any = None) -> Callable[[Public], Public]:
-    """Decorator of a function with `**options: Unpack[options]`: `help` and notebooks show the keywords of these names
-    with their types and defaults, before those of the function itself; type checkers read the annotation.
+    """Decorator of a function with `**options: Unpack[options]`: `help` and notebooks show the named keywords with
+    their types and defaults, before the function's own keywords. Type checkers read the annotation.
 
-    Those of `rest`, another typed dictionary, stay together.
+    Keywords of `rest`, another typed dictionary, stay together.
     """
     annotations = options.__annotations__
     keywords = [
@@ -139,8 +139,8 @@ def refuse_unknown(function: Callable[..., Any], options: Iterable[str], setting
 
 
 class ValidSystem(NamedTuple):
-    """An open archive, a structure in it, the findings that were accepted, the selections of the caller, the names of
-    the documents that the structure is made of, and what is kept between calls.
+    """An open archive, a structure in it, the accepted findings, the selections of the caller, the names of the
+    documents of the structure, and the data that are kept between calls.
     """
 
     archive: Archive
@@ -152,7 +152,7 @@ class ValidSystem(NamedTuple):
 
 
 class InvalidSystem(Exception):
-    """The system has errors, so it is not run; `report` says which, and `accept` which codes would let it run."""
+    """The system has errors and is not run; `report` lists them, and `accept` the codes that would let it run."""
 
     def __init__(self, report: Report, refused: Sequence[Diagnostic] | None = None, advice: str = "") -> None:
         errors = report.errors if refused is None else tuple(refused)
@@ -162,7 +162,7 @@ class InvalidSystem(Exception):
         super().__init__(self.rendered())
 
     def rendered(self, width: int | None = None) -> str:
-        """The message as lines whose foreign text is escaped, as wide as `render_text` makes them."""
+        """Lines of the message, with foreign text escaped, wrapped as by `render_text`."""
         from ssptool.rules.report_text import render_text
 
         count = len(self.report.diagnostics)
@@ -175,9 +175,9 @@ class InvalidSystem(Exception):
 
 
 def open_archive(path: Path | str, allow_outside: Files = (), settings_file: SettingsFile = True) -> Archive:
-    """An archive to look at, without parts that cannot be read as SSP.
+    """Open an archive for reading, without parts that are not readable as SSP.
 
-    It may read files around it in these folders, and in those that the caller's settings allow.
+    The archive may read outside files in these folders, and in folders that the settings of the caller allow.
     """
     outside = switches_of(path, allow_outside, settings_file).outside
     return Archive.open(path, outside=outside, inside=True, partial=True, reading=True)
@@ -186,7 +186,7 @@ def open_archive(path: Path | str, allow_outside: Files = (), settings_file: Set
 def switches_of(
     system: Path | str, allow_outside: Files = (), settings_file: SettingsFile = True, **own: Any
 ) -> Switches:
-    """Selections of a caller and of its settings file."""
+    """Selections of the caller and of the settings file."""
     choice = RuleChoice(**own, allow_outside=paths("allow_outside", allow_outside))
     if not isinstance(settings_file, bool):
         settings_file = system_path("settings_file", settings_file)
@@ -203,17 +203,17 @@ def valid(
     *,
     keep: bool = False,
 ) -> Iterator[ValidSystem]:
-    """An open archive and a structure in it that has no errors but accepted ones.
+    """Open an archive and a structure in it whose errors are all accepted.
 
-    Errors of rules that the caller's settings file ignores by name are accepted too. With `keep` the system stays open
-    for later calls, and nobody may edit it.
+    Errors of rules that the settings file of the caller ignores by name are also accepted. With `keep`, the system
+    stays open for later calls, and must not be edited.
 
     Raises
     ------
     InvalidSystem
-        It has others.
+        The system has errors that are not accepted.
     UnknownName, WrongValue
-        A code in `accept` is that of no rule, or of one whose errors keep a system from running.
+        A code in `accept` matches no rule, or a rule whose errors cannot be accepted.
     """
     switches = switches_of(path, allow_outside, settings_file)
     codes = texts("accept", accept, "a code of a rule")
@@ -227,14 +227,14 @@ def valid(
 
 
 def parameter_files(given: Files) -> tuple[Path, ...]:
-    """The `.ssv` files that a caller gives: one path, or several.
+    """Paths of the `.ssv` files that the caller gives as one path or several.
 
     Raises
     ------
     WrongArgument
-        They are values, or no paths.
+        The argument has values instead of paths.
     FileNotFoundError
-        One is not there.
+        A file does not exist.
     """
     if isinstance(given, Mapping):
         raise WrongArgument("parameters", given, "files of type .ssv; values are given as start_values={name: value}")
@@ -258,7 +258,7 @@ __all__ = [
 
 
 class ValidateScope(NamedTuple):
-    """A variant to check (None: all), and the caller's selections."""
+    """Variant to check (None: all), and the selections of the caller."""
 
     variant: str | None
     switches: Switches
@@ -274,7 +274,7 @@ def validate_scope(
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
 ) -> ValidateScope:
-    """The scope that `ValidateOptions` and the caller's settings file state for a system."""
+    """The scope from `ValidateOptions` and the settings file of the caller."""
     if variant is not None:
         text("variant", variant)
     codes = "a code of a rule, such as 'FMU-102',"
@@ -335,7 +335,7 @@ def validate(system: Files, **options: Unpack[ValidateOptions]) -> Report:
 
 
 class Subjects(NamedTuple):
-    """The systems and documents that a path or several stand for; `alone`: the one that a caller named itself."""
+    """Systems and documents at one path or several; `alone`: the only one, if the caller named it directly."""
 
     found: tuple[Path, ...]
     alone: bool
@@ -347,7 +347,7 @@ class Subjects(NamedTuple):
         return cls(found, isinstance(system, Path | str) and found == tuple(given))
 
     def each(self, do: Callable[[Path], Done], report: Callable[[Done], Report]) -> Iterator[Done]:
-        """Results of `do` for each; documents come last, without those that the report on a system covers."""
+        """Results of `do` for each subject. Documents come last, except those that the report of a system covers."""
         covered: set[Path] = set()
         for path in sorted(self.found, key=lambda path: path.suffix.lower() in LONE_SUFFIXES):
             if absolute(path).resolve() not in covered:

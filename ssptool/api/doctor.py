@@ -1,4 +1,4 @@
-"""Examination of an installation: packages, compilers, libraries of exported FMUs, and FMUs that cannot run here."""
+"""Check of an installation: packages, compilers, libraries of exported FMUs, and FMUs that cannot run here."""
 
 import os
 import platform
@@ -41,7 +41,7 @@ PURPOSES = {
     "studio": "the studio",
     "widgets": "sliders in notebooks",
 }
-"""Extra → what it is for."""
+"""Extra → its purpose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ class InstalledPart:
     Attributes
     ----------
     topic
-        Heading of the list that it is in.
+        Heading of its list.
     found
-        Versions, or what is missing.
+        Versions, or missing parts.
     remedy
-        What gets it, such as a command; empty if nothing is missing.
+        Command or advice to install it; empty if nothing is missing.
     needed
-        Something that was asked about cannot run without it; else only what it is for.
+        True if a requested system or FMU cannot run without it.
     """
 
     topic: str
@@ -69,13 +69,13 @@ class InstalledPart:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All parts that were looked at, in the order of their topics."""
+    """All checked parts of an installation, in the order of their topics."""
 
     parts: tuple[InstalledPart, ...]
 
     @property
     def troubles(self) -> tuple[InstalledPart, ...]:
-        """The parts that are missing and needed."""
+        """Required parts that are missing."""
         return tuple(part for part in self.parts if part.remedy and part.needed)
 
     def __str__(self) -> str:
@@ -84,12 +84,12 @@ class Diagnosis:
 
 @public
 def doctor(*paths: Path | str) -> Diagnosis:
-    """Examine this installation, and whether FMUs can be loaded on this platform.
+    """Check this installation, and whether FMUs can be loaded on this platform.
 
     Parameters
     ----------
     paths
-        FMUs, systems, and folders to search for these; nothing is loaded.
+        FMUs, systems, and folders that contain them. No library is loaded.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def _only_with(extra: str, one: Requirement) -> bool:
 
 
 def _unmet(one: Requirement) -> Iterator[str]:
-    """Missing part of a requirement and of the extras that it asks for, in the syntax of pip."""
+    """Missing part of a requirement and of its extras, in the syntax of pip."""
     there = _distribution(one.name)
     if there is None or not one.specifier.contains(there.version, prereleases=True):
         extras = f"[{','.join(sorted(one.extras))}]" if one.extras else ""
@@ -178,7 +178,7 @@ def _tools() -> Iterator[InstalledPart]:
         yield InstalledPart("Tools", "compiler", f"{compiler.version}{more}")
     except NoCompiler as problem:
         found, _, remedy = str(problem).partition(": ")
-        yield InstalledPart("Tools", "compiler", f"{found}; for FMUs that bring their sources only (--compile)", remedy)
+        yield InstalledPart("Tools", "compiler", f"{found}; for FMUs with sources only (--compile)", remedy)
     try:
         check_sandbox()
         yield InstalledPart("Tools", "sandbox", "FMUs can be kept from files and network (--sandbox)")
@@ -190,7 +190,7 @@ def _tools() -> Iterator[InstalledPart]:
 
 
 def _runtimes() -> Iterator[InstalledPart]:
-    """Platforms for which systems can be exported."""
+    """Platforms for which this installation can export systems."""
     own, there = own_platform(), [one for one in PLATFORMS.values() if kept_library(one) is not None]
     others = ", ".join(one.name for one in PLATFORMS.values() if one not in (own, *there))
     if own is not None and own not in there:
@@ -199,7 +199,7 @@ def _runtimes() -> Iterator[InstalledPart]:
     if there:
         yield InstalledPart("Tools", "export", f"for {', '.join(one.name for one in there)}")
     if others and can_build():
-        yield InstalledPart("Tools", "export", f"for {others} too: zig builds the libraries when they are first needed")
+        yield InstalledPart("Tools", "export", f"also for {others}: zig builds the libraries at first use")
     elif others:
         yield InstalledPart("Tools", "export", f"no library for {others}", "pip install 'ssptool[export]'")
 
@@ -232,7 +232,7 @@ def _fmus(paths: Iterable[Path]) -> Iterator[InstalledPart]:
 
 
 def _of_subject(subject: Path) -> Iterator[InstalledPart]:
-    """The FMUs of a system, those of a package as PACKAGE/ENTRY, or an FMU."""
+    """The FMUs of a system (of a package as PACKAGE/ENTRY), or a single FMU."""
     if _is_fmu(subject.name) or (subject / "modelDescription.xml").is_file():
         yield _of_fmu(str(subject), subject)
         return
@@ -271,11 +271,11 @@ def _of_fmu(name: str, path: Path) -> InstalledPart:
 
 
 WIDEST = 24
-"""Letters of a name that has a column; longer ones have none."""
+"""Longest name, in letters, that gets its own column."""
 
 
 def _text(diagnosis: Diagnosis) -> str:
-    """A list for each topic; below what is missing, what gets it."""
+    """Text with a list for each topic, and a remedy below each missing part."""
     return joined_lines(_lines(diagnosis))
 
 

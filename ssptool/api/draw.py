@@ -28,7 +28,7 @@ from ssptool.public_calls import public
 
 
 class Highlight(StrEnum):
-    """Things that a drawing marks."""
+    """Kinds of marks in a drawing."""
 
     LOOPS = "loops"
     FINDINGS = "findings"
@@ -46,41 +46,40 @@ def draw(
     connections: ConnectionsWord = "bundled",
     allow_outside: Files = (),
 ) -> Drawing:
-    """A system as a diagram: a picture of one system, or a page with all of them.
+    """Draw a system as a diagram: a picture of one system, or an HTML page with all nested systems.
 
-    Places, sizes, icons, notes and way points are those of the documents; what has none is laid out in layers. Systems
-    with errors are drawn as far as they can be read. Of more than 60 elements without a place those that have many
-    connections with each other are drawn as a group, which has a name and a sheet as a nested system has.
+    Positions, sizes, icons, notes and way points come from the documents; elements without a position are laid out in
+    layers. Systems with errors are drawn as far as they can be read. If more than 60 elements have no position, closely
+    connected elements are drawn as a group. A group has a name and its own sheet, like a nested system.
 
     Parameters
     ----------
     output
-        A file to save it in: .svg, .png or .html. Groups of an earlier page of that name are kept, and elements and
-        lines that have not changed stay where they were.
+        Save the diagram to this file: .svg, .png or .html. Groups of an existing page are kept, and unchanged elements
+        and lines keep their positions.
     level
-        The full name of the nested system to draw; by default the root.
+        Full name of the nested system to draw (default: the root).
     depth
-        How many levels of systems inside the picture shows in the boxes of their elements. A page shows each system
-        without and with all that is inside.
+        Number of nested levels that a picture shows inside the boxes of elements. A page shows each system both with
+        and without its content.
     highlight
-        What is to stand out: `loops`, the connections of algebraic loops; `findings`, elements and connections that
-        have findings.
+        Mark `loops` (connections of algebraic loops) or `findings` (elements and connections with findings).
     connections
-        `bundled`: more than 8 connections from one component to another are one line with their number, and large
-        systems are grouped; `all`: each is drawn.
+        `bundled`: draw more than 8 connections between two components as one line with their number, and group the
+        elements of large systems; `all`: draw each connection.
     allow_outside
-        Folders around the system that it may read, as in `validate`.
+        Folders outside of the system in which it may read files, as in `validate`.
 
     Raises
     ------
     ValueError
-        The ending is another, the depth is negative, or a word is none of those above.
+        The ending of `output` is not supported, `depth` is negative, or a word is not one of those above.
     UnknownName
-        There is no nested system of this name.
+        The nested system does not exist.
     WrongUsage
-        A picture or page would show more than 1 000 systems.
+        The picture or page would show more than 1 000 systems.
     MissingPackage
-        A library that draws is not installed.
+        A library for drawing is not installed.
     """
     file = None if output is None else path("output", output)
     if file is not None:
@@ -114,7 +113,7 @@ def draw(
 
 
 def _explained(system: Path | str, variant: str | None, allow_outside: Files) -> tuple[Explained, ...]:
-    """All values, as far as the system can be flattened."""
+    """Explanations of all values, as far as the system can be flattened."""
     with open_archive(system, allow_outside) as archive:
         try:
             return explain_all(build_network(archive, archive.structure(variant)))

@@ -1,6 +1,6 @@
-"""Make, edit, fix, pack and migrate systems; compare two by meaning.
+"""Create, edit, fix, pack and migrate systems; compare two systems by meaning.
 
-Everything that writes checks the system before and after: new errors raise `BrokenEdit`, and nothing is written.
+Each function that writes checks the system before and after: new errors raise `BrokenEdit`, and nothing is written.
 """
 
 import re
@@ -59,7 +59,7 @@ from ssptool.rules.selection import Switches
 
 
 class BrokenEdit(Exception):
-    """An edit that would bring errors into a system, and was not saved; `diagnostics` are the new errors."""
+    """The edit was not saved because it would add errors to the system; `diagnostics` are these errors."""
 
     def __init__(self, path: Path, diagnostics: tuple[Diagnostic, ...]) -> None:
         listed = "\n".join(f"  {diagnostic}" for diagnostic in diagnostics)
@@ -75,10 +75,10 @@ NOTHING_RENAMED: Mapping[str, str] = {}
 def new_errors(
     archive: Archive, *, weaker_counts: bool = True, renamed: Mapping[str, str] = NOTHING_RENAMED
 ) -> tuple[Diagnostic, ...]:
-    """The errors of an edited archive that the one on disk does not have.
+    """Errors of an edited archive that the archive on disk does not have.
 
-    `weaker_counts`: nor as warnings, which is what some of them are in SSP 1.0. `renamed`: names before → after, by
-    which an error that was there before is known again.
+    `weaker_counts`: warnings on disk count as the same finding (some errors are warnings in SSP 1.0). `renamed`: names
+    before → after, to recognize earlier errors.
     """
     now = check(archive).errors
     if not now:
@@ -97,7 +97,7 @@ def _found_on_disk(path: Path) -> tuple[Diagnostic, ...]:
 
 
 def _essences(diagnostic: Diagnostic, masks: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
-    """Keys that identify diagnostics although lines have changed: place or words, or both in a renamed file."""
+    """Keys that identify a diagnostic after its line has changed: location or message, or both in a renamed file."""
     code, file = diagnostic.code, diagnostic.position.file
     address, message = _masked(diagnostic.position.address, masks), _masked(diagnostic.message, masks)
     return (
@@ -108,9 +108,9 @@ def _essences(diagnostic: Diagnostic, masks: Mapping[str, str]) -> tuple[tuple[s
 
 
 def _masks(renamed: Mapping[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Placeholders for a name in texts of before, and of after: the same for the old and the new name of a thing.
+    """Placeholders for names in messages before and after an edit; an object has the same placeholder in both.
 
-    For both names in both texts, because the old one may stand in a path, which keeps it.
+    Old and new names are replaced in both messages, because paths keep the old name.
     """
     marks = [(old, new, f"\0{number}\0") for number, (old, new) in enumerate(renamed.items())]
     olds, news = {old: mark for old, _, mark in marks}, {new: mark for _, new, mark in marks}
@@ -138,32 +138,32 @@ def edit(
 ) -> Iterator[Editor]:
     """Edit a system: `with ssptool.edit("x.ssp") as system: system.connect("A.y", "B.u")`.
 
-    At the end of the block the system is checked and saved, all of it or nothing. If the block raises, nothing is
-    written. Where `system` is a link, what it leads to is edited.
+    At the end of the block, ssptool checks the system and saves it completely or not at all. If the block raises an
+    exception, nothing is written. If `system` is a link, its target is edited.
 
     Parameters
     ----------
     shared
-        What to do if an edit concerns a nested document that several components use, or a parameter set that is bound
-        several times: "refuse" the edit, edit it for "all" of them, or give the named one a "copy" of its own first.
+        Treatment of a nested document that several components use, or of a parameter set with several bindings:
+        "refuse" the edit, edit it for "all" of them, or first give the named one its own "copy".
     force
-        Save even if the edits bring new errors into the system.
+        Save even if the edits add errors to the system.
     save
         False: check, but write nothing.
     wait
-        Let other editors of this system that wait as well (such as the command line) come first or after, instead of
-        refusing to save what they have changed meanwhile.
+        Take turns with other editors of this system that also wait (such as the command line). Without it, saving
+        fails if another program has changed the system in the meantime.
     allow_outside
-        Folders around the system that it may read, as in `validate`.
+        Folders outside of the system in which it may read files, as in `validate`.
 
     Raises
     ------
     BrokenEdit
-        The edits bring new errors. Errors that the system had before do not keep it from being saved.
+        The edits add errors. Earlier errors of the system do not prevent saving.
     ChangedMeanwhile
         Another program has changed the system during the block.
     WrongUsage
-        A document or an FMU is a link that leads out of the folder, or stands in such a folder.
+        A document or an FMU, or its folder, is a link that points outside of the folder of the system.
     WrongUsage
         Another program has been editing the system for a minute, with `wait`.
     """
@@ -189,23 +189,23 @@ def new(
     force: bool = False,
     save: bool = True,
 ) -> Iterator[Editor]:
-    """Make a system: an `.ssp`, an `.ssd`, or else a folder; it is saved as `edit` does.
+    """Create a system: an `.ssp`, an `.ssd`, or a folder (any other name). It is saved at the end, as in `edit`.
 
     Parameters
     ----------
     fmus
-        The first components, as `Editor.add` makes them; without any the system is empty.
+        Create one component for each of these FMUs, as `Editor.add` does (default: none).
     name
-        Of the system; else the file's.
+        Name of the system (default: name of the file).
     ssp
-        Version of SSP: 1.0, which every tool reads and which becomes 2.0 with the first edit that needs it, or 2.0.
+        Version of SSP: 1.0, which every tool reads and which an edit raises to 2.0 if it needs that; or 2.0.
     start_time, stop_time
-        The default experiment [s].
+        Times of the default experiment [s].
 
     Raises
     ------
     FileExistsError
-        There is something at `system`.
+        `system` already exists.
     """
     path = file_path("system", system)
     start, stop = _time("start_time", start_time), _time("stop_time", stop_time)
@@ -226,14 +226,14 @@ def diff(
 ) -> Comparison:
     """Differences between two systems by meaning, regardless of formatting, order and prefixes.
 
-    Not compared are descriptions, geometry, annotations and metadata.
+    Descriptions, geometry, annotations and metadata are not compared.
 
     Parameters
     ----------
     variant
-        Of both systems; or with `variant_b` of the first.
+        Variant of both systems, or only of the first if `variant_b` is given.
     allow_outside
-        Folders around the systems that they may read, as in `validate`.
+        Folders outside of the systems in which they may read files, as in `validate`.
     """
     outside_a, outside_b = (switches_of(one, allow_outside).outside for one in (a, b))
     with Archive.open(a, outside=outside_a) as first, Archive.open(b, outside=outside_b) as second:
@@ -273,17 +273,17 @@ class Mended:
 @public
 @shows(ValidateOptions.__annotations__, ValidateOptions)
 def fix(system: Files, *, unsafe: bool = False, save: bool = True, **options: Unpack[ValidateOptions]) -> Mended:
-    """Apply the fixes that rules declare, and save the documents; bytes that no fix concerns stay as they are.
+    """Apply the fixes of rules and save the documents. All other bytes of the documents stay the same.
 
-    Documents in packages inside are mended as well. A list of systems, documents and folders, or a folder with some in
-    it, gives one result, as in `validate`; each system is saved whole or not at all.
+    Documents in nested packages are also fixed. A list of systems, documents and folders, or a folder that contains
+    some, gives one result, as in `validate`. Each system is saved completely or not at all.
 
     Parameters
     ----------
     variant, select, ignore, strict, tools, allow_outside, settings_file
-        As in `validate`: what is not reported is not fixed.
+        As in `validate`. Only reported findings are fixed.
     unsafe
-        Apply guesses as well, such as the nearest known name.
+        Also apply guesses, such as the nearest known name.
     save
         False: write nothing.
 
@@ -320,7 +320,7 @@ def _fix_one(system: Path, unsafe: bool, save: bool, options: ValidateOptions) -
 def _fix_inside(
     around: Archive, packages: Packages, variant: str | None, switches: Switches, unsafe: bool, depth: int = 1
 ) -> Iterator[Diagnostic]:
-    """Fix the nested packages, each by itself, and put them back."""
+    """Fix each nested package separately, and write it back."""
     # Deeper ones are not checked either.
     for name in load(around, variant).packages if depth <= ArchiveLimits().depth else ():
         try:
@@ -344,15 +344,15 @@ def upgrade(
     save: bool = True,
     allow_outside: Files = (),
 ) -> Migration:
-    """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 2.0; see `downgrade`.
+    """Convert a package or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`) to SSP 2.0; see `downgrade`.
 
-    Nothing is lost, and what an earlier downgrade kept aside comes back.
+    Nothing is lost. Content that an earlier downgrade kept in annotations is restored.
 
     Parameters
     ----------
     types
-        "keep" those of SSP 1.0, which 2.0 has as well; or "fmi3": Real becomes Float64 and Integer becomes Int32, also
-        in documents that are of 2.0 already.
+        "keep" the types of SSP 1.0, which are also valid in 2.0; or "fmi3": Real becomes Float64 and Integer becomes
+        Int32, also in documents that already are SSP 2.0.
     """
     return _migrate(
         file_path("system", system), Version.V2_0, output, force, save, allow_outside, types=word("types", types, Types)
@@ -369,31 +369,31 @@ def downgrade(
     save: bool = True,
     allow_outside: Files = (),
 ) -> Migration:
-    """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 1.0.
+    """Convert a package or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`) to SSP 1.0.
 
-    Only what must change does. What is weakened or dropped is kept in annotations, and named in the result.
+    Only necessary changes are made. Weakened or dropped content is kept in annotations, and the result lists it.
 
     Parameters
     ----------
     drop
-        Drop what 1.0 cannot hold.
+        Drop content that SSP 1.0 cannot represent.
     output
-        Where to write; without it in place.
+        File or folder to write (default: overwrite the source).
     force
         Write even if the system gets new errors.
     save
-        False: say what would be written, and write nothing.
+        False: report the changes, but write nothing.
     allow_outside
-        Folders around the system that it may read, as in `validate`.
+        Folders outside of the system in which it may read files, as in `validate`.
 
     Raises
     ------
     RefusedEdit
-        1.0 cannot hold something, and it is not to be dropped.
+        SSP 1.0 cannot represent some content, and `drop` is not set.
     InvalidDocument
-        A document is not valid in the version that it declares.
+        A document is not valid in its declared version.
     BrokenEdit
-        The result would have errors that were not there before.
+        The result would have new errors.
     """
     return _migrate(file_path("system", system), Version.V1_0, output, force, save, allow_outside, drop=drop)
 
@@ -436,7 +436,7 @@ def _migrate_lone(path: Path, version: Version, output: Path | None, save: bool,
 
 
 def _not_in_folder(folder: Path, diagnostics: Sequence[Diagnostic]) -> EditError:
-    """A package would lack files that its documents name."""
+    """Error for a package that would lack files of its documents."""
     listed = joined_lines(f"  {one.position}: {one.message}" for one in diagnostics)
     advice = "copy the files into the folder and correct the references, or pack without them (--force)"
     return EditError(f"a package of {folder} would lack files that it needs; {advice}\n{listed}")
@@ -444,26 +444,26 @@ def _not_in_folder(folder: Path, diagnostics: Sequence[Diagnostic]) -> EditError
 
 @public
 def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = False) -> Packed:
-    """Make a package of a folder; equal folders give equal files.
+    """Pack a folder as a package; equal folders give equal files.
 
-    READMEs, `ssptool.toml` and outputs of commands beside the structures and hidden files are left out; the result
-    names them.
+    READMEs, `ssptool.toml`, hidden files, and outputs of commands next to the structures are skipped; the result
+    lists them.
 
     Parameters
     ----------
     target
-        The package to write, which is replaced if it exists; else beside the folder, with its name.
+        Package to write; an existing file is overwritten (default: FOLDER.ssp next to the folder).
     force
-        Write even if what is left out, or lies outside the folder, is needed.
+        Write even if the system needs files that are skipped or lie outside the folder.
 
     Raises
     ------
     EditError
-        `folder` is not a folder, or has files that no package can hold.
+        `folder` is not a folder, or has files that a package cannot contain.
     BrokenEdit
-        Something that is left out is needed.
+        The system needs a skipped file.
     EditError
-        Documents name files outside the folder.
+        Documents refer to files outside the folder.
     """
     folder = file_path("folder", folder)
     if folder.exists() and not folder.is_dir():
@@ -484,7 +484,7 @@ def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = 
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """An SSP that was written: its files, and notes on what it does not have of the source."""
+    """Result of a conversion to SSP: the written files, and notes on content of the source that SSP lacks."""
 
     path: Path
     names: tuple[str, ...]
@@ -493,26 +493,26 @@ class Converted:
 
 @public
 def convert(source: Path | str, target: Path | str, *, allow_outside: Files = ()) -> Converted:
-    """Write an FMU, or a system of the Open Simulation Platform (OspSystemStructure.xml), as SSP with its FMUs.
+    """Convert an FMU, or a system of the Open Simulation Platform (OspSystemStructure.xml), to SSP with its FMUs.
 
-    Connectors state type and unit of the FMUs' variables. Step sizes, algorithm and power bonds of the platform are
-    annotations of the SSD; an FMU becomes a system of one component with its default experiment.
+    Connectors declare type and unit of the FMU variables. Step sizes, algorithm and power bonds of the platform become
+    annotations of the SSD. An FMU becomes a system with one component and the default experiment of the FMU.
 
     Parameters
     ----------
     target
         A package (`.ssp`) or a folder.
     allow_outside
-        Folders around an OspSystemStructure.xml that it may read, as in `validate`.
+        Folders outside of an OspSystemStructure.xml in which it may read files, as in `validate`.
 
     Raises
     ------
     EditError
-        `source` is an SSP already, or `target` is not a package or folder.
+        `source` already is an SSP, or `target` is not a package or folder.
     FileExistsError
-        There is something at `target`.
+        `target` already exists.
     InvalidDocument
-        The source cannot be read, or has what SSP has no counterpart of (OSP-101).
+        The source cannot be read, or SSP has no counterpart for some of its content (OSP-101).
     """
     target = file_path("target", target)
     if target.suffix.lower() not in ("", packing.SUFFIX):
@@ -552,18 +552,18 @@ def unpack(
     Parameters
     ----------
     folder
-        Else beside the package, with its name.
+        Folder to write (default: next to the package, with its name).
     force
-        Write into a folder that is not empty; files that are not in the package stay.
+        Write into a folder that is not empty. Its files that are not in the package stay.
     portable
-        Refuse names that Linux, macOS or Windows cannot hold, before anything is written.
+        Reject names that are invalid on Linux, macOS or Windows, before anything is written.
 
     Raises
     ------
     EditError
         `package` is not an .ssp file; or, with `portable`, has such names.
     InvalidDocument
-        `package` is not a readable package, or has names that lead out of it.
+        `package` is not a readable package, or has names that point outside of it.
     FileExistsError
         The folder is not empty.
     """
@@ -593,24 +593,24 @@ def list_variants(system: Path | str) -> tuple[VariantEntry, ...]:
 def add_variant(
     system: Path | str, name: str, *, like: str | None = None, file: str | None = None, save: bool = True
 ) -> VariantEdit:
-    """Copy a variant (`like`; else the default) under another name; `file` is else called after the name."""
+    """Copy the variant `like` (default: the default variant) under a new name, to `file` (default: NAME.ssd)."""
     return _edit(system, lambda archive: packing.add_variant(archive, text("name", name), like=like, file=file), save)
 
 
 @public
 def remove_variant(system: Path | str, variant: str, *, save: bool = True) -> VariantEdit:
-    """Take a variant away, which must not be the default; the files that it refers to stay."""
+    """Remove a variant, except the default one. Files that the variant refers to stay."""
     return _edit(system, lambda archive: packing.remove_variant(archive, variant), save)
 
 
 @public
 def set_default_variant(system: Path | str, variant: str, *, save: bool = True) -> VariantEdit:
-    """Make a variant the `SystemStructure.ssd`; the one that was gets a file called after its name."""
+    """Make a variant the default: its file becomes SystemStructure.ssd, the previous default becomes NAME.ssd."""
     return _edit(system, lambda archive: packing.set_default(archive, variant), save)
 
 
 def _edit(system: Path | str, change: Callable[[Archive], VariantEdit], save: bool) -> VariantEdit:
-    """Raises, besides what the change raises, BrokenEdit if it brings errors into the system."""
+    """Apply a change to a package. Raises the errors of the change, and BrokenEdit if it adds errors to the system."""
     with Archive.open(system, exclusive=save) as archive:
         edit = change(archive)
         if edit.files and (found := new_errors(archive)):

@@ -1,6 +1,6 @@
-"""The example systems of the project: packages that an installation brings, or the folders of a clone.
+"""The example systems: packages inside an installation, or the folders of a clone.
 
-An installation that was made of the sources brings these; the FMUs are compiled when the first system is written.
+An installation from source contains the sources of the examples. Their FMUs are compiled at first use.
 """
 
 import shutil
@@ -33,7 +33,7 @@ _LONG = "-" * 2  # of options of CMake, which are none of ours
 
 @dataclass(frozen=True, slots=True)
 class ExampleSystem:
-    """An example system, what its default variant says that it is, and the names of its other variants."""
+    """An example system: its name, the description of its default variant, and the names of its other variants."""
 
     name: str
     description: str
@@ -42,7 +42,7 @@ class ExampleSystem:
 
 @public
 def list_examples() -> tuple[ExampleSystem, ...]:
-    """The example systems, by name.
+    """List the example systems by name.
 
     Raises
     ------
@@ -64,9 +64,9 @@ def example(name: str, folder: Path | str | None = None, *, force: bool = False)
     Parameters
     ----------
     folder
-        Else that of its name.
+        Folder to write (default: NAME in the working folder).
     force
-        Write into a folder that is not empty; its other files stay.
+        Write into a folder that is not empty. Its other files stay.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def _places() -> Mapping[str, Path]:
 
 
 def _with_fmus(sources: Path) -> Path:
-    """A copy of the systems with their FMUs, which is kept; it is made anew if the sources are others.
+    """Cached copy of the systems with their FMUs; created again after a change of the sources.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _compile(models: Path, build: Path) -> None:
 
 
 def _cmake() -> str:
-    """CMake of the package that FMPy needs, or that of this machine."""
+    """The cmake program: of the Python package that FMPy requires, or of this machine."""
     try:
         folder: str = import_module("cmake").CMAKE_BIN_DIR
     except (ImportError, AttributeError):

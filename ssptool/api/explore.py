@@ -1,4 +1,4 @@
-"""Sliders over parameters of a system, for notebooks: each move runs the system and draws its curves again."""
+"""Sliders for parameters of a system, for notebooks: each move runs the system and draws its curves again."""
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -25,16 +25,16 @@ STEPS = 50
 
 
 class Explorer:
-    """Sliders with the curves of the last run; a notebook shows it as the value of a cell. See `explore`.
+    """Sliders with the curves of the last run. A notebook shows them as the value of a cell; see `explore`.
 
     Attributes
     ----------
     result
-        The last run; a failed one has its failure.
+        Result of the last run, also of a failed one.
     sliders
-        Sliders (ipywidgets) by the name of their parameter.
+        Sliders (ipywidgets) by parameter name.
     widget
-        Sliders and picture, for layouts of your own.
+        Sliders and picture, for your own layouts.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Explorer:
 
     @property
     def values(self) -> dict[str, float]:
-        """Values of the sliders, by the name of their parameter."""
+        """Values of the sliders by parameter name."""
         return {name: float(slider.value) for name, slider in self.sliders.items()}
 
     def _simulated(self) -> Result:
@@ -82,7 +82,7 @@ class Explorer:
         self._picture.value = self.result._repr_html_()
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Show it in notebooks."""
+        """Show the sliders in a notebook."""
         return self.widget._repr_mimebundle_(**options)
 
     def __repr__(self) -> str:
@@ -101,18 +101,18 @@ def explore(
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
 ) -> Explorer:
-    """Show sliders over parameters and start values in a notebook, and the curves of the system for their values.
+    """Show sliders for parameters and start values in a notebook, with the curves of the system for their values.
 
-    The system runs at once with its own values, and again after each move of a slider. The accuracy is not checked.
+    The system runs first with its own values, and again after each move of a slider. The accuracy is not checked.
 
     Parameters
     ----------
     ranges
         Full name of a parameter or start value → smallest and largest value, in the unit of the variable.
     show
-        One pattern or several of the signals to draw; empty: all that are recorded.
+        Draw signals that match one of these patterns (default: all recorded signals).
     settings
-        Settings of the runs, as of `simulate`.
+        Settings of the runs, as in `simulate`.
     variant, allow_outside, settings_file
         As in `simulate`.
 
@@ -121,7 +121,7 @@ def explore(
     MissingPackage
         ipywidgets is not installed.
     UnknownName
-        A name is that of no variable.
+        The system has no variable of this name.
     WrongValue
         A variable is not a real parameter or start value, or its range is empty.
     """
@@ -175,6 +175,6 @@ def _range(name: str, known: Mapping[str, VariableEntry], limits: object) -> tup
 
 
 def _inside(one: VariableEntry, low: float, high: float) -> float:
-    """The value of the system, or the nearer end of the range; without a value the middle."""
+    """The value of the system, or the nearer end of the range; the middle if the system has no value."""
     own = one.start if one.value is None else one.value
     return min(max(own, low), high) if isinstance(own, float) else (low + high) / 2

@@ -1,4 +1,4 @@
-"""One FMU from a system."""
+"""Export of a system as one FMU."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -26,7 +26,7 @@ from ssptool.public_calls import public
 
 
 class Exportable(NamedTuple):
-    """Capabilities of an FMU made of a planned run, or the reason why there can be none."""
+    """Capabilities of the exported FMU of a planned run, or the reason why the system cannot be exported."""
 
     capabilities: tuple[ExportCapability, ...]
     problems: tuple[str, ...]
@@ -34,12 +34,12 @@ class Exportable(NamedTuple):
 
 @public
 def exportable(plan: Plan, *, fmi: int = 2) -> Exportable:
-    """Capabilities of the FMU that `export` would make of a plan with these settings, each with its reason.
+    """List the capabilities of the FMU that `export` would create for this plan, each with its reason.
 
     Parameters
     ----------
     fmi
-        2 or 3: the version of FMI, whose flags they are.
+        Version of FMI that names the capability flags: 2 or 3.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Systems that stay open between calls in one process, with their findings, plans and what runs have left.
+"""Systems that stay open between calls in one process, with their findings, plans and data of earlier runs.
 
-A system is kept from its second use on, and used again only if none of its files, and of the files that its documents
-look for, has changed since before it was opened. A caller has a kept system for itself until it is done.
+A system is kept from its second use on. It is used again only if its files, and all files that its documents look for,
+have not changed since it was opened. One caller at a time uses a kept system.
 """
 
 import atexit
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from ssptool.engine.run.manifest import Input
 
 MOST_SYSTEMS = 4
-"""Systems that are kept; of more the one that was not used for longest is closed."""
+"""Largest number of kept systems. If there are more, the least recently used one is closed."""
 
 MOST_PLANS = 4
-"""Plans that are kept of a system."""
+"""Largest number of kept plans of a system."""
 
 MOST_KNOWN = 64
-"""Systems of which it is known that they were opened."""
+"""Largest number of systems that are remembered as opened once."""
 
 
 class OpenedSystem:
-    """An open archive, a structure in it, the findings in it, and what else was made from it.
+    """An open archive, a structure in it, its findings, and further results of opening it.
 
-    `earlier` is what earlier runs have left; None: the system is used once.
+    `earlier` contains data of earlier runs; None: the system is used once.
     """
 
     def __init__(self, path: Path | str, variant: str | None, outside: Sequence[Path]) -> None:
@@ -56,8 +56,8 @@ class OpenedSystem:
         self._plans: OrderedDict[Hashable, KeptPlan] = OrderedDict()
 
     def plan(self, key: Callable[[], Hashable], make: "Callable[[], Plan]") -> "KeptPlan":
-        """The plan of the same key from before, else a new one. Nothing is kept where the key is None, or changes while
-        the plan is made.
+        """The kept plan with this key, or a new one. A plan is not kept if the key is None, or changes while the plan
+        is made.
         """
         stated = None if self.earlier is None else key()
         if stated is None:
@@ -72,14 +72,14 @@ class OpenedSystem:
         return plan
 
     def close(self) -> None:
-        """Remove what was unpacked."""
+        """Remove the unpacked files."""
         if self.earlier is not None:
             self.earlier.close()
         self.archive.close()
 
 
 class KeptPlan:
-    """A plan, and the files that its run uses once these were asked for."""
+    """A plan, and the files of its run (None until they are requested)."""
 
     def __init__(self, plan: "Plan") -> None:
         self.plan = plan
@@ -90,7 +90,7 @@ class KeptPlan:
 def opened_system(
     path: Path | str, variant: str | None, outside: Sequence[Path], *, keep: bool
 ) -> Iterator[OpenedSystem]:
-    """A system for the only use of the caller; with `keep` that of an earlier call, if nothing has changed.
+    """A system for exclusive use by the caller; with `keep`, a system of an earlier call if nothing has changed.
 
     Raises as `Archive.open` and `Archive.structure`.
     """
@@ -114,13 +114,13 @@ def opened_system(
 
 
 def _key(path: Path | str, variant: str | None, outside: Sequence[Path]) -> Hashable:
-    """All that opening and checking a system depends on, but for files."""
+    """Everything except files that affects opening and checking a system."""
     here = absolute(Path())
     return str(path), str(here), variant, tuple(map(str, outside)), working_folders(), confined_to()
 
 
 class _Kept:
-    """An opened system, and the state of its files before it was opened, if its footprint was known."""
+    """An opened system, and the state of its files before opening, if its footprint was known."""
 
     def __init__(
         self, path: Path | str, variant: str | None, outside: Sequence[Path], footprint: Footprint | None
@@ -134,11 +134,11 @@ class _Kept:
         self._was_used = False
 
     def is_current(self) -> bool:
-        """Whether none of the files has changed since before the system was opened."""
+        """True if no file has changed since the system was opened."""
         return self.snapshot is not None and self.footprint is not None and self.snapshot.holds(self.footprint)
 
     def can_be_kept(self) -> bool:
-        """Whether all places that were looked at are known, and had the same files before and after."""
+        """True if all visited places are known and had the same files before and after opening."""
         if self.snapshot is None or self.opened.archive.footprint() != self.footprint:
             return False
         if not self._was_used:  # files may have changed between the snapshot and the reading
@@ -154,7 +154,7 @@ def _snapshot(footprint: Footprint) -> Snapshot | None:
 
 
 class _Systems:
-    """Kept systems by what they were opened with; for several threads."""
+    """Kept systems by the arguments of opening them; safe for several threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -163,12 +163,12 @@ class _Systems:
         self._ends_with_process = False
 
     def footprint(self, key: Hashable) -> Footprint | None:
-        """The places that the system was read from when it was last opened."""
+        """Places that were read when the system was last opened."""
         with self._lock:
             return self._known.get(key)
 
     def take(self, key: Hashable) -> _Kept | None:
-        """A kept system that is as its files are now; it belongs to the caller until it gives it back."""
+        """Take a kept system whose files have not changed. The caller owns it until `give_back`."""
         with self._lock:
             system = self._idle.pop(key, None)
         if system is None or system.is_current():
@@ -177,7 +177,7 @@ class _Systems:
         return None
 
     def give_back(self, key: Hashable, system: _Kept) -> None:
-        """Keep a system that is no longer used, if that can be; else close it."""
+        """Keep a system that is no longer in use, or close it if it cannot be kept."""
         closed: list[_Kept] = []
         kept = system.can_be_kept()
         footprint = system.opened.archive.footprint()
@@ -199,20 +199,20 @@ class _Systems:
             one.opened.close()
 
     def _end_with_process(self) -> None:
-        """Registered after the first folder was made, so that this comes before what removes forgotten folders."""
+        """Register `close` at exit. This follows the first temporary folder, so that it runs before their removal."""
         if not self._ends_with_process:
             atexit.register(self.close)
             self._ends_with_process = True
 
     def close(self) -> None:
-        """Close all that are not in use."""
+        """Close all systems that are not in use."""
         with self._lock:
             idle, self._idle = self._idle, OrderedDict()
         for system in idle.values():
             system.opened.close()
 
     def forget(self) -> None:
-        """Drop what is kept, in a fork: it belongs to the parent, and a lock may be that of a missing thread."""
+        """Drop all systems in a forked process: they belong to the parent, and a lock may have lost its thread."""
         self.__init__()  # type: ignore[misc]
 
 

@@ -48,33 +48,34 @@ def report(
     allow_outside: Files = (),
     units: Mapping[str, str] | Literal["display"] = NO_UNITS,
 ) -> ReportPage:
-    """One self-contained HTML page about a run or a study.
+    """Make a self-contained HTML report about a run or a study.
 
-    Of a run, it has diagram, findings, loops, plots, statistics and manifest; of a study, that of `report_study`.
+    The report of a run contains diagram, findings, loops, plots, statistics and manifest; for a study, see
+    `report_study`.
 
     Parameters
     ----------
     system
-        The simulated system; the page lists files that have changed since the run. May be left out if the manifest of
-        the results names it: `report("plant.csv")`.
+        The simulated system; the report lists files that have changed since the run. It can be omitted if the manifest
+        of the results names it: `report("plant.csv")`.
     results
-        A file that `simulate` wrote, with its manifest: .csv, .parquet, .mat, .h5 or .mf4; or the results of a study
-        or their folder.
+        Result file of `simulate` with its manifest (.csv, .parquet, .mat, .h5 or .mf4), or results of a study or their
+        folder.
     output
-        A file to save it in: .html.
+        Save the report to this .html file.
     variant
-        None: the one that ran.
+        Variant to draw (default: the variant that ran).
     signals
-        One pattern or several of signals to plot; without, all continuous ones.
+        Plot signals that match one of these patterns (default: all continuous signals).
     allow_outside
-        Folders around the system that it may read, as in `validate`.
+        Folders outside of the system in which it may read files, as in `validate`.
     units
-        Units of the plots, from patterns of full names: `{"*.w": "rpm"}`; or "display": display units of the FMUs.
+        Units of the plots, by patterns of full names: `{"*.w": "rpm"}`; or "display": display units of the FMUs.
 
     Raises
     ------
     WrongValue
-        The page is not to be called .html, a pattern fits no signal, or the results are those of another system.
+        `output` does not end with .html, a pattern matches no signal, or the results belong to another system.
     MissingPackage
         A library of the extra `plot` is not installed.
     UnusableFile
@@ -121,7 +122,7 @@ def report(
 
 
 def _system_of(results: Path) -> Path:
-    """The system that the manifest of results names."""
+    """System named by the manifest of results."""
     if results.is_dir() or results.suffix.lower() in (".ssp", ".ssd", ".fmu"):
         raise WrongValue(f"{results} has no results; `ssptool run {shlex.quote(str(results))}` writes some")
     system = read_manifest(results).get("arguments", {}).get("system")
@@ -134,7 +135,7 @@ def _system_of(results: Path) -> Path:
 
 
 def _variant_that_ran(system: Path | str, manifest: Mapping[str, Any]) -> str | None:
-    """The variant that was asked for, if the system has it; None: the default one."""
+    """Variant of the run, if the system still has it; None: the default variant."""
     arguments = manifest.get("arguments")
     name = arguments.get("variant") if isinstance(arguments, dict) else None
     with Archive.open(system) as archive:
@@ -145,7 +146,7 @@ def _variant_that_ran(system: Path | str, manifest: Mapping[str, Any]) -> str | 
 
 
 def _check_system(system: Path | str, variant: str | None, manifest: Mapping[str, Any], results: Path | str) -> None:
-    """Raise ValueError for a run of another system: its page would have a diagram that is not that of the run."""
+    """Raise ValueError if the run is of another system, because the diagram of the report would be wrong."""
     with Archive.open(system) as archive:
         shown = archive.structure(variant).structure.name
     ran = manifest.get("system", shown)
@@ -173,7 +174,7 @@ def _loops(archive: Archive, variant: str | None) -> list[Remark]:
 
 
 def _failed(sheets: Iterable[StatedSheet], manifest: Mapping[str, Any]) -> Iterator[Remark]:
-    """Remark at the component in which the run failed, if it was one."""
+    """Remark at the component that made the run fail, if any."""
     failure = manifest.get("failure") or {}
     for block in (block for sheet in sheets for block in sheet.blocks):
         if dotted(block.path) == failure.get("component"):
@@ -184,7 +185,7 @@ def diagrams_and_findings(
     system: Path | str, variant: str | None, manifest: Mapping[str, Any], allow_outside: Files = ()
 ) -> tuple[list[ReportPicture], Sequence[Diagnostic]]:
     """Diagrams of a system for a report, with marks at findings, loops and the failed component; and
-    the findings, none of other variants than the one that is shown.
+    the findings of the shown variant.
     """
     switches = switches_of(system, allow_outside)
     with Archive.open(system, outside=switches.outside) as archive:
@@ -194,7 +195,7 @@ def diagrams_and_findings(
         told = [*findings(diagnostics), *_loops(archive, variant), *_failed(stated.values(), manifest)]
         remarks = marked(list(stated.values()), told)
     if len(stated) > MOST_SHEETS:
-        title = f"The outermost of {len(stated)} systems, of which at most {MOST_SHEETS} are drawn"
+        title = f"The outermost systems (at most {MOST_SHEETS} of {len(stated)} are drawn)"
         return [
             ReportPicture(title, sheet_svg(arranged(stated, connections=DrawnConnections.BUNDLED), remarks))
         ], diagnostics
@@ -236,27 +237,27 @@ def report_study(
     signals: str | Sequence[str] = (),
     allow_outside: Files = (),
 ) -> ReportPage:
-    """One self-contained HTML page about a study: design, runs and failures, plots, calibration, origin.
+    """Make a self-contained HTML report about a study: design, runs and failures, plots, calibration, origin.
 
     Parameters
     ----------
     results
-        The folder of results, also while the study runs.
+        Result folder, also while the study runs.
     output
-        A file to save it in: .html.
+        Save the report to this .html file.
     system, variant
-        What is drawn; else the system and variant of the study, if it is still where it was.
+        System and variant to draw (default: those of the study, if the system is still in its place).
     signals
-        Of results to plot; without, all.
+        Plot results that match one of these patterns (default: all).
     allow_outside
-        Folders around the system that it may read, as in `validate`.
+        Folders outside of the system in which it may read files, as in `validate`.
 
     Raises
     ------
     UnusableFile
-        The folder has none.
+        The folder contains no results.
     WrongValue
-        The page is not to be called .html.
+        `output` does not end with .html.
     MissingPackage
         A library of the extra `plot` is not installed.
     """
@@ -290,7 +291,7 @@ def report_study(
 def _drawn(
     system: Path, variant: str | None, allow_outside: Files
 ) -> tuple[Sequence[ReportPicture], Sequence[Diagnostic], str]:
-    """Diagrams and findings; or why there are none."""
+    """Diagrams and findings, or the reason why there are none."""
     try:
         return (*diagrams_and_findings(system, variant, {}, allow_outside), "")
     except (OSError, InvalidDocument, UnreadableFmu, LookupError, ValueError) as problem:

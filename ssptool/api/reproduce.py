@@ -1,4 +1,4 @@
-"""Make the run of a result again from its manifest, and compare."""
+"""Repeat the run of a result from its manifest, and compare the values."""
 
 import re
 import tempfile
@@ -68,45 +68,44 @@ def reproduce(
     env: str | Sequence[str] = (),
     allow_outside: Files = (),
 ) -> Reproduction:
-    """Make the run of a result again, as its manifest says, and compare the values.
+    """Repeat the run of a result from its manifest, and compare the values.
 
-    The manifest gives the system, the settings, the stimuli and the parameters. What is written, how the FMUs run, and
-    which folders may be read, the caller states. Files that the manifest names are read in the working folder, in that
-    of the result and in that of `system`, in the repositories that hold them, and in `allow_outside`; elsewhere only
-    if they are as they were in the run.
+    System, settings, stimuli and parameters come from the manifest. The caller states the output, the process of the
+    FMUs, and the folders that may be read. Files of the manifest are read in the working folder, in the folders of the
+    result and of `system`, in the repositories that contain these, and in `allow_outside`; in other places only if
+    they have not changed since the run.
 
     Parameters
     ----------
     result
-        A file of results (.csv, .parquet, .mat, .h5, .mf4) with its manifest; or a run of a study,
-        as `FOLDER.study#NUMBER`.
+        Result file (.csv, .parquet, .mat, .h5, .mf4) with its manifest; or a run of a study, as `FOLDER.study#NUMBER`.
     against
-        Results to compare with in place of those of `result`.
+        Compare with these results instead of those of `result`.
     system
-        Where the system is now, if that is not where it was.
+        Present place of the system, if it has moved.
     output
-        A file for the results of the new run.
+        File for the results of the new run.
     tolerance
-        What counts as the same where bits differ. Default: relative 1e-6.
+        Values within this tolerance count as the same (default: relative 1e-6).
     isolated, timeout, step_timeout, memory_limit, sandbox, compile, env
         As in `simulate`.
     allow_outside
-        Folders around an .ssp that it may read, as of `simulate`, and in which changed inputs, parameters and scenarios
-        of the manifest may be.
+        Folders outside of an .ssp in which it may read files, as in `simulate`, and in which changed inputs, parameters
+        and scenarios of the manifest may be read.
 
     Returns
     -------
     Reproduction
-        `verdict` says whether the values have the same bits, are inside the tolerance, or differ; `first` where they
-        do for the first time, and `reasons` which files, versions and settings are not as they were.
+        `verdict` states whether the values have the same bits, are within the tolerance, or differ; `first` is the
+        first difference, and `reasons` lists changed files, versions and settings.
 
     Raises
     ------
     CannotReproduce
-        The results cannot be read or have no manifest, something of the run is in no file, or the run cannot be made;
-        files that are missing are named.
+        The results cannot be read or have no manifest, the run used something that is not in a file, or the run is
+        not possible. The message lists missing files.
     ContradictingSettings
-        Limits or a sandbox without isolation.
+        Limits or a sandbox are set, but `isolated` is False.
 
     Examples
     --------
@@ -131,7 +130,7 @@ def reproduce(
 
 
 class _Process(NamedTuple):
-    """The caller's options of the process of the FMUs."""
+    """Options of the caller for the process of the FMUs."""
 
     isolated: bool | None
     limits: Limits
@@ -180,7 +179,7 @@ def _run(
 
 
 OUTSIDE = frozenset({"interrupted", Ending.TIMEOUT, Ending.MEMORY})
-"""Statuses of runs that something else than the system has ended."""
+"""Statuses of runs that were ended by something other than the system."""
 
 
 def _manifest(path: Path) -> Mapping[str, Any]:
@@ -213,7 +212,7 @@ def _manifest(path: Path) -> Mapping[str, Any]:
 
 @contextmanager
 def _file_for(output: Path | str | None, like: Path) -> Iterator[Path]:
-    """File of the new results, in the format of the old ones, which keeps the same bits."""
+    """File of the new results, in the format of the old ones, to keep the same bits."""
     if output is not None:
         yield checked_path("output", output)
         return
@@ -263,7 +262,7 @@ def checked_inputs(recorded: RecordedRun, system: Path, outside: Sequence[Path])
     Raises
     ------
     CannotReproduce
-        The system is not there.
+        The system does not exist.
     """
     if not system.exists():
         raise CannotReproduce(f"{system}: the system does not exist any more; give its current path with --system")
@@ -288,7 +287,7 @@ def _state(path: Path, digest: str) -> InputState:
 
 
 def _other_versions(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Libraries and the platform, as far as both runs know of them."""
+    """Versions of libraries and platform that differ, as far as both runs state them."""
     there, here = before.get("versions", {}), {**now.get("versions", {}), **versions()}
     for name in there:
         if name in here and there[name] != here[name]:
@@ -296,7 +295,7 @@ def _other_versions(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterat
 
 
 def _other_settings(made: Mapping[str, Any], against: Mapping[str, Any]) -> Iterator[str]:
-    """Overrides and settings that another result has otherwise."""
+    """Overrides and settings that differ in another result."""
     if against:
         here, there = differences([made, against])
         yield from (f"{name}: {value}, in the other result {there[name]}" for name, value in here.items())
@@ -347,7 +346,7 @@ def judged(
 def _study_run(
     name: str, folder: Path, number: int, tolerance: Tolerance, process: _Process, folders: Sequence[Path]
 ) -> Reproduction:
-    """A run of a study again, with the study as the folder of its results has it."""
+    """Repeat a run of a study, with the study as stored in its result folder."""
     dataset = Dataset(folder)
     with _told():
         definition, rows = dataset.definition(), read_results(folder).rows()
@@ -378,7 +377,7 @@ def _study_run(
 
 
 def _recorded_study(folder: Path, definition: Mapping[str, Any], process: _Process, folders: Sequence[Path]) -> Study:
-    """The study of a folder of results, which writes no logs, reads no other files, and compiles if the caller says so.
+    """The study of a result folder, without logs, without other files to read, compiling only if the caller allows it.
 
     Raises
     ------
@@ -396,7 +395,7 @@ def _recorded_study(folder: Path, definition: Mapping[str, Any], process: _Proce
 
 
 def _named_files(table: Mapping[str, Any]) -> Iterator[str]:
-    """Files that the table of a study names, apart from its system and the values of factors."""
+    """Files that a study refers to, except its system and the values of factors."""
     design = table.get("design")
     yield from _texts([table.get(name) for name in ("parameters", "inputs", "scenario")])
     yield from _texts(design.get("file") if isinstance(design, Mapping) else None)
@@ -411,7 +410,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _value_files(study: Study) -> Iterator[Path]:
-    """Files that are values of factors."""
+    """Files used as values of factors."""
     for factor in study.factors:
         if factor.role in (FactorRole.FMU, FactorRole.PARAMETERS):
             levels = factor.source.values if isinstance(factor.source, Levels) else ()

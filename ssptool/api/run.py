@@ -143,9 +143,9 @@ def simulate(
         Values of parameters and start values by full name, in the unit of the variable. They override all other
         values. Numbers (also of numpy), Booleans, strings or bytes; lists or arrays for array variables.
     inputs
-        Drive unconnected inputs: the path of a CSV file, a pandas frame, a numpy array with fields, or a mapping of
-        full names to constants, functions of time, `Table` or `Function`. `Inputs` adds an interpolation. A list
-        combines several of these.
+        Drive unconnected inputs: the path of a CSV file, a frame of pandas or polars, a numpy array with fields, or a
+        mapping of full names to constants, functions of time, `Table` or `Function`. `Inputs` adds an interpolation. A
+        list combines several of these.
     interpolation
         Interpolate between the rows of `inputs`: "linear" or "hold"; or a mapping of full names to one of them.
     scenario

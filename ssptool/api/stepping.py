@@ -1,4 +1,4 @@
-"""Step through a system: `Simulation` is stepped, read, set and saved by a program."""
+"""Runs that a program steps, reads, changes and saves (`Simulation`)."""
 
 from contextlib import ExitStack
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Studies (many runs of one system), calibration, and plots of both.
 
-A study is a `Study`, a table of the same shape, or a .toml file; its results are a folder, to which runs are added
-until all points of the design are done.
+A study is a `Study`, a mapping with the same entries, or a .toml file. Its results are a folder, to which runs are
+added until all points of the design are done.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -132,7 +132,7 @@ def study(
 
 
 def _carried_out(checked: CheckedStudy, folder: Path, **how: Any) -> StudyResults:
-    """The results of a study after all its runs. Keywords are those of `run_study`."""
+    """Run a checked study and return its results. Keywords as in `run_study`."""
     tell(NOTHING)
     (optimize_study if isinstance(checked.study.design, Optimize) else run_study)(checked, folder, **how)
     return read_results(folder)
@@ -160,20 +160,20 @@ def sweep(
     Parameters
     ----------
     factors
-        Parameters and start values, or settings of a run such as `step_size`, each with a list of values or a table
+        Parameters, start values, or settings of a run such as `step_size`, each with a list of values or a mapping
         with `low`, `high` and `count`.
     results
-        Expressions such as `max("Motor.w")`, or a mapping from names to them; empty: the largest value of each output
-        that is a real number, of six at most.
+        Expressions such as `max("Motor.w")`, or a mapping from names to expressions (default: largest value of each
+        output of real numbers, at most six).
     output
-        The folder of results; None: named after the system, with the ending `.sweep`, in the working directory, and
-        with a number if that folder has the results of another sweep.
+        Result folder (default: SYSTEM.sweep in the working folder, with a number if that folder has results of another
+        sweep).
     stop_time : [s]
-        Of all runs; None: that of `settings`, then of the system.
+        Stop time of all runs (default: from `settings`, then from the system).
     settings
-        Of all runs, as the table `[settings]` of a study file.
+        Settings of all runs, as in the table `[settings]` of a study file.
     variant
-        An SSD of the package; None: the default.
+        Variant of the system to run (default: the default variant).
     workers, compile, allow_outside, settings_file, announce, progress
         As in `study`.
 
@@ -232,25 +232,25 @@ def new_study(
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
 ) -> Path:
-    """Write a study to begin with: a commented .toml file with parameters, units and values of a system. Its path.
+    """Write a first study of a system: a commented .toml file with its parameters, units and values. Return the path.
 
     Parameters
     ----------
     output
-        The file; None: named after the system, in the working directory.
+        File to write (default: named after the system, in the working folder).
     design
         grid, lhs, sobol, morris, saltelli, optimize or calibrate.
     data
-        Of calibrate: the file of the measured signals (.csv, .parquet, .mat, .h5, .mf4).
+        For calibrate: file with the measured signals (.csv, .parquet, .mat, .h5, .mf4).
     stop_time : [s]
-        Of each run; None: the last time of `data`, if the system stops earlier, otherwise that of the system.
+        Stop time of each run (default: stop time of the system, or the last time of `data` if that is later).
     variant, allow_outside, settings_file
         As in `info`.
 
     Raises
     ------
     WrongValue
-        There is no such design, no data, or nothing to vary or to find.
+        The design is unknown, the data are missing, or the system has nothing to vary or to compute.
     FileExistsError
         `output` exists.
     """
@@ -272,7 +272,7 @@ def new_study(
 
 
 def _last_time(data: Path, stop: float | None) -> float | None:
-    """The last time of a measurement [s], if the stop time of the system is not late enough for it."""
+    """The last time of a measurement [s], if it is later than the stop time of the system."""
     if not data.exists() or not len(trace := trace_of("data", data)):
         return None
     last = float(trace.t[-1])
@@ -327,14 +327,14 @@ def resume_study(
 
 @public
 def study_results(output: Path | str) -> StudyResults:
-    """Results in the folder of a study, also while it runs. Raises UnusableFile."""
+    """Results in a result folder, also while the study runs. Raises UnusableFile."""
     return read_results(file_path("output", output))
 
 
 def _allowed(
     given: Study | Mapping[str, object] | Path | str, compile: object, allow_outside: Files, settings_file: SettingsFile
 ) -> tuple[Study, Findings | None]:
-    """A draft that may do what the caller allows: compile FMUs, read files, pass over findings."""
+    """A draft with the permissions of the caller: compile FMUs, read files, accept findings."""
     wanted, findings = draft(given)
     switches = switches_of(wanted.system, allow_outside, settings_file)
     return replace(wanted, compile=flag("compile", compile) or wanted.compile, switches=switches), findings
@@ -368,33 +368,33 @@ def calibrate(
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
 ) -> Fit:
-    """Find the values in the ranges of a study with which the system follows a measured trace or meets targets.
+    """Find parameter values, in the ranges of a study, that make the system follow measured signals or meet targets.
 
-    Without `data`, `targets` and `minimize`, the study says in `[calibration]` what is wanted. A run that crashes or
-    hangs does not end the calibration: its point is avoided, and a note says so.
+    Without `data`, `targets` and `minimize`, the table `[calibration]` of the study states the goal. A run that crashes
+    or hangs does not end the calibration: its point is avoided, and a note reports it.
 
     Parameters
     ----------
     output
-        The folder of results of the study, into which what was found is written as well, for `report`.
+        Result folder of the study. The fit is also written to it, for `report`.
     data
-        A result, a trace, a frame of pandas (times as of `inputs`), or a file of one (.csv, .parquet, .mat, .h5, .mf4):
-        fitted by least squares, with confidence intervals. Units in headers, such as `T [degF]`, are converted.
+        A result, a trace, a frame of pandas or polars (times as in `inputs`), or a file (.csv, .parquet, .mat, .h5,
+        .mf4): fitted by least squares, with confidence intervals. Units in headers, such as `T [degF]`, are converted.
     targets
-        Result → value that it shall have.
+        Result → its target value.
     minimize
-        The result that shall be as small as can be.
+        Result to minimize.
     scales
-        Signal or result → the size of its errors; see `ssptool.studies.calibration`.
+        Signal or result → size of its errors; see `ssptool.studies.calibration`.
     workers, scheduler, insecure_scheduler, compile, env, allow_outside, settings_file
-        Where runs are done, what FMUs are compiled and see, and what the rules let pass, as of `study`.
+        As in `study`.
 
     Raises
     ------
     BadData
-        With everything that is wrong with it.
+        The study is not valid; the message lists all errors.
     CalibrationFailed
-        The first run failed, or those around a point.
+        The first run failed, or the runs around a point failed.
     """
     check_scheduler(scheduler, insecure=flag("insecure_scheduler", insecure_scheduler))
     if not 0 < real_number("confidence", confidence) < 1:
@@ -435,7 +435,7 @@ def calibrate(
 
 
 def _point_of(study: Study, fit: Fit) -> dict[str, FactorValue]:
-    """The values of all factors at a solution, those that are computed too."""
+    """The values of all factors at a solution, including computed factors."""
     columns, _ = rows_of_columns(study, {one.name: [one.value] for one in fit.estimates})
     return {name: values[0] for name, values in columns.items()}
 
@@ -481,33 +481,34 @@ def plot_study(
     colour: str | None = None,
     title: str | None = None,
 ) -> None:
-    """Draw the results of a study into a PNG, SVG or PDF file, or an HTML page that zooms.
+    """Draw the results of a study as a PNG, SVG or PDF file, or as an HTML page with zoom.
 
     Parameters
     ----------
     kind
-        `scatter`: results over factors. `tornado`: what each factor does alone, in a one-at-a-time design. `envelope`:
-        signals over time in all runs, with quantiles, if the study keeps traces. `sensitivity`: how results depend on
-        the factors, in a saltelli or morris design. `parallel`: each run as a line across axes of factors and results.
-        `surface`: results over two factors. None: what fits to the study.
+        `scatter`: results over factors. `tornado`: effect of each factor alone, in a one-at-a-time design. `envelope`:
+        signals over time in all runs, with quantiles, if the study keeps traces. `sensitivity`: sensitivity of results
+        to factors, in a saltelli or morris design. `parallel`: each run as a line across axes of factors and results.
+        `surface`: results over two factors. The default depends on the study.
     signals
-        One pattern or several, of results or of signals; else all.
+        Draw results or signals that match one of these patterns (default: all).
     factors
-        One pattern or several, of the factors of a scatter or parallel plot, or the two of a surface; else those that
-        vary.
+        Factors of a scatter or parallel plot, or the two factors of a surface, by patterns (default: all factors that
+        vary).
     colour
-        The factor that colours the runs of a scatter or parallel plot; of the latter also a result, else the last one.
+        Factor that colours the runs of a scatter or parallel plot; a parallel plot also accepts a result (default
+        there: the last result).
     title
-        Above; else the name of the study.
+        Title of the plot (default: name of the study).
 
     Raises
     ------
     WrongValue
-        The name has another ending, or there are too many panels.
+        The ending of the file is not supported, or the plot would have too many panels.
     UnusableFile
         There is nothing to draw, or nothing of this kind.
     MissingPackage
-        The library that draws is not installed.
+        A library for drawing is not installed.
     """
     path = file_path("output", output)
     check_plot_name(path)

@@ -1,6 +1,6 @@
 """Inventory, dependency graph, flat network, and origin of values of a system.
 
-Nothing here loads the code that draws pictures, nor the engine, except `explain` with `inputs` or `scenario`.
+This module loads neither drawing code nor the engine, except `explain` with `inputs` or `scenario`.
 """
 
 from collections.abc import Sequence
@@ -50,12 +50,12 @@ def flatten(
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
 ) -> Network:
-    """The flat network: components, wires with conversions, parameters with provenance.
+    """Flatten a system to a network: components, wires with conversions, parameters with their origin.
 
     Raises
     ------
     InvalidSystem
-        The system has errors that `accept` does not name; see `simulate`.
+        The system has errors that are not accepted; see `simulate`.
     """
     files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
     with valid(system, variant, accept, allow_outside, settings_file) as (archive, structure, accepted, *_):
@@ -73,22 +73,23 @@ def info(
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
 ) -> Inventory:
-    """Inventory of a system; of one component or a single FMU also its variables.
+    """List the contents of a system; for one component or a single FMU also its variables.
 
     Parameters
     ----------
     component
-        Only this one, by its full name, or those of this nested system, and their variables.
+        Full name of a component or nested system: list only this component, or the components of this nested system,
+        with their variables.
     variables
-        Patterns such as "*.x1" or "x*": only such variables, of all components or of that one. They fit the full name,
-        or the name in the FMU.
+        List variables that match one of these patterns, such as "*.x1" or "x*". A pattern matches full names or names
+        in the FMU.
 
     Raises
     ------
     UnknownName
-        The system has none of that name; `near` has names like it.
+        The system has no component of this name; `near` contains similar names.
     UnknownName
-        A pattern fits no variable.
+        A pattern matches no variable.
     """
     patterns = texts("variables", variables, "a pattern")
     if component is not None:
@@ -120,17 +121,17 @@ def _chosen(variables: tuple[VariableEntry, ...], patterns: tuple[str, ...]) -> 
 @public
 @shows(SystemOptions.__annotations__, SystemOptions)
 def explain(system: Path | str, *names: str, **options: Unpack[SystemOptions]) -> Explanations:
-    """Explain the values of variables and connectors, by full names; without a name, of all.
+    """Explain the values of variables and connectors, by full names (default: all).
 
-    A system with errors is explained as far as it can be flattened. With `inputs` and `scenario` also what these do to
-    them during a run.
+    A system with errors is explained as far as it can be flattened. With `inputs` or `scenario`, the explanations also
+    state their effect during a run.
 
     Raises
     ------
     UnknownName
-        The system has no such variable; `near` has names like it, `explained` what was found for the other names.
+        The system has no such variable; `near` contains similar names, `explained` the results for the other names.
     BadData
-        They do not fit the system.
+        The inputs or the scenario do not fit the system.
     """
     refuse_unknown(explain, options)
     given = {**DEFAULTS, **options}
@@ -166,6 +167,9 @@ def graph(
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
 ) -> SystemGraph:
-    """Component cycles, algebraic loops with what closes them, and the evaluation order. Raises as `flatten`."""
+    """Find component cycles, algebraic loops with the connections that close them, and the evaluation order.
+
+    Raises as `flatten`.
+    """
     network = flatten(system, variant=variant, accept=accept, allow_outside=allow_outside, settings_file=settings_file)
     return analyze(network, word("stage", stage, Stage))

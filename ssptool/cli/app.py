@@ -1,6 +1,6 @@
-"""The command `ssptool`: its list of commands, which are loaded when they are called, and its errors.
+"""The command `ssptool`: its list of commands, which are loaded on demand, and its errors.
 
-To load all commands takes as long as many a call: `--help` prints `PANELS` and loads none.
+Loading all commands takes as long as many a call. `--help` therefore prints `PANELS` without loading commands.
 """
 
 import os
@@ -205,9 +205,9 @@ def _without_command(path: str) -> WrongUsage:
 
 
 class _Command(TyperCommand):
-    """A command with options that may stand without a value, which typer does not know.
+    """A command with options that accept an optional value, which typer does not support.
 
-    An option that takes one value is refused if it is given twice: typer would drop all values but the last.
+    An option with one value is rejected if it is given twice, because typer would drop all values except the last.
     """
 
     left_out: Sequence[Any] = ()
@@ -323,8 +323,8 @@ def _shorten(command: Any) -> None:
 
 
 def _plain(help: str) -> str:
-    """A docstring as text that typer fills to the width of the terminal, except the lines of examples: it takes the
-    breaks of lines for meant, except those of the first paragraph, and what stands in brackets for markup.
+    """A docstring as text for typer, which wraps it to the width of the terminal, except examples. Without this, typer
+    would keep line breaks (except in the first paragraph), and interpret brackets as markup.
     """
     paragraphs = (one if one.startswith(EXAMPLES) else " ".join(one.split()) for one in help.split("\n\n"))
     return _without_markup("\n\n".join(paragraphs))
@@ -340,9 +340,9 @@ def _without_markup(text: str) -> str:
 
 
 def say(text: str, *, err: bool = False, nl: bool = True, verbatim: bool = False) -> None:
-    """Print text that may come from files: nothing in it reaches the terminal or a CI service as a command.
+    """Print text that may come from files, so that neither the terminal nor a CI service interprets it as a command.
 
-    It is filled to the width of a terminal, and styled, unless a program may read it (`verbatim`).
+    It is wrapped to the width of a terminal and styled, except for text that programs may read (`verbatim`).
     """
     text = without_commands(several_lines(text if verbatim else _with_system(text)))
     stream = sys.stderr if err else sys.stdout
@@ -365,7 +365,7 @@ _SYSTEMS = (".ssp", ".ssd", ".fmu")
 
 
 def complain(message: str, *, rendered: bool = False) -> None:
-    """One error, on standard error; a `rendered` message is made of lines that stand for themselves."""
+    """Print one error on standard error; the lines of a `rendered` message are not indented."""
     say("error: " + readable(message if rendered else indented(message)), err=True)
 
 
@@ -451,8 +451,8 @@ def _warn(
 
 
 class Terminated(BaseException):
-    """Somebody asked this process to end (SIGTERM), such as a scheduler of jobs, or closed its terminal (SIGHUP): as if
-    interrupted from the keyboard, it keeps what there is and clears away what it has made.
+    """A request to end the process: SIGTERM, for example of a job scheduler, or SIGHUP of a closed terminal. As after
+    Ctrl-C, results so far are kept and temporary files are removed.
     """
 
     def __init__(self, number: int) -> None:
@@ -462,7 +462,7 @@ class Terminated(BaseException):
 
 @contextmanager
 def _ended_by_request() -> Iterator[None]:
-    """A request to end raises `Terminated`. Whoever calls the command gets back what it had done with such requests."""
+    """Raise `Terminated` on a request to end. The earlier handlers are restored afterwards."""
     if threading.current_thread() is not threading.main_thread():  # where Python has no signals
         yield
         return
@@ -489,14 +489,14 @@ def _with_notes(what: str, stopped: BaseException | None) -> str:
 
 
 def _explain(error: Exception) -> int:
-    """Print what is wrong and return the exit status that says what kind of trouble it is."""
+    """Print an error and return its exit status."""
     trouble = explained(error, terminal_size(sys.stderr).columns if sys.stderr.isatty() else sys.maxsize)
     complain(trouble.message, rendered=trouble.rendered)
     return trouble.status
 
 
 class Trouble(NamedTuple):
-    """A sentence on what is wrong, and the exit status for such a trouble; `rendered` as of `complain`."""
+    """Message and exit status of an error; `rendered` as in `complain`."""
 
     message: str
     status: int
@@ -504,7 +504,7 @@ class Trouble(NamedTuple):
 
 
 def explained(error: Exception, width: int = sys.maxsize) -> Trouble:
-    """An error as its user reads it, on lines of so many characters where it shows some of a file."""
+    """Text of an error for the user; excerpts of files have lines of this width."""
     if isinstance(error, WrongUsage):
         # Loaded here, because few calls of the command need it.
         from ssptool.arguments import WrongArgument
@@ -525,7 +525,7 @@ def explained(error: Exception, width: int = sys.maxsize) -> Trouble:
 
 
 def _text(error: Exception) -> str:
-    """The message; that of a `KeyError` would be printed in quotes, and one finding says a second time what it is."""
+    """The message of an error, without the quotes of a `KeyError` and without the repetition of a single finding."""
     findings: Sequence[Any] = getattr(error, "diagnostics", ())
     if len(findings) == 1 and str(error) == str(findings[0]):
         return str(error).replace(f": {findings[0].severity} {findings[0].code}: ", f": {findings[0].code}: ", 1)

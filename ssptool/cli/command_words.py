@@ -1,4 +1,4 @@
-"""Words of other programs in the place of a command: some work, for others a message names the commands to use."""
+"""Command names of other programs: some work as aliases, for others a message names the commands to use."""
 
 from collections.abc import Mapping
 from difflib import SequenceMatcher

@@ -1,4 +1,4 @@
-"""Completion of names by the shell: those of the system that the command line names."""
+"""Shell completion of names from the system on the command line."""
 
 import os
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Commands that edit the structure of a system: new, add, remove, connect, disconnect, rename, replace, dictionary.
 
-`edited` runs the edits of one command, and prints what they did or, with `--diff`, what they would change.
+`edited` runs the edits of one command and prints their effects, or with `--diff` the changes they would make.
 """
 
 from collections.abc import Iterator
@@ -102,7 +102,7 @@ def edited(system: Path, how: Editing, *, save: bool = True) -> "Iterator[Editor
 
 @contextmanager
 def printing(editing: "AbstractContextManager[Editor]", diff: bool) -> "Iterator[Editor]":
-    """Run edits to their end, and then print what they did, or with `diff` what they would change."""
+    """Run all edits, then print their effects, or with `diff` the changes they would make."""
     text = ""
     try:
         with editing as editor:

@@ -22,7 +22,7 @@ Show = Callable[[list[str]], None]
 
 
 def live_plot(results: Path, signals: Sequence[str], stop_time: float | None, title: str | None) -> None:
-    """Draw the results of a run as they come, until it has ended; where there is no screen, only the last picture.
+    """Draw the results of a run during the run, until it has ended; without a terminal, draw only the last picture.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def _picture(name: str, run: "ssptool.types.FollowedRun", signals: Sequence[str]
     trace, size = run.trace, terminal_size(sys.stdout)
     curves = curves_of({"": trace}, signals) if len(trace) else []
     if len(trace) and not curves:
-        raise WrongValue("there is no signal to draw: of texts nothing is drawn, of integers only what --signals names")
+        raise WrongValue("there is no signal to draw: strings are never drawn, integers only if --signals selects them")
     reached = f", t = {trace.t[-1]:g} s, {counted(len(trace), 'row')}" if len(trace) else ""
     width = max(size.columns, LEAST_WIDTH) if whole else size.columns
     height = None if whole else size.lines - 1

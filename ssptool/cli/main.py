@@ -1,6 +1,6 @@
-"""The process of `ssptool`: standard streams, garbage collection, and its end.
+"""The process of `ssptool`: standard streams, garbage collection, and exit.
 
-Nothing else is loaded until `main` has prepared the process, so that Ctrl-C during the loading is answered as well.
+Nothing else is loaded before `main` has prepared the process, so that Ctrl-C also works during loading.
 """
 
 import atexit
@@ -10,11 +10,11 @@ import sys
 
 
 def open_streams() -> None:
-    """See to it that all three standard streams can be used.
+    """Make all three standard streams usable.
 
-    Of those that were closed, nothing is read and nothing is seen. Their descriptors are taken, so that no file of ours
-    gets one of them: what an FMU prints would be in that file. A character that a stream cannot write, or that a
-    terminal obeys, is escaped.
+    Closed streams are replaced by the null device. This occupies their descriptors, so that output of FMUs cannot reach
+    a file that would otherwise get one of them. Characters that a stream cannot write, or that control a terminal, are
+    escaped.
     """
     from pathlib import Path
 

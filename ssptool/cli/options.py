@@ -1,6 +1,6 @@
 """Arguments and options that several commands share.
 
-`bundled` lets a command take options that belong together, declared once, as one value.
+`bundled` passes a group of options, which is declared once, to a command as one value.
 """
 
 import inspect
@@ -198,7 +198,7 @@ def parse_start_values(texts: list[str] | None, hint: str = "--set") -> dict[str
 
 
 def split_pairs(texts: list[str] | None, form: str, option: str | None = None) -> list[tuple[str, str]]:
-    """`["a=b"]` → `[("a", "b")]`; `form` says in words such as SOURCE=TARGET what is expected."""
+    """`["a=b"]` → `[("a", "b")]`; `form` is the expected form, such as SOURCE=TARGET."""
     pairs = []
     for text in texts or []:
         first, equals, second = text.partition("=")
@@ -297,10 +297,10 @@ def _interpolations(texts: list[str]) -> tuple[Any, dict[str, Any]]:
 
 
 def bundled(**bundles: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Let a command take options in bundles.
+    """Decorator for commands with bundles of options.
 
-    `@bundled(settings=settings_from)` over `def command(settings: Settings)` gives the command the options that are the
-    parameters of `settings_from`, in the place of `settings`, and calls it with what that function makes of them.
+    `@bundled(settings=settings_from)` above `def command(settings: Settings)` replaces the parameter `settings` by
+    options for the parameters of `settings_from`, and calls the command with the value that this function returns.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

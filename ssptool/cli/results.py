@@ -269,7 +269,7 @@ def compare_command(
 
 
 def _tolerances(options: Mapping[str, _Widths]) -> tuple[Tolerance, list[ToleranceFor]]:
-    """The tolerance of all signals, and those of patterns, which take from it what is not said of them."""
+    """The tolerance of all signals, and tolerances of patterns, which inherit values that they do not state."""
     stated: dict[str, dict[str, float]] = {"": {}}
     for name, texts in options.items():
         for text in texts or []:

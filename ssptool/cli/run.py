@@ -1,6 +1,6 @@
-"""Commands that simulate: run, and plan, which prints what a run would do.
+"""Commands that simulate: `run`, and `plan`, which prints the decisions about a run.
 
-Options about the results, the process and the pace of a run stand here, those of its numerics in `settings_options`.
+This module declares options for the results, the process and the pace of a run; `settings_options` the numerical ones.
 """
 
 from collections.abc import Callable, Iterator, Sequence

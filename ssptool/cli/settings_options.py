@@ -1,7 +1,6 @@
 """Options of a run and of a plan, made from the fields of `Settings`."""
 
 import inspect
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -133,7 +132,8 @@ def settings_options(
     """
     chosen = {name: setting for name, setting in settings_by_name(of).items() if name in names}
     for name, allowed in (words or {}).items():
-        chosen[name] = _with_words(chosen[name], allowed)
+        kept = cast("Any", StrEnum)("Words", {word.name: word.value for word in allowed})
+        chosen[name] = replace(chosen[name], words=kept)
     earlier = {name: present for name, present in EARLIER_NAMES.items() if present in chosen}
 
     def given(**typed: Any) -> dict[str, Any]:
@@ -147,16 +147,6 @@ def settings_options(
     parameters += [_parameter(name, chosen[present], None, hidden=True) for name, present in earlier.items()]
     given.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return given
-
-
-def _with_words(setting: Setting, allowed: Sequence[StrEnum]) -> Setting:
-    """A setting with these words only, also in its help: there its words are a list before the default."""
-    text, default = setting.help.split(" (default: ")
-    intro, listed = text.split(": ")
-    named = [word for word in re.split(r", | or ", listed) if word.split(" ")[0] in allowed]
-    kept = cast("Any", StrEnum)("Words", {word.name: word.value for word in allowed})
-    help = f"{intro}: {', '.join(named[:-1])} or {named[-1]} (default: {default}"
-    return replace(setting, words=kept, help=help)
 
 
 def _value(name: str, setting: Setting, typed: Any) -> Any:

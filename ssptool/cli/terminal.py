@@ -1,7 +1,7 @@
-"""Text for the eye: filled to the width of a terminal, with headings, findings and remarks set apart by style; and the
-progress of work, for as long as it lasts.
+"""Text on a terminal: wrapped to its width, with styles for headings, findings and remarks; and the progress of long
+work.
 
-Nothing of this happens to text that goes into a file or a pipe: there each line stands as it is.
+Text that goes to a file or a pipe is not changed.
 """
 
 import os
@@ -30,17 +30,17 @@ _REMARK = re.compile(r"(?<=\S)  (\(.*\))$")
 
 
 def for_reader(text: str, stream: TextIO) -> str:
-    """The text as it suits the stream: unchanged where that is not a terminal."""
+    """The text formatted for the stream; unchanged if the stream is not a terminal."""
     if not stream.isatty():
         return text
     return laid_out(text, max(terminal_size(stream).columns, _NARROWEST), colour=has_colour(stream))
 
 
 def laid_out(text: str, width: int, *, colour: bool) -> str:
-    """Lines of at most `width` characters, broken between words; a longer word, such as a path, stays whole.
+    """Lines of at most `width` characters, broken between words; longer words, such as paths, are not broken.
 
-    What a line of the form "name  text" has no room for goes on below its text; of other lines, and of rows of a table,
-    it is indented. A line that others are indented under is a heading, and so is the first one of a table.
+    Lines of the form "name  text" continue below their text; other lines, and rows of tables, continue indented. A line
+    above indented lines, and the first line of a table, is a heading.
     """
     lines = text.split("\n")
     filled = (_filled(line, width) for line in lines)
@@ -119,9 +119,9 @@ _TURN = 0.1
 
 @contextmanager
 def busy() -> Iterator[None]:
-    """Work that may take long: a line on standard error says what is being done, and is gone afterwards.
+    """Show long work in a temporary line on standard error.
 
-    Only on a terminal that may have styles, and not for work that is done at once.
+    The line appears only on a terminal with styles, and not for short work.
     """
     if not has_colour(sys.stderr):
         yield

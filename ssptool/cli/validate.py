@@ -158,7 +158,7 @@ def _print(text: str, form: str) -> None:
 
 
 def _fixed(system: Path | list[Path], options: "ValidateOptions", unsafe: bool, diff: bool) -> "Report | None":
-    """Fix, and say what was done; the report of what is left. With `diff` only the changes are shown."""
+    """Apply fixes and print them; return the report of remaining findings. With `diff`, only show the changes."""
     with busy():
         mended = ssptool.fix(system, **options, unsafe=unsafe, save=not diff)
     if diff:

@@ -1,8 +1,7 @@
-"""Archives: a zip (`.ssp`), its unpacked folder, or a lone `.ssd` with the files around it, all read alike.
+"""Archives: a zip (`.ssp`), its unpacked folder, or a lone `.ssd` with the files next to it, with one interface.
 
-A single FMU (a system of one component) and an OspSystemStructure.xml are read as archives, too. Entries of a package
-inside, or of an FMU, have names like `resources/sub.ssp!SystemStructure.ssd`. Files that are saved together change all
-or none.
+A single FMU (a system with one component) and an OspSystemStructure.xml are also read as archives. Entries of a nested
+package or of an FMU have names like `resources/sub.ssp!SystemStructure.ssd`. Files are saved together, all or none.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Files in the folder of a system that do not belong to it: hidden ones, README, settings, outputs of commands."""
+"""Files in the folder of a system that do not belong to it: hidden files, README, settings, outputs of commands."""
 
 from collections.abc import Mapping
 from contextlib import suppress

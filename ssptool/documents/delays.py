@@ -1,4 +1,4 @@
-"""FMUs that delay a signal, for connections that a run delays on purpose: they stand in no document."""
+"""FMUs that delay a signal, for delayed connections of a run. No document contains them."""
 
 from functools import cache
 from pathlib import Path, PurePosixPath

@@ -123,7 +123,7 @@ class Diagnostic:
 
 
 class InvalidDocument(Exception):
-    """A document or archive that cannot be read; `diagnostics` are all findings."""
+    """A document or archive is not readable; `diagnostics` lists all findings."""
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("\n".join(map(str, diagnostics)))

@@ -1,7 +1,7 @@
-"""Files by strangers: regular files only, links that stay in their folder, zips whose bytes are counted as they unpack.
+"""Untrusted files: only regular files, links inside their folder, and zips whose bytes are counted during unpacking.
 
-Every reader of the package opens files and zips here. A named pipe, a socket or a device is refused before it is
-opened, because reading one may never end.
+All readers of the package open files and zips here. Named pipes, sockets and devices are rejected before they are
+opened, because reading them may never end.
 """
 
 import errno
@@ -248,7 +248,7 @@ class ForeignZip(zipfile.ZipFile):
         for info in self.filelist:
             stored, plain = info.orig_filename, plain_name(info.orig_filename)
             if not plain and not info.file_size:
-                yield OddEntry(stored, "the entry stands for the folder itself; it is left out")
+                yield OddEntry(stored, "the entry is the folder itself and is skipped")
                 continue
             if plain and plain != stored and not (plain.endswith("/") and info.file_size):
                 info.filename = plain
@@ -256,7 +256,7 @@ class ForeignZip(zipfile.ZipFile):
             same = kept.setdefault(info.filename, [])
             compared += info.file_size if same else 0
             if same and compared <= _COMPARED and self._are_equal(same[0], info):
-                yield OddEntry(stored, f"{info.filename} stands in the archive again, with the same content")
+                yield OddEntry(stored, f"{info.filename} occurs again in the archive, with the same content")
             else:
                 same.append(info)
         self.filelist = [info for infos in kept.values() for info in infos]

@@ -1,8 +1,8 @@
-"""Frozen trees of documents that are only read, a third of the size of lxml's.
+"""Frozen trees of read-only documents, with a third of the size of lxml's.
 
-lxml takes 800 bytes for an element with two attributes, most of it for the attributes. A frozen element has its line,
-its children and a mapping of its attributes, which equal elements share. It has the class that is declared for its tag
-and the methods of lxml that only read. What only edits need is not kept: blanks between elements, prefixes, bytes.
+lxml uses 800 bytes for an element with two attributes, mostly for the attributes. A frozen element has its line, its
+children and a mapping of its attributes, shared by equal elements. It has the declared class of its tag and the reading
+methods of lxml. It does not keep blanks between elements, prefixes and bytes, which only edits need.
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
-"""Words for what an XML parser finds: what is wrong with the text, and what to write instead.
+"""Messages on malformed XML: the error in the text, and the correct spelling.
 
-libxml2 names its own functions (`xmlParseEntityRef: no name`) where an engineer looks for a quote or an ampersand.
+libxml2 reports its own functions (`xmlParseEntityRef: no name`) where an engineer looks for a quote or an ampersand.
 """
 
 import re
@@ -23,16 +23,16 @@ _AMPERSAND = "write `&amp;` for `&`"
 _QUOTES = 'write attributes as name="value"'
 _BLANKS = f"{_QUOTES}, with blanks between them"
 _FAULTS = {
-    r"xmlParseEntityRef: no name|EntityRef: expecting ';'": ("a `&` stands for itself", _AMPERSAND),
+    r"xmlParseEntityRef: no name|EntityRef: expecting ';'": ("a `&` is not escaped", _AMPERSAND),
     r"Entity '(.+)' not defined": (r"XML has no entity `&\1;`", "write the character itself, or `&amp;` for `&`"),
     r"AttValue: \" or ' expected": ("the value of an attribute has no quotes", _QUOTES),
     r"AttValue: ' expected": ("the value of an attribute has no quote at its end", _QUOTES),
     r"Unescaped '<' not allowed in attributes values": (
-        "a `<` stands in the value of an attribute",
+        "the value of an attribute contains `<`",
         "write `&lt;` for `<`, or add the quote that ends the value before it",
     ),
     r"error parsing attribute name": (
-        "a tag goes on with something that is not an attribute",
+        "a tag continues with something that is not an attribute",
         f"add the `>` that ends the tag before it, or {_BLANKS}",
     ),
     r"attributes construct error|Specification mandates value for attribute .*": (
@@ -42,19 +42,19 @@ _FAULTS = {
     r"Couldn't find end of Start Tag (\S+)(?: line (\d+))?": (r"the tag <\1> has no end", "add the `>` or `/>`"),
     r"expected '>'": ("an end tag has no `>`", "add it"),
     r"Opening and ending tag mismatch: (\S+) line (\d+) and (\S+)": (
-        r"the end tag of \3 stands where that of \1, which begins in line \2, is expected",
+        r"found the end tag of \3, expected the end tag of \1, which begins in line \2",
         r"add the end tag of \1 before it, or correct the name",
     ),
     r"Premature end of data in tag (\S+) line (\d+)": (
         r"the file ends before the end tag of \1, which begins in line \2",
         r"add the end tag of \1; the end of the file may be lost",
     ),
-    r"Attribute (\S+) redefined": (r"the attribute \1 stands twice in a tag", "remove one of them"),
+    r"Attribute (\S+) redefined": (r"the attribute \1 occurs twice in a tag", "remove one of them"),
     r"Namespace prefix (\S+) .*is not defined": (r"the prefix \1 has no namespace", ""),
     r"Document is empty|no element found": ("the file is empty", "restore it, or make a system with `ssptool new`"),
     r"Start tag expected, '<' not found": ("no element begins here", "the file may be of another format"),
     r"Extra content at the end of the document": (
-        "text or an element stands after the end of the root element",
+        "text or an element follows the end of the root element",
         "remove it, or move it into the root element",
     ),
     r"XML declaration allowed only at the start of the document": (

@@ -2,8 +2,8 @@
 
 Simulators and sums become components; connections of variables, of variable groups and through linear transformations
 become connections; initial values become parameter bindings. Times, step sizes, algorithm and power bonds stay
-annotations of the platform. Variable groups are those of the files `NAME_OspModelDescription.xml`. Elements of the
-generated structure have the lines of those that they come from.
+annotations of the platform. Variable groups come from the files `NAME_OspModelDescription.xml`. Elements of the
+generated structure have the lines of their sources.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

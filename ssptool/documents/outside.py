@@ -1,4 +1,4 @@
-"""Files outside a system: folders in which its documents may name them, and files that are never read."""
+"""Files outside of a system: folders in which its documents may refer to files, and files that are never read."""
 
 import os
 from collections.abc import Iterable

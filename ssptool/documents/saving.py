@@ -1,4 +1,4 @@
-"""Files that are saved together, all of them or none, without losing what another program has saved meanwhile."""
+"""Files that are saved together, all or none, without losing changes by other programs."""
 
 import errno
 import os
@@ -18,15 +18,15 @@ EntryContent: TypeAlias = bytes | Path
 
 
 def link_leads_out(path: Path, folder: Path) -> WrongUsage:
-    """The error for a file that would be written through a link that leads out of the folder that is saved."""
+    """The error for a file that would be written through a link that points outside of the saved folder."""
     return WrongUsage(
         f"{path} is, or contains, a link that points outside {folder}, to {path.resolve()}, and is not written: "
-        "remove the link, or edit the file it leads to by itself"
+        "remove the link, or edit its target directly"
     )
 
 
 class ChangedMeanwhile(WrongUsage):
-    """Files were changed by another program after they were read; saving would lose that. `names` are these files."""
+    """Another program changed files after they were read. Saving would lose its changes; `names` lists the files."""
 
     def __init__(self, system: Path, names: tuple[str, ...]) -> None:
         which = "" if names == (system.name,) else f" ({abbreviated(names)})"
@@ -237,7 +237,7 @@ def _followed(target: Path) -> Path:
         return target
     place = Path(os.path.realpath(target))
     if place.is_symlink():
-        raise OSError(errno.ELOOP, "the link leads to itself", str(target))
+        raise OSError(errno.ELOOP, "the link points to itself", str(target))
     return place
 
 

@@ -1,8 +1,8 @@
-"""Entries of an archive: in a zip, a folder or around a lone SSD, with unsaved edits, and in packages inside.
+"""Entries of an archive: in a zip, in a folder or next to a lone SSD, with unsaved edits, and in nested packages.
 
-An entry of a package inside has a name like `resources/sub.ssp!SystemStructure.ssd`. An FMU is a zip as well, so
-`resources/A.fmu!modelDescription.xml` is the name of an entry, too. If the package itself has an entry whose name
-contains `!`, the name means that entry.
+An entry of a nested package has a name like `resources/sub.ssp!SystemStructure.ssd`. An FMU is also a zip, so that
+`resources/A.fmu!modelDescription.xml` is the name of an entry. If the package itself has an entry with `!` in its name,
+the name means that entry.
 """
 
 import os

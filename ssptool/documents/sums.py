@@ -1,7 +1,6 @@
-"""FMUs that add signals, for functions of other formats that SSP has no counterpart for.
+"""FMUs that add signals, for functions of other formats without a counterpart in SSP.
 
-One library (sum.c, built with the package) serves all of them; its value references say which input belongs to which
-output.
+All of them use one library (sum.c, built with the package). Value references assign inputs to outputs.
 """
 
 from dataclasses import dataclass

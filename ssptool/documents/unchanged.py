@@ -1,4 +1,4 @@
-"""Whether files are the same as at an earlier time: what was made from them is still right.
+"""Detection of changed files, to decide whether data derived from them are still valid.
 
 Sizes, times and inodes tell, but not of a file that was written twice within one tick of the clock of its file system.
 So the content of a file that was young when it was first looked at is compared too, until the clock has gone on.

@@ -270,6 +270,6 @@ FORMATS = (*PICTURES, *PAGES)
 
 @public
 def check_plot_name(path: Path, formats: Sequence[str] = FORMATS) -> None:
-    """Raise ValueError if the ending of `path` is none of these formats, before a long run."""
+    """Check the ending of a plot file before a long run. Raises ValueError."""
     if path.suffix.lower() not in formats:
         raise WrongValue(f"{path}: the ending must be one of {', '.join(formats)}; found {path.suffix or 'none'}")

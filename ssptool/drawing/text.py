@@ -144,11 +144,11 @@ def _why(explanation: Explanation) -> str:
         case Origin.NOTHING if explanation.source:
             return "nothing sets it, and the FMU states no start value"
         case Origin.NOTHING if explanation.unresolved:
-            return "what it is connected to is missing"
+            return "connected to a missing component"
         case Origin.NOTHING:
             return "not connected, and no parameter sets it"
         case Origin.DEFAULT if explanation.unresolved and explanation.kind == "input":
-            return f"the start value in the FMU{_at(explanation)}, because what it is connected to is missing"
+            return f"the start value in the FMU{_at(explanation)}, because it is connected to a missing component"
         case Origin.DEFAULT:
             why = "where a run starts" if explanation.during else _AT_DEFAULT.get(explanation.kind, _UNSET)
             return f"the start value in the FMU{_at(explanation)}, {why}"

@@ -1,1 +1,1 @@
-"""Changes to systems: each function edits documents in place, touches only what it must, and says what it did."""
+"""Edits of systems: each function edits documents in place, changes as little as possible, and reports its changes."""

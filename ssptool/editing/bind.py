@@ -234,10 +234,10 @@ def add_mapping(
     factor: float | None,
     offset: float | None,
 ) -> ssm.MappingEntry:
-    """Give a parameter of a binding another name, or one name more.
+    """Give a parameter of a binding another name, or an additional one.
 
-    A binding with a mapping uses only the names that are mapped; so a binding that had none gets entries that keep
-    the names which matched something.
+    A binding with a mapping uses only mapped names. A binding without a mapping therefore also gets entries for all its
+    matching names.
 
     Raises
     ------
@@ -386,9 +386,9 @@ def unbind(draft: Draft, file: str, of: Name, number: int | None, with_resource:
 
 
 def unmap(draft: Draft, source: str, target: str, to: Name, of: str | None) -> None:
-    """Take an entry out of the mapping of a binding.
+    """Remove an entry from the mapping of a binding.
 
-    An inline mapping that means nothing any more, because every name of the set stands for itself, goes as well.
+    An inline mapping that has become redundant, because every name of the set maps to itself, is also removed.
 
     Raises
     ------
@@ -456,7 +456,7 @@ def drop_idle_mapping(draft: Draft, chosen: BoundSet) -> None:
 
 
 def _means_nothing(draft: Draft, chosen: BoundSet) -> bool:
-    """Whether an inline mapping only says what would hold without it."""
+    """True if an inline mapping is redundant."""
     holder, mapping = chosen.binding.parameter_mapping, chosen.mapping
     if holder is None or holder.source is not None or mapping is None:
         return False

@@ -18,9 +18,9 @@ R = TypeVar("R", bound=Element)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gone:
-    """Something that was dropped: of what kind, its name, and the element by which it was to be found.
+    """A dropped object: its kind, its name, and the element that contains it.
 
-    That is the owner of a connector, else the root of its document; `item` is that of an enumeration called `name`.
+    This element is the owner of a connector, or the root of the document; `item` is an item of the enumeration `name`.
     """
 
     kind: type[Element]
@@ -53,7 +53,7 @@ class Cascade:
         self._pending: list[Gone] = []
 
     def run(self, gone: list[Gone]) -> list[Change]:
-        """Drop what refers to what is gone, and what refers to that; says what."""
+        """Drop references to dropped objects, recursively. Return the dropped references."""
         self._pending = list(gone)
         while self._pending:
             thing = self._pending.pop(0)
@@ -233,9 +233,9 @@ def ends_of(connection: ssd.Connection) -> str:
 
 
 def _bindings_around(owner: Element) -> Iterator[tuple[ssd.ParameterBinding, tuple[str, ...]]]:
-    """The bindings of a system and of those around it, each with the path by which it addresses the system.
+    """The bindings of a system and of all enclosing systems, each with the path by which it addresses the system.
 
-    None of another element: there the parameters address what it is made of.
+    There are none for other elements, whose parameters address their implementation.
     """
     if not isinstance(owner, ssd.System):
         return

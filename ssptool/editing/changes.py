@@ -97,7 +97,7 @@ def _equal(one: Sequence[str], other: Sequence[str]) -> int:
 
 @public
 def unified_diff(edits: Iterable[FileEdit]) -> str:
-    """The diffs of all files, one after the other."""
+    """Unified diffs of all files in one text."""
     return "".join(edit.diff for edit in edits)
 
 
@@ -116,7 +116,7 @@ def _ended(line: str) -> str:
 
 
 class EditError(WrongUsage, ValueError):
-    """An edit that cannot be made: the message names the request, the reason and the remedy."""
+    """The edit is not possible; the message contains the request, the reason and the remedy."""
 
 
 class RefusedEdit(EditError):

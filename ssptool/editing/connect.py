@@ -505,7 +505,8 @@ def _elements(draft: Draft, first: Place, second: Place) -> list[NewConnection]:
         draft.note(f"skipped {reason}")
     if not pairs:
         reasons = "; ".join(skipped) or (
-            f"no connector of {first} ({_listed(first)}) has the name of one of {second} ({_listed(second)})"
+            f"they have no connectors with equal names ({first}: {_listed(first)}; {second}: {_listed(second)}); "
+            f"name two connectors: {_example(first, second)}"
         )
         raise EditError(f"nothing to connect between {first} and {second}: {reasons}")
     return pairs
@@ -596,6 +597,13 @@ def _noun(target: Target) -> str:
     if isinstance(target, ConnectorPlace):
         return "a connector"
     return "a terminal" if isinstance(target, TerminalPlace) else "an element"
+
+
+def _example(first: Place, second: Place) -> str:
+    """Two connectors that may go together, as arguments of `connect`."""
+    outputs = [one.name for one in first.element.connectors if one.kind is ssd.ConnectorKind.OUTPUT]
+    inputs = [one.name for one in second.element.connectors if one.kind is ssd.ConnectorKind.INPUT]
+    return f"{first}.{outputs[0] if outputs else 'OUTPUT'} {second}.{inputs[0] if inputs else 'INPUT'}"
 
 
 def _listed(place: Place) -> str:

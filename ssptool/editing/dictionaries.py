@@ -166,10 +166,10 @@ def signal_of(draft: Draft, place: Place, name: str) -> ssb.DictionaryEntry | No
 def add_access(
     draft: Draft, place: Place, signal: ssb.DictionaryEntry, partner: ssd.ConnectorKind, inside: bool
 ) -> ssd.Connector:
-    """Give a reference the connector for a signal, of a kind that goes with that of its partner.
+    """Add the connector for a signal to a reference, of a kind that fits its partner.
 
-    `inside` tells that the partner is a connector of the system around the reference. If it can be, the kind is
-    `inout`: then the direction follows from what is connected. The connector states no type: it is that of the signal.
+    `inside`: the partner is a connector of the enclosing system. The kind is `inout` if possible; the direction then
+    follows from the connections. The connector states no type, because the signal has one.
     """
     owner = Owner.SYSTEM if inside else Owner.ELEMENT
     legal = (kind for kind in _KINDS if leads_forward(Owner.ELEMENT, kind, owner, partner, draft.version) is not None)

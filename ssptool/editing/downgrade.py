@@ -1,8 +1,8 @@
 """Downgrade from SSP 2.0 to 1.0: one step per difference (catalogue of differences, column "Down").
 
-A step looks at one part of a document. It does what loses nothing; it says with `weakened` what it is about to change
-(and preserves the original, see `originals`); and it says with `dropped` what 1.0 cannot hold, to be removed by the
-runner if the user wants that. Steps run in the order of the table: first those that drop, then those that weaken.
+A step handles one part of a document. It makes changes without loss; it reports weakening changes with `weakened` (and
+preserves the original, see `originals`); and it reports content that 1.0 cannot represent with `dropped`, which the
+runner removes if the user agrees. Steps run in the order of the table: first dropping steps, then weakening ones.
 """
 
 from collections.abc import Callable, Iterator
@@ -163,7 +163,7 @@ class Downgrade:
         self.changes.append(Change(code, noted.loss, noted.element.position, noted.message))
 
     def _drop(self, code: str, element: Element) -> None:
-        """Remove an element and the connections that lead to it; what else refers to it is for `cascading`."""
+        """Remove an element and its connections; `cascading` handles other references to it."""
         touching = connections_of(element, _owner(element)) if isinstance(element, ssd.Connector) else ()
         for connection in list(touching):
             self._note(code, dropped(connection, f"the connection {ends_of(connection)} is dropped with its connector"))
@@ -213,7 +213,7 @@ def texts_in_children(part: Part) -> Iterator[Noted]:
 
 @step("DIFF-07")
 def clocks(part: Part) -> Iterator[Noted]:
-    """There are no clocks, nor connectors that say which clock they follow."""
+    """SSP 1.0 has no clocks, and no connectors that refer to clocks."""
     for typed in _typed(part):
         if isinstance(typed.type, ssc.Clock):
             yield dropped(typed, f"{_name(typed)} is a clock")

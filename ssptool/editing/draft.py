@@ -127,10 +127,10 @@ class Host:
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """State of an edit, which all verbs change; `notes` says what they did.
+    """State of an edit, changed by all verbs; `notes` lists their changes.
 
-    Of a nested structure `host` is the component that is made of it, `archive` is the package that has it, and
-    `base` is the folder of that where the package stands unpacked.
+    For a nested structure, `host` is its component, `archive` the package that contains it, and `base` the folder of
+    the package in the unpacked archive.
     """
 
     archive: Archive
@@ -187,7 +187,7 @@ class Draft:
         self.notes.append(text if self.host is None else f"in {self.where}: {text}")
 
     def entry(self, source: str | None) -> str | None:
-        """The entry that a reference in the SSD leads to; None if it leads to none that is there."""
+        """The entry that a reference in the SSD points to; None if it does not exist."""
         if not source or source.startswith("#"):
             return None
         try:

@@ -114,14 +114,14 @@ def edit_block(function: Callable[P, Iterator["Editor"]]) -> Callable[P, EditBlo
 
 @public
 class Editor:
-    """Edits a system structure in memory; each verb gives the editor back, so that verbs can be chained.
+    """Edits a system structure in memory. Each verb returns the editor, so that verbs can be chained.
 
-    Names are full names such as `Plant.System1.x1`, or their parts as a tuple. They lead into components that are
-    made of other structures (`.ssd`, `.ssp`) as into systems: then that document is edited. If other components are
-    made of it as well, `sharing` says what to do. `notes` says what was done; `archive`, `document` and `system` are
-    there for edits that no verb makes.
+    Names are full names such as `Plant.System1.x1`, or their parts as a tuple. They can also point into components
+    with nested structures (`.ssd`, `.ssp`); the verb then edits the nested document. If other components use the same
+    document, `sharing` decides. `notes` lists the changes. Use `archive`, `document` and `system` for edits without a
+    verb.
 
-    Every verb raises EditError if it cannot be done, which names the object and what to try.
+    Every verb raises EditError if the edit is not possible. The message names the object and a remedy.
     """
 
     def __init__(self, archive: Archive, document: Document, sharing: Sharing | str = Sharing.REFUSE) -> None:
@@ -130,7 +130,7 @@ class Editor:
         self._renamed: dict[str, str] = {}
 
     def close(self) -> None:
-        """Forget the nested packages that were opened."""
+        """Close the nested packages."""
         self._draft.packages.close()
 
     def __repr__(self) -> str:
@@ -155,15 +155,15 @@ class Editor:
 
     @property
     def renamed(self) -> Mapping[str, str]:
-        """The own names of renamed elements and connectors before the edit, with the present ones."""
+        """Names of renamed elements and connectors: before the edit → now."""
         return self._renamed
 
     def note(self, text: str) -> None:
-        """Say what was done by other means than the verbs."""
+        """Add a note on a change that was made without a verb."""
         self._draft.note(text)
 
     def diff(self) -> str:
-        """The changes that `save` writes, as a unified diff of every document concerned."""
+        """Unified diffs of all documents that `save` would change."""
         return unified_diff(self._draft.packages.edits(self.archive))
 
     @contextmanager
@@ -173,24 +173,24 @@ class Editor:
         self._draft.packages.put_back(self.archive)
 
     def add(self, *fmus: Path | str, name: str | None = None, into: Name = "", parameters: bool = False) -> Self:
-        """Make components of FMUs: copied into `resources`, with connectors as their model descriptions say.
+        """Add FMUs as components: copy them into `resources`, and create the connectors of their model descriptions.
 
-        A system without a default experiment takes that of the first FMU that states a stop time.
+        A system without a default experiment gets the one of the first FMU that states a stop time.
 
         CSV files with `time` as first column become tables (`text/csv`), with an output for each other column.
 
-        Packages (`.ssp`), and structures in `resources` (`.ssd`), become components as well, with the connectors of
-        their root systems.
+        Packages (`.ssp`), and structures in `resources` (`.ssd`), become components with the connectors of their root
+        systems.
 
         Parameters
         ----------
         name
-            Of the component, if it is one; by default the file's name without `.fmu`, with the next free number if
-            that is taken: `Fan2`.
+            Name of the component, for a single FMU (default: file name without `.fmu`, with the next free number if
+            the name is taken: `Fan2`).
         into
-            The system that gets it; else the root system.
+            System that gets the components (default: the root system).
         parameters
-            Make connectors for parameters as well as for inputs and outputs.
+            Also create connectors for parameters, in addition to inputs and outputs.
         """
         if name is not None and len(fmus) > 1:
             raise EditError(f"{len(fmus)} FMUs cannot all be called {name!r}: add one at a time, or give no name")
@@ -202,7 +202,7 @@ class Editor:
         return self
 
     def add_system(self, name: str, into: Name = "") -> Self:
-        """Make an empty system inside another."""
+        """Add an empty nested system."""
         with self._at(into, inside=True) as (draft, (where,)):
             add_system(draft, name, where)
         return self
@@ -210,7 +210,9 @@ class Editor:
     def add_connector(
         self, name: str, kind: str, of: Name = "", type: str | None = None, unit: str | None = None
     ) -> Self:
-        """Give a system a connector of a kind such as `input` or `output`; without a type that of its partners."""
+        """Add a connector to a system. `kind` is, for example, `input` or `output` (default type: that of its
+        partners).
+        """
         with self._at(of, inside=True) as (draft, (where,)):
             connector = add_connector(draft, name, kind, where, type, unit)
             if connector in draft.system.connectors:
@@ -218,7 +220,7 @@ class Editor:
         return self
 
     def add_dictionary(self, name: str, into: Name = "", file: Path | str | None = None) -> Self:
-        """Give a system a signal dictionary: an empty one, or that of a file (`.ssb`)."""
+        """Add a signal dictionary to a system: an empty one, or the one in an `.ssb` file."""
         with self._at(into, inside=True) as (draft, (where,)):
             add_dictionary(draft, name, where, file)
         return self
@@ -226,19 +228,19 @@ class Editor:
     def add_signal(
         self, dictionary: str, name: str, of: Name = "", type: str | None = None, unit: str | None = None
     ) -> Self:
-        """Give a dictionary a signal; `of` is the system that has the dictionary, or one inside that."""
+        """Add a signal to a dictionary; `of` is the system with the dictionary, or a system nested in it."""
         with self._at(of, inside=True) as (draft, (where,)):
             add_entry(draft, dictionary, name, where, type, unit)
         return self
 
     def add_reference(self, name: str, dictionary: str, into: Name = "") -> Self:
-        """Put a reference to a signal dictionary into a system: `connect` reaches its signals as `NAME.signal`."""
+        """Add a reference to a signal dictionary to a system; `connect` accepts its signals as `NAME.signal`."""
         with self._at(into, inside=True) as (draft, (where,)):
             add_reference(draft, name, dictionary, where)
         return self
 
     def remove_dictionary(self, name: str, of: Name = "", signal: str | None = None) -> Self:
-        """Take a signal dictionary away from a system, or one signal out of it; nothing may use it."""
+        """Remove a signal dictionary from a system, or one signal from a dictionary. It must not be in use."""
         with self._at(of, inside=True) as (draft, (where,)):
             remove_dictionary(draft, name, where, signal)
         return self
@@ -256,19 +258,19 @@ class Editor:
     ) -> Self:
         """Connect two connectors; two terminals, member by member; or two elements, by names and types.
 
-        Between two connectors the value can be treated on its way; if they are connected already, that changes the
-        connection.
+        A connection of two connectors can transform the value. If they are already connected, the transformation of the
+        connection changes.
 
         Parameters
         ----------
         factor, offset
             The destination gets `factor · value + offset`, after the conversion of units.
         table
-            From values of the source to values of the destination: of Booleans, integers, or items of enumerations.
+            Source value → destination value, for Booleans, integers, or items of enumerations.
         plain
-            Take the transformation away.
+            Remove the transformation.
         suppress_unit_conversion
-            Pass on the bare number (True), or convert units again (False).
+            True: pass the number without converting its unit; False: convert units again.
         """
         treatment = Treatment(factor, offset, table, plain, suppress_unit_conversion)
         with self._at(a, b) as (draft, (first, second)):
@@ -276,15 +278,15 @@ class Editor:
         return self
 
     def disconnect(self, a: Name, b: Name) -> Self:
-        """Remove what connects two connectors, terminals or elements."""
+        """Remove the connections between two connectors, terminals or elements."""
         with self._at(a, b) as (draft, (first, second)):
             disconnect(draft, first, second)
         return self
 
     def remove(self, *names: Name, with_resource: bool = False) -> Self:
-        """Remove elements or connectors, and the connections that touch them.
+        """Remove elements or connectors, and their connections.
 
-        `with_resource` takes a component's file out of the archive as well, if nothing else refers to it.
+        `with_resource` also removes the file of a component from the archive, if nothing else refers to it.
         """
         for each in names:
             with self._at(each) as (draft, (name,)):
@@ -319,7 +321,7 @@ class Editor:
         return self
 
     def rename(self, old: Name, new: str) -> Self:
-        """Give an element or a connector another name; connections, parameters and mappings follow."""
+        """Rename an element or a connector, also in connections, parameters and mappings."""
         with self._at(old) as (draft, (name,)):
             old_name = rename(draft, name, new)
             original = next((first for first, now in self._renamed.items() if now == old_name), old_name)
@@ -327,31 +329,32 @@ class Editor:
         return self
 
     def place(self, name: Name, x: float, y: float, width: float | None = None, height: float | None = None) -> Self:
-        """Give an element a place in the diagram: its lower left corner, and its size, else the one it has [mm].
+        """Place an element in the diagram [mm]: its lower left corner, and its size (default: its current size).
 
-        Lines to it lose their way points, and a stated canvas grows to hold it.
+        Lines to the element lose their way points. If the document states a canvas, the canvas grows with the element.
         """
         with self._at(name) as (draft, (element,)):
             place_at(draft, element, x, y, width, height)
         return self
 
     def align(self, *elements: Name, to: str) -> Self:
-        """Move elements of one system to an edge of the box around them, to its axis, or to equal distances.
+        """Align elements of one system at an edge or axis of the box around them, or distribute them at equal
+        distances.
 
         Parameters
         ----------
         to
-            `left`, `right`, `top`, `bottom`; `centre` (one above the other) or `middle` (one beside the other);
-            `across` or `down`: equal distances between the first and the last, which stay.
+            `left`, `right`, `top`, `bottom`; `centre` (vertical column) or `middle` (horizontal row); `across` or
+            `down`: equal distances between the first and the last element, which stay in place.
         """
         with self._at(*elements) as (draft, names):
             align(draft, names, to)
         return self
 
     def route(self, a: Name, b: Name, points: Sequence[tuple[float, float]] = ()) -> Self:
-        """Lead the line of a connection over points of the diagram [mm], on its way from `a` to `b`.
+        """Route the line of a connection over points of the diagram [mm], in the direction from `a` to `b`.
 
-        Without points, it is drawn as it comes.
+        Without points, the line is routed automatically.
         """
         with self._at(a, b) as (draft, (first, second)):
             route(draft, first, second, points)
@@ -364,25 +367,26 @@ class Editor:
         unit: str | None = None,
         into: str | None = None,
     ) -> Self:
-        """Set a parameter or start value where its value in force comes from, or in a set where it will be in force.
+        """Set a parameter or start value in the place that its present value comes from, or in a set that overrides it.
 
         Parameters
         ----------
         name
-            Of one variable; or a mapping from names to values, without `value`; or a table, as of `differences`: only
-            values that differ are written.
+            Name of a variable; or a mapping from names to values (without `value`); or a table as in `differences`, of
+            which only differing values are written.
         value
-            In `unit`, or else in the unit of the variable; of an enumeration the name of an item.
+            Value in `unit` (default: unit of the variable); for an enumeration the name of an item.
         into
-            A parameter set, `NAME.ssv`, made in `resources` and bound to the root system if it is not there.
+            Parameter set `NAME.ssv` to write to. If it does not exist, it is created in `resources` and bound to the
+            root system.
         """
         if not (isinstance(name, str | tuple | Mapping | ParameterTable | Path) or is_frame(name)):
             raise WrongArgument("name", name, "a full name (a text or a tuple), a mapping, or a table of parameters")
         if isinstance(name, str | tuple) != (value is not None):
-            raise WrongArgument("value", value, "left out beside a mapping or table, and stated beside a name")
+            raise WrongArgument("value", value, "omitted for a mapping or table, and given for a name")
         if isinstance(name, ParameterTable | Path) or is_frame(name):
             if unit is not None:
-                raise WrongArgument("unit", unit, "left out beside a table, which has a column for units")
+                raise WrongArgument("unit", unit, "omitted for a table, which has a column for units")
             set_table(self._draft, name, into, self._sharing)
             return self
         assert isinstance(name, str | tuple | Mapping)
@@ -391,13 +395,13 @@ class Editor:
         return self
 
     def differences(self, table: ParameterTable | Frame | Path) -> tuple[ParameterDifference, ...]:
-        """Parameters whose values in a table differ from those in the system; nothing is changed.
+        """List parameters whose values in a table differ from the system, without changing anything.
 
         Parameters
         ----------
         table
-            A file (.csv, .xlsx, .ssv) as `ssptool.parameters` writes it; its result; or a frame of pandas with the
-            columns `name` (or names as index) and `value`, and perhaps `unit` and `type`.
+            File of `ssptool.parameters` (.csv, .xlsx, .ssv), or its result; or a frame of pandas with the columns
+            `name` (or names as index) and `value`, optionally `unit` and `type`.
 
         Raises
         ------
@@ -407,20 +411,20 @@ class Editor:
         return differences(self._draft, table)
 
     def unset(self, name: Name, into: str | None = None) -> Self:
-        """Remove the parameter from which a variable has its value; with `into`, as in `set`, that of another set."""
+        """Remove the parameter that sets a variable; with `into`, as in `set`, the parameter in that set."""
         unset_value(self._draft, name, into, self._sharing)
         self._draft.packages.put_back(self.archive)
         return self
 
     def set_experiment(self, start: float | str | None = None, stop: float | str | None = None) -> Self:
-        """Set the times of the default experiment: seconds, or texts with a unit such as "2min"."""
+        """Set the times of the default experiment, in seconds or as strings with a unit ("2min")."""
         times = {"start": start, "stop": stop}
         given = {name: None if time is None else seconds(name, time) for name, time in times.items()}
         set_experiment(self._draft, **given)
         return self
 
     def unset_experiment(self, *, start: bool = False, stop: bool = False) -> Self:
-        """Take times of the default experiment away."""
+        """Remove times of the default experiment."""
         unset_experiment(self._draft, start=start, stop=stop)
         return self
 
@@ -432,7 +436,7 @@ class Editor:
         mapping: Path | str | None = None,
         inline: bool = False,
     ) -> Self:
-        """Bind a parameter set (`.ssv`) to an element, else to the root system; its values win over earlier ones."""
+        """Bind a parameter set (`.ssv`) to an element (default: the root system). Its values override earlier ones."""
         with self._at(to) as (draft, (element,)):
             bind(draft, file, element, prefix, mapping, inline)
         return self
@@ -446,34 +450,36 @@ class Editor:
         factor: float | None = None,
         offset: float | None = None,
     ) -> Self:
-        """Let the parameter `source` of a binding of `to` set `target`, as `factor · value + offset` if stated.
+        """Map the parameter `source` of a binding of `to` to `target`, optionally as `factor · value + offset`.
 
-        `of` is the parameter set that is meant, if the element has several.
+        `of` selects the parameter set, if the element has several.
         """
         with self._at(to) as (draft, (element,)):
             add_mapping(draft, source, target, element, of, factor, offset)
         return self
 
     def unbind(self, file: str, to: Name = "", number: int | None = None, with_resource: bool = False) -> Self:
-        """Take a binding away from an element: that of a set (`.ssv`), or the "inline" one; `number` if of several."""
+        """Remove a binding of an element: of a set (`.ssv`) or the "inline" one; `number` selects one of several."""
         with self._at(to) as (draft, (element,)):
             unbind(draft, file, element, number, with_resource)
         return self
 
     def unmap(self, source: str, target: str, to: Name = "", of: str | None = None) -> Self:
-        """Take an entry out of the mapping of a binding; see `map`."""
+        """Remove an entry from the mapping of a binding; see `map`."""
         with self._at(to) as (draft, (element,)):
             unmap(draft, source, target, element, of)
         return self
 
     def unmap_all(self, to: Name = "", of: str | None = None) -> Self:
-        """Take the mapping of a binding away: its parameters have their own names again."""
+        """Remove the mapping of a binding, so that its parameters apply by their own names."""
         with self._at(to) as (draft, (element,)):
             unmap_all(draft, element, of)
         return self
 
     def replace(self, component: Name, fmu: Path | str, force: bool = False) -> Self:
-        """Let a component be another FMU; raises RefusedEdit if something uses what that does not have."""
+        """Replace the FMU of a component. Raises RefusedEdit if the system uses variables that the new FMU
+        lacks.
+        """
         with self._at(component) as (draft, (name,)):
             replace(draft, name, fmu, force)
         return self
@@ -484,11 +490,11 @@ class Editor:
             return consequences(draft, name, fmu)
 
     def targets(self, connector: Name) -> tuple[LegalTarget, ...]:
-        """The connectors to which `connect` would connect one, by their full paths; nothing is changed."""
+        """Full names of the connectors to which `connect` can connect this one; nothing is changed."""
         with self._at(connector) as (draft, (name,)):
             return tuple(legal_targets(draft, name))
 
     def suggestions(self, system: Name = "") -> tuple[Suggestion, ...]:
-        """The connectors in a system that have no source, with those that could be it; nothing is changed."""
+        """Connectors of a system without a source, each with possible sources; nothing is changed."""
         with self._at(system, inside=True) as (draft, (name,)):
             return tuple(suggestions(draft, name))

@@ -48,16 +48,16 @@ class _Box(NamedTuple):
 def place_at(
     draft: Draft, name: Name, x: float, y: float, width: float | None = None, height: float | None = None
 ) -> None:
-    """Give an element a place: its lower left corner, and its size, else the one that it has [mm].
+    """Place an element [mm]: its lower left corner, and its size (default: its current size).
 
-    Lines to it lose their way points, because they lead to where it was; a canvas grows to hold it.
+    Lines to it lose their way points, which belong to its old place. A canvas grows with the element.
 
     Raises
     ------
     UnknownName, AmbiguousName
-        There is no such element, or there are several.
+        The element does not exist, or there are several.
     EditError
-        It is the root system, or the place is none.
+        The element is the root system, or the place is not valid.
     """
     place = find_element(draft.system, name)
     if not place.path:

@@ -127,10 +127,10 @@ class CanvasBox:
 
 
 def place(element: ssd.SystemElement, system: ssd.System) -> None:
-    """Give a new element of a system a box in a free spot, and enlarge the canvas, if there is one, to hold it.
+    """Place a new element of a system in free room, and enlarge a stated canvas to contain it.
 
-    Where no other element has a place it gets none: connections, which say where elements stand well, are yet to come,
-    and a drawing lays such elements out by them.
+    If no other element has a position, the new one gets none either: drawings then lay out all elements by their later
+    connections.
     """
     others = _boxes(each for each in system.elements if each is not element)
     if not others:

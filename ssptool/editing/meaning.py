@@ -29,7 +29,7 @@ from ssptool.network.tree import ElementPath, build_tree, dotted, fmu_path
 
 
 def entry_of(archive: Archive, document: str, source: str | None) -> str | None:
-    """The entry to which a source in a document leads; None if it leads to none that is there."""
+    """The entry that a source in a document points to; None if it does not exist."""
     if not source or source.startswith("#"):
         return None
     try:
@@ -45,7 +45,7 @@ def short_digest(content: bytes) -> str:
 
 
 class ComponentDigests:
-    """Digests of what components are made of; each file of an archive is read once, documents go by their names."""
+    """Digests of the implementations of components. Each file of an archive is read once, documents by name."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
@@ -53,7 +53,7 @@ class ComponentDigests:
         self._packed: dict[str, dict[str, str | None]] = {}
 
     def of(self, document: str, component: ssd.Component, nested: Callable[[str], str]) -> dict[str, str | None]:
-        """Facts about what a component is made of; `nested` gives the digest of a structure."""
+        """Facts about the implementation of a component; `nested` returns the digest of a structure."""
         entry = entry_of(self._archive, document, component.source)
         fmu = self.fmu(document, component)
         if entry is None:
@@ -196,7 +196,7 @@ class Section(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MeaningItem:
-    """One thing with its facts; `origin` says where they come from, which is not a fact itself."""
+    """One object with its facts; `origin` is their source, which is not a fact itself."""
 
     section: Section
     name: str
@@ -267,7 +267,7 @@ class _Reading:
         path: ElementPath = (),
         told: frozenset[ElementPath] = frozenset(),
     ) -> None:
-        """`path` is the component that is made of the structure; what those of `told` are made of is told apart."""
+        """`path` is the component of the structure; implementations of components in `told` are reported separately."""
         self._archive = archive
         self._path = path
         self._told = told

@@ -29,7 +29,7 @@ T = TypeVar("T", bound=Place | ConnectorPlace)
 
 
 def shown(name: Name) -> str:
-    """A name as text. Raises WrongArgument if it is neither a text nor a tuple of texts."""
+    """A name as a string. Raises WrongArgument if it is neither a string nor a tuple of strings."""
     return name if isinstance(name, str) else ".".join(texts("name", name, "a full name"))
 
 
@@ -167,20 +167,20 @@ class SharedStructure(EditError):
 def reach(
     draft: Draft, *names: Name, sharing: Sharing = Sharing.REFUSE, inside: bool = False
 ) -> tuple[Draft, tuple[Name, ...]]:
-    """The structure in which named things stand together, and their names as seen from there.
+    """The structure that contains the named objects, and their names inside it.
 
-    Names that are known in a structure are meant there; others may lead into a component that is made of another
-    structure: `Outer.Inner.m`.
+    A name that exists in a structure refers to it. Other names may point into a component with a nested structure:
+    `Outer.Inner.m`.
 
     Parameters
     ----------
     inside
-        A system is meant: the name of such a component itself means the system that it is made of.
+        The name refers to a system: the name of such a component then means its nested system.
 
     Raises
     ------
     SharedStructure
-        Other components are made of the same document, and `sharing` does not say what to do.
+        Other components use the same document, and `sharing` does not allow the edit.
     EditError
         The names are not all inside the same component, or its structure cannot be read.
     """
@@ -212,9 +212,9 @@ def enter(draft: Draft, place: Place, sharing: Sharing = Sharing.REFUSE) -> Draf
 
 
 def users_of(inner: Draft) -> tuple[str, ...]:
-    """The full names of all components that are made of the same document, and the variants that it is or has.
+    """Full names of all components that use the same document, and the variants that it is or contains.
 
-    Those of the variant that is edited come first.
+    Names of the edited variant come first.
     """
     root = inner.outermost
     users = [".".join(path) for path in host_paths(inner)]
@@ -293,8 +293,8 @@ def _open(draft: Draft, place: Place) -> Draft:
     assert isinstance(component, ssd.Component)
     if source.startswith("#"):
         meant = next((each for each in places(draft.system) if each.element.get("id") == source[1:]), None)
-        told = f"the system {meant}" if meant is not None else f"{source}, which is not there"
-        raise EditError(f"{place} stands for {told} of the same document: name that instead")
+        told = f"{source}, which does not exist" if meant is None else f"the system {meant}: use this name instead"
+        raise EditError(f"{place} refers to {told}")
     uri, _, variant = source.partition("#")
     packed = component.media_type == PACKAGE
     if not packed and variant:

@@ -1,6 +1,6 @@
-"""Originals that a 1.0 document cannot hold, kept beside what stands for them, so that they can come back.
+"""Originals that a 1.0 document cannot represent, kept in annotations so that they can be restored.
 
-Each edit below is done and noted in an annotation of our own type, at the nearest element that can have one:
+Each edit below is made and recorded in an annotation of our own type, at the nearest element that can have one:
 
     <ssc:Annotation type="io.github.ssptool.downgraded">
       <kept:kept xmlns:kept="urn:ssptool:downgraded">
@@ -10,8 +10,8 @@ Each edit below is done and noted in an annotation of our own type, at the neare
       </kept:kept>
     </ssc:Annotation>
 
-`at` is the way from the annotated element. Removed elements are text, because a schema or a reader of 1.0 would
-judge them as elements. `restore` undoes the notes of one element, the last first.
+`at` is the path from the annotated element. Removed elements are stored as text, because a schema or a reader of 1.0
+would check them as elements. `restore` undoes the records of one element, the last one first.
 """
 
 from collections.abc import Iterator
@@ -88,12 +88,12 @@ def unwrap(annotation: ssc.Annotation) -> bool:
 
 
 def restore(annotation: ssc.Annotation) -> None:
-    """Bring back what an annotation of our type holds, and remove it.
+    """Restore the originals in an annotation of our type, and remove it.
 
     Raises
     ------
     EditedSince
-        Something has no place any more. It and what was noted before it stay in the annotation.
+        An original cannot be restored any more. It stays in the annotation, together with earlier records.
     """
     carrier = cast(Element, cast(Element, annotation.getparent()).getparent())
     for kept in annotation.iterchildren(_KEPT):

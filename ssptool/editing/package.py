@@ -142,7 +142,7 @@ def _impossible(archive: Archive) -> Iterator[str]:
         elif any("\ud800" <= character <= "\udfff" for character in name):  # how Python shows other bytes
             yield f"{name!r}: the name is not UTF-8"
         elif not (folder / name).is_file():
-            yield f"{name!r}: {'a link that leads nowhere' if (folder / name).is_symlink() else 'no regular file'}"
+            yield f"{name!r}: {'a link without a target' if (folder / name).is_symlink() else 'no regular file'}"
     for parent, folders, _ in os.walk(folder):
         for each in folders:
             path = Path(parent) / each
@@ -152,7 +152,7 @@ def _impossible(archive: Archive) -> Iterator[str]:
 
 
 def complete(archive: Archive) -> Iterator[str]:
-    """State in a generated structure what its FMUs say of types; notes on what cannot be carried over."""
+    """Copy the types of FMUs to a generated structure. Return notes on content that cannot be copied."""
     root = archive.structure().structure
     for component in root.every(ssd.Component):
         source = component.source or ""
@@ -160,7 +160,7 @@ def complete(archive: Archive) -> Iterator[str]:
         if "://" in source:
             yield f"{component.name}: the source {source} stays as it is; no FMU is packed"
         elif not archive.has(entry):
-            yield f"{component.name}: the FMU {entry} is not there: it is not packed, and connectors have no types"
+            yield f"{component.name}: the FMU {entry} does not exist: it is not packed, and connectors have no types"
         else:
             description = read_description(archive.local_path(entry))
             component.implementation = implementation_of(description)
@@ -179,19 +179,19 @@ class VariantEdit:
 
 
 def add_variant(archive: Archive, name: str, *, like: str | None = None, file: str | None = None) -> VariantEdit:
-    """Copy a variant (`like`; else the default) under another name, in memory.
+    """Copy the variant `like` (default: the default variant) under another name, in memory.
 
     Parameters
     ----------
     file
-        Of the new variant, at the root of the package; else called after the name.
+        File of the new variant at the root of the package (default: NAME.ssd).
 
     Raises
     ------
     EditError
         The name is empty or taken, or the file is.
     UnknownName
-        There is no variant `like`.
+        The variant `like` does not exist.
     """
     _require_package(archive)
     original = archive.structure(like)

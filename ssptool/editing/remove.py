@@ -17,16 +17,15 @@ from ssptool.errors import WrongUsage, abbreviated
 
 
 def remove(draft: Draft, name: Name, with_resource: bool) -> None:
-    """Remove an element or a connector; connections that touch it go as well, and parameters and mappings that give
-    values to nothing else.
+    """Remove an element or a connector, its connections, and parameters and mappings that set nothing else.
 
-    Units and enumerations of the document that only it used go, too. Of a component that is made of another
-    structure a connector goes inside and outside, unless other components are made of that structure as well.
+    Units and enumerations of the document that only it used are also removed. A connector of a component with a nested
+    structure is removed inside and outside, unless other components use that structure.
 
     Parameters
     ----------
     with_resource
-        Take the file that the component referred to out of the archive, if nothing else refers to it.
+        Remove the file of the component from the archive, if nothing else refers to it.
 
     Raises
     ------
@@ -113,7 +112,7 @@ def _all_references(draft: Draft) -> Iterator[_Reference]:
 
 
 def _drop_references(before: list[_Reference], removed: Element) -> None:
-    """Remove what addressed only what is gone; what stands inside it went with it."""
+    """Remove references that pointed only to removed objects. Their contents are removed with them."""
     outside = [each for each in before if not _inside(each.bound.binding, removed)]
     known = {id(each.draft): Addressees(each.draft) for each in outside}
     without_target = [each for each in outside if not known[id(each.draft)].of(each.full)]
@@ -133,7 +132,7 @@ def _drop_from(values: BoundSet, references: list[_Reference], addressees: Addre
     if with_parameter:
         draft.note(f"{values} no longer has {abbreviated(each.full for each in with_parameter)}")
     if unmapped := [each for each in gone if each not in with_parameter]:
-        told = f"no longer leads to {abbreviated(each.full for each in unmapped)}; the parameters stay in {values}"
+        told = f"no longer sets {abbreviated(each.full for each in unmapped)}; the parameters stay in {values}"
         mapping = "" if values.maps_inline else f" in {values.mapping_file}"
         draft.note(f"the mapping{mapping} {told}")
     if kept:
@@ -170,7 +169,7 @@ def _remove_inside(draft: Draft, found: ConnectorPlace) -> None:
         inner = enter(draft, found.owner)
     except SharedStructure as shared:
         others = ", ".join(user for user in shared.users if user != str(found.owner))
-        draft.note(f"{shared.document} keeps its connector {found.connector.name}, because {others} is made of it too")
+        draft.note(f"{shared.document} keeps its connector {found.connector.name}, because {others} also uses it")
         return
     except WrongUsage:
         return  # It cannot be read: the rules say why.

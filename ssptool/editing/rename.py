@@ -14,12 +14,12 @@ from ssptool.network.targets import NamedTarget, VariableTarget
 
 
 def rename(draft: Draft, old: Name, new: str) -> str:
-    """Rename an element or a connector, and return its own name so far.
+    """Rename an element or a connector, and return its old name.
 
-    `new` is its own name too, without those of the systems around it.
+    Both names are without the names of enclosing systems.
 
-    Connections, and the names by which parameters and mappings address it, follow. A parameter set or a mapping that
-    other structures use stays as it is for them: the binding gets a mapping, or a copy of it.
+    Connections, parameters and mappings are renamed accordingly. A parameter set or a mapping that other structures use
+    does not change; the binding gets a mapping, or a copy of it.
 
     Raises
     ------

@@ -59,12 +59,12 @@ def replace(draft: Draft, component: Name, fmu: Path | str, force: bool) -> tupl
     Parameters
     ----------
     force
-        Replace it even if that breaks something.
+        Replace the FMU even if this breaks references.
 
     Raises
     ------
     UnknownName, AmbiguousName
-        There is no such component, or there are several.
+        The component does not exist, or there are several.
     UnreadableFmu, FileNotFoundError
         The file is not an FMU.
     RefusedEdit

@@ -32,10 +32,10 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class RequestedValue:
-    """A value for a target; of an array all values, row by row, or with `index` that of one element.
+    """A value for a target; for an array all values, row by row, or the value of one element with `index`.
 
-    `name` is what the user calls it, `whole` the variable that a parameter gives a value; `texts` are the values as the
-    user wrote them. `unit` is the one the values are in, `stated` whether the user said so.
+    `name` is the name from the user, `whole` the variable that a parameter sets; `texts` are the values as written by
+    the user. `unit` is the unit of the values; `stated` is True if the user gave it.
     """
 
     name: str
@@ -126,10 +126,10 @@ def value_now(network: Network, signal: Signal) -> Value | None:
 def requested_value(
     draft: Draft, addressees: Addressees, network: Network, name: str, value: object, unit: str | PhysicalUnit | None
 ) -> RequestedValue:
-    """A value that a variable or connector called `name` is to have, given as such or as text.
+    """Requested value of a variable or connector `name`, from a value or a string.
 
-    Of an array these are all of its values, row by row: a sequence, nested or not, or a text with blanks between them.
-    A name that ends with an index, as in `x0[2]` or `A[1,2]`, means one element.
+    An array gets all its values, row by row: a sequence, nested or not, or a string with blanks between the values. A
+    name with an index, such as `x0[2]` or `A[1,2]`, refers to one element.
 
     Raises
     ------

@@ -39,15 +39,15 @@ T = TypeVar("T")
 
 
 def unset_value(draft: Draft, name: Name, of: str | None, sharing: Sharing) -> None:
-    """Remove the parameter from which a variable or connector has its value; also one that matches nothing.
+    """Remove the parameter that sets a variable or connector; also a parameter that matches nothing.
 
-    An inline set that becomes empty goes with its binding. A parameter that a mapping gives several names keeps those
-    that are not meant: then the entry of the mapping goes.
+    An inline set that becomes empty is removed with its binding. If a mapping gives the parameter several names, only
+    the entry of the mapping is removed.
 
     Parameters
     ----------
     of
-        The parameter set that is meant, if it is not that of the value in force.
+        The parameter set, if it is not the set of the value in force.
 
     Raises
     ------
@@ -161,18 +161,19 @@ def set_value(
     into: str | None,
     sharing: Sharing,
 ) -> None:
-    """Give a parameter or start value to a variable or a connector.
+    """Set a parameter or start value of a variable or a connector.
 
-    Without `into` the parameter in force is edited, also in a nested structure if nothing else is made of that, or
-    if `sharing` allows it; if there is none, one is added to the last suitable set that is bound to the root system,
-    or to a new inline set there.
+    Without `into`, the parameter in force is edited, also in a nested structure if nothing else uses it or `sharing`
+    allows it. If there is no parameter, one is added to the last suitable set that is bound to the root system, or to a
+    new inline set there.
 
     Parameters
     ----------
     value
-        Of the target's type, or its text; an enumeration takes the name of an item. In the target's unit [unit].
+        Value of the target's type, or a string; for an enumeration the name of an item. In the unit of the target
+        [unit].
     into
-        A parameter set, as an entry of the archive; if it is not there, it is made and bound to the root system.
+        Parameter set, as an entry of the archive. If it does not exist, it is created and bound to the root system.
 
     Raises
     ------
@@ -441,7 +442,7 @@ def _edit_unbound(draft: Draft, requested: RequestedValue, entry: str) -> None:
 
 
 def _entry(draft: Draft, into: str) -> str:
-    """The entry of a parameter set that is there, or where a new one is to be."""
+    """The entry of an existing parameter set, or the place of a new one."""
     if draft.archive.has(into):
         return into
     if not into.lower().endswith(".ssv"):
@@ -450,7 +451,7 @@ def _entry(draft: Draft, into: str) -> str:
 
 
 def _require_satisfied(requested: RequestedValue, network: Network) -> None:
-    """Refuse an edit that gives the variable another value than the requested one, and say what decides its value."""
+    """Reject an edit that gives the variable another value than the requested one, with the reason."""
     assignments = {**network.boundary_assignments, **network.assignments}
     found = [assignments[signal] for signal in requested.signals if signal in assignments]
     if len(found) == len(requested.signals) and requested.satisfied_by(one.value for one in found):

@@ -44,9 +44,9 @@ class ParameterDifference(Printed):
     Attributes
     ----------
     before
-        Value in the system with its unit, as text; empty without a value.
-    after
-        Value in the table with its unit, as text.
+        Value in the system with its unit, as text; empty if there is none.
+        after
+            Value in the table with its unit, as text.
     place
         File and line of the table.
     """

@@ -64,10 +64,10 @@ Root = ssd.SystemStructureDescription | ssv.ParameterSet | ssb.SignalDictionary
 
 
 def use_unit(root: Root, unit: PhysicalUnit | None) -> str | None:
-    """The name by which a document knows a unit, which is defined there if it was not.
+    """Name of a unit in a document; the unit is defined there if necessary.
 
-    Where FMI left out the base unit the result is None (catalogue, AMB-31): the name says no more in the document than
-    in the FMU. A name that the document already uses for something else gets a number.
+    If the FMU states no base unit, the result is None (catalogue, AMB-31), because the name means nothing more in the
+    document than in the FMU. A name that the document uses for another unit gets a number.
     """
     if unit is None or not unit.defined:
         return None

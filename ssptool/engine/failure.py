@@ -187,7 +187,7 @@ class Failure:
 
 
 class RunError(Exception):
-    """A run has not reached its end."""
+    """The run did not reach its end."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(str(failure))

@@ -8,7 +8,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
-from enum import StrEnum
+from enum import EnumType, StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -129,14 +129,16 @@ class Setting:
     ----------
     kind
         Kind of its value.
-    help
-        Effect, in words for both the option and the argument.
+    effect
+        Effect, in words for both the option and the argument; `{words}` stands for the allowed words.
     metavar
         Placeholder of the value in the help of the command.
     group
         Group of settings that help shows together.
     words
         Allowed words: an enumeration, or a function that returns them.
+    notes
+        Word → its meaning, in brackets behind it in the help.
     least, most
         Bounds of a count.
     more
@@ -144,13 +146,22 @@ class Setting:
     """
 
     kind: Kind
-    help: str
+    effect: str
     metavar: str
     group: str = ""
     words: type[StrEnum] | Callable[[], tuple[str, ...]] | None = None
     least: int = 1
     most: int | None = None
     more: str = ""
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def help(self) -> str:
+        """The effect, with the allowed words as a list."""
+        if self.words is None or not isinstance(self.words, EnumType):
+            return self.effect
+        *others, last = (f"{word} ({self.notes[word]})" if word in self.notes else str(word) for word in self.words)
+        return self.effect.format(words=f"{', '.join(others)} or {last}" if others else last)
 
 
 def about(*facts: Any, **more: Any) -> dict[str, Setting]:
@@ -163,7 +174,7 @@ def about(*facts: Any, **more: Any) -> dict[str, Setting]:
 class Settings:
     """Settings of a run; None and `auto` leave the choice to the plan.
 
-    Words may be texts (`master="jacobi"`), and times may have a unit (`step_size="1ms"`).
+    Words may be strings (`master="jacobi"`), and times may have a unit (`step_size="1ms"`).
     """
 
     stop_time: float | None = field(
@@ -199,18 +210,18 @@ class Settings:
         default=None,
         metadata=about(
             Kind.WORD,
-            "Accelerate iterations by: none, constant (relaxation), aitken, anderson, iqn-ils or "
-            "newton (default: iqn-ils).",
+            "Accelerate iterations by: {words} (default: iqn-ils).",
             "METHOD",
             COUPLING,
             AccelerationName,
+            notes={"constant": "relaxation"},
         ),
     )
     approximation: ApproximationName = field(
         default=ApproximationName.AUTO,
         metadata=about(
             Kind.WORD,
-            "Approximate inputs over a macro step: auto, hold, mid-step, extrapolate, interpolate or mean.",
+            "Approximate inputs over a macro step: {words}.",
             "METHOD",
             COUPLING,
             ApproximationName,
@@ -230,11 +241,11 @@ class Settings:
         default=InitName.AUTO,
         metadata=about(
             Kind.WORD,
-            "Solve algebraic loops at the start by: auto (Newton, then all others), newton, aitken, "
-            "anderson, fixed-point or homotopy.",
+            "Solve algebraic loops at the start by: {words}.",
             "METHOD",
             TIME,
             InitName,
+            notes={"auto": "Newton, then all others"},
         ),
     )
     tolerance: float | None = field(
@@ -349,10 +360,11 @@ class Settings:
         default=ExchangeName.CONSISTENT,
         metadata=about(
             Kind.WORD,
-            "Exchange outputs: consistent, or late (one step late, to compare with other tools).",
+            "Exchange outputs: {words}.",
             "HOW",
             COUPLING,
             ExchangeName,
+            notes={"late": "one step late, to compare with other tools"},
             more="Concerns outputs with direct feedthrough (dependent on an input at the same instant).",
         ),
     )
@@ -360,23 +372,27 @@ class Settings:
         default=ImplementationName.AUTO,
         metadata=about(
             Kind.WORD,
-            "Run components as: auto (model exchange if all FMUs offer it and neither system nor "
-            "options ask for coupling), me (all model exchange) or cs (co-simulation).",
+            "Run components as: {words}.",
             "KIND",
             MODEL_EXCHANGE,
             ImplementationName,
+            notes={
+                "auto": "model exchange if all FMUs offer it and neither system nor options ask for coupling",
+                "me": "all model exchange",
+                "cs": "co-simulation",
+            },
         ),
     )
     integrator: IntegratorName | None = field(
         default=None,
         metadata=about(
             Kind.WORD,
-            "Integrate with bdf (stiff), adams, rosenbrock (stiff) or dormand-prince (default: "
-            "rosenbrock with state events, otherwise bdf; dormand-prince if they fail). Exported FMUs"
-            " have rosenbrock (also for bdf) and dormand-prince.",
+            "Integrate with {words} (default: rosenbrock with state events, otherwise bdf; dormand-prince if they "
+            "fail). Exported FMUs have rosenbrock (also for bdf) and dormand-prince.",
             "NAME",
             MODEL_EXCHANGE,
             IntegratorName,
+            notes={"bdf": "stiff", "rosenbrock": "stiff"},
         ),
     )
     threads: int = field(
@@ -404,7 +420,7 @@ class Settings:
         default="on",
         metadata=about(
             Kind.WORD,
-            "Look for signs of wrong results (RUN-101 and higher), and for undeclared feedthrough: on or off.",
+            "Look for signs of wrong results (RUN-101 and higher), and for undeclared feedthrough: {words}.",
             "NAME",
             INSIGHT,
             WarningsName,
@@ -487,7 +503,9 @@ class Settings:
         return _unpickled, (master, {one.name: getattr(self, one.name) for one in fields(self)})
 
     def without_logs(self, **options: Any) -> "Settings":
-        """The same settings, of which `options` are given anew, for a run that leaves the logs of another one alone."""
+        """A copy with changed `options` and without log files, for a run that must not overwrite the logs of another
+        run.
+        """
         none: dict[str, Any] = {"log_loops": None, "log_coupling": None}
         none |= {"fmu_log": None, "fmu_log_level": {}, "fmu_log_categories": {}}
         return replace(self, **{**none, **options})
@@ -498,12 +516,12 @@ class Settings:
         return {name: found for name, found in self.substeps.items() if isinstance(found, int)}
 
     def with_components(self, components: Collection[str]) -> "Settings":
-        """The same settings; components that they name in other case have the names that the system gives them.
+        """A copy whose component names have the upper and lower case of the system.
 
         Raises
         ------
         AmbiguousName
-            Two components have a name but for upper and lower case.
+            The names of two components differ only in case.
         """
         given = {name: getattr(self, name) for name in ("substeps", "fmu_log_level", "fmu_log_categories")}
         own = {
@@ -519,12 +537,12 @@ class Settings:
 
     @classmethod
     def of(cls, given: "Settings | Mapping[str, Any] | None", options: Mapping[str, Any]) -> "Settings":
-        """Settings from an object or a mapping, and from keywords, which win.
+        """Settings from an object or a mapping, and from keywords, which override it.
 
         Raises
         ------
         WrongArgument
-            They are neither, a name is not a field, or a value cannot be.
+            The argument is neither, a name is not a field, or a value is not valid.
         """
         if isinstance(given, Settings):
             return replace(given, **options) if options else given

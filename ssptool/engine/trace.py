@@ -459,16 +459,16 @@ class Trace:
     t : (n + 1,) [s]
         Communication points; the first is the initialized state.
     cells : (n + 1, p)
-        Values as a run has them, eight bytes each; one column per entry of `columns`. Only those of type Float64 and
-        Float32 are the doubles that they seem to be: `trace[signal]` gives each its type.
+        Stored values, eight bytes each; one column per entry of `columns`. Only cells of type Float64 and Float32 are
+        doubles. Use `trace[signal]`, which returns values in their own type.
     contents
         String table of columns of type String (UTF-8) and Binary.
     assumptions
-        Assumptions about a file that can be read in several ways, such as decimal commas in a CSV file, and a last row
-        that was left out because it was cut off.
-    points : (n + 1,)
-        False for sides of events between communication points, where outputs of components that are not integrated
-        keep their last values; None: there are none, or they are not known, as in a file.
+        Assumptions about an ambiguous file, such as decimal commas in a CSV file, and an incomplete last row that was
+        skipped.
+        points : (n + 1,)
+            False for sides of events between communication points, where outputs of components without integration keep
+            their last values; None: there are none, or they are not known, as in a file.
     """
 
     t: Floats
@@ -503,21 +503,21 @@ class Trace:
         Parameters
         ----------
         units
-            From names of signals or arrays to units, such as `{"Motor.w": "rpm"}`: display units of the FMU, or SI
-            expressions; or "display": all signals in the display units of their FMUs.
+            Mapping from names of signals or arrays to units, such as `{"Motor.w": "rpm"}`: display units of the FMU, or
+            SI expressions; or "display": all signals in the display units of their FMUs.
 
         Raises
         ------
         UnknownName
             No such signal was recorded.
         WrongValue
-            A signal has no unit or is not of real numbers, or the unit is unknown or of another quantity.
+            A signal has no unit or no real numbers, or the unit is unknown or of another quantity.
         """
         return UnitChanges.of(self.columns, units).converted(self)
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """Full names, e.g. "System1.x1"; of an FMU that was run by itself the names of its variables, e.g. "x1"."""
+        """Full names, such as "System1.x1"; names of variables, such as "x1", if a single FMU was run."""
         return tuple(column.signal for column in self.columns)
 
     @property
@@ -534,12 +534,12 @@ class Trace:
 
     @property
     def y(self) -> Floats:
-        """All values as doubles (n + 1, p): the same memory if all are; integers beyond 2⁵³ are rounded.
+        """All values as doubles (n + 1, p): the same memory if all are doubles; integers beyond 2⁵³ are rounded.
 
         Raises
         ------
         TypeError
-            Some are texts or bytes.
+            Some signals are strings or bytes.
         """
         if texts := [column.signal for column in self.columns if column.type in NUMBERED]:
             raise WrongType(
@@ -548,11 +548,11 @@ class Trace:
         return as_doubles(self.cells, self.types)
 
     def __getitem__(self, signal: str) -> Values:
-        """The values (n + 1,) of a signal in its own type: texts (str) and bytes as objects.
+        """The values (n + 1,) of a signal in its own type; strings (str) and bytes as objects.
 
-        The same memory, except for Float32, String and Binary. The name of the component can be left out if all signals
-        are of one; signals of an FMU that was run by itself have none, and are found with it as well. The name of an
-        array, of which all elements were recorded, gives their values (n + 1, …) with its shape.
+        The values share memory with the trace, except Float32, String and Binary. The component name may be omitted if
+        all signals belong to one component. Signals of a single FMU are found with and without it. The name of an array
+        gives its values (n + 1, …) with its shape, if all elements were recorded.
 
         Raises
         ------
@@ -568,14 +568,14 @@ class Trace:
         return values.reshape(len(self), *found.shape)
 
     def at(self, time: float | str) -> dict[str, Any]:
-        """The value of each signal at a time [s]: real numbers on the line between samples, all others held.
+        """The value of each signal at a time [s]: real numbers are interpolated linearly, others are held.
 
-        Where several rows have this time, as at an event, it is the last of them.
+        If several rows have this time, as at an event, the last one counts.
 
         Raises
         ------
         WrongArgument
-            The time is not between the first and the last of the trace.
+            The time is not between the first and the last time of the trace.
         """
         t = seconds("time", time)
         if not len(self) or not self.t[0] <= t <= self.t[-1]:
@@ -610,7 +610,7 @@ class Trace:
         return trace_html(self)
 
     def __len__(self) -> int:
-        """The number of rows, as of a frame of pandas, over whose columns one iterates as well."""
+        """Number of rows, as for a frame of pandas. Iteration is over the names of signals."""
         return len(self.t)
 
     def _values(self, place: int) -> Values:
@@ -619,16 +619,16 @@ class Trace:
     # -- to other libraries ----------------------------------------------------------------------------------
 
     def to_numpy(self) -> dict[str, Values]:
-        """The columns by signal as `trace[signal]` gives them, with the time [s] as `time_name` says."""
+        """Arrays by signal, as `trace[signal]` returns them, and the times [s] under `time_name`."""
         return {
             time_name(self.signals): self.t,
             **{signal: self._values(place) for place, signal in enumerate(self.signals)},
         }
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """A frame with one column per signal, the time [s] as index; units in `attrs["units"]`.
+        """A frame of pandas with one column per signal and the time [s] as index; units in `attrs["units"]`.
 
-        It is over the same memory, except for columns of Float32, String and Binary.
+        It shares memory with the trace, except for columns of Float32, String and Binary.
 
         Raises
         ------
@@ -646,7 +646,7 @@ class Trace:
         return frame
 
     def to_polars(self) -> "polars.DataFrame":
-        """A frame with one column per signal, after the time [s] (`time_name`); polars keeps no units.
+        """A frame of polars with the time [s] (`time_name`) and one column per signal; polars has no units.
 
         Raises
         ------
@@ -665,9 +665,9 @@ class Trace:
         return frame
 
     def to_xarray(self) -> "xarray.Dataset":
-        """A dataset with one variable per signal along the time [s] (`time_name`), with unit and description.
+        """A dataset of xarray with one variable per signal along the time [s] (`time_name`), with unit and description.
 
-        It is over the same memory, except for variables of Float32, String and Binary.
+        It shares memory with the trace, except for variables of Float32, String and Binary.
 
         Raises
         ------

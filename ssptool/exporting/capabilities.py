@@ -26,8 +26,8 @@ class ExportInterface(StrEnum):
 
 
 class ExportCapability(NamedTuple):
-    """A capability, whether the exported FMU has it, and why; `flag` is that of FMI 2.0, or of the version `since`
-    which and `until` which there is one.
+    """A capability of an exported FMU: whether it has it, and the reason. `flag` is the attribute of FMI 2.0, or of the
+    versions from `since` to `until`.
     """
 
     flag: str

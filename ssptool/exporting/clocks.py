@@ -150,8 +150,8 @@ def ends_of_connectors(plan: Plan) -> Mapping[Signal, Sequence[Signal]]:
 
 
 def at_events_only(plan: Plan, ends: Sequence[Signal]) -> bool:
-    """Whether a signal of the system changes at events only, by the ends of its wires: all that it leads to is set
-    there, or what it comes from is discrete.
+    """True if a signal of the system changes only at events: all its destinations are set there, or its source is
+    discrete.
     """
     discrete = plan.event_modes.inputs | plan.event_modes.outputs
     return bool(ends) and all(end in discrete or _is_discrete_output(plan, end) for end in ends)

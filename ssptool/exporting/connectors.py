@@ -23,8 +23,8 @@ from ssptool.network.network import Port, Signal, Wire
 
 
 def own_variables(plan: Plan, fmi: int) -> Iterator[ExportedVariable]:
-    """Variables of the connectors of the system that no table drives. FMI 3.0 has arrays, FMI 2.0 their elements; an
-    array of which some elements are connected otherwise than others may be shown by its elements too.
+    """Variables of system connectors that are not driven by tables. FMI 3.0 has arrays, FMI 2.0 their elements. An
+    array with differently connected elements may also be represented by its elements.
     """
     connectors = _Connectors(plan)
     arrays = plan.network.arrays if fmi == 3 else {}
@@ -178,7 +178,7 @@ class _Connectors:
         return 1.0
 
     def _range(self, signal: Signal) -> tuple[float, float]:
-        """Minimum and maximum: those of the variable that leads to it, or those that suit all that it leads to."""
+        """Minimum and maximum: those of the source variable, or those valid for all destinations."""
         low, high = -math.inf, math.inf
         for end, wire, from_there in self._ends(signal):
             conversion = wire.conversion

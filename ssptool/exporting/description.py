@@ -241,7 +241,7 @@ def _of_type(one: ExportedVariable) -> dict[str, str]:
 _ORDERED = (*_FLOATS, *INTEGER_RANGES, "Enumeration")
 
 _EXACT = 2.0**53
-"""Limit up to which doubles stand for all integers: those of a variable's ends beyond may have been others."""
+"""Limit up to which doubles represent all integers; larger limits of a variable may have been rounded."""
 
 
 def _bound(end: float, kind: str) -> str:

@@ -45,9 +45,9 @@ _KEPT = ("binaries/", "resources/")
 
 @dataclass(frozen=True, slots=True)
 class ExportedFmu(Printed):
-    """An FMU made from a system: its file, its variables, the entries of the archive, and its platforms.
+    """An exported FMU: its file, its variables, the entries of the archive, and its platforms.
 
-    `notes` name platforms that are left out, and FMUs that the system inside lacks.
+    `notes` lists omitted platforms, and FMUs that the embedded system lacks.
     """
 
     path: Path
@@ -76,14 +76,16 @@ def export_fmu(
     interface: ExportInterface = ExportInterface.CS,
     platforms: Sequence[str] = (),
 ) -> ExportedFmu:
-    """Write the FMU, of FMI 2.0 or 3.0, whole or not at all. For model exchange, all components must be planned so.
+    """Write the FMU (FMI 2.0 or 3.0), completely or not at all. For model exchange, all components must be planned as
+    such.
 
     Raises
     ------
     Unsupported
-        The system or its settings need what an exported FMU cannot do, or a part lacks a library for a platform.
+        The system or its settings use a feature that exported FMUs do not support, or a component lacks a library for a
+        platform.
     UnknownName
-        A pattern of what is to be exposed matches nothing.
+        A pattern of `expose` matches no variable.
     UnknownName, MissingPackage, RuntimeNotBuilt
     """
     root = archive.structure(plan.variant or None).root_as(SystemStructureDescription)

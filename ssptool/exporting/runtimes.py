@@ -1,4 +1,4 @@
-"""Libraries that run exported systems: that of this platform, and those of others, built with zig when needed."""
+"""Libraries that run exported systems: for this platform, and for others, built with zig on demand."""
 
 import hashlib
 import os
@@ -76,7 +76,7 @@ _OF_PLATFORM = {
 
 
 class RuntimeNotBuilt(Exception):
-    """The runtime of another platform cannot be built here."""
+    """The library for another platform cannot be compiled on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,13 @@ class ChosenPlatforms:
 
 
 def choose_platforms(plan: Plan, sources: Sources, asked: Sequence[str]) -> ChosenPlatforms:
-    """The platforms that were asked for, or all that every part has a library for.
+    """The requested platforms, or all platforms for which every component has a library.
 
     Raises
     ------
     UnknownName
     Unsupported
-        A part has no library for one that was asked for, or there is none for which all have one.
+        A component has no library for a requested platform, or no platform is supported by all components.
     """
     for name in asked:
         if name not in PLATFORMS:
@@ -146,14 +146,14 @@ def _require(one: PlannedInstance, platform: TargetPlatform, sources: Sources) -
 
 
 def runtime_library(platform: TargetPlatform) -> Path:
-    """The library of a platform: the one that the package brings, else that in the cache of the user, else a new one.
+    """The library of a platform: from the package, from the cache of the user, or newly built.
 
     Raises
     ------
     MissingPackage
         This installation has no library for its own platform.
     RuntimeNotBuilt
-        The packages that build others are not installed, or fail.
+        The packages for building other libraries are not installed, or the build fails.
     """
     if (found := kept_library(platform)) is not None:
         return found
@@ -176,7 +176,7 @@ def kept_library(platform: TargetPlatform) -> Path | None:
 
 
 def _installed(platform: TargetPlatform) -> Path | None:
-    """The library that a package with those of all platforms brings."""
+    """The library in a package that contains libraries for all platforms."""
     path = _INSTALLED / f"{platform.name}{platform.ending}"
     return path if path.is_file() else None
 
@@ -229,7 +229,7 @@ def code() -> list[Path]:
 
 
 def one_unit(files: Iterable[Path]) -> str:
-    """All files as one: headers are read once, and functions that are equal in several files exist once."""
+    """All source files as one, so that headers are read once and equal functions exist once."""
     return "".join(f'#include "{file.as_posix()}"\n' for file in files)
 
 

@@ -1,4 +1,4 @@
-"""Terminals of an exported system: those of its parts of which all members are variables of the system."""
+"""Terminals of an exported system: terminals of its components whose members are all variables of the system."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

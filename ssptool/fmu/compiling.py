@@ -313,7 +313,7 @@ def _known(path: Path, option: str) -> str:
         raise UnusableFmu(
             path,
             f"{BUILD_DESCRIPTION} states the compiler option {option!r}, which ssptool does not pass on, because it is "
-            "not known to be harmless; ask for an FMU that does without it, or with a binary for this platform",
+            "not known to be harmless; ask for an FMU without it, or with a binary for this platform",
         )
     return option
 

@@ -99,7 +99,7 @@ WORDS: Mapping[str, str] = {
     "kind local": "Inside of the element; can be read, not set (SSP 2.0).",
     "kind unspecified": "Direction follows from the connections (SSP 2.0).",
     "implementation any": "Whichever interface the tool chooses.",
-    "implementation CoSimulation": "Brings its own solver and steps by itself.",
+    "implementation CoSimulation": "Contains its own solver and steps itself.",
     "implementation ModelExchange": "Gives derivatives, which the tool integrates.",
     "implementation ScheduledExecution": "Its model partitions are activated one by one (FMI 3.0).",
     "sourceBase SSD": "From the folder of this document.",

@@ -200,36 +200,36 @@ _SETTINGS_KEYS: Mapping[str, str] = {
     "accuracy": "Check of accuracy of runs and studies that state none: off, auto, check, or an error such as 1e-3.",
 }
 _STUDY_KEYS: Mapping[str, str] = {
-    "name": "Name of the study; default: that of the file.",
-    "system": "Path of an .ssp file, a folder or an .ssd file, from this file on.",
+    "name": "Name of the study (default: name of the file).",
+    "system": "Path of an .ssp file, a folder or an .ssd file, relative to this file.",
     "variant": "SSD of the package to run.",
-    "parameters": "Parameter sets (.ssv) applied on top of those of the system.",
+    "parameters": "Parameter sets (.ssv) that override those of the system.",
     "inputs": "CSV files that drive inputs.",
     "scenario": "File with overrides, biases and resets at times.",
     "start_values": "Full name → value of a parameter or start value, the same in all runs.",
     "settings": "Settings of each run, as the options of `ssptool run`.",
     "units": "Units that results and factors use.",
     "accept": "Codes of rules whose errors are accepted.",
-    "accuracy": "Check of some runs by finer ones: off, auto, check, or the error that they may have, such as 1e-3.",
-    "factors": "What differs between runs: values, ranges, distributions or expressions.",
-    "design": "How the factors are combined to runs.",
+    "accuracy": "Check of some runs by finer runs: off, auto, check, or the allowed error, such as 1e-3.",
+    "factors": "Differences between runs: values, ranges, distributions or expressions.",
+    "design": "Combination of the factors to runs.",
     "results": "Expressions that are calculated for each run.",
-    "traces": "Signals that are kept of each run.",
+    "traces": "Signals to keep of each run.",
     "effort": "Limits and retries of runs.",
     "calibration": "Data or targets to which the free factors are fitted.",
 }
 _KEYS_INSIDE: Mapping[str, str] = {
-    "traces.signals": "Full names or patterns of the signals that are kept of each run.",
-    "traces.output_step": "Time between the rows that are kept [s]; both sides of events are kept too.",
-    "traces.every": "Of so many communication points one is kept; both sides of events are kept too.",
+    "traces.signals": "Full names or patterns of the signals to keep of each run.",
+    "traces.output_step": "Time between kept rows [s]; both sides of events are always kept.",
+    "traces.every": "Keep every n-th communication point; both sides of events are always kept.",
     "effort.timeout": "Wall time after which a run is ended [s].",
-    "effort.retries": "How often a run whose process has crashed is repeated.",
-    "effort.memory": "Memory that a run may take [MiB].",
+    "effort.retries": "Number of repetitions of a run after a crash of its process.",
+    "effort.memory": "Largest memory of a run [MiB].",
     "calibration.data": "CSV file with time [s] and measured signals by full name.",
     "calibration.targets": "Result → the value that it should have.",
     "calibration.minimize": "Result that is to be as small as possible.",
     "calibration.scales": "Signal or result → size of its error; only their ratios matter.",
-    "design.kind": "How the factors are combined to runs.",
+    "design.kind": "Combination of the factors to runs.",
     "design.runs": "Number of runs; of saltelli that of a sample; of optimize at most.",
     "design.seed": "Seed of the random numbers: the same seed gives the same points.",
     "design.correlations": 'Rank correlations between factors: [["a", "b", 0.7], …].',
@@ -328,15 +328,15 @@ def _words(kind: RunFile, table: str, key: str) -> Mapping[str, str]:
         case RunFile.STUDY, "kind" if table == "design":
             return {kind: _DESIGNS[kind] for kind in DESIGNS}
         case RunFile.STUDY, _ if table == "settings":
-            return dict.fromkeys(_choices(key), "")
+            return _choices(key)
         case _:
             return {}
 
 
-def _choices(key: str) -> Sequence[str]:
-    """The words of a setting."""
+def _choices(key: str) -> Mapping[str, str]:
+    """The words of a setting, each with its meaning."""
     setting = settings_by_name(Settings).get(key)
-    words = None if setting is None else setting.words
-    if isinstance(words, EnumType):
-        return [str(word) for word in words]
-    return () if words is None else words()
+    if setting is None or setting.words is None:
+        return {}
+    words = setting.words if isinstance(setting.words, EnumType) else setting.words()
+    return {str(word): setting.notes.get(str(word), "") for word in words}

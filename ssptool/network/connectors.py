@@ -45,11 +45,11 @@ Extents: TypeAlias = tuple[int | str | None, ...]
 class FlatConnector(NamedTuple):
     """A connector with its properties from document and FMU.
 
-    `unit` is the stated unit, else that of the variable. `variable` is None for the connectors of systems; then `type`
-    and `unit` are None where the SSD does not state them. `extents` are those of an array: a number, the name of the
-    connector beside it that gives the number, or None where nothing is stated; `array` is the name of the array of an
-    element. `shared`: it belongs to a signal dictionary, as an entry or a connector of a reference, and takes no
-    parameters. `clock` are the attributes of an `ssc:Clock`, as they are written.
+    `unit` is the stated unit, or the unit of the variable. `variable` is None for connectors of systems; their `type`
+    and `unit` are None if the SSD does not state them. `extents` are the sizes of an array: a number, the name of the
+    connector with the number, or None if nothing is stated. `array` is the name of the array of an element. `shared`:
+    the connector belongs to a signal dictionary, as an entry or a connector of a reference, and accepts no parameters.
+    `clock` contains the attributes of an `ssc:Clock` as written.
     """
 
     key: ConnectorKey

@@ -1,7 +1,7 @@
 """Conversion of values between types and units, by transformations, and from text.
 
-The types that may be connected are those of table 2.5.2 of the rule catalogue; units follow SSP 2.0 §4.4.2 and §5.3.2
-and FMI 3.0 §2.4.4, transformations SSP 2.0 §4.5.2."""
+Table 2.5.2 of the rule catalogue lists the types that may be connected. Units follow SSP 2.0 §4.4.2 and §5.3.2 and FMI
+3.0 §2.4.4, transformations SSP 2.0 §4.5.2."""
 
 import math
 import re

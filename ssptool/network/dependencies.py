@@ -135,11 +135,10 @@ def _loop(graph: SignalGraph, vertices: Iterable[int]) -> Loop:
 def tear(graph: SignalGraph, loop: Iterable[int]) -> tuple[int, ...]:
     """A small set of the vertices of a loop, sorted, without which it has no cycle; smallest if the loop is small.
 
-    These few signals have to be guessed for the others to follow in sequence. Outputs (signals that a component
-    computes: an edge inside of it leads to them) are preferred to inputs, because they are what a guess can be compared
-    with. Discrete signals have no residuals: if only they close the cycles, few of them are torn; if real signals close
-    cycles too, all discrete ones are torn, so that the equations of the real unknowns are smooth. Equal loops give
-    equal results.
+    Guesses of these few signals determine all others in sequence. Outputs (signals computed by a component) are
+    preferred to inputs, because a guess can be compared with the computed value. Discrete signals have no residuals: if
+    only they close the cycles, few of them are torn; if real signals also close cycles, all discrete ones are torn, so
+    that the equations of the real unknowns are smooth. Equal loops give equal results.
     """
     after = induced(graph.after, loop)
     outputs = {other for vertex in after for other in graph.feedthrough[vertex] if other in after}
@@ -152,7 +151,7 @@ def tear(graph: SignalGraph, loop: Iterable[int]) -> tuple[int, ...]:
 
 
 def sequence(graph: SignalGraph, loop: Iterable[int], torn: Iterable[int]) -> tuple[int, ...]:
-    """The order in which vertices follow from guesses of the torn ones, which come last; ties by name."""
+    """Order in which vertices follow from guesses of the torn ones, which come last. Ties are broken by name."""
     guessed = set(torn)
     rest = induced(graph.after, [vertex for vertex in loop if vertex not in guessed])
     return (*topological_order(rest), *sorted(guessed))
@@ -280,8 +279,8 @@ def _independences(graph: SignalGraph, members: set[str]) -> Iterator[Independen
 class SystemGraph(Printed):
     """A network, its component cycles with their algebraic loops, and the order in which its signals follow.
 
-    `feedthrough` holds every dependence of an output on an input at one instant. Arrays are single signals, also in the
-    `network`, except in wires of single elements. `dependencies` is the analyzed graph.
+    `feedthrough` contains each dependency of an output on an input at the same instant. Arrays are single signals, also
+    in the `network`, except in wires of single elements. `dependencies` is the analyzed graph.
     """
 
     network: Network

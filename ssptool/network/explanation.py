@@ -73,9 +73,9 @@ class UnresolvedEnd(NamedTuple):
 class Explanation(Printed):
     """A variable or connector with the origin and the destinations of its value.
 
-    `kind` is that of the connector, else the causality. `value` is the start value, None if it is unknown before the
-    run; `item` is the name of an enumeration value. An `arriving` wire wins over an `assignment` (AMB-12); `brought` is
-    the value at the source of that wire.
+    `kind` is the kind of the connector, or the causality of the variable. `value` is the start value; None if it is
+    unknown before the run. `item` is the name of an enumeration value. An `arriving` wire overrides an `assignment`
+    (AMB-12); `brought` is the value at the source of that wire.
     """
 
     signal: Signal
@@ -150,7 +150,7 @@ Explained: TypeAlias = Explanation | Unmatched
 
 
 class Explanations(Printed, tuple[Explained, ...]):
-    """Explanations of the names that were asked for."""
+    """Explanations of the requested names."""
 
 
 class ExplanationTable(Explanations):

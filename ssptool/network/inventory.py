@@ -53,9 +53,9 @@ class InsideEntry:
 
 @dataclass(frozen=True, slots=True)
 class ComponentEntry:
-    """One component and its FMU. `interfaces` and `capabilities` are FMI's words; `documents` of SSP are in the FMU. Of
-    a table, which has no FMU, `fmi_version` is empty and `model` says how many rows it has. `missing` says what is
-    missing, if anything is; then the connectors in the SSD are counted.
+    """One component and its FMU. `interfaces` and `capabilities` are words of FMI; `documents` are SSP documents in the
+    FMU. For a table, `fmi_version` is empty and `model` states the number of rows. `missing` describes a missing
+    implementation; the counts are then those of the connectors in the SSD.
     """
 
     name: str

@@ -111,8 +111,8 @@ class LegKind(StrEnum):
 class Leg(NamedTuple):
     """One step of a wire, from connector to connector.
 
-    `units` are the names of the units between which the value is converted, or None where no unit is changed;
-    `transformation` is what the connection does after that. `position` is that of the connection or connector.
+    `units` are the names of the units for the conversion of the value, or None without a conversion; `transformation`
+    is the transformation of the connection after that. `position` is the position of the connection or connector.
     """
 
     kind: LegKind
@@ -240,8 +240,8 @@ class TableComponent(NamedTuple):
 class MissingComponent(NamedTuple):
     """A component whose implementation is missing or not read.
 
-    `kind` is what is missing, such as FMU, and `problem` says why; `ports` are the connectors in the SSD, of which
-    `type` is empty where it is not stated.
+    `kind` is the kind of the missing file, such as FMU, and `problem` the reason. `ports` are the connectors in the
+    SSD; their `type` is empty if it is not stated.
     """
 
     name: str
@@ -319,9 +319,9 @@ class Experiment(NamedTuple):
 class UnsupportedFeature:
     """A feature of the documents that ssptool does not support: a system with such a feature is not run.
 
-    `signal` is the variable or connector that lacks a value because of it, if there is one. `rules` are the codes of
-    rules that report it: if errors of one of them are accepted, a run leaves the feature out. `advice` says what else
-    can be done than to remove it.
+    `signal` is the variable or connector that lacks a value because of it, if any. `rules` are the codes of rules that
+    report it. If errors of one of these rules are accepted, a run ignores the feature. `advice` is an alternative to
+    removing it.
     """
 
     position: Position
@@ -351,18 +351,18 @@ class Unmatched(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A system, flat.
+    """A flat system.
 
-    Components, ports and wires are in document order; a destination has at most one wire. `assignments` holds the
-    winning value per variable; `ports` those of the root system itself (component "").
+    Components, ports and wires are in document order; a destination has at most one wire. `assignments` contains the
+    value in force of each variable, `ports` the connectors of the root system itself (component "").
 
-    The fields from `unmatched` on serve explanations only. `boundaries` are the connectors of nested systems,
-    `boundary_assignments` their assigned values, and `dangling` the flows that begin or end at one.
+    The fields from `unmatched` on are only for explanations. `boundaries` are the connectors of nested systems,
+    `boundary_assignments` their assigned values, and `dangling` the flows that begin or end at them.
 
-    Arrays appear as their elements, one signal each; `arrays` maps arrays to their extents. `annotated` are run
-    settings from annotations; `assumed_units` are undefined units that are read by name. `tables` are not `components`:
-    each of their outputs is an input of the root system, in `ports`, that has the full name of the output. `missing`
-    components are none of `components` either, and `unresolved` connections to them are not wires.
+    Arrays appear as their elements, one signal each; `arrays` maps arrays to their extents. `annotated` contains run
+    settings from annotations; `assumed_units` are undefined units that are interpreted by name. `tables` are not in
+    `components`: each of their outputs is an input of the root system, in `ports`, with the full name of the output.
+    `missing` components are not in `components` either, and `unresolved` connections to them are not wires.
     """
 
     name: str
@@ -389,7 +389,7 @@ class Network:
         return f"<Network of {self.name}: {', '.join(f'{len(found)} {name}' for name, found in counts.items())}>"
 
     def accepting(self, accepted: Set[str]) -> "Network":
-        """The network without the unsupported features that these rules report."""
+        """The network without the unsupported features reported by these rules."""
         return replace(self, unsupported=tuple(item for item in self.unsupported if not set(item.rules) & accepted))
 
     def every_port(self) -> Iterator[Port]:
@@ -414,8 +414,8 @@ class Network:
         return frozenset(port.signal for port in self.ports if port.type == "Clock")
 
     def in_the_only_component(self, name: str) -> str:
-        """The name of a signal that a name without component can only mean, and one with the component of a lone FMU;
-        the same name if there are several components.
+        """The full name for a name without component, if the system has only one component; for a lone FMU, the name
+        without component. Other names stay the same.
         """
         only = [one for one in self.components if not self.tables and not self.missing]
         if len(only) != 1:
@@ -423,12 +423,12 @@ class Network:
         return name.removeprefix(f"{only[0]}.") if self.of_lone_fmu else f"{only[0]}.{name}"
 
     def readings(self, name: str) -> Iterator[Signal]:
-        """Signals that a name may mean, with or without that of the only component."""
+        """Possible signals for a name, with or without the name of the only component."""
         for own in dict.fromkeys((name, self.in_the_only_component(name))):
             yield from self.called(own)
 
     def called(self, name: str) -> Iterator[Signal]:
-        """Signals that can have this name: names of components and of variables may both have dots."""
+        """Possible signals with this full name: names of components and of variables may both contain dots."""
         if self.of_lone_fmu:
             yield Signal(next(iter(self.components)), name)
             return
@@ -438,7 +438,7 @@ class Network:
 
     @property
     def of_lone_fmu(self) -> bool:
-        """True if the system is one FMU, given by itself."""
+        """True if the system is a single FMU without SSP."""
         return any(isinstance(name, LoneFmu) for name in self.components)
 
     def variable(self, signal: Signal) -> Variable:

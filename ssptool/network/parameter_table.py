@@ -110,7 +110,7 @@ class ParameterTable(Printed, Mapping[str, ParameterRow]):
     def to_pandas(self) -> "pandas.DataFrame":
         """A frame of pandas: one row per parameter, names as index, columns as in a file.
 
-        `Editor.set` takes it back, with changed values.
+        `Editor.set` accepts the frame with changed values.
 
         Raises
         ------

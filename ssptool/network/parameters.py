@@ -99,7 +99,7 @@ def reason(winner: ValueSource, loser: ValueSource) -> str:
     if winner.level != loser.level:
         return f"outer bindings win: {winner.owner or 'the root system'} contains {loser.owner}"
     if winner.authority is not loser.authority:
-        return "the bindings of a component win over those of the system that it refers to"
+        return "the bindings of a component override those of the system that it refers to"
     return _later(winner, loser, "of the bindings of one element the last one wins")
 
 
@@ -294,7 +294,7 @@ class Parameterization:
         Raises
         ------
         UnknownName
-            There is no such variable.
+            The system has no such variable.
         InvalidValue
             The text is not a value of the type, or is outside the FMU's min and max, or the variable cannot be set.
         """

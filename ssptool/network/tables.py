@@ -145,7 +145,7 @@ class _Reading:
 
 
 def _variable(connector: ssd.Connector, column: CsvColumn, items: Mapping[str, int], number: int) -> Variable:
-    """An output; its unit is that of the column, else that of the connector."""
+    """An output with the unit of the column, or of the connector."""
     type_name = _type(connector)
     bracketed = column.bracketed if column.bracketed and column.name != connector.name else None
     stated = None if connector.type is None else connector.type.get("unit") or None

@@ -1,7 +1,7 @@
 """Targets of parameters: variables of FMUs and connectors of systems, found by name, and unknown names.
 
-Names are compared as whole strings, because names of elements and variables may contain dots. One name may be that of
-several targets, which are then all set (rule SSD-PAR-012). The name of an array is that of all its elements."""
+Names are compared as whole strings, because names of elements and variables may contain dots. If several targets have
+one name, all of them are set (rule SSD-PAR-012). The name of an array stands for all its elements."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping

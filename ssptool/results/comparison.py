@@ -1,7 +1,8 @@
 """Comparison of two traces, signal by signal, and its rendering as text, JSON and an HTML table for notebooks.
 
-Traces are first aligned in names, units and types as far as possible. Values that doubles cannot hold (texts, bytes,
-large integers) are replaced by codes. A signal agrees if it is inside the tube of its tolerance around the reference.
+Names, units and types of the traces are first aligned as far as possible. Values that doubles cannot represent
+(strings, bytes, large integers) are replaced by codes. A signal agrees if it stays in the tube of its tolerance around
+the reference.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -274,23 +275,23 @@ class RunDifference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TraceComparison:
-    """A trace against its reference.
+    """Result of the comparison of a trace with a reference.
 
     Attributes
     ----------
     signals
         The compared signals, the worst agreement first.
     extra
-        Signals of the trace that the reference does not have.
+        Signals of the trace that the reference lacks.
     remarks
-        Problems of the whole trace; with any of them it does not agree.
+        Problems of the whole trace. With any of them, the traces do not agree.
     runs
         Overrides and settings that differ between the runs, as far as manifests state them.
     assumptions
-        What was assumed in reading the files, as in `Trace.assumptions`.
+        Assumptions about the files, as in `Trace.assumptions`.
     errors
-        Largest errors that trace and reference state of the compared signals, relative to the range of the signal;
-        None: it states none.
+        Largest stated errors of the compared signals in trace and reference, relative to the range of the signal;
+        None: no error is stated.
     """
 
     signals: tuple[SignalComparison, ...]

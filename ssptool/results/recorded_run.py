@@ -1,7 +1,7 @@
-"""Run as a manifest records it: its system, settings, stimuli and parameters.
+"""Run as recorded in a manifest: its system, settings, stimuli and parameters.
 
-A manifest comes with results, also with those of other people. Nothing else in it is used: it names no file to write,
-no environment, no option of a process, and no folder that may be read. The caller states these.
+Manifests come with results and are untrusted. Nothing else in them is used: the caller states files to write, the
+environment, options of processes, and readable folders.
 """
 
 import hashlib
@@ -177,8 +177,8 @@ def _input_files(stated: Any) -> Iterator[Path]:
 def require_readable_files(
     result: Path | str, files: Sequence[Path], hashes: Sequence[str], folders: Sequence[Path]
 ) -> None:
-    """Refuse files that a manifest names in other folders than these, except those that are as they were in the run:
-    whoever wrote the manifest knew what is in them.
+    """Reject files of a manifest outside of these folders, except files that have not changed since the run: the author
+    of the manifest knew their contents.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Reproduction of a result: whether a run that is made again gives the same values, and what may be why it does not."""
+"""Reproduction of a result: whether a repeated run gives the same values, and possible reasons for differences."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -20,7 +20,7 @@ TOLERANCE = Tolerance(relative=1e-6)
 
 
 class CannotReproduce(WrongUsage):
-    """The run of a result cannot be made again: the message says why, and names files that are not there."""
+    """The run of a result cannot be repeated. The message states the reason and lists missing files."""
 
 
 class ReproductionVerdict(StrEnum):
@@ -62,19 +62,19 @@ class Reproduction:
     Attributes
     ----------
     result
-        What was made again, by the name that the caller gave.
+        Name of the repeated result, as given by the caller.
     first
-        Where a bit is another one for the first time; None: nowhere.
+        First difference in any bit; None: all bits are the same.
     comparison
-        With the tolerance; None where all bits are the same, or the runs have no rows in common.
+        Comparison with the tolerance; None if all bits are the same, or the runs have no common rows.
     inputs
-        All files that the run depended on.
+        All files that the run depended on, with their state.
     reasons
-        What is not as it was: files, versions, overrides and settings.
+        Changes since the run: files, versions, overrides and settings.
     results
-        How many results of a run of a study were compared.
+        Number of compared results, for a run of a study.
     remarks
-        What keeps both from being compared signal by signal, such as another end of the run.
+        Obstacles to a comparison signal by signal, such as a different end of the run.
     """
 
     result: str
@@ -91,7 +91,7 @@ class Reproduction:
 
     @property
     def same(self) -> bool:
-        """Whether the values are the same, to the last bit or inside the tolerance."""
+        """True if the values are the same, to the last bit or within the tolerance."""
         return self.verdict is not ReproductionVerdict.DIFFERS
 
     def __bool__(self) -> bool:
@@ -170,7 +170,7 @@ def _verdict(now: float | None, then: float | None, tolerance: Tolerance) -> Rep
 
 
 def changed_inputs(inputs: Sequence[InputCheck]) -> list[str]:
-    """A line on those that changed, and one on those that are not there."""
+    """One line on changed files, and one on missing files."""
     lines = []
     for state in InputState.CHANGED, InputState.MISSING:
         names = [one.name for one in inputs if one.state is state]
@@ -180,7 +180,7 @@ def changed_inputs(inputs: Sequence[InputCheck]) -> list[str]:
 
 
 def reproduction_text(reproduction: Reproduction) -> str:
-    """The verdict in one sentence, where values differ, and what may be why."""
+    """The verdict in one sentence, the first difference, and possible reasons."""
     one = reproduction
     results = [counted(one.results, "result")] if one.results else []
     rows = [f"{counted(one.rows, 'row')} of {counted(one.signals, 'signal')}"] if one.signals else []

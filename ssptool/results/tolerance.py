@@ -20,11 +20,11 @@ class Tolerance:
     Attributes
     ----------
     absolute
-        In the unit of the signal.
+        Half-width in the unit of the signal.
     relative
-        Times the largest magnitude of the reference.
+        Half-width relative to the largest magnitude of the reference.
     time [s]
-        Tolerated shift in time of the reference.
+        Allowed shift in time of the reference.
     """
 
     absolute: float = 0.0
@@ -49,7 +49,7 @@ EXACT = Tolerance(relative=0.0)
 @public
 @dataclass(frozen=True, slots=True)
 class ToleranceFor:
-    """The tolerance of signals whose full names match a pattern, in which * stands for any text."""
+    """The tolerance of signals whose full names match a pattern, in which * matches any text."""
 
     pattern: str
     tolerance: Tolerance

@@ -458,7 +458,7 @@ def _how_to_declare(seen: SystemInterface, element: str, connector: str, structu
     if description is not None and connector in description.variables:
         return "the FMU has this variable: declare a connector for it at the component"
     if instance is not None and connector in by_name(instance.system, instance.structure):
-        return "the system inside has this connector: declare it at the component, too"
+        return "the nested system has this connector: declare it also at the component"
     known = seen.connectors[element]
     return near(connector, known) if known else "it declares no connectors at all"
 

@@ -1,4 +1,4 @@
-"""Facts that one check leaves for the next one of the same system, about what has not changed."""
+"""Facts about unchanged parts that one check keeps for the next check of the same system."""
 
 from collections.abc import Iterable
 

@@ -1,7 +1,7 @@
 """Links: connections with the connectors at their ends, and the interfaces of components and systems.
 
-A component may refer to a system (SSP 2.0 §5.4); its connectors are those of that system. `signal_flow` is the graph of
-connections with one vertex for each FMU, which is far smaller than the graph of all signals."""
+A component may refer to a system (SSP 2.0 §5.4) and then has the connectors of that system. `signal_flow` is the graph
+of connections with one vertex per FMU, which is far smaller than the graph of all signals."""
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass

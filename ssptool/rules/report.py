@@ -248,7 +248,7 @@ class Report(Printed):
 
     @property
     def ok(self) -> bool:
-        """Whether there is no error, hidden ones included. A system with warnings can be run."""
+        """True if there are no errors, hidden ones included. A system with warnings can be run."""
         return not self.errors and not self.unaccepted
 
     def __bool__(self) -> bool:
@@ -274,13 +274,13 @@ class Report(Printed):
         return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity is severity)
 
     def on_disk(self, file: str) -> str:
-        """The path of a file on disk, with forward slashes; for a file inside a zip that of the package."""
+        """Path of a file on disk, with forward slashes; for a file inside a zip the path of the package."""
         if self.folder is None:
             return Path(self.subject).as_posix()
         return Path(self.folder, file.partition(NESTING_MARK)[0] if in_zip(file) else file).as_posix()
 
     def path_of(self, file: str) -> str:
-        """The name of a file that begins with the path of the system, as `validate` was given it."""
+        """Name of a file, beginning with the path of the system as given to `validate`."""
         subject = Path(self.subject)
         if self.folder is not None:
             return posixpath.normpath(Path(self.folder, file).as_posix())
@@ -289,7 +289,7 @@ class Report(Printed):
         return subject.as_posix() if file in ("", subject.name) else f"{subject.as_posix()}{NESTING_MARK}{file}"
 
     def from_here(self, diagnostic: Diagnostic) -> Diagnostic:
-        """A diagnostic whose file is named as by `path_of`."""
+        """The diagnostic with its file named as by `path_of`."""
         position = diagnostic.position
         return replace(diagnostic, position=position._replace(file=self.path_of(position.file)))
 

@@ -129,7 +129,7 @@ def resolve(uri: str, base: str, within: Callable[[str, str], str] = uris.resolv
     """Resolve a URI against the file of the archive that contains it; `within` knows packages inside the archive."""
     path, _, fragment = uri.partition("#")
     if wrong := _NOT_IN_URIS.search(uri):
-        return Reference(uri, Reach.INVALID, reason=f"the character {wrong[0][:1]!r} may not stand there")
+        return Reference(uri, Reach.INVALID, reason=f"the character {wrong[0][:1]!r} is not allowed there")
     if _ABSOLUTE.match(path):
         return Reference(uri, Reach.ABSOLUTE, fragment=fragment)
     if not path:
@@ -525,7 +525,7 @@ def content(holder: Element | None) -> list[Element]:
 
 def wrong_number(holder: Element, source: str | None, inline: list[Element], what: str) -> Iterator[Finding]:
     if source is not None and inline:
-        yield Finding(holder, f"{what} has a source, and inline content too", "remove one of them", "source")
+        yield Finding(holder, f"{what} has both a source and inline content", "remove one of them", "source")
     if source is None and not inline:
         yield Finding(holder, f"{what} has neither a source nor inline content", "add one of them")
 

@@ -1,4 +1,4 @@
-"""Accuracy of a study: the runs that are checked by finer ones, and what the checks say."""
+"""Accuracy of a study: runs that are checked by finer runs, and the results of the checks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

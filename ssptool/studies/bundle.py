@@ -1,4 +1,4 @@
-"""All that the runs of a study need, in one file: it travels to workers, and stays with the results."""
+"""Dependencies of the runs of a study in one file, which is sent to workers and kept with the results."""
 
 import hashlib
 import io

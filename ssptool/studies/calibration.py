@@ -1,4 +1,4 @@
-"""Calibration: parameters with which a system follows a measured trace, meets targets or minimizes a result.
+"""Calibration: parameters that make a system follow measured signals, meet targets or minimize a result.
 
 The uncertainty of a fit is that of nonlinear least squares, linearized at the solution θ with n residuals r, p
 parameters and the Jacobian J = ∂r/∂θ:
@@ -119,22 +119,21 @@ class Fit(Printed):
     Attributes
     ----------
     converged
-        Whether the method ended because it could not do better; `message` is its own.
+        True if the method ended because the fit no longer improves; `message` is that of the method.
     residual_rms
         Root of the mean square of the residuals, each divided by its scale.
     correlation : (p, p)
-        Of the estimates; nan without intervals.
+        Correlation of the estimates; nan without intervals.
     runs
-        Simulations that it took.
+        Number of simulations.
     confidence
-        That the intervals were made for; None: there are none.
+        Confidence level of the intervals; None: there are no intervals.
     history : (runs,)
-        Of each run, in their order, the root of the mean square of its residuals, or the result that was minimized;
-        nan where the run was of no use.
+        For each run in order: root mean square of its residuals, or the minimized result; nan if the run failed.
     fitted
-        The fit beside the measurement; None without one.
+        Fitted signals together with the measurement; None without a measurement.
     verification
-        Check of the solution by a run with half the step; None if it was not made.
+        Check of the solution by a run with half the step; None if it was not checked.
     next
         Commands that usually follow.
     """
@@ -270,7 +269,7 @@ CONFIDENCE = 0.95
 
 
 class CalibrationFailed(Exception):
-    """A run that is needed failed, or there is nothing to find; `point` are the values of the factors."""
+    """A necessary run failed, or there is nothing to find; `point` contains the values of the factors."""
 
     def __init__(self, reason: str, point: Mapping[str, FactorValue]) -> None:
         where = ", ".join(f"{name} = {value:.6g}" for name, value in point.items() if isinstance(value, float))

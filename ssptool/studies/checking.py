@@ -1,4 +1,4 @@
-"""Check a study before its first run: the definition by itself, then with its system, with units of results."""
+"""Check a study before its first run: first the definition alone, then with its system and the units of results."""
 
 import ast
 import math
@@ -24,7 +24,7 @@ from ssptool.studies.accuracy import ACCURACY, REMARK
 from ssptool.studies.definition import Factor, FactorRole, Points, Study, cycle, make_points
 from ssptool.studies.designs import Computed, FactorValue, Levels, Range, TableDesign
 from ssptool.studies.entries import Findings
-from ssptool.studies.expressions import FUNCTIONS, MEASURES, BadExpression, Expression, unknown
+from ssptool.studies.expressions import FUNCTIONS, MEASURES, BadExpression, Expression, unknown, unknown_function
 from ssptool.studies.optimum import Optimize
 from ssptool.studies.prepared import Configuration, PreparedSystem, Setter, configurations, settings_of
 
@@ -122,7 +122,7 @@ def _check_expression(
             findings.add(key, unknown("factor or earlier result", name, names))
     for call in expression.calls:
         if call.function not in functions and call.function != "value":
-            findings.add(key, unknown("function", call.function, functions))
+            findings.add(key, unknown_function(call.function, functions))
         if call.function == "value" and (len(call.texts) != 1 or call.texts[0] not in names):
             findings.add(key, f"value(…) wants one of {', '.join(names)} in quotes, found {call.texts}")
         elif call.function in MEASURES and call.function not in FUNCTIONS and not (call.texts and call.texts[0]):

@@ -1,4 +1,4 @@
-"""Runs of a study on Dask: the study travels to each worker once, tasks and outcomes travel in batches."""
+"""Runs of a study on Dask: each worker gets the study once; tasks and outcomes are sent in batches."""
 
 import pickle
 import queue

@@ -1,4 +1,4 @@
-"""Results of a study on disk: a folder that Parquet readers take for one table, also while the study runs.
+"""Results of a study on disk: a folder that Parquet readers accept as one table, also while the study runs.
 
 study.json                      definition of the study
 runs/part-*.parquet             one row per run, in files that appear complete and never change

@@ -1,6 +1,6 @@
-"""Judgement whether the runs of a sensitivity design suffice: do the intervals tell the size and order of the factors?
+"""Check whether a sensitivity design has enough runs to determine the size and the order of the factors.
 
-Intervals shrink with the square root of the number of points or trajectories, from which follows how many would do.
+Intervals shrink with the square root of the number of points or trajectories, which gives the necessary number.
 """
 
 from dataclasses import dataclass

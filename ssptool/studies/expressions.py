@@ -1,7 +1,7 @@
-"""Expressions in studies, and the measures that they take of signals.
+"""Expressions in studies, and their measures of signals.
 
-Expressions are arithmetic over names, evaluated by simpleeval: they are not Python. Measures make
-scalars of signals. Between two rows a signal is taken for a straight line; integrals of that are exact.
+Expressions are arithmetic over names, evaluated by simpleeval, not by Python. Measures reduce signals to scalars.
+Signals are linear between two rows, and integrals of these lines are exact.
 """
 
 import ast
@@ -322,7 +322,27 @@ MEASURES: Mapping[str, Any] = {
     "at": at,
     "crossing": crossing,
 }
-"""Name → function of the times (n,) [s], the values (n,), and what else it is called with."""
+"""Name → function of the times (n,) [s], the values (n,), and further arguments."""
+
+_MEANT: Mapping[str, str] = {
+    **dict.fromkeys(("last", "end", "final_value"), "final"),
+    **dict.fromkeys(("first", "start", "start_value"), "initial"),
+    **dict.fromkeys(("average", "avg"), "mean"),
+    **dict.fromkeys(("maximum", "peak"), "max"),
+    **dict.fromkeys(("trapz", "trapezoid", "sum"), "integral"),
+    **dict.fromkeys(("argmax", "time_max"), "time_of_max"),
+    **dict.fromkeys(("argmin", "time_min"), "time_of_min"),
+    "minimum": "min",
+    "interp": "at",
+}
+"""Name of a measure in other programs → name here."""
+
+
+def unknown_function(name: str, known: Collection[str]) -> str:
+    """Message about an unknown function, with the one that other programs call so, or with similar ones."""
+    meant = _MEANT.get(name.lower())
+    hint = f"no function is called {name!r}; did you mean {meant}?"
+    return hint if meant in known else unknown("function", name, known)
 
 
 def functions_of(trace: Trace | None, values: Mapping[str, Any]) -> dict[str, Function]:

@@ -1,4 +1,4 @@
-"""Studies to begin with: a commented file with the names, units and values of a system, and parts of a sweep."""
+"""First drafts of studies: a commented file with the names, units and values of a system; and entries of a sweep."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Duration of a study: forecast from its first runs and the number of steps of the others, then from their pace."""
+"""Forecast of the duration of a study: from its first runs and the steps of the others, later from the pace."""
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence

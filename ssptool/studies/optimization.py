@@ -1,4 +1,4 @@
-"""Optimization: a search for the points of a study at which its results are as good as can be.
+"""Optimization: search for the points of a study with the best results.
 
 One objective: differential evolution (Storn and Price 1997), then, if all factors are ranges, a descent from the best
 run with quadratic models of the results in a trust region (COBYQA, Ragonneau 2022). Two objectives: NSGA-II (Deb et al.

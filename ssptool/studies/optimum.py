@@ -1,6 +1,6 @@
-"""Optimization as a design: what is wanted of the results of a study, and which of its runs are the best so far.
+"""Optimization as a design: objectives and constraints of a study, and its best runs so far.
 
-The best runs are found in the table of all runs, whoever chose the points.
+The best runs are taken from the table of all runs, independent of the choice of the points.
 """
 
 import ast

@@ -1,4 +1,6 @@
-"""Carry out a study: try a run, do the others, keep their outcomes; or evaluate points chosen on the way."""
+"""Carry out a study: try one run, do the others, keep their outcomes; or evaluate points that are chosen during the
+study.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -78,7 +80,7 @@ class Interrupted(Exception):
 def _insecure_scheduler(address: str) -> WrongUsage:
     """The address of a scheduler is none of TLS, and the caller has not accepted that."""
     return WrongUsage(
-        f"the scheduler at {address} has no TLS: whoever reaches that address runs code on its workers; "
+        f"the scheduler at {address} has no TLS: anyone who can reach this address can run code on its workers; "
         "use tls://HOST:PORT (docs/studies.md), or accept the risk with --insecure-scheduler "
         "(insecure_scheduler=True)"
     )

@@ -1,7 +1,7 @@
-"""Sensitivity of results to factors: designs for Sobol' indices and for elementary effects, and how they are judged.
+"""Sensitivity of results to factors: designs for Sobol' indices and for elementary effects, and their evaluation.
 
-Sobol' indices say which part of the variance of a result is due to a factor alone (first order), or vanishes with it
-(total), for factors that are independent. Elementary effects cost less and say which factors matter at all.
+Sobol' indices are the parts of the variance of a result that are due to a factor alone (first order), or vanish with it
+(total), for independent factors. Elementary effects cost less and show which factors matter at all.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

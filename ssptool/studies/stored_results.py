@@ -46,9 +46,9 @@ class StudyResults(Printed, Mapping[str, Values]):
     Attributes
     ----------
     status
-        How far the study was when this was made.
-    factors, results
-        The names of the columns that were varied, and of those that were computed.
+        Progress of the study when this object was created.
+        factors, results
+            Names of the varied columns and of the computed columns.
     """
 
     status: StudyStatus
@@ -71,7 +71,7 @@ class StudyResults(Printed, Mapping[str, Values]):
         return Dataset(self.folder).table()
 
     def rows(self) -> list[dict[str, Any]]:
-        """The same as dictionaries; empty while there is none."""
+        """All runs as dictionaries; empty while there are none."""
         found: list[dict[str, Any]] = self.table().to_pylist() if Dataset(self.folder).parts else []
         return found
 
@@ -98,7 +98,7 @@ class StudyResults(Printed, Mapping[str, Values]):
         return iter(self._names)
 
     def __len__(self) -> int:
-        """The number of columns; `status` has that of runs."""
+        """Number of columns; see `status` for the number of runs."""
         return len(self._names)
 
     @property
@@ -119,23 +119,23 @@ class StudyResults(Printed, Mapping[str, Values]):
 
     @property
     def traced(self) -> bool:
-        """Whether signals over time were kept."""
+        """True if signals over time were kept."""
         return bool(Dataset(self.folder).traces.parts)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """The same as a frame; units in `attrs["units"]`. Raises MissingPackage."""
+        """The table as a frame of pandas, with units in `attrs["units"]`. Raises MissingPackage."""
         package_for("to_pandas", "pandas")
         frame = self.table().to_pandas()
         frame.attrs["units"] = self.units
         return frame
 
     def to_polars(self) -> "polars.DataFrame":
-        """The same as a frame of polars, which keeps no units. Raises MissingPackage."""
+        """The table as a frame of polars, which has no units. Raises MissingPackage."""
         frame: polars.DataFrame = package_for("to_polars", "polars").from_arrow(self.table())
         return frame
 
     def to_xarray(self) -> "xarray.Dataset":
-        """The same as a dataset along `run`, with the units of the factors. Raises MissingPackage."""
+        """The table as a dataset of xarray along `run`, with the units of the factors. Raises MissingPackage."""
         library, units = package_for("to_xarray", "xarray"), self.units
         columns = self.to_numpy()
         runs = columns.pop("run")
@@ -171,7 +171,7 @@ class StudyResults(Printed, Mapping[str, Values]):
         return found
 
     def sensitivity(self) -> tuple[Sensitivity, ...]:
-        """Dependency of each result on the factors, as far as the runs have finished; none without a design for that.
+        """Sensitivity of each result to the factors, from the finished runs; empty for other designs.
 
         Sobol' indices of a `saltelli` design, elementary effects of a `morris` design.
         """
@@ -190,7 +190,7 @@ class StudyResults(Printed, Mapping[str, Values]):
         return tuple(one for one in found if one is not None)
 
     def optimum(self) -> Optimum | None:
-        """The best of the runs so far, of an `optimize` design; None of another."""
+        """The best run so far of an `optimize` design; None for other designs."""
         definition = self.definition
         if definition.get("design") != Optimize.word:
             return None
@@ -201,7 +201,7 @@ class StudyResults(Printed, Mapping[str, Values]):
 
     @property
     def accuracy(self) -> StudyAccuracy:
-        """Results of checks of runs by finer ones; see `accuracy` and `accuracy_remark` of their rows."""
+        """Accuracy checks of runs by finer runs; see `accuracy` and `accuracy_remark` of their rows."""
         return self._accuracy(self.rows())
 
     def _accuracy(self, rows: Sequence[Mapping[str, Any]]) -> StudyAccuracy:
@@ -215,13 +215,13 @@ class StudyResults(Printed, Mapping[str, Values]):
         Raises
         ------
         WrongValue
-            There is no such run.
+            The run does not exist.
         UnusableFile
-            Its signals were not kept.
+            Signals over time of the run were not kept.
         WrongValue, MissingPackage
-            By the ending of the name.
+            The ending of the file is not supported, or needs a package that is not installed.
         ResultsNotWritten
-            The disk does not take it.
+            The file cannot be written.
         """
         check_output(path)
         rows = self.rows()
@@ -234,7 +234,7 @@ class StudyResults(Printed, Mapping[str, Values]):
         writer.close(json_text(manifest))
 
     def write(self, path: Path) -> None:
-        """Write the table into one file, CSV or Parquet by its ending. Raises ValueError for another."""
+        """Write the table to a .csv or .parquet file. Raises ValueError for another ending."""
         arrow_csv, parquet = studies_need("pyarrow.csv"), studies_need("pyarrow.parquet")
         if path.suffix.lower() not in (".csv", ".parquet"):
             raise WrongValue(f"{path}: the table can be written as .csv or .parquet")
@@ -246,7 +246,7 @@ class StudyResults(Printed, Mapping[str, Values]):
                 parquet.write_table(table, file)
 
     def text(self, rows: int = SHOWN_ROWS) -> str:
-        """The first runs as a table, and below what `str` has."""
+        """The first runs as a table, followed by the text of `str`."""
         every = self.rows()
         if not every:
             return str(self)

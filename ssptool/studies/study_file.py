@@ -1,7 +1,7 @@
-"""Read studies and calibrations from TOML files or Python tables of the same shape, and write a study as a table.
+"""Read studies and calibrations from TOML files or equivalent mappings in Python, and write a study as a table.
 
-`study_from` makes the same study again of a table that was written here. Line numbers of keys, which the parser of TOML
-does not give, are found in the text.
+`study_from` restores a study from a table that was written here. Line numbers of keys, which the TOML parser does not
+provide, are found in the text.
 """
 
 import math
@@ -207,14 +207,14 @@ _EXPONENTS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad", "factor", "offset")
 
 @public
 def read_study(path: Path | str) -> Study:
-    """A study from a file.
+    """Read a study from a file.
 
     Raises
     ------
     BadData
-        With everything that is wrong with it.
+        The study is not valid; the message lists all errors.
     OSError
-        It cannot be read.
+        The file cannot be read.
     """
     path = file_path("path", path)
     return study_from(*read_toml(path), source=str(path))

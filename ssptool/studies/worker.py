@@ -1,8 +1,8 @@
-"""Runs of a study in processes of their own.
+"""Runs of a study in worker processes.
 
-In a process systems stay open, libraries loaded and instances alive between runs. A run that crashes or hangs costs
-that run alone; the next one has a new process. The process tells its parent that it is ready, and then one outcome per
-task, in order.
+In a process, systems stay open, libraries stay loaded and instances stay alive between runs. If a run crashes or hangs,
+only this run is lost; the next run gets a new process. The process sends its parent a message when it is ready, and
+then one outcome per task, in order.
 """
 
 import contextlib

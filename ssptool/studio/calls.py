@@ -1,4 +1,4 @@
-"""Calls that a page makes, by name with arguments, and what they answer. The page holds no model of its own."""
+"""Calls of a page, by name with arguments, and their answers. The page has no model of its own."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -323,7 +323,7 @@ class PageCalls:
     def _rewriting(self, file: str, line: int, before: str, after: str) -> RewriteXml:
         xml = self._model.xml(file, line)
         if xml is None or xml.shown != before:
-            raise WrongUsage(f"{file}:{line} has changed meanwhile; look at it again")
+            raise WrongUsage(f"{file}:{line} has changed in the meantime; check it again")
         return RewriteXml(file, xml.raw, xml.indented(after))
 
     def undo(self) -> Answer:

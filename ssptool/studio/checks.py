@@ -1,4 +1,6 @@
-"""Accuracy of runs of the studio: found by finer runs after the end of a run, whose results are shown meanwhile."""
+"""Accuracy of runs of the studio, from finer runs after the end of a run. Its results are already shown during the
+check.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

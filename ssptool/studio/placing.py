@@ -1,7 +1,7 @@
 """Places of elements as edits.
 
-With one element, all others of its sheet get the places where they are drawn, so that they stay there. In systems drawn
-in groups only what is moved gets one; until the studio ends, all others stay where they are drawn.
+With one element, all others of its sheet get their drawn positions, so that they stay there. In systems drawn in
+groups, only moved elements get a position; the others stay in place until the studio ends.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Names of a second copy of a system, and of the files around it, next to what another program has saved."""
+"""Names for a second copy of a system and its files, next to the version that another program has saved."""
 
 from collections.abc import Mapping
 from pathlib import Path

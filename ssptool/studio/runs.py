@@ -48,7 +48,7 @@ Tell = Callable[[dict[str, Any]], None]
 
 def _one_run_only() -> WrongUsage:
     """Another run goes on."""
-    return WrongUsage("a run goes on; cancel it first, or wait for its end")
+    return WrongUsage("a run is in progress; cancel it first, or wait for its end")
 
 
 class RunCancelled(WrongUsage):

@@ -1,7 +1,7 @@
 """The server of the studio: pages, their calls over a web socket, and files that are dropped on them.
 
-It listens on the loopback interface only. `access` says which requests are those of its own pages, so that neither
-other machines and users nor other pages of the browser reach it.
+It listens on the loopback interface only. `access` recognizes requests of its own pages and rejects other machines,
+other users and other pages of the browser.
 """
 
 import asyncio

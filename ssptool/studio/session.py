@@ -1,7 +1,7 @@
-"""A system that pages see and edit: its documents as they are now, and the states before and after.
+"""A system that pages show and edit: its present documents, and the states for undo and redo.
 
-A state is what differs from the files on disk. A gesture makes a new one; undo and redo choose another; saving writes
-the present one with the archive's own atomic save.
+A state contains the differences from the files on disk. A gesture creates a state, undo and redo select another one,
+and saving writes the present state with the atomic save of the archive.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Scenarios and input files of runs: those that lie around the system, what is in them, and edits of them."""
+"""Scenarios and input files of runs: files next to the system, their contents, and their edits."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -144,7 +144,7 @@ class EditStimulus:
         if text.startswith("\ufeff"):
             mark, text = "\ufeff".encode(), text[1:]
         if text != self.before:
-            raise WrongUsage(f"{self.file} has changed meanwhile; look at it again")
+            raise WrongUsage(f"{self.file} has changed in the meantime; check it again")
         return mark + CHANGES[self.change](text, **self.arguments).encode()
 
 

@@ -1,4 +1,4 @@
-"""Studies of the system: files that lie around it, started in a process of their own and watched in their folders."""
+"""Studies of the system: files next to it, started in a separate process and watched by their result folders."""
 
 import json
 import math
@@ -30,7 +30,7 @@ MOST_SHOWN = 200
 
 def _study_goes_on() -> WrongUsage:
     """Another study goes on."""
-    return WrongUsage("a study goes on; cancel it first, or wait for its end")
+    return WrongUsage("a study is in progress; cancel it first, or wait for its end")
 
 
 def _unsaved_system() -> WrongUsage:

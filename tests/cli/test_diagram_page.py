@@ -60,7 +60,7 @@ def test_a_diagram_shows_what_is_inside_in_place(diagram):
     page = diagram("mass_spring_damper")
     mass = page.locator("section.shown text", has_text="mass").first
     assert not mass.is_visible()
-    page.get_by_label("Show what is inside").check()
+    page.get_by_label("Show the content of elements").check()
     assert page.locator("section.shown .inside text", has_text="mass").first.is_visible()
     before = page.locator("section.shown .inside svg").get_attribute("viewBox")
     page.get_by_role("button", name="Zoom in").click()

@@ -77,7 +77,10 @@ def test_what_does_not_fit_by_name_is_skipped_with_the_reason(tmp_path):
 
 
 def test_elements_without_a_common_name_are_refused_with_both_lists(pair):
-    with refused(pair, "no connector of Source (y, n, flag) has the name of one of Sink (u, i, force)") as made:
+    with refused(
+        pair,
+        "no connectors with equal names (Source: y, n, flag; Sink: u, i, force); name two connectors: Source.y Sink.u",
+    ) as made:
         made.connect("Source", "Sink")
 
 

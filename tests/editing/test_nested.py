@@ -408,7 +408,7 @@ def test_a_system_of_the_same_document_is_named_where_it_stands(tmp_path):
         [],
     )
     package(tmp_path / "s", ssd(root).replace("<ssd:Connections>\n</ssd:Connections>", ""), {"m": M})
-    with refused(tmp_path / "s", "R stands for the system S of the same document: name that instead") as made:
+    with refused(tmp_path / "s", "R refers to the system S: use this name instead") as made:
         made.rename("R.A", "B")
 
 

@@ -106,7 +106,7 @@ def test_what_a_mapping_has_for_the_removed_element_alone_goes(tmp_path):
         made.remove("A")
         notes = made.notes
     assert "resources/k.ssv no longer has A.force" in notes
-    assert "the mapping in resources/k.ssm no longer leads to A.u; the parameters stay in resources/k.ssv" in notes
+    assert "the mapping in resources/k.ssm no longer sets A.u; the parameters stay in resources/k.ssv" in notes
     texts = {name: content.decode() for name, content in snapshot(path).items() if name.endswith((".ssv", ".ssm"))}
     assert "A." not in texts["resources/k.ssm"] and 'target="B.u"' in texts["resources/k.ssm"]
     assert (
@@ -124,7 +124,7 @@ def test_a_parameter_that_another_variant_reads_without_the_mapping_stays(tmp_pa
         notes = made.notes
     assert (path / "resources" / "k.ssv").read_bytes() == before
     stay = "the parameters stay in resources/k.ssv"
-    assert f"the mapping in resources/k.ssm no longer leads to A.u, A.force; {stay}" in notes
+    assert f"the mapping in resources/k.ssm no longer sets A.u, A.force; {stay}" in notes
     assert not any("no longer has" in note for note in notes)
 
 

@@ -64,7 +64,7 @@ def test_their_connectors_are_explained_from_the_ssd(system):
 def test_the_other_ends_of_their_connections_say_what_is_missing(system):
     text = ssptool.renderers.EXPLANATION_RENDERERS["text"](ssptool.explain(system, "A.y", "C.u"))
     assert f", but {MISSING}" in text
-    assert "because what it is connected to is missing" in text
+    assert "because it is connected to a missing component" in text
     assert "because the input is not connected" not in text
 
 

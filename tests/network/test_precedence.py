@@ -298,7 +298,7 @@ def test_the_reason_names_the_reference_and_the_connection(tmp_path):
     network = flat(package(tmp_path, text, {"m": M}, {"Sub.ssd": sub}))
     assert losers(network, "P.A", "k") == (
         2.0,
-        [(1.0, "the bindings of a component win over those of the system that it refers to")],
+        [(1.0, "the bindings of a component override those of the system that it refers to")],
     )
     assert losers(network, "S.A", "k") == (9.0, [(8.0, "a connection wins over a binding")])
 

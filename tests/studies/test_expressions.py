@@ -5,7 +5,7 @@ import pickle
 import pytest
 from pytest import approx
 
-from ssptool.studies.expressions import BadExpression, Expression
+from ssptool.studies.expressions import MEASURES, BadExpression, Expression, unknown_function
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,8 @@ def test_names_and_calls_are_known_without_evaluation():
 def test_an_expression_travels_between_processes():
     again = pickle.loads(pickle.dumps(Expression("2 * k")))
     assert again == Expression("2 * k") and again.evaluate({"k": 2}) == 4
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("last", "final"), ("average", "mean"), ("Peak", "max"), ("maxx", "max")])
+def test_a_measure_that_other_programs_call_otherwise_is_named(typed, meant):
+    assert f"did you mean {meant}" in unknown_function(typed, MEASURES)

@@ -18,7 +18,7 @@ def _too_large(name: str, argument: str, size: int, most: int, what: str) -> Wro
 
 
 def check_sizes(name: str, argument: str, value: object) -> None:
-    """Refuse a value with too many entries, or too long a text, at any level. Raises WrongUsage."""
+    """Reject a value with too many entries or too long strings, at any level. Raises WrongUsage."""
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
         raise _too_large(name, argument, len(value), LONGEST_TEXT, "characters")
     if not isinstance(value, list | Mapping):

@@ -1,6 +1,6 @@
-"""Tools that edit: dry runs with their diff, and where the server allows it edits that are saved.
+"""Tools that edit: dry runs with a diff, and saved edits if the server allows them.
 
-The verbs are those of `ssptool.types.Editor`; their names, arguments and types are read from its methods.
+The verbs are the methods of `ssptool.types.Editor`; names, arguments and types come from their signatures.
 """
 
 import inspect
@@ -121,7 +121,7 @@ class EditTools:
         system: System = "",
         variant: Variant = "",
         select: Annotated[Sequence[str], Field(description="Only findings of these rules.")] = (),
-        unsafe: Annotated[bool, Field(description="Apply guesses too, such as the nearest known name.")] = False,
+        unsafe: Annotated[bool, Field(description="Also apply guesses, such as the nearest known name.")] = False,
         apply: Apply = False,
     ) -> Answer:
         """Fix findings of `validate` that have a certain remedy. Answers with what is fixed and the unified diff."""

@@ -1,4 +1,4 @@
-"""The folder that is served: its systems, paths in it, and the runs whose results are kept in memory."""
+"""The served folder: its systems, paths in it, and runs with results in memory."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence

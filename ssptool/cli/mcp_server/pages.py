@@ -1,4 +1,4 @@
-"""Answers of tools, and their pages: each is short, and says how much more there is and how to get it."""
+"""Answers of tools, in short pages. Each page states how many entries follow and how to request them."""
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -91,7 +91,7 @@ class Pages:
 
 
 def _lines(text: str, longest: int) -> Iterator[str]:
-    """The lines of a text; those that fill more than a page are divided."""
+    """Lines of a text; lines longer than a page are divided."""
     for line in text.rstrip("\n").split("\n"):
         while len(line.encode()) > longest:
             piece = line.encode()[:longest].decode(errors="ignore")

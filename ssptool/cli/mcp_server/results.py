@@ -1,4 +1,4 @@
-"""Tools that read results: statistics and decimated courses of signals, and differences between runs, as JSON."""
+"""Tools that read results: statistics and decimated values of signals, and differences between runs, as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence

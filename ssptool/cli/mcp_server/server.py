@@ -1,4 +1,4 @@
-"""The server: tools by name with their schemas, one call at a time, and errors as the command line says them."""
+"""The server: tools by name with their schemas, one call at a time, with the error messages of the command line."""
 
 import logging
 import os
@@ -157,7 +157,7 @@ TELL_SECONDS = 0.5
 
 
 def _teller(context: Any, cancelled: Event) -> Callable[[float], None]:
-    """Tells the client of a call, from the thread that works on it, what is done, where the client asks for that."""
+    """Reports the progress of a call to its client, from the working thread, if the client requests it."""
     told = -TELL_SECONDS
 
     def tell(done: float) -> None:

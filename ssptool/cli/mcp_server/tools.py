@@ -1,4 +1,4 @@
-"""Tools that read and run systems; each takes what the command of its name takes, and answers what that prints."""
+"""Tools that read and run systems, with the arguments and the output of the commands of the same names."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
@@ -109,8 +109,8 @@ class Tools:
         start_values: StartValues = NOTHING,
         parameters: Parameters = (),
     ) -> Answer:
-        """Explain values. Of a parameter or start value: where it comes from (binding, prefix, mapping, unit), what it
-        overrides, with file and line. Of a connector: where its signal comes from and goes to, with conversions.
+        """Explain values. For a parameter or start value: its source (binding, prefix, mapping, unit) and the values
+        that it overrides, with file and line. For a connector: source and destinations of its signal, with conversions.
         """
         explained = ssptool.explain(
             self._folder.system(system),

@@ -1,1 +1,1 @@
-"""Systems as drawings: one sheet per system, as its documents place things, and laid out where they do not."""
+"""Systems as drawings: one sheet per system, with the positions of its documents, or laid out if they state none."""

@@ -1,6 +1,6 @@
-"""An earlier layout with what has changed since: all else keeps its place, and its way from pin to pin.
+"""An earlier layout updated with later changes; all other elements and lines keep their places.
 
-New boxes go into free room near what they are connected to, and new lines are routed between those that are there.
+New boxes go into free room near their partners, and new lines are routed between the existing ones.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ _MOST_ROUTED = 40
 
 @dataclass(frozen=True, slots=True)
 class EarlierLayout:
-    """Extents of boxes by their names, and ways by the points where they begin and end."""
+    """Extents of boxes by name, and ways by their end points."""
 
     extents: Mapping[str, Rectangle]
     ways: Mapping[tuple[Point, Point], Way]
@@ -37,7 +37,7 @@ def amended(
     first: Collection[str],
     last: Collection[str],
 ) -> Layout | None:
-    """A layout in which every box with the name and size of an earlier one is where that was.
+    """A layout in which every box with the name and size of an earlier box has its place.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def amended(
 
 
 class _Amendment:
-    """First the places of boxes that were there, then those of all others, then the ways that are missing."""
+    """Place earlier boxes first, then all others, then the missing ways."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class _Amendment:
         return found
 
     def _columns(self, box: LayoutBox, gaps: Gaps) -> list[float]:
-        """Left edges at which a box may stand: those of others, and outside of all."""
+        """Possible left edges of a box: those of other boxes, and outside of all boxes."""
         extents = list(self._extents().values())
         left = min(each.x1 for each in extents) - gaps.across - box.width
         right = max(each.x2 for each in extents) + gaps.across
@@ -141,7 +141,7 @@ class _Amendment:
         return {name: extent_of(self._boxes[name], corner) for name, corner in self._corners.items()}
 
     def _areas(self) -> Iterator[Rectangle]:
-        """Extents; from connectors of the system a line goes on to the edge of the sheet, wherever that will be."""
+        """Extents; lines of system connectors continue to the edge of the sheet, whose position is not known yet."""
         for name, one in self._extents().items():
             x1, x2 = -_FAR if name in self._first else one.x1, _FAR if name in self._last else one.x2
             yield Rectangle(x1, one.y1, x2, one.y2)
@@ -198,7 +198,7 @@ class _Amendment:
 
 
 def _corner(box: LayoutBox, extent: Rectangle) -> Point:
-    """The lower left one with which the upper edge is where it was."""
+    """Lower left corner that keeps the upper edge in place."""
     same = abs(extent.height - box.height) < _SAME
     return Point(extent.x1, extent.y1 if same else extent.y2 - box.height)
 

@@ -76,8 +76,8 @@ class DrawnConnections(StrEnum):
 def bundled(stated: StatedSheet, open_ones: Collection[str] = ()) -> StatedSheet:
     """The sheet with one line for many connections from one component to another.
 
-    Connectors of which nothing else is drawn give way to one with their number. Lines with a way of their own,
-    connectors with a place, and elements in `open_ones`, in which more is drawn, stay as they are.
+    Connectors without other lines are replaced by one that shows their number. Lines with a stated way, connectors with
+    a stated position, and elements in `open_ones` (drawn with their content) do not change.
     """
     pins = {(block.name, pin.name): pin for block in stated.blocks for pin in block.pins if pin.place is None}
     groups: dict[tuple[str, str], list[StatedLine]] = defaultdict(list)
@@ -116,12 +116,12 @@ def arranged(
 ) -> Sheet:
     """The drawing of a system with the content of its elements, up to a number of levels.
 
-    With more lines than `most_routed` to lead around elements, which takes long, they are drawn with one step each.
+    If more than `most_routed` lines would have to be routed around elements (slow), each is drawn with one step.
 
     Raises
     ------
     WrongUsage
-        There are more than `MOST_SHEETS`.
+        The drawing has more than `MOST_SHEETS` sheets.
     """
     tell("drawing")
     _check_number(sum(path == each[: len(path)] and len(each) <= len(path) + depth for each in stated))
@@ -141,7 +141,7 @@ def all_arranged(
 def expanded(
     stated: Mapping[ElementPath, StatedSheet], connections: DrawnConnections, memory: Memory | None = None
 ) -> list[Sheet]:
-    """The drawings of all systems with nested systems, which are drawn inside, unless that is too much for one sheet.
+    """Drawings of all systems with their nested systems inside, unless that is too much for one sheet.
 
     Raises WrongUsage.
     """
@@ -156,7 +156,7 @@ def _is_around(stated: Mapping[ElementPath, StatedSheet], path: ElementPath) -> 
 
 
 def _size(stated: Mapping[ElementPath, StatedSheet], path: ElementPath) -> int:
-    """Number of elements of a system and of those inside, down to groups."""
+    """Number of elements of a system and of its nested systems, down to groups."""
     inside = [block.path for block in stated[path].blocks if block.path in stated and not block.group]
     return len(stated[path].blocks) + sum(_size(stated, one) for one in inside)
 
@@ -167,7 +167,7 @@ def _check_number(sheets: int) -> None:
 
 
 class _Arranger:
-    """Keeps what is drawn inside of elements, as each is inside of all systems around it."""
+    """Cache of the contents of elements, because each content is drawn in all enclosing systems."""
 
     def __init__(
         self,
@@ -264,7 +264,7 @@ class _Arrangement:
         return self._memory.lay_out(self._sheet_name, boxes, among, spacing, first, last, folds=folds)
 
     def _stub(self, pin: StatedPin) -> LayoutBox:
-        """A connector of the system in the layout; its label has room over the line if it will stand in a box."""
+        """A connector of the system in the layout; its label has room above the line if it is drawn in a box."""
         side = {pin.name: on_grid(self._text)}
         width = text_width(pin.name, PIN_TEXT * self._text) if self._nested else 0.0
         inflow = pin.kind in INFLOWS
@@ -280,7 +280,7 @@ class _Arrangement:
         return None
 
     def _flows_out(self, end: End) -> bool:
-        """Whether a signal leaves a connector into the sheet; those of the system are seen from inside."""
+        """True if a signal flows from the connector into the sheet; connectors of the system are seen from inside."""
         return end in self._kinds and (self._kinds[end] in INFLOWS) == (end[0] == "")
 
     def _below_what_has_its_place(self) -> Point:
@@ -361,7 +361,7 @@ class _Arrangement:
         return replace(inset, lines=(*inset.lines, *lines))
 
     def _canvas(self) -> Rectangle:
-        """The stated canvas; else the box around everything."""
+        """The stated canvas, or the box around everything."""
         stated = self._stated.canvas
         if stated is not None and not self._homeless:
             return stated
@@ -387,7 +387,7 @@ class _Arrangement:
         return tuple(replace(pin, outward=Point(-pin.outward.x, -pin.outward.y)) for pin in pins)
 
     def _free_pin(self, pin: StatedPin, canvas: Rectangle) -> Pin:
-        """Pin at the edge of the canvas, where its stub is."""
+        """Pin at the edge of the canvas, at its stub."""
         inflow = pin.kind in INFLOWS
         y = self._layout.corners[_stub_name(pin.name)].y + self._stubs[pin.name].height / 2
         end = Point(canvas.x1 if inflow else canvas.x2, y), Point(1.0 if inflow else -1.0, 0.0)
@@ -411,7 +411,7 @@ class _Arrangement:
     def _routed(
         self, missing: Sequence[int], ways: Mapping[int, Sequence[Point]], ends: Sequence[Ends], canvas: Rectangle
     ) -> Iterator[tuple[int, tuple[Point, ...]]]:
-        """Ways of the lines that have none yet, the shortest first, clear of those that have one."""
+        """Ways of lines without one, the shortest first, clear of existing ways."""
         router, nets = Router(self._boxes, _LANE * self._text, canvas), nets_of((one[0], one[2]) for one in ends)
         kept = dict(self._kept_ways(missing, ends))
         for place, way in (*ways.items(), *kept.items()):
@@ -423,7 +423,7 @@ class _Arrangement:
         yield from found.items()
 
     def _kept_ways(self, missing: Sequence[int], ends: Sequence[Ends]) -> Iterator[tuple[int, tuple[Point, ...]]]:
-        """Ways of an earlier drawing whose ends are where they were, and that run through no element now."""
+        """Ways of an earlier drawing with unchanged ends that do not cross an element now."""
         known = (self._memory.ways or {}).get(self._sheet_name, {})
         for place in missing:
             way = known.get(ends[place])
@@ -431,7 +431,7 @@ class _Arrangement:
                 yield place, tuple(way)
 
     def _way(self, line: StatedLine) -> tuple[Point, ...] | None:
-        """The way that the document states, or that of the layout; None if the line is still to be routed."""
+        """The way from the document or the layout; None if the line must still be routed."""
         (start, _), (end, _) = self._ends[line.start], self._ends[line.end]
         if line.way is not None:
             return straightened([start, *(Point(x, y) for x, y in line.way), end])
@@ -444,7 +444,7 @@ class _Arrangement:
 
 
 def _one_step(ends: Ends) -> tuple[Point, ...]:
-    """A way between two ends with one step half way, through whatever is there."""
+    """A way between two ends with one step halfway, ignoring all elements."""
     start, _, end, _ = ends
     middle = (start.x + end.x) / 2
     return straightened([start, Point(middle, start.y), Point(middle, end.y), end])

@@ -47,14 +47,14 @@ LARGEST = 12_000
 
 
 def png(svg: str) -> bytes:
-    """A picture with `SCALE` pixels per unit, or fewer, if it were too large.
+    """A picture with `SCALE` pixels per unit, or fewer if it would be too large.
 
     Raises
     ------
     MissingPackage
         resvg, which draws it, is not installed.
     WrongUsage
-        It would have no whole pixel on one side.
+        The picture would be less than one pixel wide or high.
     """
     try:
         import resvg_py  # optional
@@ -80,7 +80,7 @@ def _fonts() -> list[str] | None:
 
 
 Values: TypeAlias = Mapping[str, Mapping[str, str]]
-"""Texts on the values of variables and connectors: by the full name of their component, and their own."""
+"""Texts on the values of variables and connectors, by full name of the component and name of the variable."""
 
 
 NO_VALUES: Mapping[str, object] = MappingProxyType({"values": {}})
@@ -98,9 +98,9 @@ def sheets_page(
     Parameters
     ----------
     expanded
-        Sheets that can also be shown with the content of their elements.
+        Sheets that can be shown with the content of their elements.
     data
-        By name: the `values` that are shown beside what is pointed at, and what a later drawing is to know.
+        Data by name: the `values` shown next to the pointed element, and data for a later drawing.
     """
     known = {sheet.path: sheet for sheet in sheets}
     open_ones = {sheet.path: sheet for sheet in expanded}
@@ -108,7 +108,7 @@ def sheets_page(
     sections = "\n".join(_section(sheet, open_ones.get(sheet.path), known, remarks, groups) for sheet in sheets)
     heading = html_text(title)
     script = f"<script>{_resource('page.js')}</script>"
-    toggle = '<label><input type="checkbox" id="inside"> Show what is inside</label>' if expanded else ""
+    toggle = '<label><input type="checkbox" id="inside"> Show the content of elements</label>' if expanded else ""
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f"{content_policy(script)}\n<title>{heading}</title>\n"
@@ -119,7 +119,7 @@ def sheets_page(
         '<input type="search" id="find" placeholder="Find (/)" aria-label="Find an element or connector">'
         '<output id="found" for="find"></output></header>\n'
         f"<main>\n{sections}\n</main>\n"
-        '<aside id="facts" aria-label="What is pointed at" aria-live="polite" tabindex="0"></aside>\n'
+        '<aside id="facts" aria-label="Element under the pointer" aria-live="polite" tabindex="0"></aside>\n'
         f"{''.join(_data(*each) for each in data.items())}\n{script}\n</body>\n</html>\n"
     )
 
@@ -179,15 +179,15 @@ class Drawing:
     Attributes
     ----------
     path, depth
-        The system of the picture, and how many levels of systems inside it shows.
-    stated
-        All systems as their documents state them, the root first, and groups of the elements of large ones.
-    remarks
-        What stands out.
-    connections
-        Which lines stand for several connections.
-    explain
-        Explains all values, which takes a while; a page shows them.
+        The system of the picture, and its number of shown nested levels.
+        stated
+            All systems as stated by their documents, the root first, and groups of elements of large systems.
+        remarks
+            Highlighted elements and connections.
+        connections
+            Rule for lines that represent several connections.
+        explain
+            Explains all values for a page (slow).
     memory
         Layouts of an earlier page.
     """
@@ -253,7 +253,7 @@ class Drawing:
 
 
 def values_of(explained: Iterable[Explained]) -> Values:
-    """The text that `ssptool explain` prints for each."""
+    """Output of `ssptool explain` for each value."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for one in explained:
         if isinstance(one, Explanation):

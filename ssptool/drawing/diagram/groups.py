@@ -33,7 +33,7 @@ Members: TypeAlias = Mapping[ElementPath, ElementPath]
 _SEED = 1
 """Communities are the same each time."""
 _SMALLEST, _TYPICAL = 3, 25
-"""Elements of a group: fewer are drawn by themselves if there is room; so many in groups that are made by order."""
+"""Elements of a group: fewer are drawn individually if there is room; groups by order have this number."""
 
 
 def with_groups(
@@ -61,7 +61,7 @@ def members_of(stated: Mapping[ElementPath, StatedSheet]) -> Members:
 
 
 def _grouped(sheet: StatedSheet, before: Members, *, stay: bool) -> Iterator[StatedSheet]:
-    """A sheet, and after it those of its groups."""
+    """A sheet, followed by the sheets of its groups."""
     depth = len(sheet.path)
     inside = {path for path, group in before.items() if stay and group[:depth] == sheet.path and len(group) > depth}
     loose = [block for block in sheet.blocks if block.extent is None or block.path in inside]
@@ -107,7 +107,7 @@ def _graph(sheet: StatedSheet, loose: Sequence[StatedBlock]) -> "nx.Graph[int]":
 
 
 def _packed(found: list[list[int]], elements: int) -> list[list[int]]:
-    """Few enough groups: while there are too many, small ones are put together in the order of the document."""
+    """Limit the number of groups: small groups are merged in the order of the document."""
     single = sum(len(one) for one in found if len(one) < _SMALLEST)
     if single + sum(len(one) >= _SMALLEST for one in found) <= MOST_ELEMENTS:
         return found
@@ -123,13 +123,13 @@ def _packed(found: list[list[int]], elements: int) -> list[list[int]]:
 
 
 def _chunks(places: Sequence[int]) -> list[list[int]]:
-    """Groups in the order of the document, where all elements are one community."""
+    """Groups in the order of the document, for elements that form a single community."""
     size = max(_TYPICAL, math.ceil(len(places) / MOST_ELEMENTS))
     return [list(places[begin : begin + size]) for begin in range(0, len(places), size)]
 
 
 def _kept(sheet: StatedSheet, loose: Sequence[StatedBlock], before: Members) -> Parts | None:
-    """The groups of an earlier drawing, if most elements were there; new ones join what they are connected to."""
+    """The groups of an earlier drawing with most of the elements. New elements join the groups of their partners."""
     depth = len(sheet.path)
     of = {
         block.name: group[depth]
@@ -159,14 +159,14 @@ def _kept(sheet: StatedSheet, loose: Sequence[StatedBlock], before: Members) -> 
 Drawn: TypeAlias = dict[tuple[End, End], list[StatedLine]]
 """Connections by the ends between which they are drawn, the source first."""
 Tags: TypeAlias = dict[tuple[str, str, str], list[StatedLine]]
-"""Connections that leave a group or come into it, by element, kind of connector, and what is at the other end."""
+"""Connections across the border of a group, by element, kind of connector, and other end."""
 
 
 class _Division:
-    """A sheet that is divided into an outer one with a box for each group, and one inside each.
+    """A sheet divided into an outer sheet with a box for each group, and an inner sheet for each group.
 
-    In the outer one, all that leaves a group is one net. Inside, no line runs to the edge of the sheet: connectors of
-    the elements say how many connections there are to or from what.
+    In the outer sheet, all lines that leave a group are one net. In an inner sheet, no line runs to the edge;
+    connectors of the elements state the number and the other end of these connections.
     """
 
     def __init__(self, sheet: StatedSheet, parts: Parts) -> None:

@@ -33,13 +33,13 @@ class Heights:
     Parameters
     ----------
     hops
-        What pulls stations towards each other.
+        Edges that pull stations towards each other.
     pin
         The height at which an edge meets a station, above its lower edge.
     apart
-        How far the lower edge of a station is above that of the one below it, at least.
-    reach
-        How far a station is moved from where its lines pull it, so that more of them are straight.
+        Smallest distance between the lower edges of a station and of the station below it.
+        reach
+            Largest distance that a station may be moved to make more of its lines straight.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Heights:
     def _settle(
         self, rows: Sequence[tuple[Sequence[Station], Sequence[float]]], pulls: Mapping[Station, Pulls]
     ) -> None:
-        """Let stations follow their pulls, in the rows from first to last and back, until none moves."""
+        """Move stations towards their pulls, from the first row to the last and back, until none moves."""
         for sweep in range(_SWEEPS):
             moved = False
             for row, floor in rows if sweep % 2 == 0 else rows[::-1]:
@@ -96,7 +96,7 @@ class Heights:
         return sum([of[other] + higher for other, higher in pulls]) / len(pulls) if pulls else of[station]
 
     def _straighten(self, row: Sequence[Station], place: int, pulls: Mapping[Station, Pulls], reach: float) -> None:
-        """Move a station up or down to where most lines are straight, if that is near; neighbours make room."""
+        """Move a station to the near height with most straight lines; neighbours make room."""
         station = row[place]
         shifts = {self._of[other] + higher - self._of[station] for other, higher in pulls[station]}
         near = [shift for shift in shifts if 0.0 < abs(shift) <= reach]
@@ -113,7 +113,7 @@ class Heights:
         return sum([self._of[other] + higher == height for other, higher in pulls])
 
     def _moved(self, row: Sequence[Station], place: int, shift: float) -> dict[Station, float]:
-        """New heights of a station that is moved, and of those that it pushes."""
+        """New heights of a moved station and of the stations that it pushes."""
         height = self._of[row[place]] + shift
         moved = {row[place]: height}
         side = -1 if shift < 0.0 else 1
@@ -143,9 +143,9 @@ def _nearest(wanted: Sequence[float], floor: Sequence[float]) -> list[float]:
 
 
 def rising(values: Sequence[float]) -> list[float]:
-    """The nearest values (least squares) of which none is below the one before.
+    """The nearest non-decreasing values (least squares).
 
-    Pools of neighbours that are not in order take their mean (the algorithm PAVA); for so few, numpy takes longer.
+    Pools of unordered neighbours get their mean (the algorithm PAVA). For few values, this is faster than numpy.
     """
     pools: list[tuple[float, int]] = []
     for value in values:

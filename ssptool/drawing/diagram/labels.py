@@ -84,7 +84,7 @@ class _Rows:
 
 
 _SMALLER = (1.0, 0.85, 0.7)
-"""Letters of names, and of labels outside, over those of the sheet; tried one after the other."""
+"""Sizes of names and outer labels relative to the letters of the sheet, in the order of trial."""
 
 
 CROWDED = 1_000
@@ -203,7 +203,7 @@ class _Lettering:
         return [(Label(pin.label, at, TextAnchor.MIDDLE, size, Role.PIN), True)]
 
     def _beside(self, pin: Pin, text: float, block: DrawnBlock) -> list[tuple[Label, bool]]:
-        """Along the line outside, above or below it; of an element that shows what is inside, rather there."""
+        """Positions along the outer line, above or below it; inside, for an element that shows its content."""
         ways = [(-1.0, True), (1.0, False)] if block.path in self._expanded else [(1.0, False)]
         found = []
         for size, (way, inside) in product((smaller * 0.8 * PIN_TEXT * text for smaller in _SMALLER), ways):

@@ -37,9 +37,9 @@ Station: TypeAlias = str | Passage
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """`rows[n]` are the stations of layer n from bottom to top; `stations` those of each edge on its way.
+    """`rows[n]` are the stations of layer n from bottom to top; `stations` are those of each edge.
 
-    `backward` are the edges that close cycles: they have no stations.
+    `backward` are the edges that close cycles. They have no stations.
     """
 
     rows: tuple[tuple[Station, ...], ...]
@@ -52,13 +52,13 @@ def in_layers(
 ) -> Layers:
     """Assign layers: sources to layer 0, every other box behind its last predecessor.
 
-    Layers have about as many boxes as there are layers, `first` (sources) and `last` not counted, so that drawings fit
-    on pages: what would make a layer too high goes to the next.
+    The number of boxes per layer is about the number of layers, without `first` (sources) and `last`, so that drawings
+    fit on pages. Boxes that would make a layer too high go to the next one.
 
     Parameters
     ----------
     last
-        Go to a layer behind all others.
+        Boxes for a layer behind all others.
     """
     number = {box: place for place, box in enumerate(boxes)}
     arcs = [(number[edge.source[0]], number[edge.destination[0]]) for edge in edges]
@@ -77,7 +77,7 @@ def in_layers(
 
 
 _LEAST = 5
-"""A layer of so many boxes is not too high."""
+"""Largest number of boxes in a layer."""
 
 
 def _sequence(vertices: int, arcs: Sequence[tuple[int, int]]) -> list[int]:
@@ -112,7 +112,7 @@ def _sequence(vertices: int, arcs: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _depths(graph: "networkx.DiGraph[int]", most: int, uncounted: Collection[int]) -> list[int]:
-    """The longest way from a source to each vertex, or more where a layer is full."""
+    """The longest way from a source to each vertex, or more if a layer is full."""
     depth = [0] * len(graph)
     full: Counter[int] = Counter()
     for vertex in networkx.lexicographical_topological_sort(graph):
@@ -155,7 +155,7 @@ def _ordered(
 
 
 _ORDERING_SWEEPS, _IDLE_SWEEPS = 12, 4
-"""Number of sweeps, and of those without a better order, after which more rarely reduce crossings."""
+"""Largest number of sweeps, and of sweeps without improvement."""
 
 _Neighbours: TypeAlias = Mapping[Station, Sequence[Station]]
 
@@ -171,7 +171,7 @@ def _neighbours(hops: Iterable[tuple[Station, Station]]) -> tuple[_Neighbours, _
 
 
 def _swept(rows: Sequence[Sequence[Station]], neighbours: _Neighbours) -> list[list[Station]]:
-    """Rows in which each station stands by the mean place of its neighbours in the row before."""
+    """Rows ordered by the mean position of each station's neighbours in the row before."""
     swept: list[list[Station]] = []
     place: dict[Station, int] = {}
     for row in rows:

@@ -1,7 +1,7 @@
-"""Layout of boxes without a place: layers from left to right, and lanes of their own for lines.
+"""Layout of boxes without a position: layers from left to right, and separate lanes for lines.
 
-The layers may be cut into strips below each other: where letters become clearly larger on a page, and where a sheet of
-groups, which are often all connected with each other, would be a long row.
+The layers may be cut into strips below each other, if this makes letters clearly larger on a page, or if a sheet of
+groups (often all connected with each other) would be a long row.
 """
 
 import math
@@ -21,12 +21,12 @@ _ASPECT = 1.5
 _FEW, _MOST = 4, 12
 """Number of layers that are not cut, and largest number of strips."""
 _WORTHWHILE = 1.3
-"""Lines across strips are harder to follow: letters must become this much larger."""
+"""Necessary enlargement of letters, because lines across strips are harder to follow."""
 
 _DENSE = 4
 """Largest number of edges per box: with more, most lines would run across strips."""
 _LONGEST = 2.3
-"""Width over height of what is folded, at most, and height over width; with labels and margins it may be 2.5."""
+"""Largest aspect ratio of folded layers; with labels and margins it may be 2.5."""
 
 
 class LayerSize(NamedTuple):
@@ -58,9 +58,9 @@ def in_strips(sizes: Sequence[LayerSize], gap: float) -> tuple[range, ...]:
 
 
 def folded(sizes: Sequence[LayerSize], gap: float, margins: Callable[[Sequence[range]], Margins]) -> tuple[range, ...]:
-    """The layers of each strip, so that neither width nor height is more than 2.5 times the other, if that can be.
+    """The layers of each strip, so that neither width nor height is more than 2.5 times the other, if possible.
 
-    Of those with which it is, the one with the largest letters on a page.
+    If there are several solutions, the one with the largest letters on a page.
     """
 
     def unreadable(strips: Sequence[range]) -> tuple[float, float]:
@@ -130,9 +130,9 @@ class Spacing:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Lower left corners of the boxes, and ways of edges from pin to pin, in the order in which they were given.
+    """Lower left corners of the boxes, and ways of edges from pin to pin, in the given order.
 
-    Nothing is above y = 0, where the sheet begins.
+    The sheet begins at y = 0; everything is below.
     """
 
     corners: Mapping[str, Point]
@@ -169,7 +169,7 @@ class _Lanes(NamedTuple):
 
 
 class _Drawing:
-    """Layers whose stations have heights; lanes between them, beside the strips and in the channels below these."""
+    """Layers with heights of their stations; lanes between layers, next to strips, and in the channels below strips."""
 
     def __init__(self, boxes: Sequence[LayoutBox], spacing: Spacing, layers: Layers, *, folds: bool) -> None:
         self._boxes = {box.name: box for box in boxes}
@@ -194,10 +194,10 @@ class _Drawing:
         """Points that edges, which would lie on other ones, pass before they turn."""
         self._leaves: dict[tuple[str, str], float] = {}
         self._enters: dict[Edge, float] = {}
-        """x of vertical parts: behind a station; beside the boxes, of an edge that runs back."""
+        """x of vertical parts: behind a station; next to the boxes, for an edge that runs back."""
         self._channels: dict[tuple[int, object], float] = {}
         self._asides: dict[object, float] = {}
-        """y of the parts in the channel below a strip, and x of those that run from channel to channel."""
+        """y of the parts in the channel below a strip, and x of the parts between channels."""
         self.corners: dict[str, Point] = {}
         self._stack()
         for strip in self._strips:
@@ -225,7 +225,7 @@ class _Drawing:
         return LayerSize(self._wide(row) + lanes, self._heights[row[0]], self._heights[row[-1]] + self._tall(row[-1]))
 
     def _margins(self, strips: Sequence[range]) -> Margins:
-        """One lane for each outlet whose lines go on in the next strip, or run back; at most."""
+        """Largest number of lanes: one for each outlet whose lines continue in the next strip or run back."""
         strip_of = {layer: strip for strip, layers in enumerate(strips) for layer in layers}
         across = sum(len(self._lanes[strip.stop - 1]) for strip in strips[:-1])
         back = {
@@ -267,9 +267,9 @@ class _Drawing:
             floor = min([*lows.values(), *(height for _, height in placed)]) - self._spacing.row
 
     def _users(self, number: int, strip: range) -> Iterator[tuple[object, range]]:
-        """Users of the channel below a strip, the uppermost first, with the layers below which they run.
+        """Users of the channel below a strip, from top to bottom, with the layers below which they run.
 
-        First short ways back, then long ones, then what goes on in the next strip. Edges from one outlet share theirs.
+        Short ways back come first, then long ones, then lines to the next strip. Edges from one outlet share a lane.
         """
 
         def below(edge: Edge) -> range:
@@ -317,10 +317,10 @@ class _Drawing:
             x += lane * lanes.number
 
     def _beside(self, layer: int) -> "_Lanes":
-        """Lanes behind a layer: those that do not meet share one.
+        """Lanes behind a layer; lines that do not meet share a lane.
 
-        Two lines of which each begins at the height at which the other ends would lie on each other: one of them makes
-        a detour from a lane left of all to one right of all.
+        If each of two lines begins at the height at which the other ends, they would overlap. One of them then makes a
+        detour from a lane left of all others to a lane right of all others.
         """
         ordered, stuck = self._in_order(self._lanes[layer])
         reaches: list[tuple[int, float, float]] = []
@@ -337,7 +337,7 @@ class _Drawing:
         return _Lanes(turns, self._around(layer, stuck), count + len(stuck))
 
     def _around(self, layer: int, stuck: Sequence[Sequence[Hop]]) -> dict[tuple[Edge, Station], tuple[int, float]]:
-        """The first lane of each detour, and the height at which it runs: none of those of other lines."""
+        """The first lane of each detour, and its height, which differs from those of all other lines."""
         if not stuck:
             return {}
         used = sorted({y for one in self._lanes[layer] for y in (self._heights.at(*one[0][:2]), *self._ends(one))})
@@ -362,9 +362,9 @@ class _Drawing:
         return [list(of_layer.values()) for of_layer in bundles]
 
     def _in_order(self, bundles: Iterable[Sequence[Hop]]) -> tuple[list[Sequence[Hop]], list[Sequence[Hop]]]:
-        """Lines in their order from left to right, and those that would lie on others.
+        """Lines in their order from left to right, and lines that would overlap others.
 
-        Of two lines of one height the one that begins there is first: they do not touch.
+        Of two lines at one height, the one that begins there is first, so that they do not touch.
         """
         waiting = dict(enumerate(sorted(bundles, key=self._lane_order)))
         begins = sorted((self._heights.at(*bundle[0][:2]), place) for place, bundle in waiting.items())
@@ -435,7 +435,7 @@ class _Drawing:
         yield Point(self._enters[edge], end.y)
 
     def _aside(self, strip: int, user: object) -> float:
-        """x left of all strips, of what runs from one channel to another or into the strip below."""
+        """x left of all strips, for lines from one channel to another or into the strip below."""
         place = self._asides.setdefault((strip, user), len(self._asides))
         return -self._spacing.lane * (1 + place)
 

@@ -22,20 +22,20 @@ from ssptool.drawing.diagram.svg import sheet_svg
 
 _LETTERS = 0.85 * TEXT
 _ROW, _TURN = 4.6 * _LETTERS, 0.8 * TEXT
-"""Height of an arrow with its texts, and half the height of one that returns to its component [mm]."""
+"""Height of an arrow with its text, and half the height of an arrow that returns to its component [mm]."""
 
 _ABREAST = 5
-"""Components between which texts have room on a page; of more components they stand beside the arrows."""
+"""Largest number of components with room for texts between them; with more, texts are next to the arrows."""
 
 _LONGEST = 48
-"""Characters of a name or text that are drawn; a tooltip has all of them."""
+"""Drawn characters of a name or text; the tooltip has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopArrow:
     """A connection between two (component, variable), with the texts above and below its arrow.
 
-    `worst`: it is drawn as the one that is to blame.
+    `worst`: draw it as the critical one.
     """
 
     source: tuple[str, str]
@@ -46,9 +46,9 @@ class LoopArrow:
 
 
 def loop_svg(name: str, arrows: Sequence[LoopArrow], worst: str) -> str:
-    """The loop as SVG; `worst` is what the legend calls the arrow that is to blame.
+    """The loop as SVG; `worst` is the legend of the critical arrow.
 
-    Rows follow the signals: each connection is followed by one that leaves the component to which it leads.
+    Rows follow the signals: each connection is followed by one from its destination component.
     """
     rows = _followed(arrows)
     columns = list(dict.fromkeys(component for one in rows for component in (one.source[0], one.destination[0])))
@@ -78,7 +78,7 @@ def _short(text: str) -> str:
 
 
 class _LoopPicture:
-    """Places [mm], x to the right and y up; the boxes stand on y = 0."""
+    """Positions [mm], x to the right and y up; the lower edges of the boxes are at y = 0."""
 
     def __init__(self, rows: Sequence[LoopArrow], columns: Sequence[str]) -> None:
         self._rows, self._columns = rows, columns
@@ -144,7 +144,7 @@ class _LoopPicture:
         return Line(tuple(points), said, (_span(row),), elements, self._texts(start, end, y, one))
 
     def _texts(self, start: int, end: int, y: float, one: LoopArrow) -> tuple[Label, ...]:
-        """Labels beside the line of the source, where no other line is; or beside all lines."""
+        """Labels next to the line of the source if no other line is there, or next to all lines."""
         if not self._between:
             x, anchor = self._beside, TextAnchor.START
         elif start == end:

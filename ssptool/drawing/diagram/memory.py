@@ -1,4 +1,4 @@
-"""Groups and layouts of an earlier page, so that what has not changed keeps its place and is not laid out again."""
+"""Groups and layouts of an earlier page, so that unchanged parts keep their places without a new layout."""
 
 import math
 import re
@@ -22,7 +22,7 @@ DATA = "layout"
 
 _KEPT = re.compile(rf'<script type="application/json" id="{DATA}">(.*?)</script>', re.DOTALL)
 _METHOD = 3
-"""Counts changes of the layout: what an earlier one made is not used."""
+"""Version of the layout; results of earlier versions are not used."""
 
 
 class SheetName(NamedTuple):
@@ -35,9 +35,9 @@ class SheetName(NamedTuple):
 
 @dataclass(slots=True)
 class Memory:
-    """Groups by their elements, and layouts by their sheets: of an earlier page, and used.
+    """Groups by their elements, and layouts by their sheets: those of an earlier page, and those in use.
 
-    A page is a file of whoever sent it: what does not fit is laid out anew.
+    Pages are untrusted files. Parts that do not fit get a new layout.
     """
 
     members: Members = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Memory:
 
     @classmethod
     def of_content(cls, content: Any) -> "Memory":
-        """Raises ValueError, TypeError, KeyError or IndexError if this is no content of ours."""
+        """Read the content. Raises ValueError, TypeError, KeyError or IndexError if ssptool did not write it."""
         groups = {_path(element): _path(group) for element, group in content["groups"]}
         layouts = content["layouts"] if content["method"] == _METHOD else []
         return cls(groups, dict(map(_earlier, layouts)))

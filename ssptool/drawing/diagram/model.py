@@ -68,7 +68,7 @@ class Span:
 class StatedPin:
     """A connector. `place` is in fractions of its element's box, `inner` the same seen from inside a system.
 
-    `described` is text for readers: type, unit, description.
+    `described` is text for the user: type, unit, description.
     """
 
     name: str
@@ -101,9 +101,9 @@ class StatedFeedthrough:
 
 @dataclass(frozen=True, slots=True)
 class StatedBlock:
-    """An element. `opens` says that it has a sheet of its own. Angle in degrees, counter-clockwise.
+    """An element. `opens` is True if it has its own sheet. Angle in degrees, counter-clockwise.
 
-    A group is not an element of the document: it stands for several that have no place.
+    A group is not an element of the document. It represents several elements without a position.
     """
 
     path: ElementPath
@@ -143,7 +143,7 @@ class StatedLine:
 
 @dataclass(frozen=True, slots=True)
 class DrawnNote:
-    """A text in the canvas; a line break begins a paragraph."""
+    """A note on the canvas; a line break begins a paragraph."""
 
     extent: Rectangle
     text: str
@@ -190,7 +190,7 @@ _REGULAR = 0.93
 """Width of a letter over that of a bold one."""
 
 LINE = 1.2
-"""Height of a line of text over that of its letters."""
+"""Line height relative to the height of letters."""
 
 
 def text_width(text: str, size: float = 1.0, *, bold: bool = False) -> float:
@@ -210,7 +210,7 @@ class Point(NamedTuple):
 
 
 MIXED = "mixed"
-"""The kind of a place at which connectors of several kinds stand, such as the flange of a mechanical part."""
+"""The kind of a position with connectors of several kinds, such as the flange of a mechanical part."""
 
 
 class Role(StrEnum):
@@ -229,7 +229,7 @@ class TextAnchor(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A line of text; `at` is in the middle of its height, and horizontally where the anchor says."""
+    """A line of text; `at` is in the middle of its height, and horizontally at its anchor."""
 
     text: str
     at: Point
@@ -263,9 +263,9 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One or more connections that take the same way; or a dependence inside an element.
+    """One or more connections with the same way, or a dependency inside an element.
 
-    `elements` are the names of those at its ends; "" is the system itself. `labels` are texts at the line.
+    `elements` are the names of the elements at its ends; "" is the system itself. `labels` are texts at the line.
     """
 
     points: tuple[Point, ...]
@@ -277,16 +277,16 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class DrawnBlock:
-    """An element at its place; the extent is as stated, so that it may be mirrored.
+    """An element at its position; the extent is as stated and may be mirrored.
 
     Attributes
     ----------
     icon_extent
         The box of the icon; if it is smaller than the element, labels fit beside it.
     feedthrough
-        Dependences of outputs on inputs, as lines inside.
+        Dependencies of outputs on inputs, as lines inside.
     opens
-        Whether it has a sheet of its own.
+        True if it has its own sheet.
     """
 
     path: ElementPath
@@ -324,7 +324,7 @@ class Sheet:
     pins
         Its own connectors, seen from inside.
     insets
-        Systems inside, drawn in the box of their element; without pins of their own, for these are the element's.
+        Nested systems, drawn in the box of their element, which has their pins.
     labels
         Labels of its pins.
     """
@@ -341,7 +341,7 @@ class Sheet:
     labels: tuple[Label, ...] = ()
 
     def all(self) -> Iterator["Sheet"]:
-        """This one and those inside, the outer before the inner."""
+        """This sheet and its nested sheets, from outside to inside."""
         yield self
         for inset in self.insets:
             yield from inset.all()

@@ -40,7 +40,7 @@ _FMU_ICONS = ("terminalsAndIcons/icon.svg", "terminalsAndIcons/icon.png", "icon.
 """Entries of icons in FMI 3.0 and 2.0, the better formats first."""
 
 MOST_PIXELS = 2**24
-"""Pixels of an icon at most: some kilobytes can declare a thousand million, of which each takes four bytes."""
+"""Largest number of pixels of an icon: a few kilobytes can declare 10⁹ pixels of four bytes each."""
 
 
 Places: TypeAlias = Mapping[str, tuple[float, float]]
@@ -48,7 +48,7 @@ Places: TypeAlias = Mapping[str, tuple[float, float]]
 
 
 def stated_sheets(archive: Archive, structure: Document) -> dict[ElementPath, StatedSheet]:
-    """A sheet for each system that can be read, the root first; those of nested SSDs and packages are among them."""
+    """A sheet for each readable system, the root first, including nested SSDs and packages."""
     tree = build_tree(archive, structure)
     systems = {place.path: place for place in tree.systems}
     fmus = {place.path: place for place in tree.components}
@@ -240,7 +240,7 @@ class Placement:
 
     @property
     def _scales(self) -> tuple[float, float]:
-        """Negative where the box is mirrored."""
+        """Negative if the box is mirrored."""
         across, up = self.box.x2 - self.box.x1, self.box.y2 - self.box.y1
         return across / (self.canvas.x2 - self.canvas.x1), up / (self.canvas.y2 - self.canvas.y1)
 
@@ -270,7 +270,7 @@ class Placement:
         return Point(cosine * x - sine * y, sine * x + cosine * y)
 
     def _extent(self, extent: Rectangle, rotation: float) -> tuple[Rectangle, float]:
-        """A box and its angle. (One that stands askew in a box of another aspect would be sheared: it is not.)"""
+        """A box and its angle. (A rotated box inside a box of another aspect ratio is not sheared.)"""
         sx, sy = self._scales
         lying = round(rotation / 90) % 2 == 1
         width = (extent.x2 - extent.x1) * math.copysign(sy if lying else sx, sx) / 2
@@ -316,7 +316,7 @@ def shown(pins: Sequence[StatedPin], connected: set[str]) -> tuple[StatedPin, ..
 
 
 def fractions(pins: Sequence[StatedPin], *, inside: bool) -> dict[str, tuple[float, float]]:
-    """Position of each connector in fractions of the box: as stated, else evenly at the left (inflows) or right."""
+    """Position of each connector in fractions of the box: as stated, or evenly at the left (inflows) or right side."""
     found = {pin.name: pin.inner if inside else pin.place for pin in pins}
     for side, flows_in in ((0.0, True), (1.0, False)):
         homeless = [pin.name for pin in pins if found[pin.name] is None and (pin.kind in INFLOWS) is flows_in]
@@ -328,9 +328,9 @@ def fractions(pins: Sequence[StatedPin], *, inside: bool) -> dict[str, tuple[flo
 def placed(
     pins: Sequence[StatedPin], extent: Rectangle, rotation: float, *, inside: bool = False
 ) -> tuple[tuple[Pin, ...], Mapping[str, tuple[Point, Point]]]:
-    """The pins to draw, and for each connector its place and outward direction.
+    """The pins to draw, and for each connector its position and outward direction.
 
-    Places follow the corners as they are stated, so they are mirrored with the element; then they turn with it.
+    Positions follow the stated corners, so that they are mirrored and rotated with the element.
     """
     uv = fractions(pins, inside=inside)
     ends = {name: _turned(extent, place, rotation) for name, place in uv.items()}
@@ -444,11 +444,11 @@ def strength(remark: Remark) -> int:
 
 
 PIN_TEXT = 0.85
-"""Letters of the labels of pins, over those of names."""
+"""Size of pin labels relative to names."""
 HEAD = 2.6
-"""Height of the title over that of the letters."""
+"""Height of the title relative to the letters."""
 _ROW, _FOOT, _BESIDE = 1.8, 0.8, 0.9
-"""Height of a line of labels, room below them and beside them, over the height of the letters."""
+"""Height of a line of labels, and room below and next to labels, relative to the height of letters."""
 _LEAST, _ICON, _MIDDLE = 6.0, 6.0, 3.0
 """Width of a box, side of an icon, room between the two columns of labels, over the height of the letters."""
 
@@ -494,7 +494,7 @@ def _plain(block: StatedBlock, pins: Sequence[StatedPin], text: float) -> Layout
 
 
 def _around(block: StatedBlock, pins: Sequence[StatedPin], text: float, inset: Sheet) -> LayoutBox:
-    """The sheet inside at the scale at which its letters are as high; pins where those of the sheet are."""
+    """The inner sheet, scaled to letters of the same height; its pins at those of the outer sheet."""
     scale = text / inset.text
     title = text_width(block.name, text, bold=True) + 1.2 * text
     width, height = inset.canvas.width * scale, inset.canvas.height * scale
@@ -504,7 +504,7 @@ def _around(block: StatedBlock, pins: Sequence[StatedPin], text: float, inset: S
 
 
 def _heights(side: Sequence[StatedPin], inside: Callable[[str], float | None], height: float) -> dict[str, float]:
-    """Heights as inside, if these are apart; else evenly spaced."""
+    """Heights as inside, if these are far enough apart; otherwise evenly spaced."""
     found = [inside(pin.name) for pin in side]
     apart = len({round(y, 6) for y in found if y is not None}) == len(side)
     if apart and all(y is not None and 0.0 < y < height for y in found):

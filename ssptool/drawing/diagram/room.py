@@ -1,4 +1,4 @@
-"""Free room of a sheet, in which a box gets a place near what it is connected to."""
+"""Free room of a sheet, for new boxes near their partners."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,11 +12,11 @@ from ssptool.drawing.diagram.model import Point, Rectangle
 from ssptool.drawing.diagram.routing import Floats, Way
 
 _BACK = 10.0
-"""A line that runs back is longer by so many gaps between boxes."""
+"""Extra length of a line that runs back, in gaps between boxes."""
 
 
 class Gaps(NamedTuple):
-    """Around a box: to others beside it, to others above and below, and to lines [mm]."""
+    """Distances of a box to boxes at its sides, to boxes above and below, and to lines [mm]."""
 
     across: float
     row: float
@@ -44,12 +44,12 @@ class Pull(NamedTuple):
 
 
 class Room:
-    """Room beside boxes and lines, below the upper edge of the sheet (y = 0).
+    """Room between boxes and lines, below the upper edge of the sheet (y = 0).
 
     Parameters
     ----------
     areas
-        What no box may be on.
+        Areas that boxes must not cover.
     """
 
     def __init__(self, areas: Iterable[Rectangle], ways: Iterable[Way], gaps: Gaps) -> None:
@@ -62,9 +62,7 @@ class Room:
         return not (_touches(self._areas, extent, across, row) or _touches(self._lines, extent, lines, lines))
 
     def nearest(self, box: LayoutBox, columns: Sequence[float], pulls: Sequence[Pull], earlier: Point | None) -> Point:
-        """The lower left corner with the shortest lines, and near the earlier one, of those in the columns that are
-        free.
-        """
+        """The lower left corner with the shortest lines, near the earlier one, among free places in columns."""
         bottom = float(min(self._areas[:, 1].min(initial=0.0), self._lines[:, 1].min(initial=0.0)))
         right = float(self._areas[:, 2].max(initial=0.0))
 

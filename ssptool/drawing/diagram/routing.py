@@ -21,16 +21,16 @@ Way: TypeAlias = tuple[Point, ...]
 Ends: TypeAlias = tuple[Point, Point, Point, Point]
 """Both pins of a line, each with a unit vector away from its element."""
 Net: TypeAlias = int
-"""All that is connected to the same pins: its lines may run on top of each other, and a dot shows where they part."""
+"""A net of connected pins: its lines may overlap, and a dot marks their branches."""
 
 _BEND, _CROSSING, _TOGETHER = 4.0, 2.0, 0.4
-"""A bend and a crossing are as long as so many lanes; a way on a line of the same net as this part of its length."""
+"""Cost of a bend and of a crossing in lanes, and relative cost of a way on a line of the same net."""
 _ASIDE = 6
 """Lanes on either side of halfway that are tried before a way is searched."""
 _AROUND = (8.0, 40.0, 1000.0)
 """Lanes around both ends in which a way is searched, one after the other."""
 _MARGIN = 2.0
-"""Lanes between a box, or the tip of a pin, and the first line beside it."""
+"""Lanes between a box, or the tip of a pin, and the next line."""
 _HAIR = 1e-9
 """Distance at which things touch [mm]."""
 _SAME = 1e-6
@@ -39,9 +39,7 @@ _SAME = 1e-6
 
 @dataclass(slots=True)
 class _Parts:
-    """Straight parts of lines along one axis: where they are, from where to where they reach, of which net, and whether
-    there is a line already (1) or will be one (0).
-    """
+    """Straight parts of lines along one axis: position, range, net, and whether a line exists (1) or is planned (0)."""
 
     rows: list[tuple[float, float, float, float, float]] = field(default_factory=list)
     made: Floats = field(default_factory=lambda: np.empty((0, 5)))
@@ -58,16 +56,16 @@ class _Parts:
 
 
 class Router:
-    """Ways between pins, one after the other, each clear of boxes and of those before it.
+    """Ways between pins, found one by one, each clear of boxes and of earlier ways.
 
     Parameters
     ----------
     boxes
-        What no way may run through.
+        Boxes that ways must not cross.
     lane
-        Distance of lines beside each other, and of lines to boxes, where there is room for it.
-    limits
-        Where ways stay, if both ends are there.
+        Distance between parallel lines, and between lines and boxes, if there is room.
+        limits
+            Area for ways whose ends are both inside.
     """
 
     def __init__(self, boxes: Sequence[Rectangle], lane: float, limits: Rectangle) -> None:
@@ -92,7 +90,7 @@ class Router:
     def way(self, start: Point, outward: Point, end: Point, other: Point, net: Net, reach: float) -> Way:
         """Way out of both pins (points, and unit vectors away from their elements), across halfway or around boxes.
 
-        Distances halve where there is no room. Where there is no way at all, the line goes straight across.
+        Distances are halved if there is no room. If there is no way at all, the line goes straight across.
         """
         for part in (1.0, 0.5, 0.25, 0.0625):
             apart = part * self._lane
@@ -206,7 +204,7 @@ class _Grid:
     def _mark_lines(
         self, costs: Floats, along: Floats, beside: Floats, same: Floats, across: Floats, apart: float, net: Net
     ) -> None:
-        """Bar ways on and beside lines of other nets; across them a way is longer, on the own net shorter."""
+        """Block ways on and next to lines of other nets. Crossing them costs extra; ways on the same net cost less."""
         gap, hair = 0.9 * apart, _SAME * self._lane
         at, low, high = across[across[:, 3] != net].T[:3]
         columns = np.searchsorted(along, at - hair) - 1
@@ -236,8 +234,7 @@ class _Grid:
     def way(self, outward: int) -> list[Point] | None:
         """The shortest way, with few bends and crossings, first along the axis `outward`; None if there is none.
 
-        Each crossing of the grid is there twice: for ways that come to it levelly, and upright ones; a bend goes from
-        one to the other.
+        Each crossing of the grid occurs twice: for horizontal and for vertical ways. A bend connects the two.
         """
         places = np.arange(2 * len(self.xs) * len(self.ys)).reshape(2, len(self.xs), len(self.ys))
         level, upright = self.costs
@@ -267,7 +264,7 @@ def _graph(*edges: tuple[NDArray[np.int_], NDArray[np.int_], Floats]) -> csr_arr
 
 
 def _grid_lines(low: float, high: float, apart: float, edges: Floats, lines: Floats, exact: Iterable[float]) -> Floats:
-    """Places where a way may run: a lane from edges of boxes (n, 2) and from lines (n,), and exact ones."""
+    """Coordinates for ways: one lane from edges of boxes (n, 2) and from lines (n,), and exact ones."""
     exact = np.array([*exact])
     beside = [
         edges[:, 0] - _MARGIN * apart,
@@ -374,7 +371,7 @@ def any_meet(ways: Sequence[tuple[Net, Sequence[Point]]]) -> bool:
 
 
 def nets_of(ends: Iterable[tuple[Point, Point]]) -> list[Net]:
-    """The net of each line: those that share a pin belong together."""
+    """The net of each line: lines that share a pin belong together."""
     pairs = list(ends)
     number = {pin: n for n, net in enumerate(nx.connected_components(nx.Graph(pairs))) for pin in net}
     return [number[start] for start, _ in pairs]

@@ -33,7 +33,7 @@ from ssptool.network.tree import ElementPath, dotted
 SVG = "http://www.w3.org/2000/svg"
 FONT = "DejaVu Sans, Verdana, Arial, sans-serif"
 LETTERS, SMALLEST = 13.0, 6.0
-"""Height of letters at the natural size of a picture, and of those of systems inside at least [px]."""
+"""Height of letters at the natural size of a picture, and smallest height in nested systems [px]."""
 
 EMPTY = "This system has no elements."
 
@@ -60,13 +60,13 @@ _STYLE = """
 """
 
 _GAP = 0.36
-"""Gap of a line at a crossing, over the height of letters; lines beside each other are 0.45 apart."""
+"""Gap of a line at a crossing, relative to the height of letters; parallel lines have a distance of 0.45."""
 
 _BUNDLE = 2.2
-"""Width of a line that stands for many connections, over that of others."""
+"""Relative width of a line that represents many connections."""
 
 _WIDER = 2.0
-"""Width of the lines of what is marked or can be opened, over that of others."""
+"""Relative line width of marked elements, and of elements that can be opened."""
 
 Remarks = Mapping[Span, Sequence[Remark]]
 LinkOf = Callable[[ElementPath], str]
@@ -81,10 +81,10 @@ def sheet_svg(
     pretty: bool = True,
     whole: bool = True,
 ) -> str:
-    """The SVG text. `link` gives the address of the sheet of an element that has one; without it, nothing is a link.
+    """The SVG text. `link` returns the address of the sheet of an element (default: no links).
 
-    `meanings` are the texts of the legend. Without `pretty`, there are no spaces between elements, of which a browser
-    would make nodes. Not `whole`, the picture is one to be seen from afar: elements with their names, and lines.
+    `meanings` are the texts of the legend. Without `pretty`, there is no space between elements, which a browser would
+    turn into nodes. Without `whole`, the picture is an overview: elements with their names, and lines.
     """
     picture = _Picture(sheet, remarks, link, meanings, whole=whole)
     return etree.tostring(picture.root, pretty_print=pretty, encoding="unicode")
@@ -290,7 +290,7 @@ class _Picture:
     def _line(
         self, parent: etree._Element, line: Line, css: str = "", *, dashed: bool = False, gaps: Collection[Point] = ()
     ) -> etree._Element:
-        """A line with a gap where a line of another signal crosses it."""
+        """A line with gaps at crossings with lines of other signals."""
         remarks = [remark for span in line.spans for remark in self._remarks.get(span, ())]
         remarks.sort(key=strength)
         classes = " ".join(filter(None, ["wire", css, *(remark.mark.value for remark in remarks[:1])]))
@@ -306,7 +306,7 @@ class _Picture:
         return node
 
     def _identify(self, node: etree._Element, role: str, path: ElementPath) -> None:
-        """Data for the script of a page, which finds and traces what is drawn."""
+        """Data for the script of a page, which finds and traces drawn elements."""
         if self._link is not None:
             node.set(f"data-{role}", one_line("/".join(path)))
 
@@ -333,7 +333,7 @@ def _glyph(size: float, *, pointed: bool) -> str:
 
 
 def _around(sheet: Sheet) -> Rectangle:
-    """The canvas, and everything that stands out of it, with a rim."""
+    """The canvas and everything outside of it, with a margin."""
     found = [sheet.canvas.upright, *_extents(sheet)]
     rim = sheet.text
     return Rectangle(
@@ -358,7 +358,7 @@ def _extents(sheet: Sheet) -> Iterator[Rectangle]:
 
 
 def _seen(sheet: Sheet, remarks: Remarks) -> set[Mark]:
-    """The strongest mark of each thing, which gives its colour."""
+    """The strongest mark of each element or line, which determines its colour."""
     found = set()
     for one in sheet.all():
         lines = [*one.lines, *(line for block in one.blocks for line in block.feedthrough)]
@@ -369,7 +369,7 @@ def _seen(sheet: Sheet, remarks: Remarks) -> set[Mark]:
 
 
 def _fitted(note: DrawnNote, text: float) -> tuple[float, list[str]]:
-    """The largest letters, up to those of the sheet, with which the text fits into its box; and its lines."""
+    """The largest letters, up to those of the sheet, that fit into the box; and the lines of the text."""
     size = text
     while True:
         lines = [
@@ -381,7 +381,7 @@ def _fitted(note: DrawnNote, text: float) -> tuple[float, list[str]]:
 
 
 def _wrapped(text: str, width: float, size: float) -> list[str]:
-    """Lines of a text, broken by the average width of its letters, and earlier while a line is too wide."""
+    """Lines of a text, broken by the average width of its letters, or earlier if a line is too wide."""
     columns = max(1, int(width * max(len(text), 1) / max(text_width(text, size), 1e-9)))
     while True:
         lines = textwrap.wrap(text, columns) or [""]

@@ -209,7 +209,7 @@ class PlannedLoop:
 
 @dataclass(frozen=True, slots=True)
 class Plan(Printed):
-    """Everything that a run will do, decided.
+    """All decisions about a run, made before it starts.
 
     Attributes
     ----------
@@ -218,43 +218,43 @@ class Plan(Printed):
     columns
         Recorded signals, in the order of `recorded` (slots).
     groups
-        In an order in which signals flow from each to later ones only.
+        Groups of components, ordered so that signals flow from each group to later ones only.
     ode
-        The components of model exchange; None where there are none.
+        The components of model exchange; None if there are none.
     initialization
         The schedule of initialization mode.
     loops
-        Loops of both stages, by the index that `SolveLoop` in a schedule states.
+        Loops of both stages, by the index in `SolveLoop` of a schedule.
     guesses
-        Start values given for connected inputs, as guesses of the slots that feed them.
+        Start values of connected inputs, used as guesses for their source slots.
     choices
         Choices with reasons.
     notes
-        Notes for the reader, such as on ports that are not exchanged.
+        Notes for the user, for example on ports that are not exchanged.
     substep_counts
-        Steps in each macro step of components that do several.
+        Component → steps per macro step, if there are several.
     by_need
-        Components whose number of substeps is found at the start of the run; until then it is the least one.
+        Components whose number of substeps is found at the start of the run; until then, it is the smallest one.
     stimuli
         Input sources and scenario.
     parameter_wires
-        Of what FMUs calculate, or have as constants, to parameters and inputs of others: passed on in initialization
-        mode.
-    shown, shown_wires
-        Slots for the trace only, the last ones: observed variables, and connectors of systems inside; and the wires to
-        these.
-    event_modes
-        Components of co-simulation whose events are handled in event mode, and their clocks; those of model exchange
-        too, where the events of their ODE are those of the whole system.
-    accepted
-        Findings of the rules in spite of which the system is run.
-    variant, default
-        The SSD of a variant that was asked for, and the one that runs otherwise; "" where it is that one.
-    undeclared
-        Feedthrough that FMUs were found to have although they deny it; the schedules count with it.
-    instead
-        Makes the plan of the same run by co-simulation, for a reason that it is given, if model exchange was nobody's
-        wish and does not begin; None where there is no other way.
+        Wires from calculated parameters and constants of FMUs to parameters and inputs of others, passed on in
+        initialization mode.
+        shown, shown_wires
+            The last slots, for the trace only: observed variables, and connectors of nested systems; and the wires to
+            these.
+        event_modes
+            Components of co-simulation whose events are handled in event mode, and their clocks; also components of
+            model exchange, if the events of their ODE are those of the whole system.
+        accepted
+            Accepted findings of the rules.
+        variant, default
+            The SSD of the requested variant, and of the default variant; "" if it is the default.
+        undeclared
+            Feedthrough found in FMUs that do not declare it; the schedules include it.
+        instead
+            Function from a reason to the plan of the same run by co-simulation, if nobody requested model exchange and
+            it does not start; None if there is no fallback.
     """
 
     network: Network
@@ -309,30 +309,30 @@ class Plan(Printed):
 
     @property
     def is_one_ode(self) -> bool:
-        """True if all components are integrated as one ODE, so that macro steps are only a grid of its results."""
+        """True if all components are integrated as one ODE. Macro steps then are only a grid for results."""
         return self.ode is not None and self.ode.alone
 
     @property
     def coupled_ode(self) -> PlannedOde | None:
-        """The ODE, if it is stepped beside components of co-simulation."""
+        """The ODE, if it is stepped together with components of co-simulation."""
         return None if self.ode is None or self.ode.alone else self.ode
 
     @property
     def ode_event_slots(self) -> tuple[int, ...]:
-        """Slots of signals that the ODE exchanges at its own events only."""
+        """Slots of signals that the ODE exchanges only at its own events."""
         signals = frozenset() if self.ode is None else self.ode.events.signals
         return tuple(slot for slot, signal in enumerate(self.signals) if signal in signals)
 
     @property
     def slots_of_ode(self) -> frozenset[int]:
-        """Slots of signals whose values at its events an ODE beside co-simulation knows."""
+        """Slots of signals whose values at its events are known to an ODE in a mixed system."""
         own = ((*one.input_slots, *one.output_slots, *one.observed_slots) for one in self.integrated)
         return self._with_fed(chain.from_iterable(own)) | frozenset(self.ode_event_slots)
 
     @property
     def slots_of_points(self) -> frozenset[int]:
-        """Slots of signals that have values at communication points only: outputs of co-simulation beside an ODE, and
-        what they feed outside of it.
+        """Slots of signals with values only at communication points: outputs of co-simulation in a mixed system, and
+        signals that they feed outside of the ODE.
         """
         if self.coupled_ode is None:
             return frozenset()
@@ -346,7 +346,7 @@ class Plan(Printed):
 
     @property
     def ode_event_sources(self) -> tuple[int, ...]:
-        """Slots of signals of others that the ODE takes at its own events only."""
+        """Slots of signals of other components that the ODE reads only at its own events."""
         wires = () if self.ode is None else self.ode.events.wires
         names = {one.name for one in self.integrated}
         sources = {wire.source for wire in wires if wire.source.component not in names}
@@ -355,7 +355,7 @@ class Plan(Printed):
 
     @property
     def numbered(self) -> tuple[int, ...]:
-        """Slots of texts and bytes, whose cells hold the number of the content."""
+        """Slots of strings and bytes, whose cells contain the number of the content."""
         return tuple(slot for slot, kind in enumerate(self.types) if kind in NUMBERED)
 
     @property
@@ -365,7 +365,7 @@ class Plan(Printed):
 
     @property
     def cut(self) -> frozenset[int]:
-        """Slots at which loops are cut, and for which only their components know a first guess."""
+        """Slots at which loops are cut, and whose first guess only their components know."""
         cut = (slot for loop in self.loops for slot in (*loop.calls.torn, *loop.calls.frozen))
         return frozenset(cut) - set(self.guesses)
 
@@ -375,7 +375,7 @@ class Plan(Printed):
         return Substeps(self.substep_counts.get(one.name, 1), one.capabilities.follows, moving)
 
     def first_guesses(self) -> Iterator[tuple[PlannedInstance, tuple[int, ...]]]:
-        """Each component with the slots whose first guesses are what it says: inputs, and outputs that are `cut`."""
+        """Component → slots whose first guesses it provides: inputs, and outputs in `cut`."""
         cut = self.cut
         for one in self.instances:
             yield one, (*one.input_slots, *(slot for slot in one.output_slots if slot in cut))
@@ -389,7 +389,7 @@ _KINDS = {InterfaceType.CO_SIMULATION: "co-simulation", InterfaceType.MODEL_EXCH
 
 @public
 def call_sequence(plan: Plan) -> Iterator[str]:
-    """Phases at the left margin, actions indented."""
+    """Text of all calls of a run: phases at the left margin, actions indented."""
     yield "load and instantiate"
     for one in plan.instances:
         yield f"  {one.name}: {one.source} (FMI {one.description.fmi_version}, {_KINDS[one.interface]})"

@@ -167,8 +167,8 @@ _MODES = {
 
 @public
 def input_origins(plan: Plan) -> Iterator[str]:
-    """A line for each input of the system, each driven input of a component, and each event of the scenario; below a
-    driven input how the inputs that it leads to run over a macro step.
+    """One line for each input of the system, each driven input of a component, and each event of the scenario. Lines
+    below a driven input state the approximation of the connected inputs over a macro step.
     """
     driven = {source_signal(one.signal): one for one in plan.stimuli.sources}
     ways = dict(_ways(plan)) if driven else {}

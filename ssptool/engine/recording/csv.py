@@ -12,18 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssptool.arguments import in_seconds
 from ssptool.documents.csv_columns import (
-    KNOWN_TIME_UNITS,
     CsvForm,
     allow_fields_of,
     bracketed,
     labelled,
     left_out,
     sidecar,
-    time_unit,
 )
 from ssptool.documents.foreign_files import open_bytes, own_output, read_bytes, read_text, write_beside
+from ssptool.engine.recording.foreign_tables import NO_TIMES, is_time, read_times
 from ssptool.engine.recording.patterns import chosen
 from ssptool.engine.recording.writer import News, put, refuse_repeats
 from ssptool.engine.trace import (
@@ -31,7 +29,6 @@ from ssptool.engine.trace import (
     NUMBERED,
     REAL_TYPES,
     TEXT,
-    TIME_NAMES,
     Column,
     Floats,
     StringTable,
@@ -237,9 +234,7 @@ def _trace(path: Path, header: Sequence[str], body: _Body, form: CsvForm, facts:
         _parsed(path, column, texts, body.numbers, form)
         for texts, column in zip(columns, [Column("time"), *told], strict=True)
     ]
-    unit = time_unit(header[0])
-    times = parsed[0] if unit in (None, "s") else [in_seconds(time, unit) for time in parsed[0]]
-    return Trace.of(times, zip(told, parsed[1:], strict=True))
+    return Trace.of(read_times(path, header[0], parsed[0]), zip(told, parsed[1:], strict=True))
 
 
 def _no_text(path: Path, error: UnicodeDecodeError, before: int = 0) -> UnusableFile:
@@ -249,10 +244,9 @@ def _no_text(path: Path, error: UnicodeDecodeError, before: int = 0) -> Unusable
 
 def _header_of(row: list[str], path: Path, form: CsvForm) -> list[str]:
     """The first row. Raises UnusableFile if it is not that of a trace."""
-    if not row or not (row[0].lower() in TIME_NAMES or time_unit(row[0]) in KNOWN_TIME_UNITS):
+    if not row or not is_time(row[0]):
         found = f"found {row[0]!r}" if row else "the file is empty"
-        expected = "the first column must be 'time', or with a unit 'time [ms]'"
-        raise UnusableFile(path, f"{expected}; {found}", form.first_line)
+        raise UnusableFile(path, f"the first column {NO_TIMES}; {found}", form.first_line)
     return row
 
 
@@ -590,7 +584,8 @@ class CsvTail:
             _parsed(self._path, column, [row[place] for row in rows], numbers, self._form)
             for place, column in [(0, Column("time")), *((1 + place, self._columns[place]) for place in self._chosen)]
         ]
-        return News(True, tuple(columns), values[0], values[1:], replaced, manifest or {}, more)
+        times = read_times(self._path, self._header[0], values[0])
+        return News(True, tuple(columns), times, values[1:], replaced, manifest or {}, more)
 
 
 MOST_BYTES = 1 << 24

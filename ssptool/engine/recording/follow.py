@@ -30,15 +30,14 @@ class FollowedRun:
     Attributes
     ----------
     trace
-        All rows so far, (n,) times and (n, p) values, which cannot be changed. Rows of an earlier value are the same
-        memory.
+        All rows so far: (n,) times and (n, p) values, read-only. Earlier values share this memory.
     status
-        `waiting` for the first row, `running`, or how the run ended: `completed`, and others as in its manifest; `at
-        the stop time` where it has no manifest.
+        `waiting` for the first row, `running`, or the end of the run: `completed` or another status of its manifest;
+        `at the stop time` if there is no manifest.
     ended
-        There will be no more rows.
+        True after the last row.
     failure
-        Reason of an early end; else empty.
+        Reason of an early end; otherwise empty.
     """
 
     trace: Trace
@@ -60,37 +59,37 @@ def follow(
 ) -> Iterator[FollowedRun]:
     """Follow a run through the results that another process, or a thread, is writing.
 
-    Gives what there is now, then every `interval` what there is by then, also where nothing has come, and at last all
-    rows of the run that has ended. Whoever needs no more of them leaves the loop.
+    Yields the present rows at once, then again after every `interval` (also without new rows), and finally all rows of
+    the completed run. Leave the loop at any time.
 
     Parameters
     ----------
     results
-        The file to which the run writes (`output` of `simulate`), .csv or .parquet. It may come later, and a run that
-        is started again may replace it: the trace then begins anew. Results of a run that has ended are given at once.
+        Result file of the run (`output` of `simulate`), .csv or .parquet. It may be created later. If a new run
+        replaces it, the trace restarts. Results of a completed run are yielded at once.
     signals
-        One pattern of full names or several, in which * stands for any text: only these; without, all.
+        Follow signals that match one of these patterns of full names, in which * matches any text (default: all).
     interval : [s]
         Time between two looks at the file.
     stop_time : [s]
-        End at this time too, for results without a manifest: of other tools, and of runs that were killed.
+        End also at this time, for results without a manifest: of other tools, and of killed runs.
 
     Returns
     -------
     Iterator[FollowedRun]
-        Each has `trace`, a `Trace` with times `t` (n,) [s], `trace[signal]` (n,), and units in `trace.columns`; its
-        `status`; and whether it has `ended`.
+        Each has a `Trace` in `trace`, with times `t` (n,) [s], `trace[signal]` (n,) and units in `trace.columns`; its
+        `status`; and `ended`.
 
     Raises
     ------
     WrongArgument
-        The interval is not a time above 0, or the stop time no number.
+        The interval is not greater than 0, or the stop time is not a number.
     WrongValue
-        The file has another ending, or is a MAT file, which cannot be read while it is written.
+        The ending of the file is not supported, or it is a MAT file, which cannot be read during the run.
     MissingPackage
         The package that reads Parquet is not installed.
     UnknownName
-        From the iterator: a pattern fits no signal.
+        From the iterator: a pattern matches no signal.
     UnusableFile
         From the iterator: the file is not a trace.
 

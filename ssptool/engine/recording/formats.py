@@ -279,7 +279,9 @@ def check_times(path: Path, times: Floats, first: int = 1) -> None:
 
 @public
 def read_manifest(path: Path | str) -> Mapping[str, Any]:
-    """Manifest of the run in a file of results, or beside it; empty if the run was interrupted."""
+    """Read the manifest of a run from its result file, or from the JSON file next to it; empty if the run was
+    interrupted.
+    """
     path = checked_path("path", path)
     format = _format(path)
     try:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.documents.foreign_files import require_file
+from ssptool.engine.recording.foreign_tables import NO_TIMES, column_named, read_times, time_header
 from ssptool.engine.recording.writer import Patience, append, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
@@ -32,12 +33,10 @@ from ssptool.engine.trace import (
     NUMBERED,
     NUMERIC_TYPES,
     TEXT,
-    TIME_NAMES,
     Column,
     Floats,
     StringTable,
     Trace,
-    column_with,
     facts_of,
     machine_type,
     time_name,
@@ -412,9 +411,9 @@ _LOOKS = 10
 
 def _trace(path: Path, file: Any) -> Trace:
     names = list(file)
-    time = next((name for name in names if name in TIME_NAMES), None)
+    time = time_header(names)
     if time is None:
-        raise UnusableFile(path, f"it has no dataset 'time'; found {', '.join(names[:4]) or 'none'}")
+        raise UnusableFile(path, f"one dataset {NO_TIMES}; found {', '.join(names[:4]) or 'none'}")
     times = _dataset(path, file, time)
     found = [_dataset(path, file, name) for name in names if name != time]
     columns = [_column(path, dataset) for dataset in found]
@@ -422,7 +421,9 @@ def _trace(path: Path, file: Any) -> Trace:
     for dataset in (times, *found):
         _require_rows(path, dataset, times.shape[:1], file.id.get_filesize())
     values = [_values(path, column, dataset) for column, dataset in zip(columns, found, strict=True)]
-    return Trace.of(_values(path, _column(path, times), times), zip(columns, values, strict=True))
+    unit = _text(times.attrs.get("unit", times.attrs.get("units", "")))  # netCDF calls it units
+    moments = read_times(path, time, _values(path, _column(path, times), times), str(unit))
+    return Trace.of(moments, zip(columns, values, strict=True))
 
 
 def _dataset(path: Path, file: Any, name: str) -> Any:
@@ -431,7 +432,7 @@ def _dataset(path: Path, file: Any, name: str) -> Any:
         if not dataset.is_virtual and not dataset.external:
             return dataset
         raise UnusableFile(path, f"the values of {name} are in other files")
-    raise UnusableFile(path, f"{name} is not a dataset: all signals are datasets beside the time")
+    raise UnusableFile(path, f"{name} is not a dataset: all signals must be datasets, like the time")
 
 
 _MOST_PACKED = 1100
@@ -457,7 +458,7 @@ def _column(path: Path, dataset: Any) -> Column:
     kind = TEXT if h5py.check_string_dtype(dataset.dtype) else _KINDS.get(dataset.dtype.newbyteorder("="), "Float64")
     if h5py.check_vlen_dtype(dataset.dtype) == np.uint8:
         kind = BYTES
-    return column_with(signal, {"type": kind, **facts})
+    return column_named(signal, kind, facts)
 
 
 def _text(value: Any) -> Any:

@@ -23,6 +23,7 @@ from scipy.io import loadmat, savemat, whosmat
 from scipy.io.matlab import MatReadError, matfile_version
 
 from ssptool.documents.foreign_files import require_file
+from ssptool.engine.recording.foreign_tables import read_times
 from ssptool.engine.recording.writer import append, change, put, refuse_repeats
 from ssptool.engine.trace import (
     NUMBERED,
@@ -188,19 +189,21 @@ def _trace(path: Path, content: Mapping[str, Any]) -> Trace:
     known = {_unpadded(column.signal): column for column in columns}
     tables, rows = content["dataInfo"][:2].astype(int)
     every = zip(_texts(content["name"]), _texts(content["description"]), tables.tolist(), rows.tolist(), strict=True)
-    found = []
+    found, time = [], Column("time")
     for name, description, table, row in every:
-        if table:  # else it is the time
+        if not table:
+            time = _column(name, description)
+        else:
             column = known.get(name) or _column(name, description)
             try:
                 values = _series(content, f"data_{table}", row)
             except (KeyError, IndexError):
                 raise UnusableFile(
-                    path, f"the values of {name} are in row {row} of data_{table}, which is not there"
+                    path, f"the values of {name} are in row {row} of data_{table}, which does not exist"
                 ) from None
             found.append((column, _values(values, column.type)))
     refuse_repeats(path, [column.signal for column, _ in found])
-    return Trace.of(content[_TRAJECTORIES][0], found)
+    return Trace.of(read_times(path, "time", content[_TRAJECTORIES][0], time.unit or ""), found)
 
 
 def _series(content: Mapping[str, Any], table: str, row: int) -> Floats:

@@ -11,21 +11,18 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, import-not-found, unused-ignore]
 import pyarrow.parquet as pq  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
-from ssptool.arguments import in_seconds
-from ssptool.documents.csv_columns import KNOWN_TIME_UNITS, time_unit
 from ssptool.documents.foreign_files import require_file
+from ssptool.engine.recording.foreign_tables import NO_TIMES, column_named, is_time, read_times
 from ssptool.engine.recording.patterns import chosen
 from ssptool.engine.recording.writer import FootedFile, News, Patience, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
     NUMBERED,
     TEXT,
-    TIME_NAMES,
     Column,
     Floats,
     StringTable,
     Trace,
-    column_with,
     facts_of,
     met,
     time_name,
@@ -364,21 +361,30 @@ def read_parquet(path: Path) -> Trace:
 
 def trace_of_table(path: Path, table: Any) -> Trace:
     """The trace in a table of Arrow from this file. Raises UnusableFile."""
-    columns = _columns(path, table.schema)
+    time, columns = _columns(path, table.schema)
     # By index: finding a column by its name would search thousands of columns.
-    values = (_values(path, one, column) for one, column in zip(columns, table.columns[1:], strict=True))
-    times, unit = table[0].to_numpy(), time_unit(table.column_names[0])
-    if unit not in (None, "s"):
-        times = [in_seconds(time, unit) for time in times.tolist()]
-    return Trace.of(times, zip(columns, values, strict=True))
+    others = [column for place, column in enumerate(table.columns) if place != time]
+    values = (_values(path, one, column) for one, column in zip(columns, others, strict=True))
+    return Trace.of(_times(path, table, time), zip(columns, values, strict=True))
 
 
-def _columns(path: Path, schema: Any) -> list[Column]:
-    """The columns behind the time. Raises UnusableFile."""
-    if not schema.names or not (schema.names[0] in TIME_NAMES or time_unit(schema.names[0]) in KNOWN_TIME_UNITS):
-        expected = "the first column must be 'time', or with a unit 'time [ms]'"
-        raise UnusableFile(path, f"{expected}; found {schema.names[:1]}")
-    return [_column(field) for field in list(schema)[1:]]
+def _columns(path: Path, schema: Any) -> tuple[int, list[Column]]:
+    """Place of the times, and the other columns. Raises UnusableFile.
+
+    pandas writes the index of a frame behind its columns.
+    """
+    names = schema.names
+    time = (
+        0 if names and is_time(names[0]) else next((place for place, name in enumerate(names) if is_time(name)), None)
+    )
+    if time is None:
+        raise UnusableFile(path, f"one column {NO_TIMES}; found {', '.join(names[:4]) or 'none'}")
+    return time, [_column(field) for place, field in enumerate(schema) if place != time]
+
+
+def _times(path: Path, table: Any, place: int) -> Floats:
+    unit = (table.schema.field(place).metadata or {}).get(b"unit", b"").decode()
+    return read_times(path, table.column_names[place], table[place].to_numpy(), unit)
 
 
 @contextmanager
@@ -410,7 +416,7 @@ _NAMES = {type: name for name, type in TYPES.items() if name != "Enumeration"} |
 
 def _column(field: Any) -> Column:
     facts = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
-    return column_with(field.name, {"type": _NAMES.get(field.type, "Float64"), **facts})
+    return column_named(field.name, _NAMES.get(field.type, "Float64"), facts)
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:
@@ -475,7 +481,7 @@ class ParquetTail:
         if replaced:
             self._forget()
             known = 0
-        columns = _columns(self._path, schema)
+        time, columns = _columns(self._path, schema)
         refuse_repeats(self._path, schema.names)
         places = chosen(self._patterns, columns)
         end, count = known, 0
@@ -483,14 +489,14 @@ class ParquetTail:
             count += groups[end][0]
             end += 1
         table = file.read_row_groups(list(range(known, end)))
-        picked = [(columns[place], table[1 + place]) for place in places]
+        picked = [(columns[place], table[place + (place >= time)]) for place in places]
         values = [_values(self._path, column, found) for column, found in picked]
         manifest = json_content((schema.metadata or {}).get(MANIFEST, b"{}")) if end == len(groups) else {}
         if not isinstance(manifest, Mapping):
             raise UnusableFile(self._path, "the description of its run is not a JSON object")
         self._schema, self._groups = schema, groups[:end]
         kept = tuple(column for column, _ in picked)
-        return News(True, kept, table[0].to_numpy(), values, replaced, manifest, end < len(groups))
+        return News(True, kept, _times(self._path, table, time), values, replaced, manifest, end < len(groups))
 
 
 def _identity(group: Any) -> tuple[int, int, int]:

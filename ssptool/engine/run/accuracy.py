@@ -84,10 +84,10 @@ class Accuracy:
     remark
         Reason for a missing check, or a limit of the estimate.
     wanted
-        Error that was asked for; None: none was.
+        Requested error; None: no error was requested.
     errors
-        Error of each recorded signal, relative to its own range (or the interval, if it switches), as `error` is of the
-        worst. Signals of at most 1e-12 are left out; it is empty if the error is not known.
+        Error of each recorded signal, relative to its own range (or to the interval, if it switches). Signals with an
+        error of at most 1e-12 are omitted; empty if the error is not known.
     """
 
     error: float | None = None
@@ -102,12 +102,12 @@ class Accuracy:
 
     @property
     def asked(self) -> bool:
-        """True unless nobody asked for it, or the run failed."""
+        """True if an accuracy check was requested and the run did not fail."""
         return self != UNCHECKED
 
     @property
     def met(self) -> bool:
-        """True if the error is at most that asked for, if one was."""
+        """True if the error is at most the requested one, or no error was requested."""
         return is_within(self.wanted, self.error, self.remark)
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ class Accuracy:
         return "; ".join([f"{self._worst(self.error)} ({self._compared()})", *self._remarks()])
 
     def brief(self) -> str:
-        """The error, and whatever limits its estimate, without the steps that were compared."""
+        """Short text: the error and limits of its estimate, without the compared steps."""
         if self.method is AccuracyMethod.NOT_CHECKED:
             return str(self)
         known = "not known" if self.error is None else self._worst(self.error)
@@ -126,13 +126,13 @@ class Accuracy:
         return "; ".join(filter(None, (known, self.remark or asked)))
 
     def finer(self) -> str | None:
-        """The macro step for a tenth of the error, if it follows from the observed order."""
+        """Macro step for a tenth of the error, if the observed order gives one."""
         if self.error is None or self.remark or self.wanted is not None or self.order is None:
             return None
         return f"{self.steps[0] / self._times():.2g}" if self.method is AccuracyMethod.HALVED else None
 
     def told(self, option: Callable[[str, str], str]) -> str:
-        """The same words, with those of `option` (name, value) for each option of the command line."""
+        """The full text; `option` (name, value) words each option of the command line."""
         return _OPTION.sub(lambda found: option(found[1], found[2]), str(self))
 
     def _worst(self, error: float) -> str:

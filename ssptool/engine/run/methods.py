@@ -386,9 +386,9 @@ def choose_master(
     if settings.adaptive is None:
         if settings.max_step_size is not None:
             raise ContradictingSettings(
-                "max_step_size with a fixed step size",
-                "it limits steps that ssptool chooses",
-                "add --adaptive, or use --step-size",
+                "max_step_size without adaptive steps",
+                "it limits the size of adaptive macro steps only",
+                "add --adaptive, or set a fixed size with --step-size",
             )
         return base, tuple(choices)
     if settings.exchange is ExchangeName.LATE:

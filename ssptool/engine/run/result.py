@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from ssptool.arguments import Frame, WrongArgument, is_frame, mapping
+from ssptool.arguments import ColumnFrame, Frame, WrongArgument, is_column_frame, is_frame, mapping
 from ssptool.documents.csv_columns import bracketed
 from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Ending, Failure, RunError
+from ssptool.engine.recording.foreign_tables import time_header, times_of
 from ssptool.engine.recording.formats import read_manifest, read_trace, with_numbers
 from ssptool.engine.recording.patterns import column_patterns, fits_column
 from ssptool.engine.run.accuracy import UNCHECKED, Accuracy, stated_errors
@@ -21,7 +22,7 @@ from ssptool.engine.run.indicators import RunWarning
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.manifest import Override, labels
 from ssptool.engine.settings import Choice, Settings
-from ssptool.engine.stimuli.inputs import TIME, frame_columns, time_header, times_of
+from ssptool.engine.stimuli.inputs import TIME, frame_columns
 from ssptool.engine.trace import Column, Floats, Trace, UnitChanges, Values, places_by_name, places_of, trace_html
 from ssptool.engine.watch import CallCount, Cost, SlowestStep
 from ssptool.errors import WrongUsage, WrongValue, counted
@@ -106,8 +107,8 @@ UNITS = 'a mapping from patterns to units, or "display"'
 @public
 @dataclass(frozen=True, slots=True, eq=False)
 class Result(Printed, Mapping[str, Values]):
-    """A run: what was recorded, how it began, how it ended; a mapping from the names of signals to their values over
-    time. `failure` is None where it reached its end, be it one that a component set.
+    """Result of a run: recorded signals, initialization and end. A mapping from names of signals to their values over
+    time. `failure` is None if the run reached its end, including an end that a component requested.
 
     Attributes
     ----------
@@ -118,17 +119,17 @@ class Result(Printed, Mapping[str, Values]):
     rows, first_time, last_time
         Number of recorded rows, and times [s] of the first and the last.
     end
-        End of a run without a failure: `TERMINATED` where a component ended it before the stop time.
+        End of a run without a failure: `TERMINATED` if a component ended it before the stop time.
     problems
         Warnings and errors that FMUs logged, by component.
     overrides
-        Overrides by the caller, each with the value of the documents and its place.
+        Values overridden by the caller, each with the value of the documents and its location.
     settings
         Settings asked for; `choices` are the resulting choices.
     accuracy
-        Estimated error, if it was checked: of the worst signal, and in `errors` of each.
+        Estimated error, if it was checked: of the worst signal, and of each signal in `errors`.
     warnings
-        Signs that the steps are too large, in runs whose rows are all in memory until the end.
+        Signs of too large steps, for runs with all rows in memory.
     described
         The manifest as JSON text.
     """
@@ -187,7 +188,7 @@ class Result(Printed, Mapping[str, Values]):
         return (column.signal for column in self.columns)
 
     def __len__(self) -> int:
-        """The number of recorded signals; `rows` is that of rows."""
+        """Number of recorded signals; see `rows` for the number of rows."""
         return len(self.columns)
 
     def __bool__(self) -> bool:
@@ -201,7 +202,7 @@ class Result(Printed, Mapping[str, Values]):
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """Facts on how the run was made, as `read_manifest` reads it from a file of results."""
+        """Description of the run: system, settings, versions; as `read_manifest` reads it from a result file."""
         return with_numbers(json_content(self.described))
 
     def to_numpy(self) -> dict[str, Values]:
@@ -267,9 +268,9 @@ class Result(Printed, Mapping[str, Values]):
         return self.trace
 
 
-Run: TypeAlias = Result | Trace | Frame | Path | str
+Run: TypeAlias = Result | Trace | Frame | ColumnFrame | Path | str
 
-RESULTS = "a Result, a Trace, a frame of pandas, or a file of results (.csv, .parquet, .mat, .h5 or .mf4)"
+RESULTS = "a Result, a Trace, a frame of pandas or polars, or a file of results (.csv, .parquet, .mat, .h5 or .mf4)"
 
 
 def trace_of(name: str, given: object) -> Trace:
@@ -288,7 +289,7 @@ def trace_of(name: str, given: object) -> Trace:
         return given
     if isinstance(given, str | Path):
         return read_trace(given)
-    if is_frame(given):
+    if is_frame(given) or is_column_frame(given):
         return _of_frame(name, given)
     raise WrongArgument(name, given, RESULTS)
 
@@ -328,8 +329,10 @@ def changed_units(
 
 def _of_frame(name: str, frame: Any) -> Trace:
     """The trace in a frame: times as of inputs, units in headers such as `T [degC]` or in `attrs["units"]`."""
-    table, units = dict(frame_columns(frame)), frame.attrs.get("units", {})
+    table, units = dict(frame_columns(frame)), getattr(frame, "attrs", {}).get("units", {})
     header = time_header(table) or TIME
+    if header not in table:
+        raise WrongArgument(name, frame, f"a frame with a column {TIME}")
     try:
         times = times_of(header, table.pop(header))
     except ValueError as error:
@@ -385,32 +388,34 @@ def plot(
     size: str | None = None,
     units: Mapping[str, str] | Literal["display"] = NO_UNITS,
 ) -> "Plot":
-    """Draw signals over time, one panel per unit, into a PNG, SVG or PDF file or an HTML page that zooms.
+    """Draw signals over time, one panel per unit, as a PNG, SVG or PDF file, or as an HTML page with zoom.
 
     Parameters
     ----------
     runs
-        A `Result`, a `Trace` or a file of results; a list of them, which the legend tells apart by their names and by
-        the overrides and settings that differ; or a mapping to them from the name that each has in the legend.
+        A `Result`, a `Trace` or a result file; a list of these, labelled in the legend by name and by differing
+        overrides and settings; or a mapping from labels to these.
     output
-        The file; without it, the plot that is returned shows itself in a notebook, and `save` writes it.
+        File to write. Without it, a notebook shows the returned plot, and its method `save` writes it.
     signals
-        One pattern of full names or several, in which * stands for any text. Without them, all of real numbers. Texts
-        are never drawn.
+        Draw signals that match one of these patterns of full names, in which * matches any text (default: all signals
+        of real numbers). Strings are never drawn.
     title
-        Above; without it, the name of the run.
+        Title of the plot (default: name of the run).
     size
-        Size of a picture for print, WIDTHxHEIGHT in mm, cm or in: `160x90mm`. Letters have 8 points; without, 10
-        points.
+        Size of a picture for print, WIDTHxHEIGHT in mm, cm or in: `160x90mm`. The text has 8 points (10 points without
+        a size).
     units
-        Units to draw in, from patterns of full names: `{"*.w": "rpm"}`; or "display": display units of the FMUs.
+        Units of the drawn signals, by patterns of full names: `{"*.w": "rpm"}`; or "display": display units of the
+        FMUs.
 
     Raises
     ------
     ValueError
-        The name has another ending, a pattern fits no signal, there is nothing to draw, or the size is none.
+        The ending of `output` is not supported, a pattern matches no signal, there is nothing to draw, or `size` is not
+        valid.
     MissingPackage
-        The library that draws is not installed.
+        A library for drawing is not installed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Saved simulations: files from which a co-simulation continues elsewhere."""
+"""Saved simulations: files from which a co-simulation can continue, also in another process."""
 
 import errno
 import hashlib
@@ -36,7 +36,7 @@ _DAMAGED = (
     zlib.error,
     zipfile.BadZipFile,
 )
-"""Errors of reading a file that is not ours, or in which some bits are wrong."""
+"""Errors of reading a foreign or damaged file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class SavedSimulation:
     accepted : [s]
         Time of the last communication point.
     last : (1 + n,)
-        The last row, which may be a side of an event: time, then all slots.
+        The last row, possibly one side of an event: time, then all slots.
     contents
         String table of the slots of strings.
     state
         The complete state of the system, FMUs included.
     memory
-        What a master in Python remembers from earlier steps.
+        Memory of a master in Python about earlier steps.
     """
 
     steps: int
@@ -67,7 +67,7 @@ class SavedSimulation:
     memory: SavedState
 
     def write(self, path: Path, plan: Plan) -> None:
-        """Write a file (a zip of arrays); it replaces an old one only when it is complete."""
+        """Write a file (a zip of arrays). It replaces an old file only after it is complete."""
         arrays: dict[str, Any] = {
             "accepted": np.array(self.accepted),
             "last": self.last,
@@ -147,7 +147,7 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _require_intact(path: Path, arrays: Mapping[str, Any], facts: Any) -> None:
-    """Raises UnusableFile if the description is none, or is not of these arrays."""
+    """Check that the description is valid and belongs to these arrays. Raises UnusableFile."""
     if not isinstance(facts, dict) or not isinstance(facts.get("plan"), dict):
         raise UnusableFile(
             path, "not a saved simulation: it is damaged: its description is not a JSON object with a plan"
@@ -159,7 +159,7 @@ def _require_intact(path: Path, arrays: Mapping[str, Any], facts: Any) -> None:
 
 
 def _digest(arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
-    """SHA-256 of all arrays and the description: masters rely on the shapes of what they have saved."""
+    """SHA-256 of all arrays and the description: masters rely on the shapes of their saved arrays."""
     stated = {name: fact for name, fact in facts.items() if name != _CHECKSUM}
     digest = hashlib.sha256(strict_json(stated, sort_keys=True).encode())
     for name in sorted(arrays.keys() - {_FACTS}):
@@ -186,7 +186,7 @@ def _parts(content: bytes, sizes: Any) -> Iterator[bytes]:
 
 
 def _identity(plan: Plan) -> dict[str, Any]:
-    """Facts that must agree for a saved state to fit."""
+    """Facts that must agree with the plan when a saved state is read."""
     interval = plan.interval
     return {
         "system": plan.name,
@@ -200,7 +200,7 @@ def _identity(plan: Plan) -> dict[str, Any]:
 
 
 def check_savable(plan: Plan, *, in_memory: bool = False) -> None:
-    """Check that every FMU can save its state, and serialize it unless that stays `in_memory`.
+    """Check that every FMU can save its state, and can serialize it (not required for `in_memory`).
 
     Raises
     ------
@@ -219,6 +219,6 @@ def contents(kernel: Kernel) -> tuple[bytes, ...]:
 
 
 def number_contents(kernel: Kernel, contents: Iterable[bytes]) -> None:
-    """The kernel knows what it knew of contents: in their order, so that they get the numbers that they had."""
+    """Give the kernel these contents in their order, so that they keep their numbers."""
     for content in contents:
         kernel.number(content)

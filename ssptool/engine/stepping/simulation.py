@@ -67,7 +67,7 @@ def one_at_a_time(method: Callable[Concatenate[Any, _P], _R]) -> Callable[Concat
 
 
 Observer = Callable[[float, Mapping[str, Value]], None]
-"""Takes a time [s] and a view of the values there."""
+"""Function of a time [s] and a view of the values at this time."""
 
 TOLERANCE = 1e-9
 """Fraction of a macro step within which a time counts as a communication point."""
@@ -76,7 +76,7 @@ _CHUNK = 256
 
 
 class _View(Mapping[str, Value]):
-    """The present values of a simulation, to be read."""
+    """Read-only view of the present values of a simulation."""
 
     def __init__(self, simulation: "SteppedRun") -> None:
         self._simulation = simulation
@@ -95,23 +95,25 @@ class _View(Mapping[str, Value]):
 
 @public
 class SteppedRun:
-    """A system that is loaded and initialized on entry of the context, and freed on its exit.
+    """A system that is loaded and initialized when the context is entered, and freed when it is left.
 
-    Several threads may use it: each waits until the call of another one has ended.
+    Several threads may use it; each waits until the calls of the others have ended.
 
     Parameters
     ----------
     plan, sources
         The plan, and the sources of its FMUs.
     saved
-        A file of `save` to continue from, instead of initializing.
+        Continue from this file of `save`, instead of initializing.
 
     Raises
     ------
     RunError
-        On entry: initialization failed. In `step` and `run_until`: a component or the coupling did.
+        When the context is entered: initialization failed. In `step` and `run_until`: a component or the coupling
+        failed.
     WrongUsage
-        Outside of the context, by all that needs the FMUs; what is recorded can still be read. By a second entry.
+        A method that needs the FMUs is called outside of the context (recorded data can still be read), or the context
+        is entered again.
     """
 
     def __init__(self, plan: Plan, sources: Sources, *, saved: Path | None = None) -> None:
@@ -171,7 +173,7 @@ class SteppedRun:
             self._renew()
 
     def _renew(self) -> None:
-        """Make room for fresh FMUs."""
+        """Prepare new FMUs."""
         self._pool.close()
         self._pool = Pool()
 
@@ -192,7 +194,7 @@ class SteppedRun:
             self._assembly.terminate(self.time)
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise TypeError("a simulation can be neither copied nor pickled, as its FMUs: save() it, and go on from there")
+        raise TypeError("a simulation cannot be copied or pickled; use save(), and continue from its file")
 
     def _check_running(self) -> None:
         if not self._running:
@@ -202,33 +204,33 @@ class SteppedRun:
 
     @property
     def time(self) -> float:
-        """The communication point that has been reached [s]."""
+        """Time [s] of the present communication point."""
         return self._rows.time
 
     @property
     @one_at_a_time
     def problems(self) -> tuple[LoggedProblems, ...]:
-        """Warnings and errors that FMUs have logged until now, by component."""
+        """Warnings and errors that FMUs have logged so far, by component."""
         self._check_running()
         return logged_problems(self._assembly.instances)
 
     @property
     def finished(self) -> bool:
-        """True if the stop time of the plan is reached, or a component has ended the simulation before."""
+        """True if the simulation has reached its stop time, or a component has ended it earlier."""
         return self._terminated or self._finished
 
     @one_at_a_time
     def step(self, count: int = 1) -> float:
-        """Do some macro steps, fewer where a component ends the simulation; gives the time reached [s].
+        """Take `count` macro steps, or fewer if a component ends the simulation. Return the time reached [s].
 
-        A step leads to the next point at which all FMUs are: with adaptive steps by step doubling that is the end of
-        both halves of a step. The row between them is in the trace only.
+        A step ends at the next point that all FMUs have reached. With step doubling (adaptive steps), this is the end
+        of both half steps; the row between them is only in the trace.
 
         Raises
         ------
         WrongValue
-            Fewer steps are left until the stop time, which the FMUs know, or a component has ended the
-            simulation in an earlier call.
+            Fewer steps are left until the stop time (the FMUs know this time), or a component ended the simulation
+            in an earlier call.
         """
         self._check_running()
         count = whole_number("count", count)
@@ -245,17 +247,17 @@ class SteppedRun:
 
     @one_at_a_time
     def run_until(self, time: float | str) -> float:
-        """Step to `time` [s]; gives that time, or the communication point at it but for rounding.
+        """Step to `time` [s]. Return the time reached, equal to `time` except for rounding.
 
-        A step of fixed size is cut there, and the next one leads to the next point of the grid. A time that has passed
-        changes nothing. Where a component ends the simulation, so does this.
+        A step of fixed size is shortened to end at `time`, and the next step ends at the next point of the grid. A time
+        in the past has no effect. If a component ends the simulation, this call ends at that time.
 
         Raises
         ------
         WrongValue
-            The time is after the stop time, or a component has ended the simulation in an earlier call.
+            The time is after the stop time, or a component ended the simulation in an earlier call.
         BetweenSteps
-            A step would have to be cut there, and an FMU takes none of that size. Nothing has moved.
+            A step would have to end at this time, and an FMU does not accept its size. The simulation has not advanced.
         """
         self._check_running()
         time = seconds("time", time)
@@ -274,17 +276,17 @@ class SteppedRun:
         return self.time
 
     def observe(self, observer: Observer) -> Callable[[], None]:
-        """Call `observer` at every communication point from now on; gives a function that ends that.
+        """Call `observer` at every communication point from now on. Return a function that removes it.
 
-        It is called with the time [s] and a read-only mapping: values by full name, as `get` has them; its keys are the
-        recorded signals. Where inputs jump, and at events at which macro steps end, it is called for each side, if
-        components are coupled; if they are one ODE, it is called for the later side.
+        The arguments are the time [s] and a read-only mapping from full names to values, as in `get`; its keys are the
+        recorded signals. At jumps of inputs, and at events that end macro steps, it is called for both sides if
+        components are coupled, and for the later side if all components are one ODE.
         """
         self._observers.append(observer)
         return lambda: self._observers.remove(observer)
 
     def __iter__(self) -> Iterator[float]:
-        """Step to the stop time, or to where a component ends the simulation; gives the times reached [s]."""
+        """Step until the stop time, or until a component ends the simulation. Yield the times reached [s]."""
         while not self.finished:
             before, time = self.time, self.step()
             if not self._terminated or time > before:
@@ -292,13 +294,13 @@ class SteppedRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on the simulation so far, such as which component has ended it."""
+        """Notes on the simulation so far, for example the component that has ended it."""
         assembly = self._assembly
         so_far = (*assembly.retreats(), *self._stepper.remarks(), *assembly.remarks)
         return (*self.plan.notes, *dict.fromkeys(so_far))
 
     def _to_other_side(self) -> None:
-        """Go through jumps of inputs, and through events at the stop time, after which there is no step."""
+        """Pass jumps of inputs, and events at the stop time, which has no later step."""
         if self._terminated:
             return
         interval = self.plan.interval
@@ -336,8 +338,8 @@ class SteppedRun:
             stepper.limit = self.plan.interval.stop
 
     def _run(self, count: int) -> int:
-        """Do steps for about this number of rows, until all FMUs are at the last row; returns the number of steps,
-        without the right sides of jumps.
+        """Take steps for about this number of rows, until all FMUs have reached the last row. Return the number of
+        steps, without the right sides of jumps.
         """
         if self._failure is not None:
             raise RunError(self._failure)
@@ -381,7 +383,7 @@ class SteppedRun:
     @property
     @one_at_a_time
     def trace(self) -> Trace:
-        """The trace recorded since entry; also after the context has been left."""
+        """The trace recorded since the context was entered; also available after it was left."""
         rows = self._rows.recorded
         if not len(rows):
             raise not_running(ended=self._ended)
@@ -392,12 +394,11 @@ class SteppedRun:
 
     @one_at_a_time
     def get(self, name: str) -> Any:
-        """The present value of a connector or of any variable of an FMU, by its full name; of an array all values.
+        """Get the present value of a connector or of any variable of an FMU, by full name; all values of an array.
 
         Returns
         -------
-        float, int, bool, str or bytes; or a numpy array with the shape of the array that has the name, of texts and
-        bytes one of objects
+        float, int, bool, str or bytes; for an array a numpy array of its shape (of objects for strings and bytes)
 
         Raises
         ------
@@ -416,18 +417,18 @@ class SteppedRun:
 
     @one_at_a_time
     def __contains__(self, name: object) -> bool:
-        """True if `get` knows the name; outside of the context, if it is that of a recorded signal."""
+        """True if `get` accepts the name; outside of the context, if a signal of this name was recorded."""
         if not self._running:
             return any(column.signal == name for column in self.plan.columns)
         return isinstance(name, str) and self._values.knows(name)
 
     @one_at_a_time
     def set(self, name: str, value: ArrayLike) -> None:
-        """Give an input that nothing drives, or a tunable parameter, a value from now on; an array one of its shape, an
-        enumeration the name or the number of an item.
+        """Set an unconnected input or a tunable parameter from now on. The value of an array has its shape; the value
+        of an enumeration is the name or the number of an item.
 
-        All outputs follow at once, in one more row of the trace at this time for all that is set there. As inputs may
-        jump then, none is extrapolated over this point. A value that is refused changes nothing.
+        All outputs are updated at once, in one more row of the trace for all changes at this time. Inputs are not
+        extrapolated across this point, because they may jump. A rejected value changes nothing.
 
         Raises
         ------
@@ -435,9 +436,10 @@ class SteppedRun:
         WrongValue
             The variable is driven, fixed or computed.
         FmiError
-            The FMU refuses the value.
+            The FMU rejects the value.
         TypeError, ValueError, OverflowError
-            The value is not of the variable's type, no item of its enumeration, or nan; an array has another shape.
+            The value does not have the type of the variable, is not an item of its enumeration, or is nan; or an array
+            has another shape.
         """
         self._check_running()
         signal = self._values.signal(text("name", name))
@@ -458,17 +460,17 @@ class SteppedRun:
 
     @property
     def overrides(self) -> tuple[Override, ...]:
-        """Overrides by the caller, before the start and by `set`, in this order."""
+        """Values overridden by the caller: before the start, then by `set`."""
         return (*overrides(self.plan), *self._sets)
 
     # -- saving ----------------------------------------------------------------------------------------------
 
     @one_at_a_time
     def save(self, path: Path | str) -> None:
-        """Write the complete co-simulation into a file, from which it can continue in another process.
+        """Write the complete co-simulation to a file, from which it can continue in another process.
 
-        It includes what a master has learned from earlier steps. An integrator of model exchange restarts, in this
-        simulation too, so that both continue with the same bits.
+        The file includes the memory of the master about earlier steps. An integrator of model exchange restarts, also
+        in this simulation, so that both continue with the same bits.
 
         Raises
         ------
@@ -491,10 +493,10 @@ class SteppedRun:
 
     @one_at_a_time
     def snapshot(self) -> SimulationSnapshot:
-        """Keep the complete co-simulation in memory, to go back to it with `restore`.
+        """Keep the complete co-simulation in memory, for `restore`.
 
-        As with `save`, an integrator of model exchange restarts, so that the simulation goes on with the same bits as
-        from `restore`.
+        As in `save`, an integrator of model exchange restarts, so that this simulation continues with the same bits as
+        after `restore`.
 
         Raises
         ------
@@ -518,17 +520,17 @@ class SteppedRun:
 
     @one_at_a_time
     def restore(self, snapshot: SimulationSnapshot) -> float:
-        """Go back to a snapshot of this simulation; gives its time [s]. The trace ends there, and what was `set` since
-        then is forgotten. Notes on the time after it stay.
+        """Restore a snapshot of this simulation. Return its time [s]. The trace ends there, and later calls of `set`
+        are undone. Notes on later times stay.
 
         Raises
         ------
         RunError
-            The simulation has failed meanwhile, and its FMUs cannot go on.
+            The simulation has failed since then, and its FMUs cannot continue.
         WrongValue
-            The snapshot is that of another simulation, or from before a `reset`.
+            The snapshot belongs to another simulation, or was taken before a `reset`.
         FmiError
-            An FMU refuses the state.
+            An FMU rejects the state.
         """
         self._check_running()
         if self._failure is not None:
@@ -546,9 +548,10 @@ class SteppedRun:
 
     @one_at_a_time
     def reset(self) -> None:
-        """Begin anew, as on entry: with FMUs that were reset, or else with fresh ones, and nothing `set` or recorded.
+        """Restart as if the context were entered again, with reset or new FMUs, and without earlier `set` calls and
+        rows.
 
-        Raises as the entry of the context.
+        Raises the same errors as entering the context.
         """
         self._check_running()
         self._running, self._ended = False, True  # unless it can begin
@@ -569,7 +572,7 @@ class SteppedRun:
         self._running, self._ended = True, False
 
     def _drop_forgotten(self) -> None:
-        """Free snapshots to which nobody refers any more; not at once, as FMUs may be at work in another thread."""
+        """Free snapshots without references. This is delayed, because FMUs may be busy in another thread."""
         while self._forgotten:
             number = self._forgotten.pop()
             self._kept.discard(number)
@@ -590,7 +593,7 @@ class SteppedRun:
             raise NotSavable(str(error)) from None
 
     def _begin(self) -> FoundAtStart | None:
-        """Load and initialize, or go on; with something that the plan lacks, only that is returned."""
+        """Load and initialize, or continue. If the plan lacks something that is found then, only return that."""
         with ExitStack() as stack:
             self._loaded = system_for(self._whole, self._pool)
             self._assembly = stack.enter_context(
@@ -619,7 +622,7 @@ class SteppedRun:
         return initialized.found
 
     def _row(self, time: float) -> Floats:
-        """(1 + slots,) As everything is at this time [s]. Raises RunError."""
+        """(1 + slots,) The present row at this time [s]. Raises RunError."""
         row = np.empty(1 + len(self._whole.recorded))
         self._stepper.record(time, row)
         self._check_observed()

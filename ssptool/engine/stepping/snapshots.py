@@ -1,4 +1,4 @@
-"""Snapshots of a simulation: states in memory, to which it goes back."""
+"""Snapshots of a simulation: states in memory that it can restore."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from ssptool.public_calls import public
 
 
 class PointOfRun(NamedTuple):
-    """Facts of a simulation at a point, beside its system."""
+    """Facts of a simulation at a point, in addition to its system."""
 
     rows: PointOfRows
     memory: SavedState
@@ -20,7 +20,7 @@ class PointOfRun(NamedTuple):
 
 @public
 class SimulationSnapshot:
-    """State of a simulation at a communication point, for its `restore`; its memory is free when nobody refers to it.
+    """State of a simulation at a communication point, for its `restore`. Its memory is freed with the last reference.
 
     Attributes
     ----------

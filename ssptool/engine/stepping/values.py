@@ -35,7 +35,7 @@ from ssptool.network.network import Signal
 
 
 class NotSavable(Exception):
-    """The state of a simulation cannot be had as a whole."""
+    """The complete state of a simulation cannot be saved."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the simulation cannot be saved: {reason}")
@@ -56,8 +56,8 @@ def past_the_end(time: float, stop: float, *, ended: bool = False) -> WrongValue
 
 
 class BetweenSteps(ValueError):
-    """A macro step cannot end at this time, since an FMU takes no step of that size; `nearest` are times at which one
-    can end [s].
+    """A macro step cannot end at this time, because an FMU does not accept its size; `nearest` contains possible
+    times [s].
     """
 
     def __init__(self, time: float, component: str, why: str, nearest: Sequence[float]) -> None:
@@ -71,7 +71,7 @@ class BetweenSteps(ValueError):
 
 
 def check_end(plan: Plan, time: float, now: float) -> None:
-    """Check that FMUs can take the step that ends at `time` [s], which is after `now` [s] and not after the stop time.
+    """Check that FMUs accept the step from `now` to `time` [s], which is not after the stop time.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def check_end(plan: Plan, time: float, now: float) -> None:
 
 
 class SimulationValues:
-    """The present ones."""
+    """Present values of a simulation, by name."""
 
     def __init__(self, plan: Plan, assembly: Assembly) -> None:
         self._plan = plan
@@ -117,7 +117,7 @@ class SimulationValues:
         raise UnknownName(f"the system has no variable {name!r}", name, near=near_names(name, names))
 
     def knows(self, name: str) -> bool:
-        """True if `signal` finds it."""
+        """True if `signal` finds the name."""
         return self._known(name) is not None
 
     def _known(self, name: str) -> Signal | None:
@@ -132,7 +132,7 @@ class SimulationValues:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def get(self, signal: Signal) -> Any:
-        """Get a value; of an array all values, with its shape; texts and bytes as objects."""
+        """Get a value; for an array all values in its shape; strings and bytes as objects."""
         if signal not in self._arrays:
             return self._scalar(signal)
         shape = self._arrays[signal]
@@ -154,7 +154,7 @@ class SimulationValues:
         return self.instances[signal.component].get([signal.variable])[signal.variable]
 
     def _of_connector(self, signal: Signal) -> Value:
-        """Value of a connector of an inner system."""
+        """Value of a connector of a nested system."""
         route = self._inside.route(signal)
         if route is None:
             return self._plan.network.boundary_assignments[signal].value
@@ -164,7 +164,7 @@ class SimulationValues:
     # -- writing ---------------------------------------------------------------------------------------------
 
     def given(self, name: str, signal: Signal, value: Any) -> dict[Signal, Any]:
-        """A value for the variable of this name: that of a scalar or of every element of an array."""
+        """Values by signal for the variable of this name: one for a scalar, one for each element of an array."""
         if signal not in self._arrays:
             return {signal: self._item(name, signal, value.item() if isinstance(value, np.generic) else value)}
         shape, found = self._arrays[signal], np.asarray(value)
@@ -174,7 +174,7 @@ class SimulationValues:
         return {element: self._item(name, element, own) for element, own in every}
 
     def _item(self, name: str, signal: Signal, value: Any) -> Any:
-        """The number of an item of an enumeration, which may be given by name. Raises `InvalidValue`."""
+        """Number of an item of an enumeration, given by number or name. Raises `InvalidValue`."""
         component = self._plan.network.components.get(signal.component)
         variable = None if component is None else component.description.variables.get(signal.variable)
         if variable is None or variable.type != "Enumeration":
@@ -202,7 +202,7 @@ _OWN: Mapping[type[Exception], type[Exception]] = {
     ValueError: WrongValue,
     OverflowError: WrongValue,
 }
-"""Error of Python → the same with a message for the user."""
+"""Error of Python → the same kind of error with a message for the user."""
 
 
 def check_settable(plan: Plan, name: str, signals: Collection[Signal]) -> None:
@@ -241,15 +241,15 @@ def _why_not(plan: Plan, signal: Signal) -> str:
 
 
 def _led_to(plan: Plan, signal: Signal) -> str:
-    """Advice: variables to set in place of the connector of a system."""
+    """Advice: variables to set instead of the connector of a system."""
     wires = (*plan.network.wires, *plan.network.dangling)
     ends = {wire.destination for wire in wires if signal in (wire.source, *(leg.destination for leg in wire.legs))}
     inside = sorted(str(end) for end in ends if end != signal and end.component in plan.network.components)
-    return f"set {abbreviated(inside)}, to which it leads" if inside else "set inputs and parameters of components"
+    return f"set {abbreviated(inside)}, which it drives" if inside else "set inputs and parameters of components"
 
 
 class SimulationChanges:
-    """Changes at the present communication point; RunError is raised where the simulation cannot continue with them."""
+    """Changes at the present communication point. RunError is raised if the simulation cannot continue with them."""
 
     def __init__(self, plan: Plan, kernel: Kernel, system: StepsOfSystem, values: SimulationValues) -> None:
         self._plan = plan
@@ -258,7 +258,7 @@ class SimulationChanges:
         self._values = values
 
     def make(self, name: str, signal: Signal, given: Mapping[Signal, Any], time: float) -> None:
-        """Outputs follow. What is refused changes nothing in the kernel."""
+        """Set a value and update all outputs. A rejected value changes nothing in the kernel."""
         kernel = self._kernel
         before = kernel.integers.copy()  # the same memory as `values`
         try:
@@ -271,7 +271,7 @@ class SimulationChanges:
         _check(self._system.follow(told, time))
 
     def _propagate(self, signal: Signal, time: float) -> Collection[str]:
-        """Parameters that follow from this one; gives the names of all components that were told something."""
+        """Update parameters that depend on this one. Return the names of all changed components."""
         if not self._plan.parameter_wires or not signal.component:
             return (signal.component,)
 
@@ -282,7 +282,7 @@ class SimulationChanges:
         return propagate(self._plan, self._values.instances, (signal.component,), set_value, time)
 
     def _tell(self, signal: Signal, given: Mapping[Signal, Any], time: float) -> None:
-        """Them to the FMU, in event mode where it has one. A clocked input waits for the next tick of its clock."""
+        """Set values in the FMU, in event mode if it has one. A clocked input waits for the next tick of its clock."""
         modes, name = self._plan.event_modes, signal.component
         integrated = name in {one.name for one in self._plan.integrated}
         at_events = name in modes.members or (integrated and modes.with_ode)
@@ -305,7 +305,7 @@ def _check(failure: Failure | None) -> None:
 
 
 class PointOfRows(NamedTuple):
-    """Rows of a simulation until a point: so many, and what comes next depends on."""
+    """Rows of a simulation up to a point: their number, and data that later rows depend on."""
 
     added: int
     recorded: int
@@ -323,9 +323,9 @@ class SimulationRows:
     accepted : [s]
         Time of the last accepted point.
     last : (1 + slots,)
-        The last row, which need not be one.
+        The last row, which may not be recorded.
     count
-        Rows that were added.
+        Number of added rows.
     at_point
         True at a communication point, False at a side of an event.
     """
@@ -347,18 +347,18 @@ class SimulationRows:
 
     @property
     def recorded(self) -> Floats:
-        """(n, 1 + recorded) All rows since entry, of what is recorded."""
+        """(n, 1 + recorded) All rows since the context was entered: time and recorded signals."""
         self._rows = [np.concatenate(self._rows)] if self._rows else []
         return self._rows[0] if self._rows else np.empty((0, len(self._chosen)))
 
     @property
     def points(self) -> NDArray[np.bool_] | None:
-        """(n,) Which of them are communication points; None: all."""
+        """(n,) True for rows at communication points; None: all rows."""
         found = np.concatenate([*self._points, np.ones(0, dtype=bool)])
         return None if found.all() else found
 
     def add(self, rows: Floats, points: NDArray[np.bool_] | None = None) -> None:
-        """`points` says which are accepted ones; None: all are."""
+        """Add rows; `points` is True for accepted points; None: all."""
         if not len(rows):
             return
         self.count += len(rows)
@@ -371,7 +371,7 @@ class SimulationRows:
             self.accepted = float(accepted[-1, 0])
 
     def jump(self, values: Floats) -> None:
-        """Signals (slots,) have jumped at the time of the last row: one more row for all jumps at this time."""
+        """Add one row for all jumps of signals (slots,) at the time of the last row."""
         self.last = np.concatenate([[self.time], values])
         self.accepted = self.time
         if self._jumped:
@@ -391,7 +391,7 @@ class SimulationRows:
         return PointOfRows(self.count, len(self.recorded), self.accepted, self.last, self.at_point, self._jumped)
 
     def go_back(self, point: PointOfRows) -> None:
-        """Leave out all rows after this point."""
+        """Drop all rows after this point."""
         recorded, points = self.recorded[: point.recorded].copy(), np.concatenate(self._points)[: point.recorded]
         recorded[-1] = point.last[self._chosen]  # which may have jumped once more
         self._rows, self._points = [recorded], [points]

@@ -1,7 +1,7 @@
 """Inputs as a user gives them: CSV files, tables, functions and constants."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -9,9 +9,10 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ssptool.arguments import TIME_UNITS, Frame, WrongArgument, in_seconds, is_frame, mapping, word
-from ssptool.documents.csv_columns import KNOWN_TIME_UNITS, WORKBOOK, CsvColumn, bracketed, read_columns, time_unit
+from ssptool.arguments import ColumnFrame, Frame, WrongArgument, is_column_frame, is_frame, mapping, word
+from ssptool.documents.csv_columns import WORKBOOK, CsvColumn, bracketed, read_columns
 from ssptool.documents.diagnostics import BadData, DataFinding
+from ssptool.engine.recording.foreign_tables import time_header, times_of
 from ssptool.engine.recording.formats import FORMATS, read_trace
 from ssptool.engine.stimuli.stimuli import InputSource, Target, known_units, targets, why_not
 from ssptool.engine.stimuli.time_signals import Constant, Function, Interpolation, Table, TimeSignal
@@ -31,7 +32,7 @@ One: TypeAlias = ArrayLike | Callable[[float], ArrayLike] | TimeSignal
 """A constant, a function of time [s], or a signal over time; of an array all elements."""
 
 
-Source: TypeAlias = Path | str | Sequence[Path | str] | Mapping[str, One] | Frame | NDArray[np.void]
+Source: TypeAlias = Path | str | Sequence[Path | str] | Mapping[str, One] | Frame | ColumnFrame | NDArray[np.void]
 
 
 @public
@@ -42,14 +43,14 @@ class Inputs:
     Attributes
     ----------
     source
-        A CSV file or workbook (.xlsx), or several, with `time` [s] as first column and full names of inputs as the
-        others; results (.parquet, .mat, .h5, .mf4); a mapping
-        from full names to constants, functions of time or signals over time; a pandas frame or a numpy array with
-        fields, with the times [s] as index or as `time`.
+        One or several CSV files or workbooks (.xlsx), with `time` [s] as first column and full names of inputs as other
+        columns; results (.parquet, .mat, .h5, .mf4); a mapping from full names to constants, functions of time or
+        signals over time; a frame of pandas or polars, or a numpy array with fields. The times are the index of a
+        pandas frame, or the column `time` (`time [ms]` in another unit, or differences of time).
     interpolation
         Interpolation of real numbers; all other types are held.
     columns
-        Full name → interpolation of this input, where it differs.
+        Full name → interpolation of this input, if it differs.
     """
 
     source: Source
@@ -76,7 +77,7 @@ def interpolated(given: InputData, how: Any) -> InputData:
     if how is None:
         return given
     if isinstance(given, Inputs) or (isinstance(given, list | tuple) and any(isinstance(one, Inputs) for one in given)):
-        raise WrongArgument("interpolation", how, "none beside an Inputs object, which states it")
+        raise WrongArgument("interpolation", how, "omitted with an Inputs object, which states it")
     source = cast("Source", given)
     if isinstance(how, Mapping):
         return Inputs(source, columns=how)
@@ -263,7 +264,7 @@ class _Resolution:
             return set()
         moments: list[float] | None = None
         try:
-            moments = times_of(header, table[header])
+            moments = times_of(header, table[header]).tolist()
         except ValueError as error:
             self._find("inputs", 0, header, str(error))
         names = {header: ""}
@@ -404,31 +405,10 @@ def _less(one: Interpolation | str, other: Interpolation) -> Interpolation:
     return other if Interpolation(one) is Interpolation.LINEAR else Interpolation.HOLD
 
 
-def time_header(names: Iterable[str]) -> str | None:
-    """The column of the times: `time`, or with a unit `time [ms]`; None: there is none."""
-    return next((name for name in names if time_unit(name) is not None), None)
-
-
 def _is_table(source: Mapping[str, Any]) -> bool:
     """True of columns with their times; else each name has a signal of its own."""
     header = time_header(source)
     return header is not None and np.ndim(source[header]) == 1
-
-
-def times_of(header: str, times: Sequence[Any]) -> list[float]:
-    """Times [s] below such a header. Raises ValueError: they are neither numbers nor differences of time."""
-    found, unit = np.asarray(times), time_unit(header)
-    if unit not in KNOWN_TIME_UNITS:
-        raise ValueError(f"{unit} is not a unit of time; expected one of {TIME_UNITS}")
-    if found.dtype.kind == "m":
-        return [float(time) for time in found / np.timedelta64(1, "s")]
-    try:
-        if found.dtype.kind == "M":
-            raise TypeError
-        return [in_seconds(float(time), unit) for time in found]
-    except (TypeError, ValueError):
-        told = f"found {found.ravel()[0]!s}" if found.size else "found none"
-        raise ValueError(f"{told}, expected numbers or differences of time (timedelta)") from None
 
 
 def _columns(source: Any) -> dict[str, Sequence[Any]]:
@@ -442,16 +422,20 @@ def _columns(source: Any) -> dict[str, Sequence[Any]]:
     fields = getattr(getattr(source, "dtype", None), "names", None)
     if fields:
         return {name: source[name] for name in fields}
-    if is_frame(source):
+    if is_frame(source) or is_column_frame(source):
         return dict(frame_columns(source))
     message = (
         f"{type(source).__name__} is not understood; give the path of a CSV file, a mapping from names to constants, "
-        "functions or tables, a pandas frame, or a numpy array with fields"
+        "functions or tables, a frame of pandas or polars, or a numpy array with fields"
     )
     raise BadData("the inputs", [DataFinding("inputs", 0, "", message)])
 
 
 def frame_columns(frame: Any) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Columns of a frame of pandas or polars by name, the times among them."""
+    if not is_frame(frame):
+        yield from ((name, frame.get_column(name).to_numpy()) for name in frame.columns)
+        return
     names = [str(name) for name in frame.columns]
     if time_header(names) is None:
         yield time_header([str(frame.index.name)]) or TIME, frame.index.to_numpy()

@@ -39,9 +39,9 @@ class Event:
     variable
         `Vehicle.speed`; an input of the system has no dot.
     value
-        New value, or what is added; none for a reset.
+        New value, or the bias to add; unused for a reset.
     line
-        Line of the file; 0: the event is not from a file.
+        Line in the file; 0: the event does not come from a file.
     """
 
     time: float
@@ -69,7 +69,7 @@ class Event:
 @public
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Events, in any order. At `end` [s] after the start, if it is given, all variables are reset."""
+    """Events, in any order. If `end` [s] is given, all variables are reset at this time after the start."""
 
     events: tuple[Event, ...]
     end: float | None = None

@@ -79,9 +79,9 @@ class Constant:
 @public
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of time [s] and value, times not descending. After the last row its value stays.
+    """Rows of time [s] and value; times must not decrease. After the last row, its value stays.
 
-    If several rows have one time, the first is the limit from the left, the last that from the right.
+    If several rows have the same time, the first is the limit from the left, the last the limit from the right.
     """
 
     times: Sequence[float]
@@ -149,15 +149,15 @@ class Table:
 @public
 @dataclass(frozen=True, slots=True)
 class Function:
-    """Signal that a function of time [s] returns.
+    """Signal given by a function of time [s].
 
     Parameters
     ----------
     steps : [s]
-        Times at which it jumps, ascending, if it does: a macro step ends at each. Its limit from the left is taken
-        to be its value at the last number before.
+        Times of its jumps, ascending. A macro step ends at each jump. The limit from the left is the value at the
+        preceding floating-point number.
     interpolation
-        `hold`: it is constant over macro steps, with its value at their start.
+        `hold`: constant over each macro step, with the value at its start.
     """
 
     function: Callable[[float], Value]

@@ -1,6 +1,6 @@
 """Report of a run as one self-contained HTML page: system, findings, initialization, results and origin.
 
-The templates stand beside this file.
+The templates are next to this file.
 """
 
 import hashlib
@@ -236,7 +236,7 @@ class ReportPage:
 
 
 def _shown(value: object) -> object:
-    """Text in a page, but for markup of our own."""
+    """Escaped text for a page, except our own markup."""
     return several_lines(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 

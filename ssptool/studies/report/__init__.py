@@ -1,6 +1,6 @@
 """Content of the report of a study: factors, outcomes of runs, results, fitted parameters.
 
-The template stands beside this file.
+The template is next to this file.
 """
 
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Statistics of results by factor: of the runs with each of its values, or of its classes where it has many."""
+"""Statistics of results by factor: for each of its values, or for classes if it has many values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -15,7 +15,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.io import loadmat, savemat
 
 from ssptool import read_manifest, read_trace
-from ssptool.engine.recording.csv import NATIVE, Lines
+from ssptool.engine.recording.csv import NATIVE, CsvTail, Lines
 from ssptool.engine.recording.formats import FORMATS, ResultsNotWritten, check_output, open_writer
 from ssptool.engine.recording.writer import FootedFile
 from ssptool.engine.trace import Column
@@ -634,7 +634,7 @@ def _no_time(file, h5py):
         (_length, r"x has the shape \(3,\), the time \(2,\)"),
         (_table, "x has values of type"),
         (_huge, f"time declares {2**40} values, more than are in the file"),
-        (_no_time, "it has no dataset 'time'; found t"),
+        (_no_time, "one dataset must be 'time', or with a unit .*; found t"),
     ],
 )
 def test_hdf5_that_is_no_trace_is_refused_with_what_was_found(tmp_path, content, reason):
@@ -929,3 +929,69 @@ def test_times_of_a_measurement_may_have_a_unit(tmp_path):
     (tmp_path / "m.csv").write_text("time [kg],x\n0,1\n", encoding="utf-8")
     with pytest.raises(UnusableFile, match=r"time \[kg\]"):
         read_trace(tmp_path / "m.csv")
+
+
+def _hdf5_of_another_tool(path, name, unit, times):
+    import h5py
+
+    with h5py.File(path, "w") as file:
+        file[name] = times
+        if unit:
+            file[name].attrs["units"] = unit
+        file["T [degC]"] = np.arange(len(times))
+
+
+def _trajectory(path, name, unit, times):
+    described = f"{name} [{unit}]" if unit else name
+    content = {
+        "Aclass": np.array(["Atrajectory", "1.1", "", "binNormal"]), "name": np.array(["Time", "T   "]),
+        "description": np.array([described, "[degC]".ljust(len(described))]),
+        "dataInfo": np.array([[0, 1, 0, -1], [2, 2, 0, -1]]), "data_1": np.zeros((2, 1)),
+        "data_2": np.column_stack([times, np.arange(len(times))]),
+    }  # fmt: skip
+    savemat(path, content, format="4")
+
+
+def _parquet_of_pandas(path, name, unit, times):
+    """pandas writes the index behind the columns."""
+    import pandas
+
+    index = pandas.Index(times, name=f"{name} [{unit}]" if unit else name)
+    pandas.DataFrame({"T [degC]": np.arange(float(len(times)))}, index=index).to_parquet(path)
+
+
+FOREIGN = {"a.h5": _hdf5_of_another_tool, "a.mat": _trajectory, "a.parquet": _parquet_of_pandas}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_all_formats_have_times_and_columns_with_units(tmp_path, name):
+    for unit, times, seconds in (
+        ("ms", [0.0, 250.0], [0, 0.25]),
+        ("min", [0.0, 1.5], [0, 90]),
+        ("", [0.0, 3.0], [0, 3]),
+    ):
+        FOREIGN[name](tmp_path / name, "time", unit, times)
+        trace = read_trace(tmp_path / name)
+        assert trace.t.tolist() == seconds and trace.signals == ("T",) and trace.units == ("degC",)
+    FOREIGN[name](tmp_path / name, "time", "parsec", [0.0, 1.0])
+    with pytest.raises(UnusableFile, match="parsec"):
+        read_trace(tmp_path / name)
+
+
+def test_a_parquet_file_has_differences_of_time_as_times(tmp_path):
+    import pandas
+
+    index = pandas.to_timedelta([0.0, 0.25], unit="s")
+    pandas.DataFrame({"x": [1.0, 2.0]}, index=index.rename("time")).to_parquet(tmp_path / "a.parquet")
+    assert read_trace(tmp_path / "a.parquet").t.tolist() == [0, 0.25]
+
+
+@parquet
+def test_rows_that_follow_have_the_unit_of_their_times(tmp_path):
+    (tmp_path / "a.csv").write_text("time [ms],x\n0,1\n250,2\n", encoding="utf-8")
+    _parquet_of_pandas(tmp_path / "a.parquet", "time", "ms", [0.0, 250.0])
+    for name in ("a.csv", "a.parquet"):
+        from ssptool.engine.recording.parquet import ParquetTail
+
+        tail = CsvTail if name.endswith("csv") else ParquetTail
+        assert list(tail(tmp_path / name).read().times) == [0, 0.25], name

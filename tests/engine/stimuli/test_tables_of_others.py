@@ -1,7 +1,9 @@
 """Tables of other libraries: units in headers, times in other units, arrays; as inputs and as measurements."""
 
+import h5py
 import numpy as np
 import pandas
+import polars
 import pytest
 from pytest import approx
 
@@ -25,6 +27,9 @@ def frames():
     yield "index in ms", pandas.DataFrame(forces, index=pandas.Index(1e3 * TIMES, name="time [ms]"))
     yield "column in ms", pandas.DataFrame({"time [ms]": 1e3 * TIMES, **forces})
     yield "mapping", {"time [min]": TIMES / 60, **forces}
+    yield "polars", polars.DataFrame({"time [ms]": 1e3 * TIMES, **forces})
+    differences = polars.Series(1e6 * TIMES).cast(polars.Duration("us"))
+    yield "polars, differences", polars.DataFrame({"time": differences, **forces})
     fields = np.array(list(zip(TIMES, 3 * TIMES, strict=True)), dtype=[("time", float), ("push", float)])
     yield "array with fields", fields
 
@@ -38,9 +43,19 @@ def test_a_ramp_in_a_table_is_that_of_its_units(pushed, table):
     assert trace["Mass.v"] == approx(v, abs=1e-12)
 
 
-def test_a_file_has_times_in_other_units_too(pushed, tmp_path):
-    (tmp_path / "push.csv").write_text("time [ms],push [kN]\n0,0\n2000,6e-3\n", encoding="utf-8")
-    trace = simulated(pushed, tmp_path / "push.csv")
+@pytest.mark.parametrize("ending", ["csv", "parquet", "h5"])
+def test_a_file_has_times_in_other_units_too(pushed, tmp_path, ending):
+    file, times, forces = tmp_path / f"push.{ending}", [0.0, 2000.0], [0.0, 6e-3]
+    frame = pandas.DataFrame({"time [ms]": times, "push [kN]": forces})
+    match ending:
+        case "csv":
+            frame.to_csv(file, index=False)
+        case "parquet":
+            frame.to_parquet(file, index=False)
+        case "h5":
+            with h5py.File(file, "w") as content:
+                content["time [ms]"], content["push [kN]"] = times, forces
+    trace = simulated(pushed, file)
     assert trace["Mass.v"] == approx(ramp(trace.t, 3.0)[1], abs=1e-12)
 
 
@@ -105,6 +120,9 @@ def test_a_frame_is_a_measurement_in_its_own_units(pushed, tmp_path):
     fit = ssptool.calibrate({**study, "factors": {"Mass.m": {"low": 1.0, "high": 8.0}}, "results": {}}, data=frame)
     assert fit["Mass.m"].value == approx(3.5, rel=1e-5)
     assert ssptool.compare(made.to_pandas(), made)
+    assert ssptool.compare(made.to_polars(), made)
+    with pytest.raises(WrongArgument, match="a frame with a column time"):
+        ssptool.compare(polars.DataFrame({"Mass.v": [1.0]}), made)
     with pytest.raises(WrongArgument, match="numbers or truth values"):
         ssptool.compare(pandas.DataFrame({"Mass.v": ["a"]}, index=[0.0]), made)
 
