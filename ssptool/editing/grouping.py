@@ -215,7 +215,7 @@ class _Passage:
             hold(self._target, now)
 
     def _shift(self) -> tuple[float, float]:
-        """From the inside of the shell to its place, for elements that leave it."""
+        """Shift from the inside of the shell to its place, for elements that leave it."""
         inside, outside = _box_around(one.element for one in self._moved), box_of(self.shell.element)
         if self._inwards or inside is None or outside is None:
             return 0.0, 0.0

@@ -121,7 +121,7 @@ def test_several_values_are_set_at_once(tmp_path):
     found = {str(one.signal): one.value for one in ssptool.explain(tmp_path / "plant", "System1.m1", "System2.k3")}
     assert found == {"System1.m1": 2.5, "System2.k3": 12.5}
     with ssptool.edit(tmp_path / "plant", save=False) as system:
-        with pytest.raises(ssptool.exceptions.WrongArgument, match="value must be left out beside a mapping"):
+        with pytest.raises(ssptool.exceptions.WrongArgument, match="value must be omitted for a mapping"):
             system.set({"System1.m1": 2.5}, 3.0)
         with pytest.raises(ssptool.exceptions.WrongArgument, match="value must be"):
             system.set("System1.m1")

@@ -354,7 +354,7 @@ def test_files_that_are_no_tables(plant, tmp_path):
             made.set(tmp_path / "t.xlsx")
         with pytest.raises(WrongValue, match=r"of type \.csv, \.xlsx, \.ssv; found 't\.txt'"):
             made.set(tmp_path / "t.txt")
-        with pytest.raises(WrongArgument, match="left out beside"):
+        with pytest.raises(WrongArgument, match="omitted for"):
             made.set(tmp_path / "t.csv", 5)
         with pytest.raises(WrongArgument, match="table must be the path"):
             made.differences("t.csv")
