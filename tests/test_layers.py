@@ -26,7 +26,7 @@ LEVELS = [
         "work_in_progress",
         "working_directory",
     ],
-    ["foreign_output", "guard", "journal"],
+    ["call_filter", "foreign_output", "guard", "journal", "own_root"],
     ["arguments", "child_processes", "confinement", "sandbox", "tempfiles"],
     ["public_calls"],
     ["documents"],

@@ -25,7 +25,7 @@ from ssptool.fmu.read_description import read_description
 from ssptool.foreign_text import joined_lines, json_text
 from ssptool.public_calls import public
 from ssptool.rules.runner import found_in
-from ssptool.sandbox import NoSandbox, check_sandbox
+from ssptool.sandbox import CLOSED, NoSandbox, check_sandbox
 from ssptool.version import __version__
 
 PURPOSES = {
@@ -181,7 +181,7 @@ def _tools() -> Iterator[InstalledPart]:
         yield InstalledPart("Tools", "compiler", f"{found}; for FMUs with sources only (--compile)", remedy)
     try:
         check_sandbox()
-        yield InstalledPart("Tools", "sandbox", "FMUs can be kept from files and network (--sandbox)")
+        yield InstalledPart("Tools", "sandbox", f"closes {', '.join(CLOSED)} (--sandbox)")
     except NoSandbox as problem:
         yield InstalledPart("Tools", "sandbox", f"none: {problem.reason}")
     yield from _runtimes()

@@ -41,7 +41,7 @@ from ssptool.engine.settings import INSIGHT
 from ssptool.errors import MissingPackage
 from ssptool.foreign_text import joined_lines
 from ssptool.option_words import AccuracyWord
-from ssptool.sandbox import check_sandbox
+from ssptool.sandbox import CLOSED, check_sandbox
 
 if TYPE_CHECKING:
     from ssptool.engine.planning.plan import Plan
@@ -180,7 +180,7 @@ def plan_command(
     if export:
         say(f"\nExported FMU (FMI {fmi}.0)\n{_export_text(plan, fmi)}")
     if sandbox:
-        say("\nSandbox\n  available: no network, files by Landlock")
+        say("\n".join(["\nSandbox", *(f"  {subject:<11}{what}" for subject, what in CLOSED.items())]))
 
 
 def _export_text(plan: "Plan", fmi: int) -> str:

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import platform
+import resource
 import socket
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool import sandbox
+from ssptool import call_filter, sandbox
 from ssptool.child_processes import start_interpreter
 from ssptool.engine.failure import Ending
 from ssptool.sandbox import (
@@ -52,12 +53,6 @@ def connected(kind, port):
         return "sent"
 
 
-def listening():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return "bound"
-
-
 REFUSED = {
     "x86_64": {
         "ptrace": (101, 0, 0, 0, 0),
@@ -67,6 +62,10 @@ REFUSED = {
         "mount": (165, b"none", b"/tmp", b"tmpfs", 0, 0),
         "unshare": (272, 0x10000000),
         "process_vm_readv": (310, os.getppid(), 0, 0, 0, 0, 0),
+        "clone": (56, 0x10000000 | 17, 0, 0, 0, 0),
+        "open_tree": (428, -100, b"/usr", 1),
+        "vsock": (41, 40, 1, 0),
+        "x32": (0x40000000 | 39,),
     }
 }
 """Processor → system calls that succeed outside, or fail for another reason."""
@@ -79,46 +78,140 @@ def called(*call):
     return 0
 
 
+def names(folder):
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+def greeted(address):
+    with socket.socket(socket.AF_UNIX) as one:
+        one.connect(address)
+        return "connected"
+
+
+def allocated(path, size):
+    """Whether a file of this size can be made."""
+    with path.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, size)
+    return size
+
+
+def raised_limits():
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    except ValueError:
+        return "EPERM"
+    return "raised"
+
+
+def capabilities():
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return sum(int(line.split()[1], 16) for line in lines if line.startswith(("CapEff", "CapPrm", "CapInh")))
+
+
 def locked_in():
     """Entry of an interpreter in a sandbox: what it can do."""
-    output, port = map(int, sys.argv[1:])
+    output, port, outside, version = map(int, sys.argv[1:])
+    if version:
+        sandbox.landlock_version = lambda: version
     place = Path(os.environ["SSPTOOL_TEST_PLACE"])
-    close_files([*system_paths(), place / "own.fmu"], [place / "scratch"])
+    sys.path.insert(0, str(place / "script"))
+    close_files([*system_paths(), place / "own.fmu", place / "link.fmu"], [place / "written"], place)
+    attempt(lambda: (place / "new").write_text("x"))  # in memory, if this folder is one of temporary files
     seen = {
         "own": attempt(lambda: (place / "own.fmu").read_text()),
+        "link": attempt(lambda: (place / "link.fmu").read_text()),
+        "written": attempt(lambda: (place / "written").write_text("x")),
+        "list": attempt(lambda: names(place)),
+        "root": attempt(lambda: names("/")),
+        "processes": attempt(lambda: [name for name in names("/proc") if name.isdecimal()]),
+        "temporary": attempt(lambda: names("/tmp")),
+        "temporary file": attempt(lambda: allocated(Path("/tmp/x"), 1 << 20)),
+        "capabilities": capabilities(),
+        "variables": sorted({"XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS"} & set(os.environ)),
+        "cpu": attempt(lambda: Path("/sys/devices/system/cpu/online").read_text()),
+    }
+    denied = {
         "secret": attempt(lambda: (place / "secret").read_text()),
-        "list": attempt(lambda: [path.name for path in place.iterdir()]),
-        "write": attempt(lambda: (place / "new").write_text("x")),
+        "script": attempt(lambda: (place / "script" / ".env").read_text()),
         "overwrite": attempt(lambda: (place / "own.fmu").write_text("x")),
-        "scratch": attempt(lambda: (place / "scratch" / "new").write_text("x")),
-        "parent": attempt(lambda: Path(f"/proc/{os.getppid()}/environ").read_bytes().decode()),
+        "change of the system": attempt(lambda: Path("/usr/new").write_text("x")),
+        "link to a secret": attempt(lambda: os.link(place / "own.fmu", "/tmp/own")),
+        "passwords": attempt(lambda: Path("/etc/shadow").read_text()),
+        "services": attempt(lambda: names("/run/user")),
+        "terminals": attempt(lambda: names("/dev/pts")),
+        "parent": attempt(lambda: Path(f"/proc/{outside}/environ").read_bytes().decode()),
+        "signal": attempt(lambda: os.kill(outside, 0)),
         "tcp": attempt(lambda: connected(socket.SOCK_STREAM, port)),
         "udp": attempt(lambda: connected(socket.SOCK_DGRAM, port)),
-        "bind": attempt(listening),
-        **{name: attempt(partial(called, *call)) for name, call in REFUSED.get(platform.machine(), {}).items()},
-        "program": subprocess.run(["/bin/cat", place / "secret"], capture_output=True, text=True, check=False).stdout,
+        "socket": attempt(lambda: greeted(str(place / "gate"))),
+        "abstract socket": attempt(lambda: greeted(f"\0ssptool-{port}")),
+        "much": attempt(lambda: allocated(Path("/tmp/y"), 2 << 30)),
+        "much of shared memory": attempt(lambda: allocated(Path("/dev/shm/y"), 1 << 30)),
+        "limits": attempt(raised_limits),
     }
-    os.write(output, json.dumps(seen).encode())
+    calls = {name: attempt(partial(called, *call)) for name, call in REFUSED.get(platform.machine(), {}).items()}
+    program = subprocess.run(["/bin/cat", place / "secret"], capture_output=True, text=True, check=False).stdout
+    os.write(output, json.dumps({"seen": seen, "denied": denied, "calls": calls, "program": program}).encode())
 
 
 @closable
-def test_a_process_in_a_sandbox_reaches_nothing_but_its_files(tmp_path, monkeypatch):
+@pytest.mark.parametrize("version", [0, 3, 4, 5])
+def test_a_process_in_a_sandbox_reaches_nothing_but_its_files(version, tmp_path, monkeypatch):
+    """`version`: Landlock of an older kernel, which lets a process signal others and connect to their sockets."""
     monkeypatch.setenv("SSPTOOL_TEST_PLACE", str(tmp_path))
-    for name in ("own.fmu", "secret"):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    for name in ("own.fmu", "secret", "written", "elsewhere"):
         (tmp_path / name).write_text(name, encoding="utf-8")
-    (tmp_path / "scratch").mkdir()
+    (tmp_path / "link.fmu").symlink_to("elsewhere")
+    (tmp_path / "script").mkdir()
+    (tmp_path / "script" / ".env").write_text("secret", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)  # names of sockets are short
     theirs, ours = os.pipe()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        process = start_interpreter(f"{__name__}:locked_in", (ours, server.getsockname()[1]), (ours,), offline=True)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as gate,
+        socket.socket(socket.AF_UNIX) as abstract,
+    ):
+        gate.bind("gate")
+        gate.listen()
+        port = server.getsockname()[1]
+        abstract.bind(f"\0ssptool-{port}")
+        abstract.listen()
+        entry = f"{__name__}:locked_in"
+        process = start_interpreter(entry, (ours, port, os.getpid(), version), (ours,), guarded=True, offline=True)
         os.close(ours)
         with os.fdopen(theirs) as file:
-            seen = json.load(file)
+            found = json.load(file)
         assert process.wait() == 0
-    assert seen["own"] == "own.fmu" and seen["scratch"] == 1
-    assert {seen[name] for name in REFUSED.get(platform.machine(), {})} <= {"EPERM"}, seen
-    denied = {seen[name] for name in ("secret", "list", "write", "overwrite", "parent", "tcp", "udp", "bind")}
-    assert denied <= {"EACCES", "EPERM", "ENETUNREACH"}, seen
-    assert seen["program"] == ""
+    seen, denied = found["seen"], found["denied"]
+    assert seen["own"] == "own.fmu" and seen["link"] == "elsewhere" and seen["written"] == 1
+    assert set(seen["list"]) - {"new"} == {"own.fmu", "link.fmu", "elsewhere", "written"}
+    assert not (tmp_path / "new").exists()
+    assert not {"boot", "mnt", "srv", "var"} & set(seen["root"])
+    assert seen["processes"] == ["1", "2"] and "x" not in seen["temporary"]
+    assert seen["temporary file"] == 1 << 20 and seen["capabilities"] == 0 and not seen["variables"] and seen["cpu"]
+    refusals = {"EACCES", "EPERM", "ENOENT", "EROFS", "EXDEV", "ESRCH", "ENETUNREACH", "ECONNREFUSED", "ENOSPC"}
+    assert set(denied.values()) <= refusals, denied
+    assert set(found["calls"].values()) <= {"EPERM"}, found["calls"]
+    assert found["program"] == ""
+
+
+@closable
+def test_an_ordinary_user_has_a_sandbox_as_well():
+    if os.getuid():
+        pytest.skip("this user is one")
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # its files in /proc are its own again
+            sandbox.missing.cache_clear()
+            os._exit(len(sandbox.missing()))
+        finally:
+            os._exit(99)
+    assert os.waitpid(pid, 0)[1] == 0
 
 
 REMEMBERING = """
@@ -144,6 +237,7 @@ def remembers():
 prepared._work_when_asked = lambda connection, _: connection.send_bytes(remembers().encode())
 leave_environment()
 prepare_children()
+prepared.PREPARED[0].connection.send_bytes(b"")
 print(prepared.PREPARED[0].connection.recv_bytes().decode(), remembers(), os.environ["TEST_PASSWORD"], *sys.argv[1:])
 """
 
@@ -176,12 +270,16 @@ def test_an_fmu_in_a_sandbox_cannot_reach_files_beside_it(tmp_path, monkeypatch,
     write_system(tmp_path / "s", fmus.build() / "fmi2", components, [("Good.y", "Bad.u")])
     monkeypatch.chdir(tmp_path)
     Path("secret").write_text("secret", encoding="utf-8")
+    gate = socket.socket(socket.AF_UNIX)
+    gate.bind("gate")
+    gate.listen()
     start = {"Bad.what": float(fmus.REACH_OUT), "Bad.when": 0.5}
     options = {"start_values": start, "processes": processes}
     inside = ssptool.simulate("s", sandbox=True, output="a.csv", fmu_log="log.csv", **options)
     assert inside.ok and not Path("reached").exists() and Path("log.csv").exists()
     outside = ssptool.simulate("s", isolated=True, **options)
     assert outside.failure.ending is Ending.CRASHED and Path("reached").exists()
+    gate.close()
 
 
 @closable
@@ -201,13 +299,13 @@ def test_where_there_is_no_sandbox_a_run_is_refused_by_name(monkeypatch):
 
 
 def test_where_the_network_stays_open_a_run_is_refused(monkeypatch):
-    def refused():
+    def refused(apart):
         raise OSError(errno.EPERM, "unshare")
 
     sandbox.missing.cache_clear()
     monkeypatch.setattr(sandbox, "landlock_version", lambda: 4)
     monkeypatch.setattr(sandbox, "leave_network", refused)
-    with pytest.raises(NoSandbox, match="network stays open"):
+    with pytest.raises(NoSandbox, match=r"the system refuses unshare; .*namespaces"):
         ssptool.simulate(SYSTEM, sandbox=True)
     sandbox.missing.cache_clear()
 
@@ -232,10 +330,10 @@ def test_rules_give_files_no_rights_of_folders_and_no_right_that_the_kernel_does
     assert not rules([], [tmp_path], 1)[tmp_path] & TRUNCATE
 
 
-def verdict(machine, convention, number, request):
+def verdict(machine, convention, number, *arguments):
     """What the filter of a processor returns for a system call; the processor of a BPF program in a few lines."""
-    data, at, value = {4: convention, 0: number, 24: request}, 0, 0
-    program = sandbox._filter(machine)
+    data, at, value = {4: convention, 0: number, 16: 0, 24: 0} | dict(zip((16, 24), arguments, strict=False)), 0, 0
+    program = call_filter.program(machine)
     while True:
         code, yes, no, operand = program[at]
         if code == 0x06:
@@ -243,24 +341,32 @@ def verdict(machine, convention, number, request):
         if code == 0x20:
             value = data[operand]
         else:
-            at += yes if value == operand else no
+            holds = {0x15: value == operand, 0x25: value > operand, 0x45: bool(value & operand)}[code]
+            at += yes if holds else no
         at += 1
 
 
-@pytest.mark.parametrize("machine", sandbox._CALLS)
+ALLOWS, REFUSES, UNKNOWN = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
+
+
+@pytest.mark.parametrize("machine", call_filter.CONVENTIONS)
 def test_the_filter_of_each_processor_refuses_what_it_lists_and_nothing_else(machine):
-    refuses, allows = 0x00050000 | errno.EPERM, 0x7FFF0000
-    conventions = sandbox._CALLS[machine]
-    for convention, ioctl, refused in conventions:
-        for request in (0x5412, 0x541C):
-            assert verdict(machine, convention, ioctl, request) == refuses
-        for request in (0x5401, 0x5413, 0):
-            assert verdict(machine, convention, ioctl, request) == allows
-        listed = {*refused, ioctl} | {one for other in conventions if other[0] == convention for one in other.refused}
-        assert {verdict(machine, convention, number, 0) for number in refused} == {refuses}
+    for one in call_filter.CONVENTIONS[machine]:
+        asked = partial(verdict, machine, one.code)
+        assert {asked(one.ioctl, 0, request) for request in (0x5412, 0x541C)} == {REFUSES}
+        assert {asked(one.ioctl, 0, request) for request in (0x5401, 0x5413, 0)} == {ALLOWS}
+        assert {asked(one.socket, family) for family in (1, 2, 10, 16)} == {ALLOWS}
+        assert {asked(one.socket, family) for family in (0, 3, 17, 38, 40, 44)} == {REFUSES}
+        # pthread_create and fork; then a user namespace, and one of mounts
+        assert asked(one.clone, 0x3D0F00) == asked(one.clone, 0x1200011) == ALLOWS
+        assert asked(one.clone, 0x10000011) == asked(one.clone, 0x20011) == REFUSES
+        assert asked(435) == UNKNOWN
+        assert {asked(number) for number in one.refused} == {REFUSES}
+        listed = {*one.refused, one.ioctl, one.socket, one.clone, 435}
         others = {number + step for number in listed for step in (-1, 1)} - listed
-        assert {verdict(machine, convention, number, 0) for number in others} == {allows}
-    assert verdict(machine, 0x1234, conventions[0].ioctl, 0x5412) == allows
+        assert {asked(number) for number in others} == {ALLOWS}
+    assert verdict("x86_64", 0xC000003E, 0x40000000 | 39) == REFUSES  # x32
+    assert verdict(machine, 0x1234, 16, 0, 0x5412) == ALLOWS
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux only")

@@ -243,7 +243,7 @@ def _attempt(assignment: ChildTask, memory: SharedMemory, connection: Connection
     if assignment.sandbox:
         instances = assignment.job.plan.instances
         own = {assignment.job.sources.local_path(instance.source) for instance in instances}
-        close_files([*system_paths(), *own], [Path(assignment.scratch), *logs_of(assignment.job)])
+        close_files([*system_paths(), *own], logs_of(assignment.job), assignment.folder)
     # Libraries stay where they are: a thread that an FMU has left behind would crash without its code.
     return Finished(execute(assignment.job, SharedRows(ring, connection), watch, Pool(reuse=False)))
 
@@ -437,6 +437,7 @@ def _prepared(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
     task = PreparedTask(child_environment(), import_path(), task_for_fresh(assignment))
     # Should it have died, whoever follows it finds out.
     with suppress(ConnectionResetError, BrokenPipeError):
+        child.connection.send_bytes(b"")
         send_handle(child.connection, memory.descriptor, child.pid)
         child.connection.send_bytes(dumps(task))
         child.wait_until_ready()

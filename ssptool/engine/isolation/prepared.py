@@ -1,10 +1,11 @@
 """Children for runs in a sandbox that are copies of this process, made before it has read anything (`clean_start`).
 
-They leave the network at once, and wait for a task; they end with this process.
+They wait for a task, and end with this process. The first, which most runs have alone, closes what it can meanwhile.
 """
 
 import os
 import pickle
+import signal
 import sys
 from contextlib import suppress
 from multiprocessing.connection import Pipe
@@ -20,7 +21,8 @@ from ssptool.engine.isolation.child import (
     load_native,
     work,
 )
-from ssptool.guard import stand_guard
+from ssptool.guard import signalled_with_parent, stand_guard
+from ssptool.own_root import resolved
 from ssptool.sandbox import leave_network, system_paths
 
 COUNT = 4
@@ -30,25 +32,35 @@ COUNT = 4
 def prepare() -> None:
     """Make children. They die where there is no sandbox, of which the run says that; none are made without memory."""
     load_native()
-    system_paths()  # of what Python was built with, which it loads for this
+    for path in system_paths():  # once for all of them
+        resolved(str(path))
     with suppress(OSError):
         while len(PREPARED) < COUNT:
-            PREPARED.append(_prepared())
+            PREPARED.append(_prepared(at_once=not PREPARED))
 
 
-def _prepared() -> ChildProcess:
+def _prepared(at_once: bool) -> ChildProcess:
     connection, theirs = Pipe()
     parent = os.getpid()
 
     def copied() -> None:
         close_descriptors([theirs.fileno()])
-        leave_network(apart=True)
-        stand_guard(parent, apart=True)
+        signalled_with_parent(signal.SIGTERM)
+        if at_once:
+            _enter_spaces(parent)
+        theirs.recv_bytes()
+        if not at_once:
+            _enter_spaces(parent)
         _work_when_asked(theirs, parent)
 
     process = Fork(copied)
     theirs.close()
     return ChildProcess(process, connection)
+
+
+def _enter_spaces(parent: int) -> None:
+    leave_network(apart=True)
+    stand_guard(parent, apart=True)
 
 
 def _work_when_asked(connection: Connection, parent: int) -> None:
