@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
@@ -18,6 +19,8 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 PATIENCE_SECONDS = 10.0
 """Time that a guard takes at most to end what has been started."""
+
+_LOOK_SECONDS = 0.001
 
 _stands = False
 
@@ -57,6 +60,17 @@ def stand_guard(parent: int, *, apart: bool = False) -> None:
         _stands = True
         return
     _guard(child)
+
+
+def ask_to_end(guard: int, ended: Callable[[], bool]) -> None:
+    """Let a guard end all that was started, and wait for its end; `ended` tells whether it has come."""
+    if sys.platform != "linux" or ended():
+        return
+    with suppress(ProcessLookupError):
+        os.kill(guard, signal.SIGTERM)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not ended() and time.monotonic() < deadline:
+        time.sleep(_LOOK_SECONDS)
 
 
 def _forked(apart: bool) -> int:
@@ -122,7 +136,7 @@ def _end_all() -> None:
                 with suppress(ProcessLookupError):
                     os.kill(child, signal.SIGKILL)
             if os.waitpid(-1, os.WNOHANG) == (0, 0):
-                time.sleep(0.001)
+                time.sleep(_LOOK_SECONDS)
 
 
 def _children() -> list[int]:

@@ -13,6 +13,8 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -164,10 +166,59 @@ def _why_refused() -> str:
     return "; containers need the rights for namespaces and an unmasked /proc"
 
 
+def origin(path: Path) -> str:
+    """Address from which a file was downloaded, as programs note it at the file; "" if nothing is noted."""
+    if sys.platform == "linux":
+        with suppress(OSError, UnicodeDecodeError):
+            return os.getxattr(path, "user.xdg.origin.url").decode()
+    if sys.platform == "win32":
+        with suppress(OSError, UnicodeDecodeError):
+            noted = Path(f"{path}:Zone.Identifier").read_text(encoding="utf-8")
+            found = next((line for line in noted.splitlines() if line.startswith("HostUrl=")), "")
+            return found.partition("=")[2] or ("the internet" if "ZoneId=3" in noted else "")
+    return ""
+
+
+def advice(path: Path, asked: bool | None) -> str:
+    """One line about a file that was downloaded, unless somebody has decided about a sandbox, or there is none."""
+    if asked is not None or wanted(asked) or not (found := origin(path)) or missing():
+        return ""
+    return f"{path.name} was downloaded from {found}: --sandbox keeps its FMUs from your files and the network"
+
+
 def check_sandbox() -> None:
     """Raises NoSandbox."""
     if reason := missing():
         raise NoSandbox(reason)
+
+
+DEFAULT = "SSPTOOL_SANDBOX"
+"""Variable of the environment with which sandboxes are the default."""
+
+
+def wanted(given: bool | None) -> bool:
+    """Whether a sandbox is asked for: as given, or else by the environment."""
+    return os.environ.get(DEFAULT, "").lower() in ("1", "on", "yes", "true") if given is None else given
+
+
+_asked: ContextVar[bool] = ContextVar("asked", default=False)
+
+
+@contextmanager
+def sandboxed(asked: bool) -> Iterator[None]:
+    """Runs of studies that begin meanwhile are in a sandbox, if that is asked for. Raises NoSandbox."""
+    if asked:
+        check_sandbox()
+    token = _asked.set(asked)
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def is_sandboxed() -> bool:
+    """Whether runs that begin now are to be in a sandbox."""
+    return _asked.get()
 
 
 def leave_network(*, apart: bool = False) -> None:

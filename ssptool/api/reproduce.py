@@ -63,7 +63,7 @@ def reproduce(
     timeout: float | str | None = None,
     step_timeout: float | str | None = None,
     memory_limit: float | None = None,
-    sandbox: bool = False,
+    sandbox: bool | None = None,
     compile: bool = False,
     env: str | Sequence[str] = (),
     allow_outside: Files = (),
@@ -113,7 +113,7 @@ def reproduce(
     """
     given = str(result)
     allowed = TOLERANCE if tolerance is None else tolerance
-    limits = limits_of(timeout, step_timeout, memory_limit, flag("sandbox", sandbox))
+    limits = limits_of(timeout, step_timeout, memory_limit, None if sandbox is None else flag("sandbox", sandbox))
     apart = None if isolated is None else flag("isolated", isolated)
     if limits != Limits():
         require_isolation(apart is not False)

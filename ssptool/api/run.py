@@ -63,6 +63,7 @@ from ssptool.option_words import AccuracyWord
 from ssptool.public_calls import public
 from ssptool.rules.selection import Acceptance
 from ssptool.sandbox import check_sandbox
+from ssptool.sandbox import wanted as wanted_sandbox
 from ssptool.working_directory import absolute
 
 MIB = 1 << 20
@@ -109,7 +110,7 @@ def simulate(
     timeout: float | str | None = None,
     step_timeout: float | str | None = None,
     memory_limit: float | None = None,
-    sandbox: bool = False,
+    sandbox: bool | None = None,
     realtime: float | None = None,
     statistics: bool = False,
     accuracy: AccuracyWord | float | None = None,
@@ -231,7 +232,7 @@ def simulate(
     """
     recording = _recording(output, keep, record, every, output_step, units)
     limits = replace(
-        limits_of(timeout, step_timeout, memory_limit, flag("sandbox", sandbox)),
+        limits_of(timeout, step_timeout, memory_limit, None if sandbox is None else flag("sandbox", sandbox)),
         go_on=_callable("go_on", go_on, "a function without arguments"),
     )
     limited = limits != Limits()
@@ -410,15 +411,16 @@ def _as_paths(given: object) -> object:
     return Path(given) if isinstance(given, str) else given
 
 
-def limits_of(timeout: object, step_timeout: object, memory_limit: object, sandbox: bool) -> Limits:
+def limits_of(timeout: object, step_timeout: object, memory_limit: object, sandbox: bool | None) -> Limits:
     """Limits of a child process, from times [s] and memory [MiB] as a caller states them. Raises NoSandbox."""
-    if sandbox:
+    asked = wanted_sandbox(sandbox)
+    if asked:
         check_sandbox()  # before anything foreign is compiled
     return Limits(
         None if timeout is None else seconds("timeout", timeout),
         None if step_timeout is None else seconds("step_timeout", step_timeout),
         None if memory_limit is None else int(number("memory_limit", memory_limit) * MIB),
-        sandbox,
+        asked,
     )
 
 

@@ -4,7 +4,8 @@ A study is a `Study`, a mapping with the same entries, or a .toml file. Its resu
 added until all points of the design are done.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from os.path import relpath
 from pathlib import Path
@@ -23,7 +24,7 @@ from ssptool.drawing.plot_model import PAGES, check_plot_name
 from ssptool.engine.run.result import Run, trace_of
 from ssptool.engine.stimuli.stimuli import known_units
 from ssptool.engine.trace import Trace
-from ssptool.errors import WrongValue
+from ssptool.errors import ContradictingSettings, WrongValue
 from ssptool.fmu.units import named
 from ssptool.network.conversion import conversion, document_units
 from ssptool.network.flatten import build_network
@@ -31,6 +32,8 @@ from ssptool.network.network import Signal
 from ssptool.option_words import ChartWord, StudyWord
 from ssptool.public_calls import public
 from ssptool.rules.selection import SettingsFile
+from ssptool.sandbox import sandboxed
+from ssptool.sandbox import wanted as in_sandbox
 from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials, write_fit
 from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed
 from ssptool.studies.calibration import Fit as Fit
@@ -68,6 +71,7 @@ def study(
     retry_failed: bool = False,
     compile: bool = False,
     env: str | Sequence[str] = (),
+    sandbox: bool | None = None,
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
     announce: Callable[[Forecast], None] | None = None,
@@ -95,6 +99,8 @@ def study(
         Compile FMUs that have sources but no library for this platform, as in `simulate`.
     env
         Names of further environment variables for the processes of FMUs on this machine, as in `simulate`.
+    sandbox
+        Run all FMUs in a sandbox, as in `simulate`.
     allow_outside, settings_file
         Folders outside of the system in which it may read files, and another settings file (False: none), as in
         `validate`.
@@ -119,7 +125,7 @@ def study(
     check_scheduler(scheduler, insecure=flag("insecure_scheduler", insecure_scheduler))
     checked = check_study(*_allowed(study, compile, allow_outside, settings_file))
     folder = file_path("output", output) if output is not None else Path(f"{checked.study.name}.study")
-    with passing(texts("env", env, _VARIABLE)):
+    with passing(texts("env", env, _VARIABLE)), _boxed(checked.study, sandbox):
         return _carried_out(
             checked,
             folder,
@@ -129,6 +135,20 @@ def study(
             announce=announce,
             progress=progress,
         )
+
+
+@contextmanager
+def _boxed(study: Study, sandbox: bool | None) -> Iterator[None]:
+    """Runs of a study are in a sandbox meanwhile, if that is wanted. Raises NoSandbox, ContradictingSettings."""
+    asked = in_sandbox(None if sandbox is None else flag("sandbox", sandbox))
+    if asked and study.settings.fmu_log is not None:
+        raise ContradictingSettings(
+            "fmu_log in a study in a sandbox",
+            "each run would write a file of its own beside others of yours, which a sandbox does not allow",
+            "leave out fmu_log, or run one point with `ssptool run --sandbox --fmu-log FILE`",
+        )
+    with sandboxed(asked):
+        yield
 
 
 def _carried_out(checked: CheckedStudy, folder: Path, **how: Any) -> StudyResults:
@@ -150,6 +170,7 @@ def sweep(
     variant: str | None = None,
     workers: int | None = None,
     compile: bool = False,
+    sandbox: bool | None = None,
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
     announce: Callable[[Forecast], None] | None = None,
@@ -174,7 +195,7 @@ def sweep(
         Settings of all runs, as in the table `[settings]` of a study file.
     variant
         Variant of the system to run (default: the default variant).
-    workers, compile, allow_outside, settings_file, announce, progress
+    workers, compile, sandbox, allow_outside, settings_file, announce, progress
         As in `study`.
 
     Raises
@@ -204,15 +225,16 @@ def sweep(
     attempt, folder = 1, Path(f"{named.resolve().stem}.sweep") if output is None else file_path("output", output)
     while True:
         try:
-            return _carried_out(
-                checked,
-                folder,
-                workers=workers,
-                scheduler=None,
-                retry_failed=False,
-                announce=announce,
-                progress=progress,
-            )
+            with _boxed(checked.study, sandbox):
+                return _carried_out(
+                    checked,
+                    folder,
+                    workers=workers,
+                    scheduler=None,
+                    retry_failed=False,
+                    announce=announce,
+                    progress=progress,
+                )
         except OtherStudy:
             if output is not None:
                 raise
@@ -289,6 +311,7 @@ def resume_study(
     retry_failed: bool = False,
     compile: bool = False,
     env: str | Sequence[str] = (),
+    sandbox: bool | None = None,
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
     announce: Callable[[Forecast], None] | None = None,
@@ -318,6 +341,7 @@ def resume_study(
         retry_failed=retry_failed,
         compile=compile,
         env=env,
+        sandbox=sandbox,
         allow_outside=allow_outside,
         settings_file=settings_file,
         announce=announce,
@@ -365,6 +389,7 @@ def calibrate(
     insecure_scheduler: bool = False,
     compile: bool = False,
     env: str | Sequence[str] = (),
+    sandbox: bool | None = None,
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
 ) -> Fit:
@@ -386,7 +411,7 @@ def calibrate(
         Result to minimize.
     scales
         Signal or result → size of its errors; see `ssptool.studies.calibration`.
-    workers, scheduler, insecure_scheduler, compile, env, allow_outside, settings_file
+    workers, scheduler, insecure_scheduler, compile, env, sandbox, allow_outside, settings_file
         As in `study`.
 
     Raises
@@ -418,6 +443,7 @@ def calibrate(
     signals = () if trace is None else trace.signals
     with (
         passing(texts("env", env, _VARIABLE)),
+        _boxed(checked.study, sandbox),
         open_trials(wanted, signals=signals, results=results, workers=workers, scheduler=scheduler) as trials,
     ):
         if trace is not None:

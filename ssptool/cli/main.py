@@ -39,7 +39,8 @@ def main() -> None:
     """Run the command and end the process with its exit status."""
     # Most of what a short command makes are modules, which stay to its end: garbage is not often looked for in them.
     gc.set_threshold(200_000)
-    in_sandbox = "--sandbox" in sys.argv and not {"run", "reproduce"}.isdisjoint(sys.argv)
+    asked = "--sandbox" in sys.argv or not {"SSPTOOL_SANDBOX", "SSPTOOL_OWN_ENVIRONMENT"}.isdisjoint(os.environ)
+    in_sandbox = asked and "--no-sandbox" not in sys.argv and not {"run", "reproduce"}.isdisjoint(sys.argv)
     if in_sandbox:
         from ssptool.engine.isolation.clean_start import leave_environment
 

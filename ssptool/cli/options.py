@@ -147,13 +147,17 @@ MemoryLimit = Annotated[
         help="Stop the run if its FMUs use more memory than this, in MiB.",
     ),
 ]
+WHAT_A_SANDBOX_CLOSES = (
+    "Deny FMUs network access, other processes, reading outside of their own files and system libraries, and writing "
+    "outside of a temporary folder (Linux; default: the environment variable SSPTOOL_SANDBOX)."
+)
 Sandbox = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--sandbox",
+        "--sandbox/--no-sandbox",
+        show_default=False,
         rich_help_panel=PROCESS,
-        help="Deny FMUs network access, reading outside of their own files and system libraries, and "
-        "writing outside of a temporary folder (Linux).",
+        help=WHAT_A_SANDBOX_CLOSES,
     ),
 ]
 Env = Annotated[
@@ -172,7 +176,7 @@ def process_options(
     timeout: Timeout = None,
     step_timeout: StepTimeout = None,
     memory_limit: MemoryLimit = None,
-    sandbox: Sandbox = False,
+    sandbox: Sandbox = None,
     compile: Compile = False,
     env: Env = None,
 ) -> dict[str, Any]:

@@ -41,7 +41,7 @@ from ssptool.engine.settings import INSIGHT
 from ssptool.errors import MissingPackage
 from ssptool.foreign_text import joined_lines
 from ssptool.option_words import AccuracyWord
-from ssptool.sandbox import CLOSED, check_sandbox
+from ssptool.sandbox import CLOSED, advice, check_sandbox, wanted
 
 if TYPE_CHECKING:
     from ssptool.engine.planning.plan import Plan
@@ -158,7 +158,7 @@ def plan_command(
     changes: dict[str, Any],
     stimuli: dict[str, Any],
     accept: Accept = None,
-    sandbox: Sandbox = False,
+    sandbox: Sandbox = None,
     export: Annotated[bool, typer.Option("--export", help="Also print the capabilities of the exported FMU.")] = False,
     fmi: Annotated[
         int,
@@ -172,14 +172,15 @@ def plan_command(
     Examples:
       ssptool plan plant --master jacobi
     """
-    if sandbox:
+    boxed = wanted(sandbox)
+    if boxed:
         check_sandbox()
     with busy():
         plan = ssptool.plan(system, settings=settings, accept=codes(accept), **changes, **stimuli)
     say(str(plan))
     if export:
         say(f"\nExported FMU (FMI {fmi}.0)\n{_export_text(plan, fmi)}")
-    if sandbox:
+    if boxed:
         say("\n".join(["\nSandbox", *(f"  {subject:<11}{what}" for subject, what in CLOSED.items())]))
 
 
@@ -281,7 +282,7 @@ def run_command(
     timeout: Timeout = None,
     step_timeout: StepTimeout = None,
     memory_limit: MemoryLimit = None,
-    sandbox: Sandbox = False,
+    sandbox: Sandbox = None,
     realtime: Realtime = None,
     accuracy: AccuracyOption = None,
     logs: dict[str, Any],
@@ -304,6 +305,8 @@ def run_command(
     limits: dict[str, Any] = {"timeout": timeout, "step_timeout": step_timeout, "memory_limit": memory_limit}
     if not isolated:
         _without_process(**limits, sandbox=sandbox or None)
+    if line := advice(system, sandbox if isolated else False):
+        say(f"note: {line}", err=True)
     read = [system, *changes["parameters"], *_files_of(stimuli)]
     first, *copies = _outputs(output, system, read, [one for one in logs.values() if isinstance(one, Path)])
     with report.progress() as progress:

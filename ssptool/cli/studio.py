@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from ssptool.cli.app import say
-from ssptool.cli.options import Variant
+from ssptool.cli.options import WHAT_A_SANDBOX_CLOSES, Variant
 from ssptool.errors import WrongUsage, missing_extra
+from ssptool.sandbox import check_sandbox, wanted
 
 
 def _which_system(found: list[str]) -> WrongUsage:
@@ -37,6 +38,9 @@ def studio_command(
     ] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False,
     read_only: Annotated[bool, typer.Option("--read-only", help="Show the system, and allow no edits.")] = False,
+    sandbox: Annotated[
+        bool | None, typer.Option("--sandbox/--no-sandbox", show_default=False, help=WHAT_A_SANDBOX_CLOSES)
+    ] = None,
 ) -> None:
     """Show and edit a system in the browser.
 
@@ -57,7 +61,11 @@ def studio_command(
     from ssptool.studio.session import EditSession
 
     path = _here() if system is None else system
-    session = EditSession(path, variant=variant, read_only="the server was started with --read-only" * read_only)
+    asked = wanted(sandbox)
+    if asked:
+        check_sandbox()
+    stated = "the server was started with --read-only" * read_only
+    session = EditSession(path, variant=variant, read_only=stated, sandbox=asked)
     try:
         serve(session, port=port, say=lambda text: say(f"{path}: {text}", verbatim=True), browser=not no_browser)
     finally:

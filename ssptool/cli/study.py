@@ -10,10 +10,21 @@ from typer.core import TyperGroup
 import ssptool
 from ssptool.cli.app import say
 from ssptool.cli.completion import assignments
-from ssptool.cli.options import WHAT_IS_COMPILED, Env, SystemPath, TextOrJson, Variant, bundled, judged_by, time
+from ssptool.cli.options import (
+    WHAT_A_SANDBOX_CLOSES,
+    WHAT_IS_COMPILED,
+    Env,
+    SystemPath,
+    TextOrJson,
+    Variant,
+    bundled,
+    judged_by,
+    time,
+)
 from ssptool.cli.terminal import progress_bar
 from ssptool.errors import counted
 from ssptool.option_words import StudyWord
+from ssptool.sandbox import advice
 
 if TYPE_CHECKING:
     from ssptool.studies.forecast import Forecast
@@ -61,6 +72,7 @@ InsecureScheduler = Annotated[
     ),
 ]
 Compile = Annotated[bool, typer.Option("--compile", help=WHAT_IS_COMPILED)]
+Sandbox = Annotated[bool | None, typer.Option("--sandbox/--no-sandbox", show_default=False, help=WHAT_A_SANDBOX_CLOSES)]
 Format = Annotated[TextOrJson, typer.Option("--format", metavar="FORMAT", help="Print the answer as text or json.")]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Repeat failed runs.")]
 
@@ -89,6 +101,7 @@ def study_run(
     retry_failed: RetryFailed = False,
     compile: Compile = False,
     env: Env = None,
+    sandbox: Sandbox = None,
     format: Format = TextOrJson.TEXT,
     *,
     judged: dict[str, Any],
@@ -100,6 +113,8 @@ def study_run(
     Examples:
       ssptool study springs.toml --workers 4
     """
+    if line := advice(file, sandbox):
+        say(f"note: {line}", err=True)
     with progress_bar("running") as progress:
         results = ssptool.study(
             file,
@@ -110,6 +125,7 @@ def study_run(
             retry_failed=retry_failed,
             compile=compile,
             env=env or (),
+            sandbox=sandbox,
             **judged,
             announce=_announce if format is TextOrJson.TEXT else None,
             progress=progress,
@@ -162,6 +178,7 @@ def study_resume(
     retry_failed: RetryFailed = False,
     compile: Compile = False,
     env: Env = None,
+    sandbox: Sandbox = None,
     format: Format = TextOrJson.TEXT,
     *,
     judged: dict[str, Any],
@@ -176,6 +193,7 @@ def study_resume(
             retry_failed=retry_failed,
             compile=compile,
             env=env or (),
+            sandbox=sandbox,
             **judged,
             announce=_announce if format is TextOrJson.TEXT else None,
             progress=progress,
@@ -234,6 +252,7 @@ def study_calibrate(
     insecure_scheduler: InsecureScheduler = False,
     compile: Compile = False,
     env: Env = None,
+    sandbox: Sandbox = None,
     format: Format = TextOrJson.TEXT,
     *,
     judged: dict[str, Any],
@@ -250,6 +269,7 @@ def study_calibrate(
         insecure_scheduler=insecure_scheduler,
         compile=compile,
         env=env or (),
+        sandbox=sandbox,
         **judged,
     )
     say(ssptool.renderers.FIT_RENDERERS[format.value](fit), verbatim=format is TextOrJson.JSON)
@@ -282,6 +302,7 @@ def sweep_command(
     variant: Variant = None,
     workers: Workers = None,
     compile: Compile = False,
+    sandbox: Sandbox = None,
     format: Format = TextOrJson.TEXT,
     *,
     judged: dict[str, Any],
@@ -291,6 +312,8 @@ def sweep_command(
     Examples:
       ssptool sweep plant.ssp Motor.R=0.3:0.8:6 Motor.L=1,2 --result 'max("Motor.w")'
     """
+    if line := advice(system, sandbox):
+        say(f"note: {line}", err=True)
     with progress_bar("running") as progress:
         results = ssptool.sweep(
             system,
@@ -301,6 +324,7 @@ def sweep_command(
             variant=variant,
             workers=workers,
             compile=compile,
+            sandbox=sandbox,
             **judged,
             announce=_announce if format is TextOrJson.TEXT else None,
             progress=progress,

@@ -45,6 +45,16 @@ def around(folder: Path) -> tuple[Path, ...]:
     return (*working_folders(), *with_repositories((folder,)))
 
 
+def leads_out(file: Path, folder: Path, allowed: Iterable[Path] = ()) -> bool:
+    """Whether a file in a folder, such as a study, may not name this file.
+
+    It may name those of its folder, of the caller's work, of the own repository, and of folders that are `allowed`;
+    never one that the kernel makes.
+    """
+    place = real(file)
+    return of_the_kernel(place) or not below(place, map(real, (folder, *around(folder), *allowed)))
+
+
 def with_repositories(folders: Iterable[Path]) -> tuple[Path, ...]:
     """Folders, each with the repository that holds it, if there is one."""
     return tuple(one for folder in folders for one in (folder, _repository(folder)) if one is not None)

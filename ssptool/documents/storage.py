@@ -344,11 +344,14 @@ class ZipEntries:
             raise MissingEntry(name, self._path) from None
 
     def read(self, name: str) -> bytes:
+        return b"".join(self._pieces(name))
+
+    def _pieces(self, name: str) -> Iterator[bytes]:
         info = self.info(name)
         if self._zip.fp is None:
             self._zip = ForeignZip(self._file)
         try:
-            return self._zip.read(info)
+            yield from self._zip.pieces(info)
         except UNREADABLE_ZIP as problem:
             message = f"the entry cannot be unpacked: {problem or type(problem).__name__}"
             advice = "pack or download the archive again"
@@ -364,7 +367,12 @@ class ZipEntries:
         path = Path(self._folder.name, *content_of.filename.split("/"))
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(self.read(name))
+            try:
+                with path.open("wb") as file:
+                    file.writelines(self._pieces(name))
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
             copied_from(Path(f"{shown(self._path)}{NESTING_MARK}{name}"), path)
         return path
 

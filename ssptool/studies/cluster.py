@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ class StudyPlugin(WorkerPlugin):
         self.content = b""
         limit = worker.memory_manager.memory_limit
         if self.bounds.memory is None and limit:
-            self.bounds = Bounds(self.bounds.seconds, int(limit), self.bounds.retries)
+            self.bounds = replace(self.bounds, memory=int(limit))
         self.idle: queue.SimpleQueue[Runner] = queue.SimpleQueue()
 
     def teardown(self, worker: Any) -> None:
@@ -91,7 +92,7 @@ class StudyPlugin(WorkerPlugin):
 
 
 def plugin_name(digest: str, bounds: Bounds, reuse: bool) -> str:
-    return f"ssptool-{digest[:32]}-{bounds.seconds}-{bounds.memory}-{bounds.retries}-{reuse}"
+    return f"ssptool-{digest[:32]}-{bounds.seconds}-{bounds.memory}-{bounds.retries}-{bounds.sandbox}-{reuse}"
 
 
 def run_batch(name: str, tasks: bytes) -> list[RunOutcome]:

@@ -7,7 +7,6 @@ then one outcome per task, in order.
 
 import contextlib
 import math
-import mmap
 import os
 import pickle
 import subprocess
@@ -16,7 +15,7 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import islice
 from multiprocessing.connection import Pipe
@@ -44,6 +43,7 @@ from ssptool.child_processes import (
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Failure
 from ssptool.engine.isolation.child import settle
+from ssptool.engine.isolation.memory import used_memory
 from ssptool.engine.isolation.parent import END_SECONDS
 from ssptool.engine.method_names import ImplementationName
 from ssptool.engine.planning.plan import Plan
@@ -60,6 +60,8 @@ from ssptool.engine.settings import Limits, Settings
 from ssptool.engine.simulate import FinerRuns, run
 from ssptool.engine.trace import Floats, Trace
 from ssptool.fmu.binary import UNUSABLE
+from ssptool.guard import ask_to_end
+from ssptool.sandbox import close_files, is_sandboxed, system_paths
 from ssptool.studies.accuracy import CHECK_RUNS, check_words, wanted_accuracy
 from ssptool.studies.definition import RunOutcome, RunStatus, Samples, Study, Task, failed
 from ssptool.studies.designs import FactorValue
@@ -315,13 +317,17 @@ def _sampled(trace: Trace, wanted: Samples) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class WorkerOrders:
-    """Orders for a process. `scratch` is a folder that the parent removes."""
+    """Orders for a process. `scratch` is a folder that the parent removes.
+
+    In a `sandbox` it reads the folder of the study, to which all its files have been copied.
+    """
 
     study: Study
     signals: tuple[str, ...]
     reuse: bool
     seconds: float | None
     scratch: str
+    sandbox: bool = False
 
 
 def worker_main() -> None:
@@ -329,6 +335,8 @@ def worker_main() -> None:
     connection = Connection(int(sys.argv[1]))
     orders: WorkerOrders = pickle.loads(connection.recv_bytes())
     settle(orders.scratch, int(sys.argv[2]))
+    if orders.sandbox:
+        close_files([*system_paths(), Path(orders.study.source).parent], [])
     study_worker = StudyWorker(orders.study, orders.signals, reuse=orders.reuse, seconds=orders.seconds)
     connection.send_bytes(b"")  # ready
     while True:
@@ -382,15 +390,17 @@ START_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits of a run: wall time [s] and memory [byte]; and how often it is tried again after a crash or a stop."""
+    """Limits of a run: wall time [s], memory [byte], a sandbox; how often it is tried again after a crash or a stop."""
 
     seconds: float | None = None
     memory: int | None = None
     retries: int = 1
+    sandbox: bool = field(default_factory=is_sandboxed)
 
     @property
     def limits(self) -> Limits:
-        return Limits(seconds=self.seconds, memory=self.memory if sys.platform == "linux" else None)
+        memory = self.memory if sys.platform == "linux" else None
+        return Limits(seconds=self.seconds, memory=memory, sandbox=self.sandbox)
 
 
 class Runner:
@@ -398,7 +408,7 @@ class Runner:
 
     def __init__(self, study: Study, signals: tuple[str, ...], bounds: Bounds, *, reuse: bool = True) -> None:
         self.bounds = bounds
-        self._orders = WorkerOrders(study, signals, reuse, bounds.seconds, "")
+        self._orders = WorkerOrders(study, signals, reuse, bounds.seconds, "", bounds.sandbox)
         self._scratch = TemporaryFolder()
         self._process: _Process | None = None
         self._apart: StudyWorker | None = None
@@ -564,7 +574,8 @@ class _Process:
         self.start_seconds = 0.0
         self._connection, theirs = Pipe()
         handle = theirs.fileno()
-        self._process = start_interpreter(_ENTRY, (handle, os.getpid()), (handle,))
+        arguments = (handle, os.getpid())
+        self._process = start_interpreter(_ENTRY, arguments, (handle,), guarded=True, offline=orders.sandbox)
         theirs.close()
         self._ready = False
         self._study = orders.study
@@ -607,10 +618,11 @@ class _Process:
         return _outcome_from(received(self._connection), self._study, task)
 
     def kill(self) -> None:
+        ask_to_end(self._process.pid, lambda: self._process.poll() is not None)
         self._process.kill()
 
     def end(self) -> None:
-        self._process.kill()
+        self.kill()
         self._process.wait()
         self._connection.close()
 
@@ -631,7 +643,7 @@ class _Process:
         memory, pid = bounds.memory, self._process.pid
 
         def look() -> str:
-            used = _resident(pid)
+            used = used_memory(pid, memory)
             if used <= memory:
                 return ""
             return f"{used >> 20} MiB of memory are in use, allowed are {memory >> 20} MiB"
@@ -644,15 +656,6 @@ def _patience(deadline: float | None, looking: bool) -> float | None:
     if not looking:
         return left
     return LOOK_SECONDS if left is None else min(left, LOOK_SECONDS)
-
-
-def _resident(pid: int) -> int:
-    """Resident memory of a process [byte]; 0 if it has just ended, or where there is no /proc."""
-    try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, IndexError):
-        return 0
-    return pages * mmap.PAGESIZE
 
 
 def processors() -> int:

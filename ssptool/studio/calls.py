@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from threading import RLock
-from typing import Any
+from typing import Any, get_origin
 
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import garbage_collection_paused
@@ -41,6 +41,17 @@ Answer = Any
 Names = Sequence[str]
 
 
+_KINDS: Mapping[Any, str] = {str: "a text", bool: "true or false", int: "a whole number"}
+
+
+def _check_type(argument: str, value: Any, kind: Any) -> None:
+    """Refuse a value of another type than the call takes. Raises WrongUsage."""
+    if kind in _KINDS and type(value) is not kind:
+        raise WrongUsage(f"{argument} is {value!r}, and not {_KINDS[kind]}")
+    if get_origin(kind) is Mapping and not isinstance(value, Mapping):
+        raise WrongUsage(f"{argument} is {value!r}, and not a table")
+
+
 class PageCalls:
     """The calls on one session. `tell` sends an event to all pages; calls come from several threads, one at a time."""
 
@@ -49,7 +60,7 @@ class PageCalls:
         self._tell = tell
         self._lock = RLock()
         self._model = SystemModel(session.archive, session.structure)
-        self._runs = StudioRuns(tell)
+        self._runs = StudioRuns(tell, sandbox=session.sandbox)
         self._studies = StudyRuns(session, tell)
         self._version = 0
         self._kept_typed = Kept()  # apart from that of the session, whose documents are others
@@ -99,9 +110,11 @@ class PageCalls:
             near = similar_names(name, list(self._methods))
             raise WrongUsage(f"there is no call {name!r}{f'; did you mean {near[0]}?' if near else ''}")
         try:
-            inspect.signature(method).bind(**arguments)
+            given = inspect.signature(method).bind(**arguments)
         except TypeError as problem:
             raise WrongUsage(f"{name}: {problem}") from None
+        for argument, value in given.arguments.items():
+            _check_type(f"{name}: {argument}", value, given.signature.parameters[argument].annotation)
         with self._lock, garbage_collection_paused():  # which looks at all trees again and again
             return method(**arguments)
 

@@ -120,8 +120,9 @@ class StudioRun:
 class StudioRuns:
     """The runs of one session; one goes on at a time. `tell` sends their progress to the pages."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: Tell, *, sandbox: bool = False) -> None:
         self._tell = tell
+        self._sandbox = sandbox
         self._runs: list[StudioRun] = []
         self._folder = TemporaryFolder()
         self._threads: list[Thread] = []
@@ -251,7 +252,7 @@ class StudioRuns:
         following = Thread(target=self._follow, args=(one, file), daemon=True)
         following.start()
         try:
-            recording, limits = Recording(file), Limits(go_on=one.go_on)
+            recording, limits = Recording(file), Limits(go_on=one.go_on, sandbox=self._sandbox)
             done = run(
                 plan,
                 copy.archive,

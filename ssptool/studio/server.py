@@ -9,6 +9,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import sys
@@ -35,7 +36,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from ssptool.drawing.plot import dark_style
 from ssptool.editing.names import SharedStructure
 from ssptool.engine.run.recorder import interrupts_deferred
-from ssptool.errors import is_own
+from ssptool.errors import WrongUsage, is_own
 from ssptool.foreign_text import json_text
 from ssptool.studio.access import CODE_SECONDS, HEADERS, LOOPBACK, Guard, PageAccess
 from ssptool.studio.calls import PageCalls
@@ -44,6 +45,10 @@ from ssptool.tempfiles import TemporaryFolder
 
 DISK_SECONDS = 1.0
 """Time between two looks at the files on disk [s]."""
+MOST_UPLOADED = 2 << 30
+"""Largest size of a file that is dropped on a page [byte]."""
+MOST_CONNECTIONS = 100
+"""Connections at the same time; a page has one that stays, and few others for a moment."""
 _FIRST_PORT, _PORTS = 49152, 16384
 """Ports that no service is registered for."""
 TYPES = {".js": "text/javascript", ".css": "text/css"}
@@ -104,9 +109,17 @@ class Studio:
             return JSONResponse({"error": "a file needs a name"}, status_code=400, headers=HEADERS)
         folder = self._scratch / str(next(self._numbers))
         folder.mkdir()
-        with (folder / name).open("wb") as file:
-            async for part in request.stream():
-                file.write(part)
+        size = 0
+        try:
+            with (folder / name).open("wb") as file:
+                async for part in request.stream():
+                    size += len(part)
+                    if size > MOST_UPLOADED:
+                        raise WrongUsage(f"{name} has more than {MOST_UPLOADED >> 20} MiB: put it beside the system")
+                    file.write(part)
+        except (OSError, ValueError, WrongUsage) as problem:
+            shutil.rmtree(folder)
+            return JSONResponse({"error": str(problem)}, status_code=400, headers=HEADERS)
         return JSONResponse({"path": str(folder / name)}, headers=HEADERS)
 
     async def _serve(self, socket: WebSocket) -> None:
@@ -191,6 +204,7 @@ def serve(session: EditSession, *, port: int, say: Callable[[str], None], browse
             ws_per_message_deflate=False,  # it stays on this machine
             lifespan="on",
             timeout_graceful_shutdown=1,
+            limit_concurrency=MOST_CONNECTIONS,
         )
         say(f"{access.new_address()} (works once, within {CODE_SECONDS:g} s; press Enter for another address)")
         if browser:

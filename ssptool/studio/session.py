@@ -14,6 +14,7 @@ from typing import Self, TypeAlias
 from ssptool.api.check import switches_of
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
+from ssptool.documents.outside import leads_out
 from ssptool.documents.saving import AtomicReplacement
 from ssptool.editing.changes import FileEdit, unified_diff
 from ssptool.editing.draft import empty_structure
@@ -27,6 +28,7 @@ from ssptool.studio.gestures import Gesture
 from ssptool.studio.renaming import free_name, names_around, save_copy
 from ssptool.studio.stimuli import INPUTS, SCENARIOS, EditStimulus, checked_name
 from ssptool.studio.unsaved import OtherFiles, UnsavedEdits, found_next_to, free_file
+from ssptool.working_directory import real
 
 Files = Mapping[str, bytes | None]
 """Entries that differ from those on disk; None: taken away."""
@@ -96,8 +98,9 @@ class SystemCopy:
 class EditSession:
     """One system, opened for as long as pages show it. `path` may be that of a system that is still to be made."""
 
-    def __init__(self, path: Path, *, variant: str | None = None, read_only: str = "") -> None:
+    def __init__(self, path: Path, *, variant: str | None = None, read_only: str = "", sandbox: bool = False) -> None:
         self.path = path
+        self.sandbox = sandbox
         self.read_only = read_only
         self._variant = variant
         self.switches = switches_of(path)
@@ -440,6 +443,8 @@ class EditSession:
 
     def _beside_on_disk(self, name: str) -> bytes | None:
         file = self._around / name
+        if leads_out(file, self._around, self.switches.outside):
+            raise WrongUsage(f"{name} leads to {real(file)}, outside the folder: put a copy of the file in its place")
         return file.read_bytes() if file.is_file() else None
 
     def _diff(self, before: Files, after: Files) -> str:

@@ -151,7 +151,8 @@ class EditStimulus:
 def checked_name(name: str, suffixes: tuple[str, ...]) -> str:
     """The name of a file around the system, which may be there or be made."""
     path = Path(name)
-    if path.is_absolute() or ".." in path.parts or path.suffix.lower() not in suffixes or path.name.startswith("."):
+    leads_out = "\0" in name or path.is_absolute() or ".." in path.parts
+    if leads_out or path.suffix.lower() not in suffixes or path.name.startswith("."):
         raise WrongUsage(f"{name!r} cannot be the name of this file; it ends in {' or '.join(suffixes)}")
     return path.as_posix()
 
@@ -225,6 +226,9 @@ class ChosenStimuli:
     """The scenario and the file of inputs that a run takes; `content` reads a file as it is here, saved or not."""
 
     def __init__(self, content: Callable[[str], bytes | None], scenario: str, inputs: str) -> None:
+        for name, suffixes in ((scenario, SCENARIOS), (inputs, INPUTS)):
+            if name:
+                checked_name(name, suffixes)
         self._texts = {name: content(name) for name in (scenario, inputs) if name}
         if missing := [name for name, found in self._texts.items() if found is None]:
             raise WrongUsage(f"{missing[0]} is there no longer")

@@ -68,6 +68,7 @@ class StudyRuns:
             raise _unsaved_system()
         file = self._path(name)
         command = [sys.executable, "-m", "ssptool", "study", "run", str(file), "--output", str(_folder(file))]
+        command.append("--sandbox" if self._session.sandbox else "--no-sandbox")
         self._going = name, file
         self._said.pop(name, None)
         self._ended.clear()

@@ -1,5 +1,6 @@
 """Zips that lie: more bytes than their directory states, deep nesting, names that lead out, entries that are links."""
 
+import os
 import shutil
 import stat
 import struct
@@ -210,3 +211,19 @@ def test_packages_that_are_nested_too_deeply_are_an_error_that_says_what_was_not
     assert done.code == 1
     assert "PKG-024" in done.out
     assert ssptool.validate(nested(tmp_path / "flat.ssp", 8)).ok
+
+
+def test_a_large_file_is_unpacked_in_pieces(tmp_path):
+    """Of a package, and of an FMU in it: memory does not grow with the size of the file."""
+    size, package = 64 << 20, tmp_path / "large.ssp"
+    with zipfile.ZipFile(package, "w") as file:
+        file.write(SYSTEM / "SystemStructure.ssd", "SystemStructure.ssd")
+        file.writestr("documentation/large.bin", os.urandom(size))
+    tracemalloc.start()
+    try:
+        ssptool.unpack(package, tmp_path / "unpacked")
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (tmp_path / "unpacked" / "documentation" / "large.bin").stat().st_size == size
+    assert most < size / 4

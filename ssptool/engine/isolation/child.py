@@ -8,7 +8,6 @@ import pickle
 import signal
 import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
@@ -56,7 +55,7 @@ from ssptool.engine.watch import Watch
 from ssptool.errors import MissingPackage, WrongValue, is_own
 from ssptool.fmu.messages import callbacks
 from ssptool.foreign_output import may_be_copied
-from ssptool.guard import PATIENCE_SECONDS, stand_guard
+from ssptool.guard import ask_to_end, stand_guard
 from ssptool.sandbox import close_files, system_paths
 from ssptool.working_directory import absolute, copied_from, original_of
 
@@ -325,9 +324,6 @@ def _as_code(value: FunctionType | type) -> bytes:
 _ENTRY = "ssptool.engine.isolation.child:main"
 
 
-_LOOK_SECONDS = 0.001
-
-
 class ChildProcess:
     """A process that does a task, and the connection to it."""
 
@@ -360,20 +356,10 @@ class ChildProcess:
 
     def kill(self) -> None:
         """Kill it if it is still there, and all that it has started."""
-        self._ask_guard()
+        ask_to_end(self.pid, self.ended)
         self._process.kill()
         with suppress(ChildProcessError):  # an interrupt came between its end and the record of its end
             self._process.wait()
-
-    def _ask_guard(self) -> None:
-        """Let its guard end what it has started, also what has left its session."""
-        if sys.platform != "linux" or self.ended():
-            return
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGTERM)
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not self.ended() and time.monotonic() < deadline:
-            time.sleep(_LOOK_SECONDS)
 
     def end(self) -> None:
         """Kill it if it is still there, and close the connection."""

@@ -25,6 +25,7 @@ from ssptool.engine.isolation.child import (
     message_from,
     start_child,
 )
+from ssptool.engine.isolation.memory import used_memory
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.recording.writer import blocks_at_once, rows_at_once
 from ssptool.engine.run.execution import Counts, Execution, Job
@@ -115,32 +116,9 @@ class LimitWatch:
             raise Overdue(Ending.TIMEOUT, what, "raise --step-timeout, or report the FMU to its supplier")
 
     def _check_memory(self, allowed: int) -> None:
-        used = sum(map(_own_memory, _with_children(self._pid)))
-        if used > allowed:
+        if (used := used_memory(self._pid, allowed)) > allowed:
             what = f"{used >> 20} MiB of memory are in use, allowed are {allowed >> 20} MiB"
             raise Overdue(Ending.MEMORY, what, "raise --memory-limit, or report the FMU to its supplier")
-
-
-def _with_children(pid: int) -> list[int]:
-    """A process, all that it has started, and what these have."""
-    found = [pid]
-    for one in found:  # which grows
-        with contextlib.suppress(OSError):  # it has just ended
-            for path in Path(f"/proc/{one}/task").glob("*/children"):
-                found += map(int, path.read_text(encoding="ascii").split())
-    return found
-
-
-_OWN = ("Private_Clean:", "Private_Dirty:", "Private_Hugetlb:")
-
-
-def _own_memory(pid: int) -> int:
-    """Memory of a process [byte] that it does not share with the one it was forked from; 0 if it has just ended."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(_OWN))
 
 
 _REPORT = "the FMU is at fault: report it to its supplier; --in-process under a debugger shows where it happens"
