@@ -340,9 +340,10 @@ def duplicate_command(
         ),
     ] = None,
 ) -> None:
-    """Put a copy of an element beside it, with its values and without its connections.
+    """Copy an element of a system, with its values.
 
-    Parameters of sets around it that address the element address the copy as well. Files are shared.
+    Parameters of sets around it that address the element address the copy as well. Connections are not copied, and
+    files are shared.
 
     Examples:
       ssptool duplicate plant Motor
@@ -362,9 +363,9 @@ def wrap_command(
     ],
     new: Annotated[str, typer.Option("--as", metavar="NAME", help="Name of the new system.")],
 ) -> None:
-    """Put elements into a new system, which gets the connectors that they need.
+    """Put elements into a new nested system, with all references.
 
-    Connections, parameters and mappings follow. `unwrap` reverts it.
+    The system gets the connectors that they need. `unwrap` reverts it.
 
     Examples:
       ssptool wrap plant Motor Gear --as Drive
@@ -381,10 +382,10 @@ def unwrap_command(
         str, typer.Argument(metavar="INNER", help="Full name of a nested system.", autocompletion=elements)
     ],
 ) -> None:
-    """Put what is in a nested system into the system around it. The inverse of `wrap`.
+    """Dissolve a nested system. The inverse of `wrap`.
 
-    The empty system is removed. Connections through its connectors become direct ones; its bindings move to the system
-    around it.
+    What is in it is moved into the system around it, as are its bindings. Connections through its connectors become
+    direct ones.
 
     Examples:
       ssptool unwrap plant Drive
@@ -408,7 +409,7 @@ def move_command(
         ),
     ],
 ) -> None:
-    """Move elements into a nested system beside them, or out of theirs.
+    """Move elements into a nested system, or out of it.
 
     Connections, parameters and mappings follow; where a connection crosses the boundary, the nested system gets a
     connector.

@@ -53,8 +53,11 @@ def set_text(node: etree._Element, text: str | None) -> None:
     _TEXT.__set__(node, text)
 
 
-def insert_indented(parent: etree._Element, index: int, child: etree._Element) -> None:
-    """Insert `child`, with everything below it, as number `index` among the children of `parent`."""
+def insert_indented(parent: etree._Element, index: int, child: etree._Element, *, keeps_lines: bool = False) -> None:
+    """Insert `child`, with everything below it, as number `index` among the children of `parent`.
+
+    A child from elsewhere `keeps_lines`: they are indented as here, and not broken in other places.
+    """
     first = len(parent) == 0
     outer = _line_start(parent)
     inner = _before(parent, 0)
@@ -70,7 +73,10 @@ def insert_indented(parent: etree._Element, index: int, child: etree._Element) -
     if last:
         _set_before(parent, index, inner)
     child.tail = closing if last else inner
-    _indent(child, inner, _step(parent))
+    if keeps_lines and len(child) and "\n" in (end := child[-1].tail or ""):
+        _shift(child, end.rpartition("\n")[2], inner)
+    elif not keeps_lines:
+        _indent(child, inner, _step(parent))
 
 
 def remove_with_line(parent: etree._Element, child: etree._Element) -> None:
@@ -133,11 +139,8 @@ def _put_in_one_line(node: etree._Element) -> None:
 
 
 def _indent(node: etree._Element, line: str, step: str) -> None:
-    """Indent everything below a new node, unless it has text of its own; what has lines of its own keeps them."""
+    """Indent everything below a new node, unless it has text of its own."""
     if len(node) == 0 or not all(_is_space(text) for text in (text_of(node), *(below.tail for below in node))):
-        return
-    if "\n" in (closing := node[-1].tail or ""):
-        _shift(node, closing.rpartition("\n")[2], line)
         return
     set_text(node, line + step)
     for below in node:
@@ -535,8 +538,10 @@ class Element(_Node, metaclass=_Stateless):
             if element.tag not in FOREIGN_HOLDERS:
                 waiting.extend(cast(Iterator[Element], element.iterchildren("*", reversed=True)))
 
-    def add(self, child: "Element") -> None:
-        """Insert a new child at the place that the schema demands, in its container, indented like its neighbours.
+    def add(self, child: "Element", *, keeps_lines: bool = False) -> None:
+        """Insert a child at the place that the schema demands, in its container, indented like its neighbours.
+
+        One from elsewhere `keeps_lines`, as it was written.
 
         Raises
         ------
@@ -549,22 +554,20 @@ class Element(_Node, metaclass=_Stateless):
         child.tail = None  # of where it was before
         before = frozenset(chain.from_iterable(s.here for s in self.slots[: self.slots.index(slot) + 1]))
         if slot.container is None:
-            insert_indented(self, _end_of(self, before), child)
+            insert_indented(self, _end_of(self, before), child, keeps_lines=keeps_lines)
             return
         container = next(self.iterchildren(slot.container), None)
         if container is None:
             container = _make(slot.container)
-            container.append(child)
             insert_indented(self, _end_of(self, before), container)
-        else:
-            insert_indented(container, _end_of(container, slot.tags), child)
+        insert_indented(container, _end_of(container, slot.tags), child, keeps_lines=keeps_lines)
 
     def add_before(self, sibling: "Element") -> None:
-        """Insert a new element of the same kind of place in front of this one, indented like its neighbours."""
+        """Insert an element from elsewhere in front of this one, with its lines, indented like its neighbours."""
         parent = self.getparent()
         if parent is None:
             raise ValueError("the root of a document has no neighbours")
-        insert_indented(parent, parent.index(self), sibling)
+        insert_indented(parent, parent.index(self), sibling, keeps_lines=True)
 
     def copied(self) -> Self:
         """A copy in no document, without what follows it."""

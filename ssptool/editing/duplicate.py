@@ -47,7 +47,7 @@ def duplicate(draft: Draft, name: Name, new: str | None = None) -> str:
     require_free_to_follow(found)
     made = _without_ids(place.element.copied())
     made.name = new
-    system.add(made)
+    system.add(made, keeps_lines=True)
     put_beside(made, system)
     draft.note(f"added {'.'.join(path)}, a copy of {place}")
     _copy_values(found)
@@ -64,16 +64,16 @@ def _copy_values(found: list[RenamedUse]) -> None:
             for each in group:
                 made = entries[each.use.name].copied()
                 made.target = each.name
-                mapping.add(made)
+                mapping.add(made, keeps_lines=True)
         elif (prefix := new_prefix(bound, group)) is not None:
             binding = _without_ids(bound.binding.copied())
             binding.prefix = prefix
-            bound.place.element.add(binding)
+            bound.place.element.add(binding, keeps_lines=True)
         else:
             for each in group:
                 parameter = _without_ids(each.use.parameter.copied())
                 parameter.name = each.name[len(bound.binding.prefix) :]
-                bound.values.add(parameter)
+                bound.values.add(parameter, keeps_lines=True)
     if found:
         told = f"{len(found)} parameters address" if len(found) > 1 else "one parameter addresses"
         found[0].draft.outermost.note(f"{told} the copy")

@@ -71,10 +71,10 @@ def unwrap(draft: Draft, name: Name) -> None:
     # What an outer system states wins, and of several bindings the last one.
     for binding in (*system.parameter_bindings, *outer.parameter_bindings) if system.parameter_bindings else ():
         binding.delete()
-        outer.add(binding)
+        outer.add(binding, keeps_lines=True)
     for dictionary in system.signal_dictionaries:
         dictionary.delete()
-        outer.add(dictionary)
+        outer.add(dictionary, keeps_lines=True)
     system.delete()
     draft.note(f"unwrapped {shell}")
 
@@ -194,7 +194,7 @@ class _Passage:
             one.delete()
             if shift is None or any(shift):
                 one.geometry = None
-            self._target.add(one)
+            self._target.add(one, keeps_lines=True)
         for element in self._moved:
             self._carry(element, shift)
         self._draft.note(f"moved {', '.join(map(str, self._moved))} into {'.'.join(self._target_path) or 'the system'}")
@@ -204,7 +204,7 @@ class _Passage:
         element = one.element
         element.delete()
         if self._inwards:
-            self._target.add(element)
+            self._target.add(element, keeps_lines=True)
         else:
             self.shell.element.add_before(element)
         if shift is None:

@@ -247,7 +247,7 @@ def test_runs_are_plotted_alone_in_lists_and_from_files(tmp_path):
 SIMULATE = [
     ({"stoptime": 5}, "simulate has no argument 'stoptime'; did you mean stop_time"),
     ({"start_value": {}}, "simulate has no argument 'start_value'; did you mean start_values"),
-    ({"nonsense": 1}, "simulate has no argument 'nonsense'; allowed are "),
+    ({"nonsense": 1}, "simulate has no argument 'nonsense'; there are "),
     ({"settings": {"stoptime": 5}}, "Settings has no argument 'stoptime'; did you mean stop_time"),
     ({"settings": 5}, "settings must be a Settings object or a mapping from its fields; found 5"),
     ({"settings": "fast"}, "settings must be a Settings object"),

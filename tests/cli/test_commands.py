@@ -235,7 +235,7 @@ def test_info_names_the_folder_in_which_a_lone_file_is(ssptool, tmp_path):
 
 def test_info_of_what_is_not_there_names_what_is(ssptool):
     status, _, err = ssptool("info", SYSTEM, "System3")
-    assert status == 2 and "no component 'System3'; there are System" in err
+    assert status == 2 and "no component 'System3'; did you mean System" in err
     status, _, err = ssptool("info", SYSTEM, "--variables", "K3")
     assert status == 2 and "System2.k3" in err
 

@@ -107,9 +107,8 @@ def test_the_name_of_a_variant_beats_the_name_of_a_file(tmp_path):
 
 
 def test_an_unknown_variant_names_those_that_exist(archive):
-    with pytest.raises(UnknownName, match=r"'C'.*Main, Heavy flange") as caught:
+    with pytest.raises(UnknownName, match=r"'C'.*Main, Heavy flange"):
         archive.structure("C")
-    assert caught.value.available == ("Main", "Heavy flange")
 
 
 def test_a_broken_variant_does_not_hide_the_others(tmp_path):

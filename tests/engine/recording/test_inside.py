@@ -124,9 +124,9 @@ def test_nothing_is_observed_unless_asked_for():
 @pytest.mark.parametrize(
     ("pattern", "hint"),
     [
-        ("x2", r"try '\*\.x2' \(System2\.x2\)"),
+        ("x2", r"did you mean \*\.x2 or System2\.x2"),
         ("System2.x3", r"did you mean System2\.x"),
-        ("x*", r"try '\*\.x\*'"),
+        ("x*", r"did you mean \*\.x\*"),
     ],
 )
 def test_a_pattern_that_fits_nothing_leads_to_one_that_does(pattern, hint):

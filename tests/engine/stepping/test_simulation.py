@@ -368,7 +368,7 @@ def test_a_state_of_another_system_is_refused_with_what_differs(tmp_path):
 def test_what_is_no_state_is_refused(tmp_path):
     (tmp_path / "state").write_bytes(b"something else")
     with (
-        pytest.raises(UnusableFile, match="state is not a saved simulation"),
+        pytest.raises(UnusableFile, match="state: not a saved simulation"),
         SteppedRun(plan(), Folder(), saved=tmp_path / "state"),
     ):
         pass
