@@ -54,6 +54,15 @@ def test_lines_have_units_and_those_of_a_loop_stand_out(coupled):
 
 
 @browser
+def test_a_narrow_window_has_diagram_and_panels_below_each_other(coupled):
+    coupled.set_viewport_size({"width": 390, "height": 800})
+    diagram, panels = (coupled.locator(name).bounding_box() for name in ("ssp-diagram", "#drawer"))
+    assert diagram["width"] == panels["width"] == 390
+    assert panels["y"] >= diagram["y"] + diagram["height"] > diagram["y"]
+    assert coupled.evaluate("document.documentElement.scrollWidth") == 390
+
+
+@browser
 def test_nested_systems_open_in_diagram_and_tree(nested):
     nested.locator(".block[data-of=first]").dblclick(force=True)
     nested.locator(".block[data-of='first/mass']").wait_for()
