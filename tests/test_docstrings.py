@@ -1,9 +1,14 @@
 """Docstrings name their subject: they begin with a noun or a verb."""
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import ssptool
+from ssptool.public_names import PARTS
 
 SOURCE = Path(__file__).parents[1] / "ssptool"
 HEADLESS = {
@@ -33,3 +38,29 @@ def test_docstrings_begin_with_a_noun_or_a_verb():
         if (first := re.match(r"\W*(\w+)", one.value)) and first[1] in HEADLESS
     ]
     assert found == []
+
+
+OTHER_WORDS = re.compile(
+    r"[;,] else\b|; without\b|\bof which\b|\bwhoever\b|\banew\b|\bbeside\b|\bgo(?:es)? on\b|\bnothing but\b|\bbut for\b|"
+    r"\b(?:it|that|this|which) is no\b|\bbrings?\b|\blead(?:s|ing)? (?:to|out|into)\b|\bmend(?:s|ed)?\b|"
+    r"\bstands? for\b|\bas of\b|\bmeanwhile\b",
+    re.IGNORECASE,
+)
+"""Forms of defaults, and translated words, in place of which help and pages have plain ones."""
+
+
+def public_docstrings() -> Iterator[tuple[str, str]]:
+    """Docstrings of public functions and classes, and of their public members."""
+    for module in (ssptool, *(getattr(ssptool, part) for part in PARTS)):
+        for name in module.__all__:
+            public: Any = getattr(module, name)
+            yield name, inspect.getdoc(public) or ""
+            for member, value in vars(public).items() if inspect.isclass(public) else ():
+                if not member.startswith("_"):
+                    yield f"{name}.{member}", getattr(value, "__doc__", None) or ""
+
+
+def test_public_docstrings_have_plain_words():
+    found = {name: [one[0] for one in OTHER_WORDS.finditer(text)] for name, text in public_docstrings()}
+    assert len(found) > 300
+    assert {name: words for name, words in found.items() if words} == {}

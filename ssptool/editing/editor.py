@@ -294,28 +294,28 @@ class Editor:
         return self
 
     def duplicate(self, name: Name, new: str | None = None) -> Self:
-        """Put a copy of an element beside it, with its values and without its connections.
+        """Copy an element within its system, with its values and without its connections.
 
-        `new` is the own name of the copy, by default the next free one: `Fan2` for `Fan`.
+        `new` is the name of the copy (default: the next free one, such as `Fan2` for `Fan`).
         """
         with self._at(name) as (draft, (element,)):
             duplicate(draft, element, new)
         return self
 
     def wrap(self, *elements: Name, name: str) -> Self:
-        """Put elements of one system into a new system, which gets the connectors that they need."""
+        """Move elements of one system into a new nested system, which gets the necessary connectors."""
         with self._at(*elements) as (draft, names):
             wrap(draft, names, name)
         return self
 
     def unwrap(self, system: Name) -> Self:
-        """Put what is in a system into the system around it, and take the empty one away."""
+        """Move the content of a nested system into the enclosing system, and remove the nested system."""
         with self._at(system) as (draft, (name,)):
             unwrap(draft, name)
         return self
 
     def move(self, *elements: Name, into: Name) -> Self:
-        """Move elements of one system into a system beside them, or into the one around them ("": the root system)."""
+        """Move elements into a nested system next to them, or into the enclosing system ("": the root system)."""
         with self._at(*elements, into) as (draft, names):
             move(draft, names[:-1], names[-1])
         return self

@@ -81,7 +81,7 @@ class StudyResults(Printed, Mapping[str, Values]):
         Raises
         ------
         UnknownName
-            A KeyError: there is no such column.
+            A KeyError: the column does not exist.
         UnusableFile
             No run has finished yet.
         """
