@@ -41,9 +41,9 @@ def test_docstrings_begin_with_a_noun_or_a_verb():
 
 
 OTHER_WORDS = re.compile(
-    r"[;,] else\b|; without\b|\bof which\b|\bwhoever\b|\banew\b|\bbeside\b|\bgo(?:es)? on\b|\bnothing but\b|\bbut for\b|"
+    r"[;,] else\b|; without\b|\bof which\b|\bwhoever\b|\banew\b|\bbeside\b|\bgo(?:es)? on\b|\bnothing but\b|"
     r"\b(?:it|that|this|which) is no\b|\bbrings?\b|\blead(?:s|ing)? (?:to|out|into)\b|\bmend(?:s|ed)?\b|"
-    r"\bstands? for\b|\bas of\b|\bmeanwhile\b",
+    r"\bstands? for\b|\bas of\b|\bmeanwhile\b|\bbut for\b",
     re.IGNORECASE,
 )
 """Forms of defaults, and translated words, in place of which help and pages have plain ones."""
