@@ -340,10 +340,9 @@ def duplicate_command(
         ),
     ] = None,
 ) -> None:
-    """Copy an element of a system, with its values.
+    """Copy an element, with its values and without its connections.
 
-    Parameters of sets around it that address the element address the copy as well. Connections are not copied, and
-    files are shared.
+    The copy is in the same system. Parameters of outer sets that set the element also set the copy. Files are shared.
 
     Examples:
       ssptool duplicate plant Motor
@@ -363,9 +362,9 @@ def wrap_command(
     ],
     new: Annotated[str, typer.Option("--as", metavar="NAME", help="Name of the new system.")],
 ) -> None:
-    """Put elements into a new nested system, with all references.
+    """Move elements into a new nested system.
 
-    The system gets the connectors that they need. `unwrap` reverts it.
+    It gets the necessary connectors. Connections, parameters and mappings are adapted. The inverse is `unwrap`.
 
     Examples:
       ssptool wrap plant Motor Gear --as Drive
@@ -384,8 +383,8 @@ def unwrap_command(
 ) -> None:
     """Dissolve a nested system. The inverse of `wrap`.
 
-    What is in it is moved into the system around it, as are its bindings. Connections through its connectors become
-    direct ones.
+    Its content moves into the enclosing system. Connections through its connectors become direct connections; its bindings move to the
+    enclosing system.
 
     Examples:
       ssptool unwrap plant Drive
@@ -405,14 +404,16 @@ def move_command(
     into: Annotated[
         str,
         typer.Option(
-            "--into", metavar="INNER", help='Full name of a system beside them, or around theirs ("": the root system).'
+            "--into",
+            metavar="INNER",
+            help='Move into this nested system next to them, or into this enclosing system ("": the root system).',
         ),
     ],
 ) -> None:
     """Move elements into a nested system, or out of it.
 
-    Connections, parameters and mappings follow; where a connection crosses the boundary, the nested system gets a
-    connector.
+    Connections, parameters and mappings are adapted. If a connection crosses the boundary of the nested system, a
+    connector is added there.
 
     Examples:
       ssptool move plant Sensor --into Drive

@@ -19,7 +19,7 @@ from ssptool.editing.rename import (
 
 
 def duplicate(draft: Draft, name: Name, new: str | None = None) -> str:
-    """Put a copy of an element beside it, and return the name of the copy.
+    """Copy an element within its system, and return the name of the copy.
 
     The copy has the same connectors, bindings and values: parameters and mappings that address the element address the
     copy as well, by entries of its own. Connections are not copied. Files that the element refers to are shared.

@@ -21,7 +21,7 @@ from ssptool.editing.rename import addressing, follow, require_free_to_follow
 
 
 def wrap(draft: Draft, names: Sequence[Name], new: str) -> None:
-    """Put elements of one system into a new system inside it, which gets the connectors that they need.
+    """Move elements of one system into a new nested system with the necessary connectors.
 
     Raises
     ------

@@ -120,7 +120,7 @@ def said(outcome, logged=False):
         outcome.remarks,
         problems,
         outcome.end,
-        (outcome.undeclared),
+        outcome.found,
     )
 
 
