@@ -77,7 +77,7 @@ SPELT = {
 
 
 def licence(one: Distribution) -> str:
-    """The licence of a package by SPDX, if its metadata name one."""
+    """The licence of a package by SPDX, if its metadata name one, or bring the text of a common one."""
     stated = one.metadata
     named = [stated.get("License-Expression"), (stated.get("License") or "").split("\n")[0]]
     named += [
@@ -88,7 +88,28 @@ def licence(one: Distribution) -> str:
             return canonicalize_license_expression(SPELT.get(text, text))
         except InvalidLicenseExpression:
             continue
-    return "not stated"
+    texts = (file.read_text(encoding="utf-8", errors="replace") for file in _licence_files(one) if file.is_file())
+    return next(filter(None, map(_licence_of_text, texts)), "not stated")
+
+
+_BEGINNINGS = {
+    "Apache License Version 2.0": "Apache-2.0",
+    "Permission is hereby granted, free of charge, to any person obtaining a copy of this software": "MIT",
+    "Mozilla Public License Version 2.0": "MPL-2.0",
+    "Redistribution and use in source and binary forms, with or without modification": "BSD-2-Clause",
+}
+"""Sentences with which licences begin; that of a package stands before those of what it contains."""
+
+
+def _licence_of_text(text: str) -> str:
+    plain = " ".join(text.split())
+    places = {plain.find(sentence): name for sentence, name in _BEGINNINGS.items() if sentence in plain}
+    if not places:
+        return ""
+    begin = min(places)
+    conditions = plain[begin : plain.find("THIS SOFTWARE IS PROVIDED", begin)]
+    third = places[begin] == "BSD-2-Clause" and "Neither the name" in conditions
+    return "BSD-3-Clause" if third else places[begin]
 
 
 # -- what is compiled in --------------------------------------------------------------------------------------------

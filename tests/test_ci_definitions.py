@@ -201,3 +201,10 @@ def test_the_development_container_is_set_up_by_a_target_that_there_is():
     _, version, _ = re.fullmatch(r"(python):(3\.\d+)(-bookworm)", content["image"]).groups()
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"]
     assert SpecifierSet(stated).contains(version)
+
+
+def test_actions_are_pinned_to_commits():
+    definitions = [ROOT / "action.yml", *sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
+    used = [one for file in definitions for one in re.findall(r"uses: *(\S+)", file.read_text(encoding="utf-8"))]
+    assert len(used) > 10
+    assert [one for one in used if not (one.startswith("./") or re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", one))] == []
