@@ -383,8 +383,8 @@ def unwrap_command(
 ) -> None:
     """Dissolve a nested system. The inverse of `wrap`.
 
-    Its content moves into the enclosing system. Connections through its connectors become direct connections; its bindings move to the
-    enclosing system.
+    Its content and its bindings move into the enclosing system. Connections through its connectors become direct
+    connections.
 
     Examples:
       ssptool unwrap plant Drive
