@@ -309,6 +309,8 @@ def test_loops_that_are_faster_than_the_step_are_told(name, code, coarse, fine, 
         assert [one.code for one in result.warnings] == [code] * (step == coarse)
         alone = ssptool.simulate(folder, step_size=step, accuracy="off", output=output, keep=False)
         assert alone.warnings == result.warnings
+    few = ssptool.simulate(folder, step_size=fine, accuracy="off", every=100)
+    assert few.warnings == () and len(few.t) < 0.02 * few.statistics.steps
     checked = carried_out(system, folder, step_size=coarse, accuracy="check")
     assert checked.accuracy.error > 0.05 and code not in [one.code for one in checked.warnings]
 

@@ -251,7 +251,8 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int, damped: Sequence[Stre
     """
     if trace is None or not len(trace.t) or plan.is_one_ode:
         return
-    yield from _in_loops(plan, trace)
+    if len(trace.t) > max(steps, ALTERNATIONS):
+        yield from _in_loops(plan, trace)
     if trace.points is not None:
         trace = trace.rows(trace.points)
     if plan.stimuli and not (ahead := trace.t[1:] > trace.t[:-1]).all():  # inputs that jump have a row on each side
