@@ -1,5 +1,7 @@
 """The run that all components as one ODE are compared with: it may fail, and harms nothing."""
 
+from dataclasses import replace
+
 import pytest
 
 import ssptool
@@ -60,3 +62,18 @@ def test_a_ball_on_a_table_that_saves_its_state_bounces_at_the_very_time(tmp_pat
     )
     assert true_error(made, result)[0] < 1e-9
     assert len(result.unwrap().t) < 2.0 / step_size + 20
+
+
+@pytest.mark.parametrize("steps", [{"adaptive": 1e-3}, {"adaptive": 1e-4}, {"step_size": 0.002}], ids=str)
+@pytest.mark.parametrize("within", ["1e-9", "1e-12"])
+def test_a_ball_bounces_however_close_it_must_be_for_that(tmp_path, steps, within):
+    """At an event, the ball is where the time leads it to that the table has reached: it is below then, if both are
+    within the resolution of time.
+    """
+    made = bouncing(saves=True)
+    ball = made.parts["Ball"]
+    ball = replace(ball, event=ball.event.replace("1e-9", within))
+    made = replace(made, parts={**made.parts, "Ball": ball})
+    result = ssptool.simulate(written(made, tmp_path), output=None, **steps, accuracy="off", timeout=60)
+    assert true_error(made, result)[0] < 1e-9
+    assert len(result.unwrap().t) < 12000

@@ -270,21 +270,20 @@ void System::arrive(Stretch& found, double end, std::span<double> rows) {
   if (!found.outcome.ok() || end == now_) return;  // an event where the step began: its left side is recorded
   kernel_->inputs.exchange(plan_.everyone);
   kernel_->history.accept(end);
-  const double h = end - now_;
-  now_ = end;
+  const double from = std::exchange(now_, end);
   found.iterations.push_back(steps_->iterations());
   ++found.alone;
-  confirm_event(h);
+  confirm_event(from, end);
   add_row(found, rows);
 }
 
 // What has crossed zero with extrapolated inputs may not have done so with those that are found there. If that is so
 // just behind a point where it was not confirmed either, it is within the resolution of time, and no later point tells
 // more.
-void System::confirm_event(double h) {
+void System::confirm_event(double from, double to) {
   double& wanted = reports_.back().event;
-  if (h <= 2 * grid().moment()) return;
-  if (with_ode() && wanted != 0.0 && !component_->confirm()) wanted = 0.0;
+  if (to - from <= 2 * grid().moment()) return;
+  if (with_ode() && wanted != 0.0 && !component_->confirm(to)) wanted = 0.0;
 }
 
 std::optional<double> System::returned_early(double end) const noexcept {

@@ -384,7 +384,7 @@ class System {
   void step_until(Stretch&, double limit, std::span<double> rows);
   void step_with_events(Stretch&, double limit, std::span<double> rows, bool begun);
   void arrive(Stretch&, double end, std::span<double> rows);
-  void confirm_event(double h);
+  void confirm_event(double from, double to);
   [[nodiscard]] std::optional<double> returned_early(double end) const noexcept;
   [[nodiscard]] VariedSteps varied_steps();
   void steps_until_event(VaryingSteps&, Stretch&, AroundSteps);

@@ -158,7 +158,7 @@ void System::steps_until_event(VaryingSteps& steps, Stretch& found, AroundSteps 
   for (int i = 0; i < most_returns; ++i) {
     const std::optional<double> early = steps.next(found, around);
     if (found.unsampled) found.rejected = rejected;
-    if (!early) return confirm_event(found.to - t);
+    if (!early) return confirm_event(t, found.to);
     ++found.rejected;
     found.from = t;
     around.limit = end_at_event(t, *early);

@@ -272,10 +272,27 @@ void Integration::catch_up() {
   if (!causes.empty() && time_event_due()) event(arrival_.t, causes, Sides::right);
 }
 
-bool Integration::confirm() {
-  if (arrival_.roots.empty() || due.size() != arrival_.roots.size()) return true;
+bool Integration::has_crossed() {
   const Crossings::Numbers found = crossed(crossings_.anchor.signs, indicators());
-  if (std::ranges::any_of(arrival_.roots, [&](std::size_t root) { return found.contains(root); })) return true;
+  return std::ranges::any_of(arrival_.roots, [&](std::size_t root) { return found.contains(root); });
+}
+
+// Over less than times resolve, along a line.
+void Integration::move_on(double t) {
+  const std::span<double> x = solver_->x();
+  std::vector<double> slopes(x.size());
+  if (!system_.slopes(arrival_.t, x.data(), slopes.data())) return;
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] += (t - arrival_.t) * slopes[i];
+  arrival_.t = t;
+}
+
+bool Integration::confirm(double now) {
+  if (arrival_.roots.empty() || due.size() != arrival_.roots.size()) return true;
+  if (has_crossed()) return true;
+  if (now > arrival_.t && same(now, arrival_.t)) {
+    move_on(now);
+    if (has_crossed()) return true;
+  }
   due.clear();
   arrival_.roots.clear();
   start_solver(arrival_.t);

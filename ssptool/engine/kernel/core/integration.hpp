@@ -146,8 +146,9 @@ class Integration {
   void catch_up();
   [[nodiscard]] bool time_event_due() const noexcept;
 
-  // Whether what is due is so with the inputs as they are now: an indicator may have crossed zero with others only.
-  [[nodiscard]] bool confirm();
+  // Whether what is due is so with the inputs as they are at `now` [s], where it may go for that if it is that close:
+  // an indicator may have crossed zero with others only.
+  [[nodiscard]] bool confirm(double now);
   // Puts all instances into event mode at the present time, or at a time event at most `within` [s] away.
   void enter(double within);
   // Leaves event mode after `enter` and event iterations with this outcome, or at the `first` event after
@@ -156,6 +157,8 @@ class Integration {
 
  private:
   [[nodiscard]] double close(double t) const noexcept;
+  [[nodiscard]] bool has_crossed();
+  void move_on(double t);
   [[nodiscard]] bool same(double a, double b) const noexcept { return std::abs(a - b) <= close(b); }
   [[nodiscard]] bool jump_due();
   void start_solver(double t, double first_step = 0.0);

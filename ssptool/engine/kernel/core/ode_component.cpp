@@ -143,10 +143,10 @@ void OdeComponent::intervene(const std::function<void()>& action) {
   write_event_signals();
 }
 
-bool OdeComponent::confirm() {
+bool OdeComponent::confirm(double now) {
   if (system_->inputs().empty()) return true;
   hold_inputs(integration_->time());
-  if (integration_->confirm()) return true;
+  if (integration_->confirm(now)) return true;
   signs_ = integration_->indicators();
   return false;
 }

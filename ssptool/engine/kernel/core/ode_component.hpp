@@ -87,7 +87,7 @@ class OdeComponent {
   // Where it handles its events alone: a time event at a communication point, which is to be handled by `intervene`.
   [[nodiscard]] bool time_event_due() const noexcept { return !refusal_ && integration_->time_event_due(); }
   // Whether it has one where all others are now.
-  [[nodiscard]] bool confirm();
+  [[nodiscard]] bool confirm(double now);
   void enter();
   [[nodiscard]] std::vector<Updated> update(double t) { return events_->update(t); }
   // Whether more has happened than that an own indicator leaves zero.
