@@ -16,6 +16,10 @@ constexpr int isolated = 3;
 // A run ends after so many changes in short pairs, less this for each pair without one. After so many jumps of real
 // signals, these count as noise.
 constexpr double many_changes = 100.0, forgotten = 0.25;
+// It ends, too, after so many pairs in a row of at most so many times the smallest size, as noise that does not let
+// them become longer.
+constexpr int most_short = 500;
+constexpr double shortest = 32.0;
 // Pairs that are only tried, and how many in a row may be too inexact: signals jump, or begin to move.
 constexpr int most_tried = 400, most_refused = 4;
 // Ratio of sizes, or of errors, from which on one is less than the other.
@@ -53,7 +57,8 @@ void StepDoubling::restart() {
 SavedSizes StepDoubling::save() const {
   const Jump jump = jump_.value_or(Jump{none, 0.0});
   SavedSizes saved{{t_, h_, usual_, first_, until_, changes_, leaps_, static_cast<double>(jumps_), error_,
-                    tried_ ? 1.0 : 0.0, jump_ ? static_cast<double>(jump.slot) : -1.0, jump.by},
+                    tried_ ? 1.0 : 0.0, jump_ ? static_cast<double>(jump.slot) : -1.0, jump.by,
+                    static_cast<double>(short_), leaping_ == none ? -1.0 : static_cast<double>(leaping_)},
                    comparison_.sizes(),
                    {}};
   for (const Point& point : past_) saved.past.emplace_back(point.t, point.values);
@@ -62,7 +67,7 @@ SavedSizes StepDoubling::save() const {
 
 void StepDoubling::go_on(const SavedSizes& saved) {
   const auto fits = [this](const auto& point) { return point.second.size() == values().size(); };
-  require_same_steps(saved.numbers.size() == 12 && comparison_.fits(saved.of_each) &&
+  require_same_steps(saved.numbers.size() == 14 && comparison_.fits(saved.of_each) &&
                      std::ranges::all_of(saved.past, fits));
   const std::vector<double>& numbers = saved.numbers;
   t_ = numbers[0];
@@ -77,6 +82,8 @@ void StepDoubling::go_on(const SavedSizes& saved) {
   tried_ = numbers[9] != 0.0;
   jump_.reset();
   if (numbers[10] >= 0.0) jump_ = Jump{static_cast<Slot>(numbers[10]), numbers[11]};
+  short_ = static_cast<int>(numbers[12]);
+  leaping_ = numbers[13] < 0.0 ? none : static_cast<Slot>(numbers[13]);
   comparison_.set_sizes(saved.of_each);
   past_.clear();
   for (const auto& [t, values] : saved.past) past_.push_back({t, values});
@@ -282,7 +289,7 @@ void StepDoubling::look_for_jump(Tried& tried) {
   if (rough_ || leaps_ > many_changes) return;
   const auto [slot, by] = comparison_.bend(past_.back().values, tried.middle, values());
   if (!(by > comparison_.sharp())) return;
-  tried.jumped = slot;
+  tried.jumped = leaping_ = slot;
   jump_ = Jump{slot, by};
 }
 
@@ -350,6 +357,12 @@ bool StepDoubling::hopeless(const Tried& tried) {
   if (leaps_ <= many_changes) leaps_ = std::max(leaps_ + (tried.jumped ? 1.0 : -forgotten), 0.0);
   if (tried.changed && changes_ > many_changes) {
     no_size_ = {NoSize::Why::switching, t_, 2 * tried.h, *tried.changed};
+    return true;
+  }
+  short_ = tried.h <= shortest * smallest_ ? short_ + 1 : 0;
+  if (short_ > most_short) {
+    const Slot worst = leaping_ != none ? leaping_ : comparison_.worst(values(), tried.coarse, 2 * tried.h);
+    no_size_ = {NoSize::Why::switching, t_, 2 * tried.h, worst};
     return true;
   }
   jumps_ = tried.exact() ? 0 : jumps_ + 1;

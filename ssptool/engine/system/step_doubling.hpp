@@ -102,6 +102,8 @@ class StepDoubling final : public VaryingSteps {
   double first_ = 0.0, until_ = -HUGE_VAL;
   std::vector<Point> past_;  // the latest points that a step back must recall; the last one is here
   std::optional<double> early_;
+  int short_ = 0;             // pairs of about the smallest size in a row
+  Slot leaping_ = none;       // the last real signal that jumped
   int jumps_ = 0;             // pairs of the smallest size in a row whose error was too large
   double changes_ = 0.0;      // lately, in short pairs
   double leaps_ = 0.0;        // the same of real signals

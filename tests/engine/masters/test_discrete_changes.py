@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
+import ssptool
 from ssptool import Settings
 from ssptool.engine.failure import Ending
 from ssptool.engine.run.make_plan import make_plan
@@ -18,6 +19,7 @@ from tests.engine.dual_mass import Folder, network, oscillator
 from tests.engine.dual_mass import simulate as simulate_masses
 from tests.engine.masters.test_adaptive import without
 from tests.engine.small.fmus import Var, make_fmu
+from tests.engine.systems import write_system
 
 STOP = 1000.0
 WIRES = [("Room.T", "Thermostat.T"), ("Thermostat.on", "Room.on")]
@@ -164,3 +166,23 @@ def test_a_largest_step_needs_adaptive_steps():
         simulate_masses(oscillator(), max_step_size=0.1)
     with pytest.raises(WrongValue, match="max_step_size must be greater than 0, found -1"):
         simulate_masses(oscillator(), adaptive=1e-3, max_step_size=-1.0)
+
+
+@pytest.mark.parametrize("step", ["v->y = -v->y;", "v->y += 1;"], ids=["alternates", "counts"])
+def test_a_real_output_that_jumps_in_each_step_ends_the_run(tmp_path, step):
+    """No size of the step has a smaller error than another, and none is reached in which the run would ever end."""
+    make_fmu(
+        tmp_path / "A.fmu",
+        [Var("y", "output", start=1.0, initial="exact")],
+        me=None,
+        step=f"{step} v->time = t + h; return OK;",
+    )
+    make_fmu(
+        tmp_path / "B.fmu",
+        [Var("u", "input"), Var("y", "output", start=0.0, initial="exact")],
+        me=None,
+        step="v->y += h * (v->u - v->y); v->time = t + h; return OK;",
+    )
+    system = write_system(tmp_path / "s", tmp_path, {"A": "A", "B": "B"}, [("A.y", "B.u")], 1.0)
+    result = ssptool.simulate(system, adaptive=1e-3, accuracy="off", timeout=60)
+    assert result.failure.ending is Ending.STEP and "A.y changes again and again" in result.failure.message
