@@ -38,7 +38,7 @@ from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, mini
 from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed
 from ssptool.studies.calibration import Fit as Fit
 from ssptool.studies.charts import ChartKind, chart
-from ssptool.studies.checking import CheckedStudy, check_study
+from ssptool.studies.checking import CheckedStudy, check_places, check_study
 from ssptool.studies.dataset import DEFINITION, Dataset, OtherStudy
 from ssptool.studies.definition import Study, rows_of_columns
 from ssptool.studies.designs import FactorValue
@@ -359,19 +359,25 @@ def _allowed(
     given: Study | Mapping[str, object] | Path | str, compile: object, allow_outside: Files, settings_file: SettingsFile
 ) -> tuple[Study, Findings | None]:
     """A draft with the permissions of the caller: compile FMUs, read files, accept findings."""
-    wanted, findings = draft(given)
+    allowed = switches_of(given, allow_outside, settings_file).outside if isinstance(given, Path | str) else ()
+    wanted, findings = draft(given, allowed)
     switches = switches_of(wanted.system, allow_outside, settings_file)
-    return replace(wanted, compile=flag("compile", compile) or wanted.compile, switches=switches), findings
+    wanted = replace(wanted, compile=flag("compile", compile) or wanted.compile, switches=switches)
+    if findings is not None and wanted.source and not check_places(wanted, findings):
+        findings.check()
+    return wanted, findings
 
 
-def draft(given: Study | Mapping[str, object] | Path | str) -> tuple[Study, Findings | None]:
+def draft(
+    given: Study | Mapping[str, object] | Path | str, allowed: Sequence[Path] = ()
+) -> tuple[Study, Findings | None]:
     """The readable parts of a study, and the findings about the others."""
     if isinstance(given, Study):
         return given, None
     if isinstance(given, Mapping):
         return draft_study(given)
     content, lines = read_toml(file_path("study", given))
-    return draft_study(content, lines, source=str(given))
+    return draft_study(content, lines, source=str(given), allowed=allowed)
 
 
 @public

@@ -5,11 +5,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import BadData, DataFinding, Diagnostic, InvalidDocument
+from ssptool.documents.outside import leads_out
 from ssptool.engine.assembly.instances import with_libraries
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.planning.plan import Plan
@@ -23,7 +25,7 @@ from ssptool.rules.selection import acceptable, accepted_codes, judge, unused_ac
 from ssptool.studies.accuracy import ACCURACY, REMARK
 from ssptool.studies.definition import Factor, FactorRole, Points, Study, cycle, make_points
 from ssptool.studies.designs import Computed, FactorValue, Levels, Range, TableDesign
-from ssptool.studies.entries import Findings
+from ssptool.studies.entries import Findings, beyond
 from ssptool.studies.expressions import FUNCTIONS, MEASURES, BadExpression, Expression, unknown, unknown_function
 from ssptool.studies.optimum import Optimize
 from ssptool.studies.prepared import Configuration, PreparedSystem, Setter, configurations, settings_of
@@ -127,6 +129,24 @@ def _check_expression(
             findings.add(key, f"value(…) wants one of {', '.join(names)} in quotes, found {call.texts}")
         elif call.function in MEASURES and call.function not in FUNCTIONS and not (call.texts and call.texts[0]):
             findings.add(key, f'{call.function} wants the name of a signal in quotes, as "System1.x1"')
+
+
+def check_places(study: Study, findings: Findings) -> bool:
+    """Add which files beside its system a study from a file must not reach; whether there are none."""
+    named: list[tuple[tuple[str, ...], Path]] = [(("parameters",), path) for path in study.parameters]
+    named += [(("inputs",), path) for path in study.inputs]
+    named += [] if study.scenario is None else [(("scenario",), study.scenario)]
+    for factor in study.factors:
+        if factor.role in (FactorRole.PARAMETERS, FactorRole.FMU):
+            values = dict.fromkeys(map(str, choices(factor, study)))
+            named += [(key_of(study, factor.name), study.file(value)) for value in values]
+    read = [(key, path, "read") for key, path in named]
+    log = study.settings.fmu_log
+    written = [] if log is None else [(("settings", "fmu_log"), log, "write")]
+    wrong = [one for one in (*read, *written) if leads_out(one[1], study.folder, study.switches.outside)]
+    for key, path, does in wrong:
+        findings.add(key, beyond(path, does))
+    return not wrong
 
 
 def _check_files(study: Study, findings: Findings) -> None:

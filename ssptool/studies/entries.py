@@ -1,6 +1,7 @@
 """Entries of a study file, read by name and type, and the findings about them, all reported at once."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ssptool.arguments import parse_time
@@ -55,6 +56,14 @@ class Findings:
 
 
 T = TypeVar("T")
+
+
+def beyond(path: Path, does: str = "read") -> str:
+    """Finding about a file that a study names, and that it may not reach."""
+    return (
+        f"{path} lies outside the folder of the study, the working folder and the repository around; if the study may "
+        f"{does} it: --allow-outside {path.parent}"
+    )
 
 
 class StudyEntries:

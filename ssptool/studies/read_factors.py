@@ -2,12 +2,13 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ssptool.documents.csv_columns import CsvForm
 from ssptool.documents.foreign_files import open_text
+from ssptool.documents.outside import leads_out
 from ssptool.engine.settings import present_names
 from ssptool.errors import disk_trouble
 from ssptool.studies.definition import Factor, FactorRole
@@ -31,7 +32,7 @@ from ssptool.studies.designs import (
     design_named,
     normal_correlation,
 )
-from ssptool.studies.entries import StudyEntries
+from ssptool.studies.entries import StudyEntries, beyond
 from ssptool.studies.expressions import BadExpression, Expression
 from ssptool.studies.optimum import MOST_OBJECTIVES, Constraint, Objective, Optimize
 from ssptool.studies.prepared import setting_problem
@@ -245,8 +246,13 @@ DESIGN_KEYS = (
 """Keys of all kinds of designs together."""
 
 
-def read_design(entries: StudyEntries, folder: Path, factors: Mapping[str, Factor]) -> Design:
-    """The design; that of a study which does not say is a grid."""
+def read_design(
+    entries: StudyEntries, folder: Path, factors: Mapping[str, Factor], allowed: Iterable[Path] | None = ()
+) -> Design:
+    """The design; that of a study which does not say is a grid.
+
+    A table may be read from the folder, and from those that are `allowed` (None: from all).
+    """
     kind = entries.text("kind") or "grid"
     known: tuple[str, ...] = ("kind",)
     design: Design = GridDesign()
@@ -256,7 +262,7 @@ def read_design(entries: StudyEntries, folder: Path, factors: Mapping[str, Facto
     if kind == "one-at-a-time":
         design = OneAtATime()
     elif kind == "table":
-        design, known = _table(entries, folder, factors), ("kind", "file", "files", "rows")
+        design, known = _table(entries, folder, factors, allowed), ("kind", "file", "files", "rows")
     elif kind == "saltelli":
         runs, seed = _needed(entries, kind, "runs", "seed")
         design, known = Saltelli(runs or 1, seed), ("kind", "runs", "seed")
@@ -345,7 +351,9 @@ def _correlation_problem(each: Any, drawn: list[str]) -> str:
     return ""
 
 
-def _table(entries: StudyEntries, folder: Path, factors: Mapping[str, Factor]) -> TableDesign:
+def _table(
+    entries: StudyEntries, folder: Path, factors: Mapping[str, Factor], allowed: Iterable[Path] | None
+) -> TableDesign:
     stated = [key for key in ("file", "files", "rows") if key in entries]
     if len(stated) != 1:
         entries.find(
@@ -358,6 +366,9 @@ def _table(entries: StudyEntries, folder: Path, factors: Mapping[str, Factor]) -
     if stated == ["rows"]:
         return _rows(entries)
     name = entries.text("file")
+    if name is not None and allowed is not None and leads_out(folder / name, folder, allowed):
+        entries.find("file", beyond(folder / name))
+        return TableDesign()
     return TableDesign() if name is None else _csv(folder / name, entries)
 
 

@@ -7,7 +7,7 @@ provide, are found in the text.
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from ssptool.arguments import path as file_path
 from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import BadData, DataFinding
 from ssptool.documents.foreign_files import SpecialFile, read_text
+from ssptool.documents.outside import leads_out
 from ssptool.engine.settings import Settings
 from ssptool.errors import WrongValue, disk_trouble
 from ssptool.foreign_text import TOO_DEEP, too_deep
@@ -37,7 +38,7 @@ from ssptool.studies.designs import (
     Triangular,
     value_text,
 )
-from ssptool.studies.entries import Findings, Key, StudyEntries
+from ssptool.studies.entries import Findings, Key, StudyEntries, beyond
 from ssptool.studies.expressions import BadExpression, Expression
 from ssptool.studies.optimum import Optimize
 from ssptool.studies.prepared import read_settings
@@ -305,15 +306,21 @@ def study_from(content: Mapping[str, Any], lines: Mapping[Key, int] | None = Non
 
 
 def draft_study(
-    content: Mapping[str, Any], lines: Mapping[Key, int] | None = None, *, source: str = ""
+    content: Mapping[str, Any],
+    lines: Mapping[Key, int] | None = None,
+    *,
+    source: str = "",
+    allowed: Iterable[Path] = (),
 ) -> tuple[Study, Findings]:
-    """The readable parts of a study, and the findings about the others."""
+    """The readable parts of a study, and the findings about the others. One in the file `source` may read a table from
+    its folder, and from those that are `allowed`.
+    """
     findings = Findings(source, lines or {})
-    study = _study(StudyEntries(content, (), findings), source)
+    study = _study(StudyEntries(content, (), findings), source, allowed)
     return replace(study, lines=dict(lines or {})), findings
 
 
-def _study(entries: StudyEntries, source: str) -> Study:
+def _study(entries: StudyEntries, source: str, allowed: Iterable[Path]) -> Study:
     folder = Path(source).parent if source else Path()
     system = entries.take("system")
     if not isinstance(system, str | Path):
@@ -321,7 +328,7 @@ def _study(entries: StudyEntries, source: str) -> Study:
         entries.find("system", f"{said}; expected the path of an .ssp file, a folder or an .ssd file")
     design_entries = entries.table("design")
     stated = _factors(entries.table("factors"))
-    design = read_design(design_entries, folder, stated)
+    design = read_design(design_entries, folder, stated, allowed if source else None)
     scenario = entries.text("scenario")
     entries.take("calibration")  # has a reader of its own
     study = Study(
@@ -460,7 +467,9 @@ def read_calibration(given: Study | Mapping[str, Any] | Path | str, study: Study
     entries.rest("key of a calibration", _CALIBRATION_KEYS)
     if sum(key in entries for key in ("data", "targets", "minimize")) != 1:
         entries.find("", "give one of data, targets and minimize")
-    if found.data is not None and not found.data.is_file():
+    if found.data is not None and study.source and leads_out(found.data, study.folder, study.switches.outside):
+        entries.find("data", beyond(found.data))
+    elif found.data is not None and not found.data.is_file():
         entries.find("data", f"{found.data} does not exist")
     findings.check()
     return found
