@@ -309,6 +309,8 @@ class _Passage:
         for far in self._beyond(meeting.connector):
             at = next(end for end in far.ends if self._is_of_shell(end, not self._inwards))
             there = next(end for end in far.ends if end != at)
+            if not self._inwards and self._is_of_shell(there, outside=True):
+                raise EditError(f"{self.shell} is connected with itself, {described(far)}: connect inside it first")
             keeping, plain = (far, near) if _treats(far) else (near, far)
             if _treats(near) and _treats(far):
                 raise EditError(

@@ -139,6 +139,15 @@ def test_what_would_change_its_meaning_is_refused(tmp_path, outer, inner, unit, 
         made.move("Sub.A", into="")
 
 
+def test_a_system_that_feeds_itself_is_not_unwrapped(tmp_path):
+    nested = system(
+        "Sub", "input i Real m, output o Real m", [component("A", "m", INTERFACE)], ["i -> A.u", "A.y -> o"]
+    )
+    package(tmp_path / "s", ssd(content("", [nested], ["Sub.o -> Sub.i"])), {"m": M})
+    with refused(tmp_path / "s", "connected with itself") as made:
+        made.unwrap("Sub")
+
+
 def test_names_and_places_that_do_not_fit_are_refused(tmp_path):
     path = four(tmp_path / "s", WIRES)
     with ssptool.edit(path) as made:
