@@ -27,7 +27,7 @@ from ssptool.engine.run.refinement import AccuracyCheck, FinerRun, TookTooLong, 
 from ssptool.engine.run.result import Result, changed_units, statistics_of
 from ssptool.engine.run.selection import select, select_first
 from ssptool.engine.settings import Limits
-from ssptool.engine.trace import StringTable, Trace, UnitChanges
+from ssptool.engine.trace import NUMBERED, StringTable, Trace, UnitChanges
 from ssptool.engine.watch import Watch
 from ssptool.errors import ContradictingSettings, UnusableFile
 from ssptool.fmu.binary import UNUSABLE
@@ -450,12 +450,14 @@ def _recorder(
         writer, lend = thread.around(writer), thread.lend
     decimation, rows = recording.decimation(plan), recording.rows(plan)
     keep = recording.keep or (check is not None and check.asked)
+    # Texts and bytes stay in memory with the rows that are kept.
+    looks = plan.settings.warnings is WarningsName.ON and not any(one.type in NUMBERED for one in plan.columns)
     if keep and (recording.output_step is not None or not plan.master.chooses_steps):
         check_memory(rows, 1 + len(plan.recorded))
     return Recorder(
         plan,
         writer,
-        keep=keep or check is not None or plan.settings.warnings is WarningsName.ON,
+        keep=keep or check is not None or looks,
         most=inf if keep else MOST_LOOKED_AT if check is None else MOST_CHECKED,
         decimation=decimation,
         rows=rows,

@@ -372,7 +372,7 @@ def test_settings_on_a_page_count(ssptool, tmp_path, text):
 def test_the_tour_names_every_command():
     """Inverses apart."""
     text = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8").split("\n## Commands\n")[1]
-    inverses = {"remove", "disconnect", "unset", "unbind", "unmap"}
+    inverses = {"remove", "disconnect", "unset", "unbind", "unmap", "unwrap"}
     assert {name for name in SUMMARIES if f"`{name}`" not in text} == inverses
 
 

@@ -224,6 +224,8 @@ INSTEAD = {
 ELSEWHERE = {
     ("place", "--at"): "all other options of place have it",
     ("align", "--to"): "all other options of align have it",
+    ("wrap", "--as"): "all other options of wrap have it",
+    ("move", "--into"): "all other options of move have it",
     ("bind", "--mapping"): "mappings",
     ("dictionary add", "--file"): "files of dictionaries",
     ("dictionary signal", "--of"): "dictionaries of nested systems",

@@ -18,7 +18,7 @@ constexpr int isolated = 3;
 constexpr double many_changes = 100.0, forgotten = 0.25;
 // It ends, too, after so many pairs in a row of at most so many times the smallest size, as noise that does not let
 // them become longer.
-constexpr int most_short = 500;
+constexpr int most_short = 20000;
 constexpr double shortest = 32.0;
 // Pairs that are only tried, and how many in a row may be too inexact: signals jump, or begin to move.
 constexpr int most_tried = 400, most_refused = 4;
