@@ -62,7 +62,7 @@ SECTIONS = (
         "Settings",
         "Settings that exclude each other: `ContradictingSettings`, exit status 2.",
         frozenset({"ContradictingSettings"}),
-        ("engine",),
+        ("engine", "api"),
     ),
     Section(
         "Export as one FMU",

@@ -198,7 +198,7 @@ MOST_KNOWN = 12
 """Known names that a message lists where none is like the unknown one."""
 
 
-class UnknownName(WrongUsage, KeyError):
+class UnknownName(WrongUsage, KeyError, ValueError):
     """A name that nothing has: of a signal, variable, component, connector, unit, variant, rule, tool or platform; or a
     pattern that fits none.
 

@@ -70,6 +70,6 @@ def test_what_a_run_refuses_stands_on_the_page_word_for_word(options, page):
 
 
 def test_settings_that_exclude_each_other_are_told_with_a_reason_and_a_way_out(page):
-    section = page[page.index("## Settings") : page.index("## Power bonds")]
+    section = page[page.index("## Settings") : page.index("## Export as one FMU")]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")][1:]
     assert rows and all(len(row) == 2 and ": " in row[0] and row[1] for row in rows), rows

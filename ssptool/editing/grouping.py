@@ -359,8 +359,8 @@ class _Passage:
             other = None if side is None else carried_by(self._draft, side).unit
         if at_shell is not None and other is not None and at_shell.name != other.name:
             raise EditError(
-                f"the connection of {described(plain)} converts {at_shell.name} and {other.name} beside a "
-                "transformation: give both ends of it one unit first"
+                f"the connection of {described(plain)} converts {at_shell.name} and {other.name}, and its other part "
+                "has a transformation: give both ends of it one unit first"
             )
 
     def _add(

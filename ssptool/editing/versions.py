@@ -287,7 +287,7 @@ def _refuse(changes: list[Change], drop: bool) -> None:
         lines = joined_lines(f"  {one.position}: {one.message}" for one in refusals)
         raise RefusedEdit(
             f"SSP 1.0 cannot hold everything of this:\n{lines}\n"
-            "change it, or let it be dropped (--drop): upgrading again brings it back",
+            "change it, or let it be dropped (--drop): upgrading again restores it",
             refusals,
         )
 

@@ -164,4 +164,4 @@ def test_a_wrong_name_does_not_keep_the_others_from_being_explained(explain):
     assert "no variable 'System1.nothing'" in said
     with pytest.raises(api.exceptions.UnknownName) as caught:
         api.explain(SYSTEM, "System1.nothing", "System1.m1")
-    assert [str(one.signal) for one in caught.value.explained] == ["System1.m1"]
+    assert [str(one.signal) for one in caught.value.found] == ["System1.m1"]

@@ -191,7 +191,7 @@ def test_results_of_another_tool_end_at_the_stop_time(ssptool, tmp_path):
         (["run.mat"], ".csv or .parquet"),
         (["run.h5"], ".csv or .parquet"),
         (["run.txt"], ".csv, .parquet, .mat"),
-        (["done.csv", "--signals", "x1"], "try '*.x1'"),
+        (["done.csv", "--signals", "x1"], "did you mean *.x1"),
         (["done.csv", "--stop-time", "soon"], "a number of seconds"),
     ],
 )

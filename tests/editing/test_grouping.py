@@ -126,8 +126,8 @@ def refusing(folder: Path, outer: str = "", inner: str = "", unit: str = "m", bo
     ("outer", "inner", "unit", "bound", "hint"),
     [
         (LINEAR, LINEAR, "m", "", "both treat the value"),
-        (LINEAR, "", "mm", "", "converts mm and m beside a transformation"),
-        ("", LINEAR, "mm", "", "converts mm and m beside a transformation"),
+        (LINEAR, "", "mm", "", "converts mm and m, and its other part"),
+        ("", LINEAR, "mm", "", "converts mm and m, and its other part"),
         ("", "", "m", bindings(ssv("Sub.i Real value='1' unit='m'")), "gives Sub.i a value"),
     ],
 )

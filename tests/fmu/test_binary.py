@@ -15,6 +15,7 @@ import pytest
 
 import ssptool
 from ssptool.engine.kernel.calls import FUNCTIONS
+from ssptool.errors import WrongValue
 from ssptool.fmu.binary import load
 from ssptool.fmu.description import UnreadableFmu, UnusableFmu
 from ssptool.fmu.instance import FmiError
@@ -132,7 +133,7 @@ def test_a_value_of_another_type_is_refused(instance, name, value):
 
 @pytest.mark.parametrize("value", [2**31, -(2**31) - 1])
 def test_an_integer_out_of_range_is_refused_instead_of_wrapped(instance, value):
-    with pytest.raises(OverflowError, match=f"Integer0 = {value}"):
+    with pytest.raises(WrongValue, match=f"Integer0 = {value}"):
         instance.set({"Integer0": value})
 
 
@@ -348,7 +349,9 @@ def test_a_library_for_another_machine_is_named_as_that(tmp_path, library, versi
     fmu = write_fmu(tmp_path / "foreign.fmu", version, bytes(content))
     with load(fmu, read_description(fmu)) as binary, pytest.raises(UnusableFmu) as caught:
         binary.instantiate("A")
-    assert caught.value.reason.startswith(f"it was built for {name}, but this machine is {platform.machine()};")
+    assert caught.value.reason.startswith(
+        f"the binary cannot be loaded: it was built for {name}, but this machine is {platform.machine()};"
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into ELF files")
@@ -371,7 +374,9 @@ def test_a_library_that_needs_another_one_names_it(tmp_path, version):
     fmu = write_fmu(tmp_path / "needing.fmu", version, compiled.read_bytes())
     with load(fmu, read_description(fmu)) as binary, pytest.raises(UnusableFmu) as caught:
         binary.instantiate("A")
-    assert caught.value.reason.startswith("it needs the library libnotinstalled.so, which was not found")
+    assert caught.value.reason.startswith(
+        "the binary cannot be loaded: it needs the library libnotinstalled.so, which was not found"
+    )
 
 
 def test_the_only_library_is_used_whatever_its_name_is(tmp_path, fmu, version):

@@ -144,5 +144,5 @@ def test_a_group_is_drawn_by_its_name_and_says_what_it_is(tmp_path):
     assert ">C0<" in ssptool.draw(path, level="Group 1").svg
     assert ">C0<" in ssptool.draw(path, connections="all").svg
     assert repr(drawing).startswith("<Drawing of S: 1 system:")
-    with pytest.raises(ssptool.exceptions.UnknownName, match="Group 1, Group 2"):
+    with pytest.raises(ssptool.exceptions.UnknownName, match="did you mean Group"):
         ssptool.draw(path, level="Group 99")
