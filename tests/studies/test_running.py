@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool.errors import UnusableFile, WrongUsage
+from ssptool.errors import WrongUsage
 from ssptool.studies import run
 from ssptool.studies.dataset import Dataset, OtherStudy, open_dataset
 from ssptool.studies.definition import RunStatus
@@ -311,7 +311,7 @@ def test_two_processes_do_not_write_the_same_results(tmp_path):
 
 
 def test_a_folder_without_results_is_refused(tmp_path):
-    with pytest.raises(UnusableFile, match=r"study\.json"):
+    with pytest.raises(WrongUsage, match=r"study\.json"):
         ssptool.studies.study_results(tmp_path)
 
 

@@ -125,7 +125,7 @@ def test_a_crash_is_told_with_its_component_and_the_rows_until_then(misbehaving)
 
 def test_cancelling_ends_a_run_whose_fmu_hangs(misbehaving):
     calls = misbehaving(fmus.HANG)
-    with pytest.raises(WrongUsage, match="a run goes on"):
+    with pytest.raises(WrongUsage, match="a run is in progress"):
         calls.call("run", {"settings": {}})
     calls.call("cancel", {})
     assert ended(calls)["status"] == "cancelled"

@@ -3,7 +3,6 @@
 import pytest
 
 import ssptool
-from ssptool.editing.changes import EditError
 from ssptool.errors import WrongUsage
 from ssptool.studio.calls import PageCalls
 from ssptool.studio.session import Conflict, EditSession
@@ -61,7 +60,7 @@ def test_undo_reaches_beyond_a_save_and_redo_comes_back(calls, system):
 
 def test_a_gesture_that_fails_changes_nothing(calls):
     edits = [{"verb": "rename", "old": "System1", "new": "Left"}, {"verb": "remove", "names": ["nothere"]}]
-    with pytest.raises(EditError, match="nothere"):
+    with pytest.raises(WrongUsage, match="nothere"):
         calls.call("edit", {"edits": edits})
     assert calls.call("changes", {}) == {"diff": "", "gestures": []}
     assert {one["name"] for one in calls.call("model", {})["systems"][0]["elements"]} == {"System1", "System2"}

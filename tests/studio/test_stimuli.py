@@ -154,7 +154,7 @@ def test_what_a_run_would_refuse_is_told_while_it_is_edited(calls):
     assert "System1.G" in calls.call("stimuli", {"inputs": "push.csv"})["problems"][0]
     with pytest.raises(WrongUsage, match="cannot be the name"):
         change(calls, "../push.csv", "add_signal", signal="System1.F", value="5")
-    with pytest.raises(WrongUsage, match="has changed meanwhile"):
+    with pytest.raises(WrongUsage, match="has changed in the meantime"):
         change(calls, "push.csv", "remove_row", "another text", row=0)
 
 

@@ -21,7 +21,7 @@ def test_findings_of_a_text_that_is_typed_are_told_and_nothing_changes(tmp_path)
     assert [one["severity"] for one in broken] == ["error"]
     assert calls.call("changes", {}) == {"diff": "", "gestures": []}
     assert {one["key"] for one in calls.call("findings", {})["findings"]} == now
-    with pytest.raises(WrongUsage, match="has changed meanwhile"):
+    with pytest.raises(WrongUsage, match="has changed in the meantime"):
         calls.call("typed", {**where, "before": "<other/>", "after": "<other/>"})
     calls.close()
 
