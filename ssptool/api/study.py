@@ -144,7 +144,7 @@ def _boxed(study: Study, sandbox: bool | None) -> Iterator[None]:
     if asked and study.settings.fmu_log is not None:
         raise ContradictingSettings(
             "fmu_log in a study in a sandbox",
-            "each run would write a file of its own beside others of yours, which a sandbox does not allow",
+            "each run would write a file of its own next to others of yours, which a sandbox does not allow",
             "leave out fmu_log, or run one point with `ssptool run --sandbox --fmu-log FILE`",
         )
     with sandboxed(asked):

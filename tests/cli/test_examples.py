@@ -68,9 +68,8 @@ def test_an_example_of_an_installation_runs(ssptool, installed):
 def test_a_name_that_there_is_not(ssptool, tmp_path):
     status, _, err = ssptool("example", "mass_spring")
     assert status == 2
-    listed = f"here are {', '.join(SYSTEMS)}\n"
-    assert err == f"error: there is no example system 'mass_spring'; did you mean mass_spring_damper? T{listed}"
-    assert ssptool("example", "qqq")[2] == f"error: there is no example system 'qqq'; t{listed}"
+    assert "there is no example system 'mass_spring'; did you mean mass_spring_damper" in err
+    assert ssptool("example", "qqq")[2].endswith(f"'qqq'; there are {', '.join(SYSTEMS)}\n")
     assert list(tmp_path.iterdir()) == []
 
 
