@@ -42,6 +42,13 @@ Into = Annotated[str, typer.Option("--into", metavar="SYSTEM", help="Nested syst
 EditedVariant = Annotated[
     str | None, typer.Option("--variant", metavar="NAME", help=WHICH_VARIANT, rich_help_panel=EVERY_EDIT)
 ]
+OneElement = Annotated[
+    str, typer.Argument(metavar="ELEMENT", help="Full name of the element.", autocompletion=elements)
+]
+SomeElements = Annotated[
+    list[str],
+    typer.Argument(metavar="ELEMENT…", help="Full names of elements of one system.", autocompletion=elements),
+]
 ExperimentStart = Annotated[
     float | None,
     typer.Option("--start-time", parser=time, metavar="T", help="Start time of the default experiment: 0, 10ms."),
@@ -330,9 +337,7 @@ def rename_command(
 def duplicate_command(
     system: EditedSystem,
     how: Editing,
-    element: Annotated[
-        str, typer.Argument(metavar="ELEMENT", help="Full name of the element.", autocompletion=elements)
-    ],
+    element: OneElement,
     new: Annotated[
         str | None,
         typer.Option(
@@ -356,10 +361,7 @@ def duplicate_command(
 def wrap_command(
     system: EditedSystem,
     how: Editing,
-    names: Annotated[
-        list[str],
-        typer.Argument(metavar="ELEMENT…", help="Full names of elements of one system.", autocompletion=elements),
-    ],
+    names: SomeElements,
     new: Annotated[str, typer.Option("--as", metavar="NAME", help="Name of the new system.")],
 ) -> None:
     """Move elements into a new nested system.
@@ -397,10 +399,7 @@ def unwrap_command(
 def move_command(
     system: EditedSystem,
     how: Editing,
-    names: Annotated[
-        list[str],
-        typer.Argument(metavar="ELEMENT…", help="Full names of elements of one system.", autocompletion=elements),
-    ],
+    names: SomeElements,
     into: Annotated[
         str,
         typer.Option(
@@ -427,9 +426,7 @@ def move_command(
 def place_command(
     system: EditedSystem,
     how: Editing,
-    element: Annotated[
-        str, typer.Argument(metavar="ELEMENT", help="Full name of the element.", autocompletion=elements)
-    ],
+    element: OneElement,
     at: Annotated[
         tuple[float, float],
         typer.Option("--at", metavar="X Y", help="Position of the lower left corner, to the right and upwards [mm]."),
@@ -460,10 +457,7 @@ def place_command(
 def align_command(
     system: EditedSystem,
     how: Editing,
-    elements: Annotated[
-        list[str],
-        typer.Argument(metavar="ELEMENT…", help="Full names of elements of one system.", autocompletion=elements),
-    ],
+    elements: SomeElements,
     to: Annotated[
         str,
         typer.Option(

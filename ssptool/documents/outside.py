@@ -45,7 +45,7 @@ def around(folder: Path) -> tuple[Path, ...]:
     return (*working_folders(), *with_repositories((folder,)))
 
 
-def leads_out(file: Path, folder: Path, allowed: Iterable[Path] = ()) -> bool:
+def out_of_reach(file: Path, folder: Path, allowed: Iterable[Path] = ()) -> bool:
     """Whether a file in a folder, such as a study, may not name this file.
 
     It may name those of its folder, of the caller's work, of the own repository, and of folders that are `allowed`;

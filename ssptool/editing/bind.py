@@ -405,9 +405,7 @@ def unmap(draft: Draft, source: str, target: str, to: Name, of: str | None) -> N
     for entry in found:
         entry.delete()
     draft.note(f"{source} no longer sets {target} in the binding of {chosen} to {chosen.place}")
-    if _means_nothing(draft, chosen):
-        unmap_all(draft, to, of)
-    elif chosen.mapping is not None and not chosen.mapping.entries:
+    if not drop_idle_mapping(draft, chosen) and chosen.mapping is not None and not chosen.mapping.entries:
         draft.note(f"no parameter of {chosen} is used now; `unmap --all` lets its own names count again")
 
 
@@ -418,8 +416,7 @@ def unmap_all(draft: Draft, to: Name, of: str | None) -> None:
     if holder is None:
         raise EditError(f"the binding of {chosen} to {chosen.place} has no mapping")
     entry = draft.entry(holder.source)
-    holder.delete()
-    draft.note(f"the binding of {chosen} to {chosen.place} has no mapping now")
+    _drop_mapping(draft, chosen, holder)
     draft.release(entry)
 
 
@@ -447,12 +444,18 @@ def _named(draft: Draft, binding: ssd.ParameterBinding) -> str:
     return INLINE if binding.source is None else draft.entry(binding.source) or binding.source
 
 
-def drop_idle_mapping(draft: Draft, chosen: BoundSet) -> None:
-    """Take an inline mapping away that means nothing any more."""
+def drop_idle_mapping(draft: Draft, chosen: BoundSet) -> bool:
+    """Take an inline mapping away that means nothing any more; gives whether it did."""
     holder = chosen.binding.parameter_mapping
-    if holder is not None and _means_nothing(draft, chosen):
-        holder.delete()
-        draft.note(f"the binding of {chosen} to {chosen.place} needs no mapping any more")
+    if holder is None or not _means_nothing(draft, chosen):
+        return False
+    _drop_mapping(draft, chosen, holder)
+    return True
+
+
+def _drop_mapping(draft: Draft, chosen: BoundSet, holder: ssd.ParameterMapping) -> None:
+    holder.delete()
+    draft.note(f"the binding of {chosen} to {chosen.place} has no mapping now")
 
 
 def _means_nothing(draft: Draft, chosen: BoundSet) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import BadData, DataFinding, Diagnostic, InvalidDocument
-from ssptool.documents.outside import leads_out
+from ssptool.documents.outside import out_of_reach
 from ssptool.engine.assembly.instances import with_libraries
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.planning.plan import Plan
@@ -143,7 +143,7 @@ def check_places(study: Study, findings: Findings) -> bool:
     read = [(key, path, "read") for key, path in named]
     log = study.settings.fmu_log
     written = [] if log is None else [(("settings", "fmu_log"), log, "write")]
-    wrong = [one for one in (*read, *written) if leads_out(one[1], study.folder, study.switches.outside)]
+    wrong = [one for one in (*read, *written) if out_of_reach(one[1], study.folder, study.switches.outside)]
     for key, path, does in wrong:
         findings.add(key, beyond(path, does))
     return not wrong

@@ -8,7 +8,7 @@ from typing import Any
 
 from ssptool.documents.csv_columns import CsvForm
 from ssptool.documents.foreign_files import open_text
-from ssptool.documents.outside import leads_out
+from ssptool.documents.outside import out_of_reach
 from ssptool.engine.settings import present_names
 from ssptool.errors import disk_trouble
 from ssptool.studies.definition import Factor, FactorRole
@@ -366,7 +366,7 @@ def _table(
     if stated == ["rows"]:
         return _rows(entries)
     name = entries.text("file")
-    if name is not None and allowed is not None and leads_out(folder / name, folder, allowed):
+    if name is not None and allowed is not None and out_of_reach(folder / name, folder, allowed):
         entries.find("file", beyond(folder / name))
         return TableDesign()
     return TableDesign() if name is None else _csv(folder / name, entries)

@@ -17,7 +17,7 @@ from ssptool.arguments import path as file_path
 from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import BadData, DataFinding
 from ssptool.documents.foreign_files import SpecialFile, read_text
-from ssptool.documents.outside import leads_out
+from ssptool.documents.outside import out_of_reach
 from ssptool.engine.settings import Settings
 from ssptool.errors import WrongValue, disk_trouble
 from ssptool.foreign_text import TOO_DEEP, too_deep
@@ -467,7 +467,7 @@ def read_calibration(given: Study | Mapping[str, Any] | Path | str, study: Study
     entries.rest("key of a calibration", _CALIBRATION_KEYS)
     if sum(key in entries for key in ("data", "targets", "minimize")) != 1:
         entries.find("", "give one of data, targets and minimize")
-    if found.data is not None and study.source and leads_out(found.data, study.folder, study.switches.outside):
+    if found.data is not None and study.source and out_of_reach(found.data, study.folder, study.switches.outside):
         entries.find("data", beyond(found.data))
     elif found.data is not None and not found.data.is_file():
         entries.find("data", f"{found.data} does not exist")

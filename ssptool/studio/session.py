@@ -14,7 +14,7 @@ from typing import Self, TypeAlias
 from ssptool.api.check import switches_of
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
-from ssptool.documents.outside import leads_out
+from ssptool.documents.outside import out_of_reach
 from ssptool.documents.saving import AtomicReplacement
 from ssptool.editing.changes import FileEdit, unified_diff
 from ssptool.editing.draft import empty_structure
@@ -443,7 +443,7 @@ class EditSession:
 
     def _beside_on_disk(self, name: str) -> bytes | None:
         file = self._around / name
-        if leads_out(file, self._around, self.switches.outside):
+        if out_of_reach(file, self._around, self.switches.outside):
             raise WrongUsage(f"{name} leads to {real(file)}, outside the folder: put a copy of the file in its place")
         return file.read_bytes() if file.is_file() else None
 

@@ -328,7 +328,7 @@ def assemble(
 
     Raises
     ------
-    UnusableFmu, MissingBinary, UnusableFmu, UnreadableFmu
+    UnusableFmu
         A binary cannot be used here.
     FmiError
         An FMU refuses to be instantiated.

@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -368,6 +368,10 @@ class Plan(Printed):
         """Slots at which loops are cut, and whose first guess only their components know."""
         cut = (slot for loop in self.loops for slot in (*loop.calls.torn, *loop.calls.frozen))
         return frozenset(cut) - set(self.guesses)
+
+    def with_choice(self, choice: Choice) -> "Plan":
+        """The plan with this choice instead of the one of the same setting."""
+        return replace(self, choices=tuple(choice if one.setting == choice.setting else one for one in self.choices))
 
     def substeps(self, one: PlannedInstance) -> Substeps:
         """Steps of a component in each macro step."""

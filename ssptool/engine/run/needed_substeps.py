@@ -92,5 +92,4 @@ def with_substeps(plan: Plan, found: Mapping[str, int]) -> Plan:
         settings=replace(plan.settings, substeps={**plan.settings.substeps, **found}),
         substep_counts=MappingProxyType(counts),
         by_need=(),
-        choices=tuple(choice if one.setting == choice.setting else one for one in plan.choices),
-    )
+    ).with_choice(choice)

@@ -132,7 +132,7 @@ class Recorder:
         self._cut = False
         self._keep, self._most = keep, most
         self._width = 1 + len(plan.recorded)
-        self._expected = int(min(rows, most // self._width))
+        self._expected = int(min(rows, most / self._width))
         self.contents = RunStringTable()
         self._going: tuple[int, ...] = ()
         self._between: set[float] = set()  # times of events between communication points

@@ -168,7 +168,7 @@ class RefinedRuns:
         changed: dict[str, Any] = {self.setting: self.value(level)}
         settings = self.plan.settings
         planned = self._replan(settings=replace(settings, **changed) if logs else settings.without_logs(**changed))
-        return planned if self._substeps is None else with_choice(planned, self._substeps)
+        return planned if self._substeps is None else planned.with_choice(self._substeps)
 
     def expected(self, level: int, met: Sequence[float] = ()) -> float:
         """Seconds that the run of a level, with these further communication points, is expected to take."""
@@ -447,11 +447,6 @@ def _is_better(one: Accuracy, other: Accuracy) -> bool:
     if one.met or other.met:
         return one.met and not other.met
     return (inf if one.error is None else one.error) < (inf if other.error is None else other.error)
-
-
-def with_choice(plan: Plan, choice: Choice) -> Plan:
-    """The plan with this choice in place of that of the same setting."""
-    return replace(plan, choices=tuple(choice if one.setting == choice.setting else one for one in plan.choices))
 
 
 def with_reason(plan: Plan, setting: str, value: float, reason: str) -> Plan:
