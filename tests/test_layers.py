@@ -19,6 +19,7 @@ LEVELS = [
     [
         "errors",
         "foreign_text",
+        "many_values",
         "option_words",
         "printed",
         "public_names",

@@ -24,6 +24,7 @@ from ssptool.documents.malformed import fault_of
 from ssptool.documents.schema import VERSIONS, load_schema, valid_by_one_schema
 from ssptool.documents.vocabulary import NSMAP
 from ssptool.documents.xml_text import SourceText, lines_of_nodes
+from ssptool.many_values import made
 
 MANY_VALUES = 100_000
 """Number of objects from which a garbage collection takes noticeable time."""
@@ -262,8 +263,8 @@ class Positions:
         if around is None:
             around = self._address(parent)
         if element.local_name and (attributes := element.telling(element.identity)):
-            later = LaterAddress(around, element.local_name, element.identity, attributes)
-            return Position(self._name, line, later)
+            later = made(LaterAddress, (around, element.local_name, element.identity, attributes))
+            return made(Position, (self._name, line, later))
         return Position(self._name, line, f"{around}/{step(element, parent)}")
 
     def _address(self, element: etree._Element) -> str:

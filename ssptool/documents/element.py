@@ -18,7 +18,7 @@ Each class has two forms: nodes of lxml in documents that may be edited, and fro
 
 import copy
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -415,6 +415,10 @@ class EditableNode(etree.ElementBase):
 
     def telling(self, names: Iterable[str]) -> Mapping[str, str] | None:
         """None: only the attributes of a frozen node stay what they are."""
+        return None
+
+    def likeness(self) -> Hashable | None:
+        """None: a node of lxml shares nothing with others that are equal."""
         return None
 
     def having(self, *attributes: str) -> "Iterator[Element]":

@@ -6,7 +6,7 @@ methods of lxml. It does not keep blanks between elements, prefixes and bytes, w
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from types import MappingProxyType
 from typing import Any, NoReturn, cast
@@ -83,6 +83,15 @@ class FrozenNode:
         for name in names:
             if name in attributes:
                 return attributes
+        return None
+
+    def likeness(self) -> Hashable | None:
+        """A key that elements of this tree share only with equal attributes and children; None: not known."""
+        children = self._children
+        if not children:
+            return id(self._attributes)
+        if len(children) == 1 and not children[0]._children:
+            return id(self._attributes), children[0].tag, id(children[0]._attributes)
         return None
 
     @property

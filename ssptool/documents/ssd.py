@@ -22,6 +22,7 @@ from ssptool.documents.vocabulary import (
     string,
     unsigned,
 )
+from ssptool.many_values import made
 
 E = TypeVar("E", bound=Element)
 
@@ -179,7 +180,8 @@ class Connection(ssc.Base, tag="ssd:Connection"):
         start, end = get("startConnector"), get("endConnector")
         if start is None or end is None:
             return self.start, self.end
-        return ConnectorRef(get("startElement", ""), start), ConnectorRef(get("endElement", ""), end)
+        first, last = (get("startElement", ""), start), (get("endElement", ""), end)
+        return made(ConnectorRef, first), made(ConnectorRef, last)
 
     @property
     def indices(self) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:

@@ -1,6 +1,8 @@
 """Every connector of a tree as a flat value."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from ssptool.documents import ssb, ssc, ssd
@@ -9,6 +11,7 @@ from ssptool.documents.element import Element
 from ssptool.documents.ssd import ConnectorKind
 from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable
 from ssptool.fmu.units import PhysicalUnit, named, stated_or_own
+from ssptool.many_values import made
 from ssptool.network.conversion import canonical, items_of
 from ssptool.network.legality import stated_or_own_kind
 from ssptool.network.network import Scope, Signal
@@ -74,30 +77,33 @@ class FlatConnector(NamedTuple):
 
 
 class _Facts(NamedTuple):
-    """Kind and units of a connector, by its variable and what it states."""
+    """Properties that the connectors of a variable share if they state the same."""
 
+    name: str
     kind: ConnectorKind
+    type: str
     unit: PhysicalUnit | None
+    description: str
+    variable: Variable
     variable_unit: PhysicalUnit | None
+    extents: Extents
+    clock: tuple[tuple[str, str], ...]
 
 
 def flat_connectors(tree: Tree) -> dict[ConnectorKey, FlatConnector]:
     """All connectors of a tree; for an FMU those with the name of a variable."""
     found: dict[ConnectorKey, FlatConnector] = {}
-    for connector in _all(tree):
+    for connector in chain.from_iterable(map(_of_system, tree.systems)):
         found.setdefault(connector.key, connector)
-    return found
-
-
-def _all(tree: Tree) -> Iterator[FlatConnector]:
-    for system in tree.systems:
-        yield from _of_system(system)
-    known: dict[tuple[object, ...], _Facts] = {}
+    known: dict[tuple[int, ...], dict[Hashable, _Facts]] = defaultdict(dict)
     for component in tree.components:
-        yield from _of_component(component, known)
+        for connector in _of_component(component, known):
+            found.setdefault(connector.key, connector)
     for reference in tree.references:
-        for connector in reference.reference.connectors:
-            yield from _of_reference(reference, connector)
+        for stated in reference.reference.connectors:
+            for connector in _of_reference(reference, stated):
+                found.setdefault(connector.key, connector)
+    return found
 
 
 def _of_reference(place: ReferencePlace, connector: ssd.Connector) -> Iterator[FlatConnector]:
@@ -180,37 +186,46 @@ def _extents(dimensions: Iterable[ssc.Dimension]) -> Extents:
     return tuple(each.size_connector if each.size is None else each.size for each in dimensions)
 
 
-def _of_component(place: ComponentPlace, known: dict[tuple[object, ...], _Facts]) -> Iterator[FlatConnector]:
-    path, name, fmu = place.path, dotted(place.path), place.fmu
-    units, position, arrays = place.scope.units, place.scope.survey.position, place.elements.arrays
-    variables = fmu.variables
+def _of_component(
+    place: ComponentPlace, known: Mapping[tuple[int, ...], dict[Hashable, _Facts]]
+) -> Iterator[FlatConnector]:
+    path, name, position = place.path, dotted(place.path), place.scope.survey.position
+    alike = known[id(place.fmu), id(place.elements), id(place.scope.units)]
     for connector in place.component.connectors:
-        variable = variables.get(connector.name)
-        if variable is None:
-            continue
-        type, get = connector.type, connector.get
-        stated = None if type is None else type.get("unit") or None  # an empty one is none
-        alike = (id(variable), id(units), get("kind"), stated)
-        facts = known.get(alike)
+        likeness = connector.likeness()
+        facts = None if likeness is None else alike.get(likeness)
         if facts is None:
-            own = unit_of(variable, fmu)
-            kind = stated_or_own_kind(connector.kind, variable)
-            facts = known[alike] = _Facts(kind, stated_or_own(named(units, stated), own), own)
-        # By place, not by name: there are very many of these.
-        yield FlatConnector(
-            ConnectorKey(path, variable.name),
-            Signal(name, variable.name),
-            facts.kind,
-            variable.type,
-            facts.unit,
-            position(connector),
-            get("description") or variable.description,
-            variable,
-            facts.variable_unit,
-            variable.items,
-            arrays.get(variable.name, ()),
-            clock=() if type is None else _clock(type),
+            variable = place.fmu.variables.get(connector.name)
+            if variable is None:
+                continue
+            facts = _facts(connector, variable, place)
+            if likeness is not None:
+                alike[likeness] = facts
+        own, kind, type, unit, description, variable, variable_unit, extents, clock = facts
+        key, at, items = made(ConnectorKey, (path, own, False, None)), position(connector), variable.items
+        signal, array, shared = made(Signal, (name, own)), None, False
+        yield made(
+            FlatConnector,
+            (
+                *(key, signal, kind, type, unit, at, description),
+                *(variable, variable_unit, items, extents, array, shared, clock),
+            ),
         )
+
+
+def _facts(connector: ssd.Connector, variable: Variable, place: ComponentPlace) -> _Facts:
+    own = unit_of(variable, place.fmu)
+    return _Facts(
+        name=variable.name,
+        kind=stated_or_own_kind(connector.kind, variable),
+        type=variable.type,
+        unit=stated_or_own(named(place.scope.units, connector.unit), own),
+        description=connector.description or variable.description,
+        variable=variable,
+        variable_unit=own,
+        extents=place.elements.arrays.get(variable.name, ()),
+        clock=_clock(connector.type),
+    )
 
 
 def unit_of(variable: Variable, fmu: FmuDescription) -> PhysicalUnit | None:

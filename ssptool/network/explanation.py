@@ -443,7 +443,8 @@ def unconnected_inputs(network: Network, driven: Collection[Signal] = ()) -> tup
 
 def undriven_inputs(network: Network, driven: Collection[Signal] = ()) -> tuple[UndrivenInput, ...]:
     """Inputs of the system itself that are not `driven` in a run."""
-    starts = {w.source: _start_of(network, w.destination) for w in reversed(network.wires) if w.conversion == IDENTITY}
+    entering = (wire for wire in reversed(network.wires) if not wire.source.component)
+    starts = {wire.source: _start_of(network, wire.destination) for wire in entering if wire.conversion == IDENTITY}
     found: dict[Signal, UndrivenInput] = {}
     for port in network.ports:
         if port.kind == "input" and port.type != "Clock" and port.signal not in driven:

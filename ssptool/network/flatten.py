@@ -11,6 +11,7 @@ from ssptool.documents.document import Document, garbage_collection_paused
 from ssptool.documents.ssd import Connector, DefaultExperiment
 from ssptool.fmu.description import Shape
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
+from ssptool.many_values import made
 from ssptool.network.annotations import read_annotated
 from ssptool.network.arrays import check_stated, has_variable_sizes, resize
 from ssptool.network.connectors import ConnectorKey, FlatConnector, flat_connectors, stated_connector
@@ -182,14 +183,17 @@ def _component(place: ComponentPlace, ports: tuple[Port, ...]) -> FlatComponent:
 
 def _port(connector: FlatConnector) -> Port:
     unit = connector.unit if connector.variable is None else connector.variable_unit
-    return Port(
-        connector.signal,
-        connector.kind.value,
-        connector.type or "Float64",  # one that cannot be deduced is an error of the document (TYPE-002)
-        None if unit is None else unit.name,
-        connector.description,
-        connector.position,
-        connector.clock,
+    return made(
+        Port,
+        (
+            connector.signal,
+            connector.kind.value,
+            connector.type or "Float64",  # one that cannot be deduced is an error of the document (TYPE-002)
+            None if unit is None else unit.name,
+            connector.description,
+            connector.position,
+            connector.clock,
+        ),
     )
 
 

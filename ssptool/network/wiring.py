@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ssptool.documents import ssc
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.units import PhysicalUnit
+from ssptool.many_values import made
 from ssptool.network.arrays import Unpaired, by_element, pairs_of_elements, shapes
 from ssptool.network.connectors import ConnectorKey, FlatConnector
 from ssptool.network.conversion import IncompatibleUnits, conversion
@@ -54,7 +55,7 @@ class Flow(NamedTuple):
 
     @property
     def wire(self) -> Wire:
-        return Wire(self.source.signal, self.destination.signal, self.conversion, self.legs)
+        return made(Wire, (self.source.signal, self.destination.signal, self.conversion, self.legs))
 
     @property
     def dangles(self) -> bool:
@@ -71,6 +72,7 @@ class Wiring:
         self._leaving: dict[ConnectorKey, list[Segment]] = defaultdict(list)
         self.driven: set[ConnectorKey] = set()
         self._conversions: dict[tuple[int, int, bool], Conversion | IncompatibleUnits] = {}
+        self._unchanging = set[tuple[int, ...]]()
         numbers = count()
         within = [segment for place in tree.systems for segment in _segments(place, connectors, tree, numbers)]
         through = [one for place in tree.references for one in _through_dictionary(place, connectors, numbers)]
@@ -116,13 +118,29 @@ class Wiring:
             way = waiting.pop()
             destination = self.connectors[way[-1].destination]
             if destination.variable is not None:
-                yield self._flow(source, destination, way)
+                yield self._plain(source, destination, way) or self._flow(source, destination, way)
                 continue
             onward = self._leaving.get(destination.key, ())
             if destination.key.of_root or not onward:
                 yield self._flow(source, destination, way)
             elif destination.key != key:
                 waiting.extend((*way, segment) for segment in onward)
+
+    def _plain(self, source: FlatConnector, destination: FlatConnector, way: tuple[Segment, ...]) -> Flow | None:
+        """A flow of one segment that changes no value, as most do; None if it may be another."""
+        segment = way[0]
+        if len(way) > 1 or segment.transformation is not IDENTITY or segment.suppress_unit_conversion:
+            return None
+        alike = id(source.variable), id(source.unit), id(destination.variable), id(destination.unit)
+        if alike not in self._unchanging:
+            refused = len(self._tree.unsupported)
+            flow = self._flow(source, destination, way)
+            if len(flow.legs) == 1 and flow.conversion is IDENTITY and len(self._tree.unsupported) == refused:
+                self._unchanging.add(alike)
+            return flow
+        ends = source.signal, destination.signal
+        leg = made(Leg, (segment.kind, *ends, segment.position, None, IDENTITY, IDENTITY))
+        return made(Flow, (source, destination, IDENTITY, (leg,), (segment.number,)))
 
     def _flow(self, source: FlatConnector, destination: FlatConnector, way: tuple[Segment, ...]) -> Flow:
         relative = _is_relative(source) or _is_relative(destination)
@@ -242,43 +260,77 @@ def _the_unit(connectors: list[FlatConnector]) -> PhysicalUnit | None:
 def _segments(
     place: SystemPlace, connectors: Mapping[ConnectorKey, FlatConnector], tree: Tree, numbers: Iterator[int]
 ) -> Iterator[Segment]:
-    version, survey = place.scope.document.version, place.scope.survey
+    position, owners, directions = (
+        place.scope.survey.position,
+        _Owners(place),
+        _Directions(place.scope.document.version),
+    )
     for connection in place.system.connections:
-        start, end = (_end(place, connectors, *ref) for ref in connection.ends)
+        (start_element, start_name), (end_element, end_name) = connection.ends
+        (owner, path, inner), (other, to_path, to_inner) = owners[start_element], owners[end_element]
+        # Plain tuples, which are equal to keys and made in less time: there are very many.
+        start = connectors.get((path, start_name, inner, None))  # type: ignore[call-overload]
+        end = connectors.get((to_path, end_name, to_inner, None))  # type: ignore[call-overload]
         if start is None or end is None:
             continue
-        kinds = [acting_kind(owner, one.kind, one.interval, one.variable) for owner, one in (start, end)]
-        forward = leads_forward(start[0], kinds[0], end[0], kinds[1], version)
+        forward = directions.of(owner, start, other, end)
         if forward is None:
-            if all(ticks(owner, one.interval, one.variable) for owner, one in (start, end)):
+            if all(ticks(by, one.interval, one.variable) for by, one in ((owner, start), (other, end))):
                 reason = "a connection of two time-based clocks"
-                tree.refuse(survey.position(connection), reason, rules=("SSD-CONN-003",))
+                tree.refuse(position(connection), reason, rules=("SSD-CONN-003",))
             continue
-        source, destination = (start[1], end[1]) if forward else (end[1], start[1])
+        source, destination = (start, end) if forward else (end, start)
         from_start, from_end = connection.indices
-        yield Segment(
-            LegKind.CONNECTION,
-            next(numbers),
-            place.path,
-            source.key,
-            # The receiving side of a dictionary reference.
-            destination.key._replace(inner=True) if destination.shared else destination.key,
-            survey.position(connection),
-            connection.suppress_unit_conversion,
-            _transformation(connection.transformation, source, destination) if len(connection) else IDENTITY,
-            from_start if forward else from_end,
-            from_end if forward else from_start,
+        yield made(
+            Segment,
+            (
+                LegKind.CONNECTION,
+                next(numbers),
+                place.path,
+                source.key,
+                # The receiving side of a dictionary reference.
+                destination.key._replace(inner=True) if destination.shared else destination.key,
+                position(connection),
+                connection.suppress_unit_conversion,
+                _transformation(connection.transformation, source, destination) if len(connection) else IDENTITY,
+                from_start if forward else from_end,
+                from_end if forward else from_start,
+            ),
         )
     yield from _through_boundary(place, connectors, numbers)
 
 
-def _end(
-    place: SystemPlace, connectors: Mapping[ConnectorKey, FlatConnector], element: str, name: str
-) -> tuple[Owner, FlatConnector] | None:
-    # Plain tuples, which are equal to keys and made in less time: there are very many.
-    path, inner = ((*place.path, element), False) if element else (place.path, place.host is not None)
-    connector = connectors.get((path, name, inner, None))  # type: ignore[call-overload]
-    return None if connector is None else (Owner.ELEMENT if element else Owner.SYSTEM, connector)
+class _Owners(dict[str, tuple[Owner, ElementPath, bool]]):
+    """By the name of an element in a connection: its owner, path, and side; those of the system itself for ""."""
+
+    def __init__(self, place: SystemPlace) -> None:
+        super().__init__({"": (Owner.SYSTEM, place.path, place.host is not None)})
+        self._path = place.path
+
+    def __missing__(self, element: str) -> tuple[Owner, ElementPath, bool]:
+        self[element] = Owner.ELEMENT, (*self._path, element), False
+        return self[element]
+
+
+class _Directions:
+    """Directions of connections; the connectors of large systems have few kinds."""
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+        self._known: dict[tuple[object, ...], bool | None] = {}
+
+    def of(self, owner: Owner, start: FlatConnector, other: Owner, end: FlatConnector) -> bool | None:
+        """Whether a connection leads from its start to its end; None: it is not legal."""
+        alike = (
+            *(owner is other, id(start.kind), id(start.variable), start.clock),
+            *(owner is Owner.SYSTEM, id(end.kind), id(end.variable), end.clock),
+        )
+        if alike not in self._known:
+            kinds = [
+                acting_kind(by, one.kind, one.interval, one.variable) for by, one in ((owner, start), (other, end))
+            ]
+            self._known[alike] = leads_forward(owner, kinds[0], other, kinds[1], self._version)
+        return self._known[alike]
 
 
 def _transformation(

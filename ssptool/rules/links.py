@@ -11,6 +11,7 @@ from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
 from ssptool.fmu.description import FmuDescription, fixed_shape
 from ssptool.fmu.units import PhysicalUnit, stated_or_own
+from ssptool.many_values import made
 from ssptool.network.conversion import Verdict, canonical
 from ssptool.network.graph_algorithms import between_cycles
 from ssptool.network.legality import (
@@ -75,17 +76,27 @@ class SystemInterface:
 @remembered
 def declared(element: ssd.SystemElement, structure: Structure) -> tuple[Declared, ...]:
     """The connectors of an element."""
-    statements, names = pool(Statement, structure), pool(str, structure)
-    found = []
+    alike, found = pool(Declared, structure), []
     for connector in element.connectors:
-        parts = [(child.element_class, *child.attrib.items()) for child in connector if isinstance(child, _STATING)]
-        words = (connector.get("kind"), *parts)
-        says = statements.get(words)
-        if says is None:
-            says = statements[words] = _statement(connector)
-        name = connector.name
-        found.append(Declared(connector, names.setdefault(name, name), says))
+        likeness = connector.likeness()
+        one = None if likeness is None else alike.get(likeness)
+        if one is None:
+            one = _declared(connector, structure)
+            if likeness is not None:
+                alike[likeness] = one
+        found.append(made(Declared, (connector, one.name, one.says)))
     return tuple(found)
+
+
+def _declared(connector: ssd.Connector, structure: Structure) -> Declared:
+    statements, names = pool(Statement, structure), pool(str, structure)
+    parts = [(child.element_class, *child.attrib.items()) for child in connector if isinstance(child, _STATING)]
+    words = (connector.get("kind"), *parts)
+    says = statements.get(words)
+    if says is None:
+        says = statements[words] = _statement(connector)
+    name = connector.name
+    return Declared(connector, names.setdefault(name, name), says)
 
 
 @remembered
@@ -237,9 +248,9 @@ def connections(system: ssd.System, structure: Structure) -> tuple[StatedConnect
     found = []
     for one in system.connections:
         get = one.get
-        start = ssd.ConnectorRef(get("startElement", ""), get("startConnector", ""))
-        end = ssd.ConnectorRef(get("endElement", ""), get("endConnector", ""))
-        found.append(StatedConnection(one, start, end, *one.indices))
+        start = made(ssd.ConnectorRef, (get("startElement", ""), get("startConnector", "")))
+        end = made(ssd.ConnectorRef, (get("endElement", ""), get("endConnector", "")))
+        found.append(made(StatedConnection, (one, start, end, *one.indices)))
     return tuple(found)
 
 
@@ -272,23 +283,25 @@ def indexed(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
 @remembered
 def _links(system: ssd.System, structure: Structure) -> Links:
     found, loose = [], []
-    ends, version = _Ends(system, structure), structure.version
+    ends, directions = _Ends(system, structure), dict[tuple[Side, Side], bool | None]()
     for stated in connections(system, structure):
-        start, end = ends[stated.start], ends[stated.end]
+        connection, one, other, *indices = stated
+        start, end = ends[one], ends[other]
         if start is None or end is None:
             loose.append(stated)
             continue
-        flow = _flow(start, end, version)
-        connection, _, _, *indices = stated
+        sides = start.side, end.side
+        if sides not in directions:
+            directions[sides] = _leads_forward(*sides, structure.version)
+        forward = directions[sides]
+        flow = None if forward is None else (start, end) if forward else (end, start)
         transformation = first(connection, ssc.Transformation) if len(connection) else None
-        found.append(Link(connection, start, end, flow, transformation, *indices))
+        found.append(made(Link, (connection, start, end, flow, transformation, *indices)))
     return Links(tuple(found), tuple(loose))
 
 
-def _flow(start: LinkEnd, end: LinkEnd, version: str) -> tuple[LinkEnd, LinkEnd] | None:
-    one, other = start.side, end.side
-    forward = leads_forward(one.owner, one.kind, other.owner, other.kind, version)
-    return None if forward is None else (start, end) if forward else (end, start)
+def _leads_forward(one: Side, other: Side, version: str) -> bool | None:
+    return leads_forward(one.owner, one.kind, other.owner, other.kind, version)
 
 
 def connectable(system: ssd.System, start: ssd.ConnectorRef, end: ssd.ConnectorRef, structure: Structure) -> bool:
@@ -297,8 +310,9 @@ def connectable(system: ssd.System, start: ssd.ConnectorRef, end: ssd.ConnectorR
     one, other = ends[start], ends[end]
     if one is None or other is None:
         return True
-    flow = _flow(one, other, structure.version)
-    return flow is not None and all(found.verdict is not Verdict.ERROR for found in _between(*flow))
+    forward = _leads_forward(one.side, other.side, structure.version)
+    flow = (one, other) if forward else (other, one)
+    return forward is not None and all(found.verdict is not Verdict.ERROR for found in _between(*flow))
 
 
 def _between(source: LinkEnd, destination: LinkEnd) -> Iterator[Obstacle]:
@@ -431,7 +445,7 @@ class _Ends(dict[ssd.ConnectorRef, LinkEnd | None]):
 
     def __init__(self, system: ssd.System, structure: Structure) -> None:
         super().__init__()
-        self._structure = structure
+        self._structure, self._sides = structure, pool(Side, structure)
         seen = interface(system, structure)
         owners = {**seen.elements, "": system}
         self._seen = {
@@ -441,28 +455,24 @@ class _Ends(dict[ssd.ConnectorRef, LinkEnd | None]):
     def __missing__(self, place: ssd.ConnectorRef) -> LinkEnd | None:
         element, connector = place
         owner, fmu, connectors = self._seen.get(element, _NOTHING_SEEN)
-        found = connectors.get(connector)
-        if owner is None or found is None:
-            self[place] = None
-        else:
-            self[place] = LinkEnd(owner, element, found, _side(found, owner, element, fmu, self._structure))
-        return self[place]
+        found, end = connectors.get(connector), None
+        if owner is not None and found is not None:
+            end = LinkEnd(owner, element, found, self._side(found, owner, element, fmu))
+        self[place] = end
+        return end
+
+    def _side(self, connector: Declared, owner: ssd.SystemElement, element: str, fmu: FmuDescription | None) -> Side:
+        if fmu is None:
+            return _new_side(connector, owner, element, self._structure)
+        # A connector of an FMU is determined by its attributes and its variable.
+        key = connector.says, id(fmu), connector.name
+        side = self._sides.get(key)
+        if side is None:
+            side = self._sides[key] = _new_side(connector, owner, element, self._structure)
+        return side
 
 
 _NOTHING_SEEN: tuple[None, None, Mapping[str, Declared]] = None, None, {}
-
-
-def _side(
-    connector: Declared, owner: ssd.SystemElement, element: str, fmu: FmuDescription | None, structure: Structure
-) -> Side:
-    if fmu is None:
-        return _new_side(connector, owner, element, structure)
-    # A connector of an FMU is determined by its attributes and its variable.
-    known, key = pool(Side, structure), (connector.says, id(fmu), connector.name)
-    side = known.get(key)
-    if side is None:
-        side = known[key] = _new_side(connector, owner, element, structure)
-    return side
 
 
 def _new_side(connector: Declared, owner: ssd.SystemElement, element: str, structure: Structure) -> Side:

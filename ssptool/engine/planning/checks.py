@@ -58,7 +58,8 @@ def settle_parameters(network: Network) -> ParameterWiring:
     if network.kinds.isdisjoint(GIVEN | CALCULATED):
         return ParameterWiring(network, (), ())
     ports = _ports(network)
-    apart = [wire for wire in network.wires if (port := ports.get(wire.source)) is not None and _of_parameters(port)]
+    kinds = {signal: port.kind for signal, port in ports.items()}
+    apart = [wire for wire in network.wires if _of_parameters(wire.source, kinds.get(wire.source, ""))]
     if not apart:
         return ParameterWiring(network, (), ())
     for wire in apart:
@@ -71,9 +72,9 @@ def settle_parameters(network: Network) -> ParameterWiring:
     return ParameterWiring(replace(network, wires=wires, dangling=(*network.dangling, *apart)), calculated, notes)
 
 
-def _of_parameters(source: Port) -> bool:
-    """Whether a wire from there is a connection of parameters."""
-    return source.kind in (CALCULATED if source.signal.component else GIVEN)
+def _of_parameters(source: Signal, kind: str) -> bool:
+    """Whether a wire from a connector of a kind is a connection of parameters."""
+    return kind in (CALCULATED if source.component else GIVEN)
 
 
 def _ports(network: Network) -> dict[Signal, Port]:
@@ -248,24 +249,24 @@ def _same(given: Sequence[Assignment | None]) -> bool:
 
 
 def _wires(network: Network) -> Iterator[Unsupported]:
-    known = _ports(network).get
+    stated = {port.signal: (port.kind, port.type) for port in network.every_port()}.get
     passed = set[tuple[object, ...]]()  # what wires have in common is judged once: there are very many of them
     for wire in network.wires:
-        source, destination, conversion = known(wire.source), known(wire.destination), wire.conversion
-        ends = source and (source.kind, source.type), destination and (destination.kind, destination.type)
-        own = not wire.source.component, not wire.destination.component
-        alike = (*ends, *own, conversion is IDENTITY or conversion)
+        source, destination, conversion, _ = wire
+        own = not source.component, not destination.component
+        alike = (stated(source), stated(destination), own, conversion is IDENTITY or conversion)
         if alike not in passed:
-            problems = tuple(_wire(wire, source, destination))
+            problems = tuple(_wire(wire, stated(source), stated(destination)))
             yield from problems
             passed.update([] if problems else [alike])
 
 
-def _wire(wire: Wire, source: Port | None, destination: Port | None) -> Iterator[Unsupported]:
-    apart = source is not None and _of_parameters(source)
-    for signal, port in () if apart else ((wire.source, source), (wire.destination, destination)):
-        if port is None or port.kind not in _EXCHANGED:
-            kind = "no connector" if port is None else f"of kind {port.kind}"
+def _wire(wire: Wire, source: tuple[str, str] | None, destination: tuple[str, str] | None) -> Iterator[Unsupported]:
+    """Problems of a wire between connectors of these kinds and types."""
+    apart = source is not None and _of_parameters(wire.source, source[0])
+    for signal, stated in () if apart else ((wire.source, source), (wire.destination, destination)):
+        if stated is None or stated[0] not in _EXCHANGED:
+            kind = "no connector" if stated is None else f"of kind {stated[0]}"
             yield Unsupported(
                 f"connection {wire.source} → {wire.destination}",
                 f"{signal} is {kind}; only inputs and outputs, and parameters with each other, can be connected",
@@ -273,7 +274,7 @@ def _wire(wire: Wire, source: Port | None, destination: Port | None) -> Iterator
             )
     if source is not None and destination is not None:
         narrow = not apart and bool(wire.source.component and wire.destination.component)
-        yield from _types(wire, source.type, destination.type, narrow=narrow)
+        yield from _types(wire, source[1], destination[1], narrow=narrow)
 
 
 def _types(wire: Wire, source: str, destination: str, *, narrow: bool) -> Iterator[Unsupported]:

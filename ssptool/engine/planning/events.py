@@ -122,6 +122,8 @@ class EventModes:
     def between_events(self, network: Network) -> Network:
         """The same network with the wires that act at all times."""
         inputs, clocks = self.inputs, clock_signals(network)
+        if not inputs and not clocks:
+            return network
         wires = tuple(
             wire
             for wire in network.wires

@@ -16,6 +16,7 @@ from ssptool.engine.stimuli.stimuli import Stimuli, source_signal
 from ssptool.engine.trace import Column, holds_integer
 from ssptool.errors import abbreviated
 from ssptool.fmu.description import Causality, InterfaceType, Value, Variability, Variable
+from ssptool.many_values import made
 from ssptool.network.arrays import whole, wholes
 from ssptool.network.network import IDENTITY, Network, Port, Signal, Unmatched, Wire
 
@@ -62,8 +63,6 @@ class SlotTable:
         self.arrays: dict[Signal, list[int]] = defaultdict(list)
         for signal, array in self.whole.items():
             self.arrays[array].append(self.slots[signal])
-        self._slots_of: dict[Signal, tuple[int, ...]] = {signal: (slot,) for signal, slot in self.slots.items()}
-        self._slots_of.update((array, tuple(slots)) for array, slots in self.arrays.items())
         self.sources = {wire.destination: wire for wire in self.flow.wires}
         self.nominal = tuple([1.0 if variable is None else variable.nominal for variable in self.variables])
         self.starts: dict[str, dict[str, Value]] = defaultdict(dict)
@@ -74,12 +73,12 @@ class SlotTable:
 
     def slots_of(self, signal: Signal) -> tuple[int, ...]:
         """Slots of a scalar, or of all elements of an array; none if it is not exchanged."""
-        return self._slots_of.get(signal, ())
+        slot = self.slots.get(signal)
+        return tuple(self.arrays.get(signal, ())) if slot is None else (slot,)
 
     def of_components(self, signals: Iterable[Signal]) -> list[tuple[int, ...]]:
         """The slots of each signal; none for those of the system itself."""
-        known = self._slots_of.get
-        return [known(signal, ()) if signal.component else () for signal in signals]
+        return [self.slots_of(signal) if signal.component else () for signal in signals]
 
     def bond(self, bond: PowerBond) -> Bond:
         first, second, into_first, into_second = (
@@ -144,7 +143,8 @@ class SlotTable:
         variable, discrete = self.variables[destination], self._is_held(source)
         if variable is None or self.types[destination] != FLOAT:
             return PlannedWire(source, destination, wire.conversion, discrete)
-        return PlannedWire(source, destination, wire.conversion, discrete, variable.minimum, variable.maximum)
+        minimum, maximum = variable.minimum, variable.maximum
+        return made(PlannedWire, (source, destination, wire.conversion, discrete, minimum, maximum))
 
     def constants(self) -> dict[int, Value]:
         """Inputs of the system itself, which nothing drives: their start values, or else what they lead to
@@ -239,7 +239,9 @@ class SlotTable:
     def notes(self) -> Iterable[str]:
         if missed := self.network.unmatched:
             yield _without_effect(missed)
-        for component in self.network.components.values():
+        for name, component in self.network.components.items():
+            if len(self._of_component[name]) == len(component.ports):
+                continue
             others = [
                 str(port.signal)
                 for port in component.ports

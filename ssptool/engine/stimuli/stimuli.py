@@ -309,8 +309,10 @@ def extended(network: Network, stimuli: Stimuli, start: float) -> Network:
     """The network with a hidden input of the system, and a wire, for each input source of a component; and with the
     parameter values of the start time [s].
     """
-    ports = {port.signal: port for component in network.components.values() for port in component.ports}
     inside = [one.signal for one in stimuli.sources if one.signal.component]
+    if not inside and not stimuli.parameter_changes:
+        return network
+    ports = {port.signal: port for component in network.components.values() for port in component.ports}
     more = tuple(ports[signal]._replace(signal=source_signal(signal)) for signal in inside)
     wires = tuple(Wire(source_signal(signal), signal) for signal in inside)
     assignments = dict(network.assignments)
