@@ -1,4 +1,4 @@
 """Simulate a flat network: plan, initialization, loop solvers, master algorithms, kernel.
 
-This layer knows signals and slots; XML, terminals and networks of computers are beyond it.
+This layer works on signals and slots. It does not know XML, terminals or computer networks.
 """

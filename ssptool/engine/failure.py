@@ -29,7 +29,9 @@ class Ending(StrEnum):
 
 
 MOST_CONNECTIONS, MOST_POINTS = 20, 400
-"""Connections that a failed iteration has, and points of all its curves together; the rest is counted, or thinned."""
+"""Largest number of connections of a failed iteration, and of points of all its curves. Other connections are only
+counted; curves are thinned.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,9 @@ Points = Sequence[tuple[int, float, float]]
 
 
 def residual_curves(points: Mapping[str, Points]) -> tuple[ResidualCurve, ...]:
-    """Curves by method; with more than `MOST_POINTS` together, each keeps its share, and its first, last and least."""
+    """Residual curves by method. If there are more than `MOST_POINTS` in total, each curve keeps its share, including
+    its first, last and least point.
+    """
     finite_ones = {method: [one for one in own if all(map(math.isfinite, one))] for method, own in points.items()}
     share = MOST_POINTS // max(1, len(points)) - 3 if sum(map(len, finite_ones.values())) > MOST_POINTS else MOST_POINTS
     return tuple(ResidualCurve(method, *_columns(own, max(1, share))) for method, own in finite_ones.items())
@@ -131,19 +135,21 @@ class FailedIteration:
 
     @property
     def worst(self) -> IteratedConnection | None:
-        """The connection with the largest relative residual; None where no residual is finite."""
+        """The connection with the largest relative residual; None if no residual is finite."""
         first = self.connections[0] if self.connections else None
         return None if first is None or first.residual is None else first
 
 
 def largest_first(connections: Iterable[IteratedConnection]) -> tuple[tuple[IteratedConnection, ...], int]:
-    """The first `MOST_CONNECTIONS` by relative residual, those that are not iterated last; and the number of others."""
+    """The first `MOST_CONNECTIONS` by relative residual (those that are not iterated come last), and the number of the
+    others.
+    """
     every = sorted(connections, key=lambda one: (one.relative is None, -(one.relative or 0.0)))
     return tuple(every[:MOST_CONNECTIONS]), len(every[MOST_CONNECTIONS:])
 
 
 def seconds_text(time: float) -> str:
-    """A time [s] of a run in words: the same digits in summaries, messages and reports."""
+    """Time [s] of a run as text, with the same digits in summaries, messages and reports."""
     return f"{time:.12g} s"
 
 
@@ -195,10 +201,10 @@ class RunError(Exception):
 
 
 def wish_to_end(name: str, t: float, reached: float | None = None) -> Failure:
-    """Failure of a component that ends the simulation at this communication point [s], or in the step from there, which
-    then leads to `reached` [s].
+    """Failure of a component that ends the simulation at this communication point [s], or in the step from it, which
+    then ends at `reached` [s].
 
-    It is a regular end once the run has begun.
+    After the start of the run this is a regular end.
     """
     at = t if reached is None else max(t, reached)
     return Failure(
@@ -211,7 +217,7 @@ def wish_to_end(name: str, t: float, reached: float | None = None) -> Failure:
 
 
 class Unsupported(Exception):
-    """The system uses something that this version does not simulate."""
+    """The system uses a feature that this version does not simulate."""
 
     def __init__(self, subject: str, reason: str, advice: str) -> None:
         super().__init__(f"{subject}: {reason}; {advice}")
@@ -236,6 +242,6 @@ class UnsupportedByFmu(Unsupported):
 
 
 def failure_of_input(error: BadData, time: float) -> Failure:
-    """Failure of a run at a time [s], in which a function that drives an input gives no value."""
+    """Failure of a run at a time [s] at which a function that drives an input gives no value."""
     what = "; ".join(f"input {finding.column}: {finding.message}" for finding in error.findings)
     return Failure(Ending.INPUTS, what, "see the function that drives the input", time)

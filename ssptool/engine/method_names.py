@@ -1,8 +1,9 @@
-"""Names that settings take: of master algorithms, accelerations, inputs, loop solvers, integrators, log levels.
+"""Names of methods in settings: master algorithms, accelerations, inputs, loop solvers, integrators, log levels.
 
-Only the standard library is needed, so that the command line and `Settings` know the names without loading numerics.
-A master is registered here by its name; all else about it stands in its module
-(`ssptool.engine.masters.registry.MasterEntry`)."""
+Only the standard library is needed, so that the command line and `Settings` know the names without loading numerics. A
+master is registered here by its name; all other properties are in its module
+(`ssptool.engine.masters.registry.MasterEntry`).
+"""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -15,7 +16,7 @@ AUTO = "auto"
 
 
 class NamedMaster(NamedTuple):
-    """A master under the name by which users ask for it.
+    """A master and the name by which users select it.
 
     Attributes
     ----------
@@ -36,12 +37,12 @@ _REGISTERED: dict[str, NamedMaster] = {}
 
 
 def register(master: NamedMaster) -> None:
-    """Let users ask for a master by its name.
+    """Register a master under its name.
 
     Raises
     ------
     WrongValue
-        The name is taken.
+        The name is already in use.
     """
     known = _REGISTERED.get(master.name)
     if known is not None and known.module != master.module:
@@ -54,7 +55,7 @@ def register(master: NamedMaster) -> None:
 
 
 JACOBI, GAUSS_SEIDEL, ITERATED = "jacobi", "gauss-seidel", "iterated"
-"""Masters that are chosen where the user leaves the choice to the plan."""
+"""Masters from which the plan chooses by default."""
 
 register(NamedMaster(JACOBI, "all components step at once", "ssptool.engine.masters.jacobi"))
 register(NamedMaster(GAUSS_SEIDEL, "one after the other", "ssptool.engine.masters.gauss_seidel"))
@@ -78,7 +79,7 @@ def named(name: str) -> NamedMaster:
 
 
 def words() -> tuple[str, ...]:
-    """Names that users may ask for."""
+    """Names that users may choose."""
     return (AUTO, *_REGISTERED)
 
 
@@ -89,8 +90,8 @@ def help_on_masters() -> str:
 
 
 class ExchangeName(StrEnum):
-    """Exchange of outputs that depend on an input at the same instant: consistent with it at each communication point,
-    or late, as their FMU delivered them at the end of its own step.
+    """Exchange of outputs with direct feedthrough: consistent with their inputs at each communication point, or late,
+    with the values that the FMU delivered at the end of its own step.
     """
 
     CONSISTENT = "consistent"
@@ -131,15 +132,16 @@ class InitName(StrEnum):
 
 
 class WarningsName(StrEnum):
-    """Search of a run for signs that its results are not right."""
+    """Search of a run for signs of incorrect results."""
 
     ON = "on"
     OFF = "off"
 
 
 class ImplementationName(StrEnum):
-    """Interface that runs components: `me`, model exchange of all; `cs`, co-simulation of all that offer it; `auto`, as
-    the system states, else model exchange if all offer it and nothing of co-simulation was asked for.
+    """Interface that runs components: `me`, model exchange of all; `cs`, co-simulation of all that offer it; `auto`,
+    the interface that the system states; if it states none, model exchange if all components offer it and no setting of
+    co-simulation is given.
     """
 
     AUTO = "auto"
@@ -148,7 +150,7 @@ class ImplementationName(StrEnum):
 
 
 class IntegratorName(StrEnum):
-    """The formulas by which components of model exchange are integrated."""
+    """Formulas that integrate components of model exchange."""
 
     BDF = "bdf"
     ADAMS = "adams"
@@ -157,7 +159,7 @@ class IntegratorName(StrEnum):
 
 
 class FmuLogLevel(StrEnum):
-    """Status of the least serious messages of an FMU that are written; `ok`: all."""
+    """Lowest status of the messages of an FMU that are written; `ok`: all messages."""
 
     OK = "ok"
     WARNING = "warning"

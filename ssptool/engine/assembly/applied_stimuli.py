@@ -18,14 +18,14 @@ SetValue = Callable[[Signal, Value], None]
 Instances = Mapping[str, FmuInstance]
 
 MAX_PASSES = 100
-"""Largest number of changes of one parameter in a propagation; one with more does not settle."""
+"""Largest number of changes of one parameter in a propagation. A parameter that changes more often does not settle."""
 
 
 def propagate(
     plan: Plan, instances: Instances, changed: Iterable[str], set_value: SetValue, time: float
 ) -> dict[str, None]:
     """Propagate the values that components calculate from `changed` parameters along connections until nothing changes,
-    at this time [s]; returns the names of all changed components.
+    at this time [s]. Returns the names of all changed components.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def check_settings(network: Network, wires: Sequence[Wire], parameters: Iterable
 
 
 def _reached(network: Network, wires: Sequence[Wire], component: str) -> Iterator[Wire]:
-    """Connections that a change of a parameter of this component may go through."""
+    """Connections that a change of a parameter of this component may propagate through."""
     known, waiting = {component}, [component]
     while waiting:
         name = waiting.pop()
@@ -141,7 +141,7 @@ def _reached(network: Network, wires: Sequence[Wire], component: str) -> Iterato
 
 
 class SlotOverrides(NamedTuple):
-    """Overrides at both ends of the wire that leads to a slot."""
+    """Overrides at both ends of a wire; `destination` is the slot of its destination."""
 
     destination: int
     source_type: str
@@ -166,7 +166,7 @@ def slot_overrides(plan: Plan, sources: Collection[int]) -> Iterator[SlotOverrid
         if source in sources:
             types = plan.types[source], plan.types[destination]
             yield SlotOverrides(destination, *types, connection.at_source, connection.at_destination)
-    # Connectors of systems inside on the way of what a source gives, which are there for the trace.
+    # Connectors of nested systems between source and destination, which are recorded only.
     changed = {
         slots[connection.source]: connection.at_source
         for connection in plan.stimuli.connections

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class AdoptedInstances:
-    """Instances that a system has been given as the components of its plan.
+    """Instances that were given to a system as the components of its plan.
 
     Attributes
     ----------
@@ -51,8 +51,8 @@ class AdoptedInstances:
     def add(
         self, index: int, instance: FmuInstance, functions: Callable[[], dict[str, int]], watch: Watch | None
     ) -> None:
-        """Component `index` of the plan, with the functions that a kernel wants; that of the run before it has already.
-        A watch notes its calls.
+        """Give the system component `index` of its plan, with the functions that a kernel needs. An instance that the
+        system already has from the run before is not given again. A watch, if given, records the calls.
         """
         if self._adopted.get(index) is instance:
             return
@@ -105,7 +105,7 @@ class Assembly:
 
     @property
     def of_ode(self) -> "Assembly":
-        """The same with the kernel of the components of model exchange."""
+        """The same assembly with the kernel of the components of model exchange."""
         return self if self.ode_kernel is None else replace(self, kernel=self.ode_kernel)
 
     def remark(self, text: str) -> None:
@@ -144,7 +144,7 @@ class Assembly:
                 yield f"component {instance.name}: its FMU changed {words}, {_RESTORED}"
 
     def restore_surroundings(self, when: str = "in macro steps") -> None:
-        """Restore what calls have changed that kernels do not look at; a remark on it."""
+        """Restore process-wide settings that calls have changed and kernels do not check, and add a remark."""
         if words := ", ".join(self.surroundings.restore()):
             who = f"component {self.instances[0].name}: its" if len(self.instances) == 1 else f"{when}, an"
             self.remark(f"{who} FMU changed {words}, {_RESTORED}")
@@ -158,7 +158,7 @@ class Assembly:
                 )
 
     def _resumed(self) -> Iterator[tuple[str, int]]:
-        """Numbers of steps that components in event mode have ended early although they may not."""
+        """Components in event mode, with the number of steps that they ended early without permission."""
         for index, instance in enumerate(self.instances):
             if instance.name in self.plan.event_modes.members:
                 yield instance.name, self.native.resumed(index)
@@ -232,7 +232,7 @@ class Assembly:
         )
 
     def refused(self, error: FmiError, time: float) -> Failure:
-        """An FMU's answer outside of the kernel: when it is initialized or terminated."""
+        """Failure from an FMI function that was called outside of the kernel: during initialization or termination."""
         instance = next((one for one in self.instances if one.name == error.instance), None)
         if lost := lost_process(self.instances, time):
             return lost
@@ -253,18 +253,18 @@ class Assembly:
         return "could not be called: the library of the FMU does not have it"
 
     def _advice(self, messages: Sequence[str], advice: str = "") -> str:
-        """Advice after a failed call; without one, the FMU's own words say what is wrong, if there are any."""
+        """Advice after a failed call. If none is given and the FMU has logged messages, these explain the failure."""
         more = more_about(self.plan.settings, messages)
         if not advice and messages:
             return more
         return f"{advice or CHECK_IT} ({more})"
 
     def perform(self, calls: Sequence[Call]) -> Outcome:
-        """These calls once, at the present instant."""
+        """Evaluate these calls once, at the present instant."""
         return self.kernel.evaluate(self.kernel.schedule(calls))
 
     def terminate(self, time: float) -> Failure | None:
-        """End all FMUs regularly; the first refusal is returned, after all others were ended."""
+        """Terminate all FMUs; returns the first failure, after all others were terminated."""
         failure: Failure | None = None
         for instance in self.instances:
             try:
@@ -288,7 +288,7 @@ DO_STEP = ("fmiDoStep", "fmi2DoStep", "fmi3DoStep")
 
 CHECK_IT = "check its parameters, start values and inputs"
 SHORTER_STEPS = "it may accept a smaller --step-size"
-"""Advice where an FMU has refused a call, and where it has discarded a step."""
+"""Advice if an FMU has rejected a call, and if it has discarded a step."""
 
 _FAULT = "report it to the supplier of the FMU, and try a step size that is a multiple of its internal step"
 _CONTRADICTIONS = {
@@ -319,12 +319,12 @@ def assemble(
     pool: Pool | None = None,
     surroundings: Surroundings | None = None,
 ) -> Iterator[Assembly]:
-    """Load and instantiate every FMU of a plan, for the system that carries it out; on leaving free states, instances
-    and libraries.
+    """Load and instantiate every FMU of a plan, for the system that carries it out. On exit, free states, instances and
+    libraries.
 
-    `watch`, if given, notes every call to them. With a `pool`, libraries and instances are those of earlier runs where
-    that can be, and are left to it for later ones. `surroundings` are those of the run, inside of
-    `KeptWorkingDirectory`, if nobody else may change them until its end.
+    `watch`, if given, records every call to the FMUs. A `pool` supplies libraries and instances of earlier runs where
+    possible, and keeps them for later runs. `surroundings` are those of the run (within `KeptWorkingDirectory`), if
+    nothing else may change them until its end.
 
     Raises
     ------
@@ -377,7 +377,7 @@ def assemble(
 
 
 def _logs(settings: Settings, stack: ExitStack) -> tuple[IterationLog | None, IterationLog | None]:
-    """Open logs of the iterates of algebraic loops and of macro steps, where they are asked for."""
+    """Open the logs of the iterates of algebraic loops and of macro steps, if the settings ask for them."""
     found = []
     for path, facts in ((settings.log_loops, LOOP_FACTS), (settings.log_coupling, COUPLING_FACTS)):
         found.append(None if path is None else stack.enter_context(open_log(path, facts)))
@@ -394,7 +394,7 @@ def _supplied(
     watch: Watch | None = None,
     surroundings: Surroundings | None = None,
 ) -> tuple[FmuBinary, FmuInstance, str]:
-    """An instance of an earlier run that was reset, or else a new one; its binary, and a note."""
+    """Binary and instance of a component, and a note: a reset instance of an earlier run, or a new one."""
     planned = plan.instances[index]
     instance = supply.take(binary, planned.name, surroundings) if _serves_again(plan, planned, watch) else None
     if instance is not None:
@@ -414,7 +414,7 @@ def _apart(
     make: Callable[[FmuBinary], FmuInstance],
     same: tuple[FmuInstance, FmuInstance],
 ) -> tuple[FmuBinary, FmuInstance, str]:
-    """An instance in a process of its own in place of one that is in truth another one; and a note."""
+    """Instance in a process of its own for an FMU that returned the instance of another component again; and a note."""
     instance, other = same
     binary.disown(instance)
     what = f"the FMU of {instance.name} returned the instance of {other.name} again"
@@ -426,7 +426,7 @@ def _apart(
 
 
 def _making(planned: PlannedInstance) -> str:
-    """The function that instantiates."""
+    """Name of the FMI function that instantiates the component."""
     major = planned.description.fmi_major
     return "fmiInstantiateSlave" if major == 1 else f"fmi{major}Instantiate"
 
@@ -438,7 +438,9 @@ def _instantiated(
     callback: tuple[int, int],
     logging: FmuLogging,
 ) -> FmuInstance:
-    """A new instance; one that asks for inputs inside a step does so by this callback, in its environment."""
+    """Make a new instance. An FMU that needs inputs inside of a step asks for them by `callback`, in its
+    environment.
+    """
     events = plan.event_modes.members.get(planned.name)
     # Only an FMU that asks for inputs inside a step needs an environment.
     asks = asks_for_inputs(planned)
@@ -460,21 +462,21 @@ def _instantiated(
 
 
 def _member_of(plan: Plan, planned: PlannedInstance) -> EventMember | None:
-    """An instance as a member of events, of the system or of its ODE."""
+    """Event member of an instance, in the system or in its ODE; None if it has no event mode."""
     of_ode = plan.ode.events.members.get(planned.name) if plan.ode is not None else None
     return plan.event_modes.members.get(planned.name) or of_ode
 
 
 def _event_types(planned: PlannedInstance, member: EventMember | None) -> tuple[str, ...]:
-    """Types of what is exchanged at events only."""
+    """Types of the variables that are exchanged at events only."""
     variables = planned.description.variables
     exchanged = () if member is None else (*member.inputs, *member.outputs)
     return tuple(dict.fromkeys(variables[one.signal.variable].type for one in exchanged))
 
 
 def _functions(planned: PlannedInstance, instance: FmuInstance, event_types: tuple[str, ...]) -> dict[str, int]:
-    """Functions that a kernel and an integrator want. What model exchange does not have is never called; should it
-    be, it refuses.
+    """Functions that a kernel and an integrator need. In place of missing functions of model exchange, which are never
+    called, there is one that returns an error.
     """
     observed = (one.type for one in planned.observed_variables)
     types = (*planned.input_types, *planned.output_types, *observed, *event_types)
@@ -494,8 +496,8 @@ _REFUSAL = ctypes.cast(_refuse, ctypes.c_void_p).value or 0
 
 
 def _serves_again(plan: Plan, planned: PlannedInstance, watch: Watch | None) -> bool:
-    """True if a later run can use the instance again. What is fixed at instantiation must not differ: the environment
-    of its kernel, the stand-ins of a watch, event mode, logging, sizes of arrays, and initialization as of FMI 1.0.
+    """True if a later run can use the instance again: if nothing that is fixed at instantiation can differ (environment
+    of its kernel, replaced functions of a watch, event mode, logging, sizes of arrays, initialization in FMI 1.0).
     """
     old = planned.description.fmi_major == 1 or planned.name in plan.event_modes.members
     logs = plan.settings.fmu_log is not None
@@ -503,6 +505,6 @@ def _serves_again(plan: Plan, planned: PlannedInstance, watch: Watch | None) -> 
 
 
 def asks_for_inputs(planned: PlannedInstance) -> bool:
-    """Whether it gets inputs within its steps, which it asks for."""
+    """True if the FMU asks for inputs inside of its steps (intermediate update of FMI 3.0)."""
     simulated = planned.interface is InterfaceType.CO_SIMULATION
     return simulated and planned.description.fmi_major == 3 and bool(planned.wired) and planned.capabilities.follows

@@ -60,7 +60,7 @@ def more_about(settings: Settings, messages: Sequence[str]) -> str:
 
 
 class FmuLogging:
-    """The logs of the instances of a run; `clock` has its present time."""
+    """Problems of all instances that logged any."""
 
     def __init__(self, settings: Settings, file: MessageFile | None) -> None:
         self._settings = settings
@@ -73,7 +73,7 @@ class FmuLogging:
         return self._file is not None
 
     def log(self, component: str, description: FmuDescription) -> MessageLog:
-        """The log of an instance that is to be made."""
+        """Message log for a new instance."""
         log = MessageLog(component, description)
         log.follow(self.clock)
         if self._file is not None:
@@ -81,8 +81,8 @@ class FmuLogging:
         return log
 
     def start(self, instance: FmuInstance) -> str:
-        """Let a new instance log what is wanted, and errors and warnings in any case where it tells them apart from
-        the rest. Gives a note if the FMU refuses what the user asked for.
+        """Make a new instance log the categories that the user chose, and its categories of errors and warnings, if it
+        has any. Returns a note if the FMU rejects the choice of the user.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class FmuLogging:
         return ""
 
     def _asked(self, instance: FmuInstance) -> tuple[str, ...]:
-        """Categories for fmi…SetDebugLogging; none: what the instantiation asked for is right."""
+        """Categories for fmi…SetDebugLogging; none if the choice at instantiation (loggingOn) is sufficient."""
         description, name = instance.description, instance.name
         problems = problem_categories(description)
         if self._file is None:
@@ -115,7 +115,7 @@ class FmuLogging:
 
     def _level(self, component: str) -> str:
         levels = self._settings.fmu_log_level
-        assert isinstance(levels, Mapping)  # since the settings were made
+        assert isinstance(levels, Mapping)  # Settings are normalized when they are made.
         return levels.get(component, levels.get(EVERY_COMPONENT, "ok"))
 
     def _categories(self, component: str) -> Sequence[str]:
@@ -124,7 +124,7 @@ class FmuLogging:
         return categories.get(component, categories.get(EVERY_COMPONENT, ()))
 
     def lost(self) -> str:
-        """A note if messages could not be written; else nothing."""
+        """Note on messages that could not be written; empty if there are none."""
         if self._file is None or not self._file.lost:
             return ""
         count = self._file.lost

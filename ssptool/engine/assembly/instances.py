@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 
 class EarlierRuns:
-    """Left by runs of a system to later ones in this process, if no file of the system changes meanwhile.
+    """Unpacked FMUs and loaded systems that later runs of a system in this process use again, while its files stay
+    unchanged.
 
     Attributes
     ----------
@@ -39,23 +40,22 @@ class EarlierRuns:
         self.systems: list[object] = []
 
     def close(self) -> None:
-        """Remove what was unpacked."""
+        """Remove the unpacked FMUs."""
         self.systems.clear()
         self.folders.close()
 
 
 class Pool:
-    """Owns what was loaded until it is closed; a context manager.
+    """Owner of loaded libraries and instances, until it is closed; a context manager.
 
-    An instance that was terminated regularly is used again after a reset, which FMI asks of every FMU. One that
-    refuses is freed, and a fresh one takes its place.
+    An instance that was terminated regularly is used again after a reset, which FMI requires of every FMU. An instance
+    that cannot be reset is freed and replaced.
 
     Parameters
     ----------
-    reuse
-        False: each run has fresh instances, of libraries that stay loaded.
+    reuse If false, each run makes new instances; libraries stay loaded.
     earlier
-        What serves other runs too.
+        Resources that are shared with other runs.
 
     Attributes
     ----------
@@ -74,15 +74,13 @@ class Pool:
         self._idle: dict[tuple[int, str], list[FmuInstance]] = defaultdict(list)
 
     def path(self, source: str, sources: "Sources") -> Path:
-        """The file or folder of an FMU; the sources of all runs are the same."""
+        """File or folder of an FMU, the same for all runs."""
         if source not in self._paths:
             self._paths[source] = sources.local_path(source)
         return self._paths[source]
 
     def binary(self, path: Path, description: FmuDescription, interface: InterfaceType, process: int = 0) -> FmuBinary:
-        """A loaded FMU, in this process or in that of another number, which begins with its first FMU. Raises as
-        `load`.
-        """
+        """A loaded FMU, in this process (0) or in another one, which starts with its first FMU. Raises as `load`."""
         key = (path, interface, process)
         if process and (known := self._processes.get(process)) is not None and known.lost is not None:
             self._give_up(process)
@@ -90,12 +88,12 @@ class Pool:
             if process == 0:
                 self._binaries[key] = load(path, description, interface, self._folders)
             else:
-                # An FMU of another process is unpacked here too, since this process removes it.
+                # This process removes unpacked files, so it also unpacks the FMUs of other processes.
                 self._binaries[key] = self._remote(self.binary(path, description, interface), process)
         return self._binaries[key]
 
     def _remote(self, unpacked: FmuBinary, number: int) -> FmuBinary:
-        # Loaded here, because few runs need them.
+        # Imported here, because few runs need these modules.
         from ssptool.fmu.processes.process import FmuProcess, RemoteBinary
 
         if number not in self._processes:
@@ -103,7 +101,7 @@ class Pool:
         return RemoteBinary(unpacked, self._processes[number])
 
     def _give_up(self, process: int) -> None:
-        """A process that has ended by itself, and what was there."""
+        """Drop a process that has ended by itself, with the binaries and instances in it."""
         for key in [key for key in self._binaries if key[-1] == process]:
             gone = self._binaries.pop(key)
             for one in [one for one in self._idle if one[0] == id(gone)]:
@@ -111,9 +109,7 @@ class Pool:
         self._processes.pop(process).end()
 
     def take(self, binary: FmuBinary, name: str, surroundings: Surroundings | None) -> FmuInstance | None:
-        """An instance of this name as after instantiation, for a run in these surroundings; None where a fresh one is
-        needed.
-        """
+        """A reset instance of this name, for a run in these surroundings; None if a new one is needed."""
         idle = self._idle[id(binary), name]
         while idle:
             instance = idle.pop()
@@ -128,7 +124,7 @@ class Pool:
         return None
 
     def give_back(self, binary: FmuBinary, instance: FmuInstance, *, keep: bool) -> None:
-        """The instance is no longer used; `keep` it for `take`, if it can be reset."""
+        """Return an instance that is no longer used; `keep` it for `take`, if it can be reset."""
         instance.surroundings = None
         if self.reuse and keep and instance.reusable:
             self._idle[id(binary), instance.name].append(instance)
@@ -136,7 +132,7 @@ class Pool:
             self._free(binary, instance)
 
     def close(self) -> None:
-        """Free all instances and libraries; doing it again does no harm."""
+        """Free all instances and libraries; may be called again."""
         self.systems = []
         self._idle.clear()
         while self._binaries:
@@ -158,7 +154,7 @@ class Pool:
 
 
 class Fresh(Pool):
-    """Binaries and instances of a single run, freed at its end; what `earlier` runs have left serves others too."""
+    """Binaries and instances of a single run, freed at its end; `earlier` resources are shared with other runs."""
 
     def __init__(self, earlier: EarlierRuns | None = None) -> None:
         super().__init__(reuse=False, earlier=earlier)
@@ -168,7 +164,7 @@ class Sources(Protocol):
     """Source of FMU files, such as an archive."""
 
     def local_path(self, name: str) -> Path:
-        """A file, or a folder, that can be read under this path."""
+        """Path of a file or folder on this machine."""
         ...
 
 
@@ -184,7 +180,7 @@ class WithLibraries:
 
 
 def with_libraries(plan: Plan, archive: Sources) -> tuple[Plan, Sources]:
-    """Compile the FMUs of a plan that have no library for this platform; the plan has a note on each.
+    """Compile the FMUs of a plan that have no library for this platform. The plan gets a note on each of them.
 
     Raises
     ------
@@ -205,13 +201,13 @@ def with_libraries(plan: Plan, archive: Sources) -> tuple[Plan, Sources]:
 
 
 OWN = 0
-"""The process that steps all components; others are counted from 1."""
+"""The process that steps all components by default; other processes are counted from 1."""
 
 REPORT = "the FMU is at fault: report it to its supplier; --in-process under a debugger shows where it happens"
 
 
 class Distribution(NamedTuple):
-    """The process of each component, with what the plan says about that."""
+    """Process of each component, and the choices that the plan reports about it."""
 
     processes: tuple[int, ...]
     choices: tuple[Choice, ...] = ()
@@ -219,12 +215,13 @@ class Distribution(NamedTuple):
 
 
 def distribute(instances: Sequence[PlannedInstance], settings: Settings) -> Distribution:
-    """Components to processes, as settings ask for and as FMUs need that disturb each other in one process.
+    """Distribute components over processes: as the settings say, and so that no FMUs share a process that disturb each
+    other.
 
     Raises
     ------
     ContradictingSettings
-        Processes were asked for, and there are none on this machine.
+        The settings ask for processes, which this platform does not support.
     """
     if settings.processes is not None and not AVAILABLE:
         raise ContradictingSettings(f"processes = {settings.processes}", MISSING, "leave out --processes")
@@ -252,7 +249,7 @@ def _apart(instances: Sequence[PlannedInstance], processes: list[int]) -> dict[s
 
 
 def disturbance(one: PlannedInstance, others: Iterable[PlannedInstance]) -> str | None:
-    """The first reason for which a component cannot share a process with others, if there is any."""
+    """First reason why a component cannot share a process with others; None if it can."""
     if not one.used_interface.once_per_process and not one.description.python_modules:
         return None  # most FMUs disturb nobody
     return next(filter(None, (_disturbance(one, other) for other in others)), None)
@@ -263,7 +260,7 @@ def _disturbance(one: PlannedInstance, other: PlannedInstance) -> str | None:
         if not one.used_interface.once_per_process:
             return None
         return f"{one.source} sets canBeInstantiatedOnlyOncePerProcess and is used by other components too"
-    # Python imports a module once per process: the second FMU would get that of the first.
+    # Python imports a module once per process: a second FMU would get the module of the first.
     if same := one.description.python_modules & other.description.python_modules:
         kind = "a Python module" if len(same) == 1 else "Python modules"
         return f"{one.source} and {other.source} both bring {kind} named {abbreviated(sorted(same))}"

@@ -9,7 +9,7 @@ from ssptool.fmu.instance import FmiError, FmuInstance
 
 
 def explanation(error: Stopped | Refused, instances: Iterable[FmuInstance]) -> RunError | FmiError:
-    """Explanation by the kernel, which has called one of these instances."""
+    """The error in the words of the kernel that called one of these instances."""
     if isinstance(error, Stopped):
         return RunError(failure_of(error))
     instance = next(one for one in instances if one.name == error.component)
@@ -18,7 +18,7 @@ def explanation(error: Stopped | Refused, instances: Iterable[FmuInstance]) -> R
 
 
 def failure_of(stopped: Stopped) -> Failure:
-    """The failure that the kernel has ended with."""
+    """Failure from the reason that the kernel stopped with."""
     known = stopped.details
     if isinstance(known, Failure):
         if (known.message, known.time) == (stopped.message, stopped.t):
@@ -44,7 +44,7 @@ def failure_of(stopped: Stopped) -> Failure:
 
 
 def as_stopped(failure: Failure) -> Stopped:
-    """A failure for the kernel, which does not know all endings."""
+    """Reason for the kernel from a failure; the kernel does not know all endings."""
     code = StopCode.__members__.get(failure.ending.name, StopCode.FMI)
     return Stopped(
         code,

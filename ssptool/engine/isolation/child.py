@@ -64,9 +64,9 @@ if sys.platform == "linux":
 
 
 class SharedMemory:
-    """Some bytes behind a file descriptor that a child process inherits; zero at first.
+    """Memory behind a file descriptor that a child process inherits; zero at first.
 
-    A child cannot change their number (Linux): the parent reads all of them, whatever an FMU does.
+    A child cannot change its size (Linux), so the parent can read all of it, whatever an FMU does.
     """
 
     def __init__(self, descriptor: int, size: int) -> None:
@@ -84,31 +84,33 @@ class SharedMemory:
             os.ftruncate(descriptor, max(1, size))
             if sys.platform == "linux":
                 fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
-        except OSError as error:  # such as a limit of the sizes of files
+        except OSError as error:  # such as a limit of file sizes
             os.close(descriptor)
             wanted = f"no {size} bytes of memory to share with a child process"
             raise OSError(error.errno, f"{wanted}: {error.strerror}; run in this process (--in-process)") from error
         return cls(descriptor, size)
 
     def close(self) -> None:
-        """Give up the descriptor; arrays over the buffer stay valid."""
+        """Close the descriptor; arrays over the buffer stay valid."""
         os.close(self.descriptor)
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """FMUs by their names in the archive, as files that a child process can read; `originals` of temporary copies."""
+    """FMUs by their names in the archive, as files that a child process can read; `originals` maps temporary copies to
+    the files that they were made from.
+    """
 
     paths: Mapping[str, Path]
     originals: Mapping[Path, Path]
 
     @classmethod
     def of(cls, paths: Mapping[str, Path]) -> Self:
-        """Files with what messages name in place of copies."""
+        """Located files, with the names that messages use instead of those of copies."""
         return cls(paths, {path: found for path in paths.values() if (found := original_of(path)) is not None})
 
     def name_originals(self) -> None:
-        """Let messages of this process, which may be a new interpreter, name them too."""
+        """Let messages of this process, which may be a new interpreter, name the originals as well."""
         for copy, original in self.originals.items():
             copied_from(original, copy)
 
@@ -117,15 +119,15 @@ class Located:
 
 
 class InitializedMessage(NamedTuple):
-    """Initialization has ended; rows follow if it went well."""
+    """Message: initialization has ended; if it succeeded, rows follow."""
 
     report: InitializationReport
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """Message: `count` rows of the next slot of the ring are final, with the new contents that they refer to. The
-    parent answers after reading them.
+    """Message: `count` rows of the next slot of the ring are final, with the new contents (texts, binary values) that
+    they refer to. The parent answers after reading them.
     """
 
     count: int
@@ -163,7 +165,7 @@ def message_from(content: bytes) -> Message:
 
 
 class SharedRows:
-    """Rows in slots that the parent reads: what was written there is not lost when this process is."""
+    """Ring of rows in shared memory, which the parent can read even after this process has died."""
 
     def __init__(self, ring: Floats, connection: Connection) -> None:
         self._ring = ring
@@ -188,9 +190,9 @@ class SharedRows:
 
 
 class ChildTask(NamedTuple):
-    """The task of a child process: `folder` is its working directory, `scratch` a folder that the parent removes.
+    """Task of a child process. `folder` is its working directory, `scratch` a folder that the parent removes.
 
-    With a `sandbox` it can read its FMUs, and write nothing but `scratch` and the logs of the run.
+    In a `sandbox` it can read only its FMUs, and write only to `scratch` and the logs of the run.
     """
 
     job: Job
@@ -201,7 +203,7 @@ class ChildTask(NamedTuple):
     sandbox: bool = False
 
     def watch_and_ring(self, memory: SharedMemory) -> tuple[Watch, Floats]:
-        """The two parts of the shared memory."""
+        """Watch and ring of rows: the two parts of the shared memory."""
         names = [instance.name for instance in self.job.plan.instances]
         width = 1 + len(self.job.plan.recorded)
         shape = (self.slots, self.rows, width)
@@ -211,17 +213,17 @@ class ChildTask(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of shared memory."""
+        """Size of the shared memory [byte]."""
         row = 8 * (1 + len(self.job.plan.recorded))
         return Watch.size(len(self.job.plan.instances)) + self.slots * self.rows * row
 
 
 def work(assignment: ChildTask, memory: SharedMemory, connection: Connection, parent: int) -> None:
-    """Do the job, send the result to the parent, and end this process; never returns."""
+    """Execute the job, send the result to the parent, and end this process; never returns."""
     try:
         _send(connection, _attempt(assignment, memory, connection, parent))
     except Exception as error:
-        if not is_own(error):  # a traceback does not leave the process, and is needed to find a mistake of ours
+        if not is_own(error):  # a traceback stays in this process, and is needed to find a bug of ssptool
             error.add_note("".join(traceback.format_exception(error)))
         connection.send_bytes(encoded([Raised.__name__, error_data(error)]))
     finally:
@@ -234,21 +236,21 @@ def _attempt(assignment: ChildTask, memory: SharedMemory, connection: Connection
     settle(assignment.scratch, parent)
     if isinstance(assignment.job.sources, Located):
         assignment.job.sources.name_originals()
-    with suppress(OSError):  # it is no longer there
+    with suppress(OSError):  # the parent has ended
         os.chdir(assignment.folder)
     watch, ring = assignment.watch_and_ring(memory)
-    if sys.platform == "linux":  # copies of this process, with FMUs in them, do not need it
+    if sys.platform == "linux":  # copies of this process that contain FMUs do not need it
         memory.buffer.madvise(mmap.MADV_DONTFORK)
     if assignment.sandbox:
         instances = assignment.job.plan.instances
         own = {assignment.job.sources.local_path(instance.source) for instance in instances}
         close_files([*system_paths(), *own], logs_of(assignment.job), assignment.folder)
-    # Libraries stay where they are: a thread that an FMU has left behind would crash without its code.
+    # Libraries stay loaded: a thread that an FMU has left running would crash without its code.
     return Finished(execute(assignment.job, SharedRows(ring, connection), watch, Pool(reuse=False)))
 
 
 def logs_of(job: Job) -> list[Path]:
-    """Files that the run writes beside its results."""
+    """Log files that the run writes next to its results."""
     settings = job.plan.settings
     return [
         absolute(path) for path in (settings.log_loops, settings.log_coupling, settings.fmu_log) if path is not None
@@ -256,7 +258,7 @@ def logs_of(job: Job) -> list[Path]:
 
 
 def settle(scratch: str, parent: int) -> None:
-    """An interrupt is the parent's business; when the parent ends, so does this process; crashes are silent.
+    """Prepare this process as a child: it ignores interrupts, ends together with its parent, and crashes silently.
 
     `scratch` is a folder for temporary files, which the parent removes.
     """
@@ -269,8 +271,8 @@ def settle(scratch: str, parent: int) -> None:
 
 
 def main() -> None:
-    """Entry of a fresh interpreter: handles of the connection and the memory are its arguments. Tells when it is
-    ready to work.
+    """Entry point of a new interpreter. Its arguments are the handles of the connection and of the memory. Sends a
+    message when it is ready to work.
     """
     handle, shared, parent = map(int, sys.argv[1:])
     connection = Connection(handle)
@@ -299,7 +301,9 @@ def task_for_fresh(assignment: ChildTask) -> bytes:
 
 
 class _Sender(Pickler):
-    """Sends what was defined in a notebook, in a script or inside a function as code; anything else by its name."""
+    """Pickler that sends classes and functions of a notebook, a script or a function body as code, anything else by
+    name.
+    """
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, FunctionType | type) and not _importable(value):
@@ -325,7 +329,7 @@ _ENTRY = "ssptool.engine.isolation.child:main"
 
 
 class ChildProcess:
-    """A process that does a task, and the connection to it."""
+    """Child process with a task, and the connection to it."""
 
     def __init__(self, process: Fork | Interpreter, connection: Connection) -> None:
         self._process = process
@@ -334,47 +338,47 @@ class ChildProcess:
         limit_waiting(connection)
 
     def wait_until_ready(self) -> None:
-        """Wait until it works on its task, or has died, which whoever follows it finds out. Limits of time are those of
-        the FMUs: to start an interpreter is not their fault, however long it takes.
+        """Wait until the child works on its task or has died; the caller that follows it finds out which. The start of
+        the interpreter does not count for the limits of time, which are those of the FMUs.
         """
         with suppress(EOFError, ConnectionResetError, BrokenPipeError):
             self.connection.poll(None)
             received(self.connection)
 
     def show_output(self) -> None:
-        """Show what it prints from now on, unless nothing is to be heard."""
+        """Show the output of the child from now on, unless output is suppressed."""
         if self._process.output is not None:
             self._process.output.show_here()
 
     def ended(self) -> bool:
-        """Whether it has ended; `wait` returns at once then."""
+        """True if the child has ended; `wait` then returns at once."""
         return self._process.poll() is not None
 
     def wait(self) -> int:
-        """The exit status, or minus the number of the signal that ended it."""
+        """Wait for the end of the child: its exit status, or minus the number of the signal that ended it."""
         return self._process.wait()
 
     def kill(self) -> None:
-        """Kill it if it is still there, and all that it has started."""
+        """Kill the child, if it still runs, and all processes that it has started."""
         ask_to_end(self.pid, self.ended)
         self._process.kill()
-        with suppress(ChildProcessError):  # an interrupt came between its end and the record of its end
+        with suppress(ChildProcessError):  # interrupted between its end and the record of its end
             self._process.wait()
 
     def end(self) -> None:
-        """Kill it if it is still there, and close the connection."""
+        """Kill the child, if it still runs, and close the connection."""
         self.kill()
         self.connection.close()
 
 
 def load_native() -> None:
-    """Load here what each copy would load."""
-    with suppress(MissingPackage):  # of which the child tells
+    """Load what each copy of this process would load again."""
+    with suppress(MissingPackage):  # the child reports it
         callbacks()
 
 
 def _copy(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
-    """A copy of this process."""
+    """Start the task in a copy of this process."""
     load_native()
     connection, theirs = Pipe()
     parent = os.getpid()
@@ -390,7 +394,7 @@ def _copy(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
 
 
 def _fresh(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
-    """A new interpreter."""
+    """Start the task in a new interpreter."""
     task = task_for_fresh(assignment)
     connection, theirs = Pipe()
     handles = (theirs.fileno(), handle_of(memory.descriptor))
@@ -407,7 +411,7 @@ PREPARED: list[ChildProcess] = []
 
 
 class PreparedTask(NamedTuple):
-    """A task for one of them, pickled, with the environment and the search path of modules that a new interpreter would
+    """Pickled task for a prepared child, with the environment and the module search path that a new interpreter would
     have now.
     """
 
@@ -417,11 +421,11 @@ class PreparedTask(NamedTuple):
 
 
 def _prepared(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
-    """One of them, at work."""
+    """Start the task in a prepared child."""
     child = PREPARED.pop(0)
     child.show_output()
     task = PreparedTask(child_environment(), import_path(), task_for_fresh(assignment))
-    # Should it have died, whoever follows it finds out.
+    # If the child has died, the caller that follows it finds out.
     with suppress(ConnectionResetError, BrokenPipeError):
         child.connection.send_bytes(b"")
         send_handle(child.connection, memory.descriptor, child.pid)
@@ -431,9 +435,9 @@ def _prepared(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
 
 
 def start_child(assignment: ChildTask, memory: SharedMemory, *, fork: bool | None) -> ChildProcess:
-    """Start a child process. `fork`: as a copy of this process; None: where that is safe.
+    """Start a child process. `fork`: as a copy of this process; None: a copy if that is safe.
 
-    One in a sandbox is no copy of this process as it is now, with open files and much to be read in its memory.
+    A child in a sandbox is never a copy of this process as it is now, with its open files and everything in its memory.
     """
     if assignment.sandbox:
         return (_prepared if PREPARED else _fresh)(assignment, memory)

@@ -1,9 +1,10 @@
-"""A start of `ssptool run --sandbox` in which this process knows nothing that an FMU must not know.
+"""Start `ssptool run --sandbox` without anything in memory that an FMU must not read.
 
-To load what a run needs takes longer than most runs, and a child that is a copy need not do it again. But a copy has
-the memory of this process, in which there may be passwords (of environment variables) and files of the user. So the
-command executes itself once more, with only those variables that a process reads while it begins; loads what a run
-needs; makes copies of itself, which wait; and only then takes back its environment, and reads anything.
+Loading the modules of a run takes longer than most runs, and a child that is a copy of this process need not load them
+again. But a copy has the memory of this process, which may contain passwords (from environment variables) and files of
+the user. Therefore the command executes itself again, with only those variables that a process reads while it starts.
+It loads the modules, makes copies of itself that wait for a task, and only then restores its environment and reads
+files.
 """
 
 import os
@@ -16,17 +17,17 @@ if sys.platform == "linux":
     import fcntl
 
 _OWN = "SSPTOOL_OWN_ENVIRONMENT"
-"""Variable with the descriptor of a file in memory: the environment that this process was started with."""
+"""Variable with the descriptor of a file in memory that holds the environment of the first start."""
 
 _AT_START = (
     *("PATH", "HOME", "TMPDIR", "LANG", "LANGUAGE", "LC_*", "TZ", "PYTHON*"),
     *("LD_*", "MALLOC_*", "GLIBC_TUNABLES", "*SAN_OPTIONS", "NPY_*", "OMP_*", "OPENBLAS_*", "MKL_*"),
 )
-"""Patterns of the variables that the interpreter, the C library and numpy read while they begin."""
+"""Patterns of the variables that the interpreter, the C library and numpy read while they start."""
 
 
 def leave_environment() -> None:
-    """Execute this command once more without its environment; returns where that has happened, or cannot be."""
+    """Execute this command again without its environment. Returns if that has been done already, or is impossible."""
     if sys.platform == "linux" and sys.executable and _OWN not in os.environ:
         with suppress(OSError):
             _execute_again(os.environb)
@@ -40,7 +41,7 @@ def _execute_again(environment: Mapping[bytes, bytes]) -> None:
         with os.fdopen(os.memfd_create("environment"), "wb") as file:
             file.write(b"\0".join(name + b"=" + value for name, value in environment.items()))
             file.flush()
-            # No standard stream, of which some may be closed.
+            # Not the descriptor of a standard stream, because some of them may be closed.
             kept = fcntl.fcntl(file, fcntl.F_DUPFD, 3)
         try:
             os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**few, _OWN: str(kept)})
@@ -49,11 +50,11 @@ def _execute_again(environment: Mapping[bytes, bytes]) -> None:
 
 
 def prepare_children() -> None:
-    """Make children for a sandbox, and take the environment back; or nothing, if it was not left."""
+    """Make children for a sandbox and restore the environment; does nothing if the environment was not left."""
     own = os.environ.pop(_OWN, None)
     if own is None:
         return
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a process with one thread can leave the network
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # only a process with one thread can leave the network
     try:
         from ssptool.engine.isolation.prepared import prepare
 

@@ -1,4 +1,4 @@
-"""Memory that a process and all that it has started use."""
+"""Memory use of a process and its descendants."""
 
 import contextlib
 import mmap
@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def used_memory(pid: int, allowed: int) -> int:
-    """Memory of a process and of all that it has started, without what they share with others [byte].
+    """Memory of a process and all its descendants, without pages shared with others [byte].
 
-    As long as it is less than `allowed` [byte], more than that may be returned, up to `allowed`: it takes less time
-    to find. 0 if they have just ended, or where there is no /proc.
+    An upper bound is returned if it is below `allowed` [byte], because it is found faster. 0 if the processes have just
+    ended, or if there is no /proc.
     """
     processes = _with_children(pid)
     resident = sum(map(_resident, processes))
@@ -17,10 +17,10 @@ def used_memory(pid: int, allowed: int) -> int:
 
 
 def _with_children(pid: int) -> list[int]:
-    """A process, all that it has started, and what these have."""
+    """A process and all its descendants."""
     found = [pid]
-    for one in found:  # which grows
-        with contextlib.suppress(OSError):  # it has just ended
+    for one in found:  # `found` grows in the loop
+        with contextlib.suppress(OSError):  # the process has just ended
             for path in Path(f"/proc/{one}/task").glob("*/children"):
                 found += map(int, path.read_text(encoding="utf-8").split())
     return found
@@ -30,7 +30,7 @@ _OWN = ("Private_Clean:", "Private_Dirty:", "Private_Hugetlb:")
 
 
 def _own_memory(pid: int) -> int:
-    """Memory of a process [byte] that it does not share with the one it was forked from; 0 if it has just ended."""
+    """Memory of a process [byte] that it does not share with the process it was forked from; 0 if it has just ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -39,7 +39,7 @@ def _own_memory(pid: int) -> int:
 
 
 def _resident(pid: int) -> int:
-    """Memory of a process [byte], with what it shares; 0 if it has just ended."""
+    """Memory of a process [byte], including shared pages; 0 if it has just ended."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1])
     except (OSError, IndexError):

@@ -39,7 +39,7 @@ from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import absolute
 
 LOOK_SECONDS = 0.01
-"""Time between two looks at memory and steps, if one of them is limited."""
+"""Interval of checks of memory and steps [s], if one of them is limited."""
 
 
 END_SECONDS = 10.0
@@ -57,16 +57,16 @@ class Overdue(Exception):
 
 
 class LimitWatch:
-    """Limits of time and memory of a process that has just begun.
+    """Check of the time and memory limits of a process that has just started.
 
     Attributes
     ----------
     seconds
-        Since then.
+        Wall time since the start [s].
     """
 
     def __init__(self, limits: Limits, pid: int, waiting: float) -> None:
-        """`waiting`: so long [s] a macro step takes without any fault."""
+        """`waiting`: time [s] that a macro step may wait for the clock."""
         self._limits = limits
         self._pid = pid
         self._waiting = waiting
@@ -88,7 +88,7 @@ class LimitWatch:
         return None
 
     def check(self, progress: Callable[[], tuple[int, int]]) -> None:
-        """`progress` grows with every macro step; it is asked for only if it counts.
+        """Check all limits. `progress` grows with every macro step; it is called only if steps are limited.
 
         Raises
         ------
@@ -130,19 +130,19 @@ def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool
     Parameters
     ----------
     fork
-        Whether the child is a copy of this process (fast) or a fresh interpreter; None: the copy where that is safe,
-        which is on Linux while there is only one thread.
+        True: the child is a copy of this process (fast). False: a new interpreter. None: a copy if that is safe (on
+        Linux, with one thread).
     """
     if limits.sandbox:
         check_sandbox()
     with TemporaryFolder() as scratch:
         assignment = _assignment(job, scratch)._replace(sandbox=limits.sandbox)
         if limits.sandbox:
-            for log in logs_of(job):  # the child may write to these files, and make none
+            for log in logs_of(job):  # the child may write to these files, but cannot create any
                 log.touch()
         memory = SharedMemory.create(assignment.size)
         try:
-            # Before any thread writes rows.
+            # Must precede the thread that writes rows.
             assignment.watch_and_ring(memory)[1][:, :, 0] = np.nan
             with contextlib.ExitStack() as stack:
                 with interrupts_deferred():
@@ -155,7 +155,7 @@ def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool
 
 def _assignment(job: Job, scratch: str) -> ChildTask:
     plan = job.plan
-    # In the parent, because nothing would remove what the child unpacks.
+    # The parent unpacks, because nothing would remove files that the child unpacks.
     paths = {instance.source: job.sources.local_path(instance.source) for instance in plan.instances}
     located = replace(job, plan=replace(plan, instead=None), sources=Located.of(paths))
     width, count = 1 + len(plan.recorded), plan.interval.steps + 1
@@ -164,7 +164,7 @@ def _assignment(job: Job, scratch: str) -> ChildTask:
 
 
 class _Parent:
-    """Follows a child: takes its rows, and says how it ended."""
+    """Parent's side of a child process: receives its rows and reports its end."""
 
     def __init__(
         self, assignment: ChildTask, memory: SharedMemory, child: ChildProcess, recorder: Recorder, limits: Limits
@@ -175,18 +175,18 @@ class _Parent:
         self.watch, self.ring = assignment.watch_and_ring(memory)
         self.turn = 0
         self.contents = {0}
-        """Numbers of the contents that rows may refer to."""
+        """Numbers of contents that rows may refer to."""
         job = assignment.job
         self.settings = job.plan.settings
         self.components = {instance.name for instance in job.plan.instances}
-        # A step that keeps pace with the clock takes that long.
+        # A step that keeps pace with the clock takes this long.
         waiting = 0.0 if job.realtime is None else job.plan.interval.step / job.realtime
         self.limits = LimitWatch(limits, child.pid, waiting)
 
     def follow(self) -> Execution:
         """Receive rows until the child has finished or must be stopped.
 
-        Whoever interrupts this finds recorded what the child had done by then.
+        After an interrupt, all rows that the child had finished are recorded.
         """
         try:
             self.recorder.begin()
@@ -218,7 +218,9 @@ class _Parent:
             raise
 
     def _end_of_child(self) -> int:
-        """The exit status after the end of the messages. An FMU that has closed the connection is not waited for."""
+        """Exit status after the last message. If an FMU has closed the connection, the child may continue; it is not
+        waited for.
+        """
         deadline = time.monotonic() + END_SECONDS
         while not self.child.ended():
             if time.monotonic() >= deadline:
@@ -234,14 +236,14 @@ class _Parent:
             self.limits.check(self._progress)
 
     def _progress(self) -> tuple[int, int]:
-        """Turns of the ring, and rows of the present one."""
+        """Progress of the child: turns of the ring, and finished rows of the present turn."""
         return self.turn, _leading_numbers(self.ring[self.turn % len(self.ring), :, 0])
 
     def _receive(self) -> Message | None:
-        """The next message, what is to be recorded of it recorded; None at the end."""
+        """Receive the next message and record its rows; None at the end."""
         try:
             message = message_from(received(self.child.connection))
-        except (EOFError, OSError):  # it may have died in the middle of one
+        except (EOFError, OSError):  # the child may have died while it sent a message
             return None
         self._check(message)
         match message:
@@ -253,7 +255,7 @@ class _Parent:
         return message
 
     def _check(self, message: Message) -> None:
-        """Refuse what cannot be of this run. Raises BadMessage."""
+        """Reject messages that do not fit this run. Raises BadMessage."""
         match message:
             case Committed() if self.recorder.report is None:
                 raise BadMessage("rows before the end of initialization")
@@ -265,7 +267,7 @@ class _Parent:
                     raise BadMessage(f"a failure of a component {failure.component!r}, which the system does not have")
 
     def _committed(self, count: int, entries: NewEntries) -> Floats:
-        """A copy of the next rows, which an FMU may change meanwhile. Raises BadMessage."""
+        """Copy of the next rows, because an FMU may still change the originals. Raises BadMessage."""
         rows: Floats = self.ring[self.turn % len(self.ring)][: max(count, 0)].copy()
         if not 0 <= count <= self.ring.shape[1] or not np.all(np.isfinite(rows[:, 0])):
             raise BadMessage(f"{count} rows of at most {self.ring.shape[1]}, some of them without a time")
@@ -282,10 +284,10 @@ class _Parent:
         return rows
 
     def _drain(self) -> None:
-        """End the child, and take all rows that it has finished."""
+        """End the child, and record all rows that it has finished."""
         with interrupts_deferred():
             self.child.kill()
-            with contextlib.suppress(BadMessage):  # what is after one is not believed
+            with contextlib.suppress(BadMessage):  # messages after an invalid one are not trusted
                 while self._receive() is not None:
                     pass
                 self._salvage()
@@ -293,19 +295,19 @@ class _Parent:
     def _take(self, rows: Floats, entries: NewEntries = NO_ENTRIES) -> None:
         try:
             self.recorder.add(rows, entries)
-        finally:  # whoever is told of the progress may end the run
+        finally:  # a progress callback may end the run
             self.ring[self.turn % len(self.ring), :, 0] = np.nan
             self.turn += 1
 
     def _answer(self) -> None:
-        # If the child has died by now, its rows must still be read.
+        # If the child has died, its rows must still be read.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.child.connection.send_bytes(b"")
 
     def _salvage(self) -> None:
-        """The rows that the child has finished and not yet committed: those with a time.
+        """Record the finished rows (those with a time) that the child has not committed.
 
-        It tells of new contents when it commits, so that none is known of these rows.
+        The child announces new contents when it commits, so rows that refer to unknown contents are dropped.
         """
         rows = self.ring[self.turn % len(self.ring)].copy()
         strange = ~np.isfinite(rows[:, 0])

@@ -1,6 +1,7 @@
-"""Children for runs in a sandbox that are copies of this process, made before it has read anything (`clean_start`).
+"""Child processes for runs in a sandbox: copies of this process, made before it has read anything (`clean_start`).
 
-They wait for a task, and end with this process. The first, which most runs have alone, closes what it can meanwhile.
+They wait for a task, and end with this process. The first one, the only one that most runs use, enters the sandbox
+while it waits.
 """
 
 import os
@@ -26,13 +27,15 @@ from ssptool.own_root import resolved
 from ssptool.sandbox import leave_network, system_paths
 
 COUNT = 4
-"""A run, those at a half and a quarter of its step, and one more."""
+"""Number of children: for a run, for those with a half and a quarter of its step, and one more."""
 
 
 def prepare() -> None:
-    """Make children. They die where there is no sandbox, of which the run says that; none are made without memory."""
+    """Make the children. They die if no sandbox is available, which the run reports. If memory is short, none is
+    made.
+    """
     load_native()
-    for path in system_paths():  # once for all of them
+    for path in system_paths():  # resolved once for all children
         resolved(str(path))
     with suppress(OSError):
         while len(PREPARED) < COUNT:

@@ -1,4 +1,4 @@
-"""One repeat of a failed run with all messages of its FMUs on, for what an FMU says only then."""
+"""Repeat a failed run once with all messages of its FMUs, to learn the reason of the failure."""
 
 import contextlib
 from dataclasses import replace
@@ -15,17 +15,17 @@ from ssptool.fmu.instance import FmiError
 from ssptool.tempfiles import TemporaryFolder
 
 MOST_SECONDS = 30.0
-"""Wall time of a repeat, and of runs that are repeated."""
+"""Limit of the wall time of a repeat; longer runs are not repeated."""
 
 _TELLING = ("error", "fatal", "discard")
-"""Statuses of messages that say why a call failed."""
+"""Statuses of messages that explain a failed call."""
 
 _HEARD = "its messages are those of one repeat of the run with all messages on"
 _UNHEARD = "a repeat of the run with all messages on said no more"
 
 
 def with_words(job: Job, execution: Execution, limits: Limits) -> Execution:
-    """The execution; a failure of which its FMU has said nothing has the messages of a repeat."""
+    """The execution; a failure without messages of its FMU gets those of a repeat."""
     failure = execution.failure
     if failure is None or failure.ending is not Ending.FMI or not failure.component:
         return execution
@@ -48,7 +48,7 @@ def with_words(job: Job, execution: Execution, limits: Limits) -> Execution:
 
 
 def error_with_words(job: Job, error: FmiError, limits: Limits) -> FmiError:
-    """The error of an FMU that was not instantiated; if it has said nothing, with the messages of a repeat."""
+    """The error of an FMU that was not instantiated; without messages it gets those of a repeat."""
     if not _is_silent(job, error.messages):
         return error
     try:
@@ -60,17 +60,17 @@ def error_with_words(job: Job, error: FmiError, limits: Limits) -> FmiError:
 
 
 def _is_silent(job: Job, messages: tuple[str, ...]) -> bool:
-    """True if a repeat may tell more: no message is about the failed call, and not all messages were on."""
+    """True if a repeat may explain more: no message is about the failed call, and some messages were off."""
     settings = job.plan.settings
     everything = settings.fmu_log is not None and not settings.fmu_log_level and not settings.fmu_log_categories
     return job.realtime is None and not everything and not any(one.startswith(_TELLING) for one in messages)
 
 
 def _failure_again(job: Job, limits: Limits) -> Failure | None:
-    """The failure of the same run in a child process, with all messages on. Raises FmiError."""
+    """Failure of the same run, repeated in a child process with all messages. Raises FmiError."""
     seconds = MOST_SECONDS if limits.seconds is None else min(limits.seconds, MOST_SECONDS)
     with TemporaryFolder() as place:
-        # A level that all have and a category that none has: FMUs log everything, and the file has errors only.
+        # A level that all FMUs have and a category that none has: FMUs log everything, and the file has only errors.
         settings = job.plan.settings.without_logs(
             fmu_log=Path(place) / "repeat.jsonl",
             fmu_log_level={EVERY_COMPONENT: "ok"},

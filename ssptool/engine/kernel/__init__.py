@@ -1,4 +1,4 @@
-"""The kernel: `_kernel`, in C++. Without it systems are checked, explained and edited, not run."""
+"""The native kernel (`_kernel`, C++). Without it, ssptool can check, explain and edit systems, but not run them."""
 
 from ssptool.errors import missing_kernel
 

@@ -1,4 +1,4 @@
-"""Values that a plan states for a kernel: calls, loops, iterations, programs, driven inputs; and what comes back."""
+"""Values that describe kernel operations (calls, loops, iterations, programs, driven inputs) and their results."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Code(IntEnum):
     NONFINITE = 3  # a component delivered nan or inf: see `instance`, `slot`
     COUPLING = 5  # an iteration of a step did not converge: see `iterations` and `iteration_report`
     EVENT = 6  # an instance in event mode has returned before the end of the step
-    STOPPED = 7  # a step of a master in another language, which says why
+    STOPPED = 7  # a step of a master in Python, which gives the reason
     RANGE = 4  # the integer in `slot` does not fit the type of the input of `instance`
 
 
@@ -30,12 +30,12 @@ class Code(IntEnum):
 class Outcome:
     """The result of one kernel operation. `steps` counts the macro steps that `run` finished.
 
-    `instruction` is the place in the program at which `run` stopped; `iterations` those that ITERATE or `iterate` had
-    done in that step, the one that failed included.
+    `instruction` is the index in the program at which `run` stopped; `iterations` counts the iterations of ITERATE or
+    `iterate` in that step, including the one that failed.
 
-    `function` is the FMI function that failed. Where an FMI 3.0 step returns OK but did not do what was asked, the flag
-    follows after a colon: `fmi3DoStep:earlyReturn`, `…:eventHandlingNeeded`, `…:terminateSimulation`, and
-    `…:lastSuccessfulTime` of a time that is not the end of the step, or contradicts an early return.
+    `function` is the FMI function that failed. If an FMI 3.0 step returns OK but did not do its task, the flag follows
+    after a colon: `fmi3DoStep:earlyReturn`, `…:eventHandlingNeeded`, `…:terminateSimulation`, and
+    `…:lastSuccessfulTime` if that time is not the end of the step, or contradicts an early return.
     `terminateSimulation` fails the next step, since the step that reports it is valid; with an early return it fails
     that step itself.
     """
@@ -59,9 +59,9 @@ OK = Outcome()
 
 
 class Call(NamedTuple):
-    """Evaluation of one instance without a step: exchange the wires into `inputs`, set these, then get `outputs`.
+    """Evaluation of one instance without a step: exchange the wires into `inputs`, set them, then get `outputs`.
 
-    Each with one FMI call per type, in which variables have the order of their slots: consecutive ones are fastest.
+    Each uses one FMI call per type. Variables keep the order of their slots; consecutive slots are fastest.
     """
 
     instance: int
@@ -71,20 +71,21 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LoopCalls:
-    """A torn algebraic loop x = g(x): `body` evaluates g, from guesses x of the `torn` slots.
+    """A torn algebraic loop x = g(x): `body` evaluates g, from guesses x in the `torn` slots.
 
     `frozen` slots hold discrete signals through which the loop runs as well. They keep their values while `body` is
     evaluated, so that g is smooth; `update_frozen` then gives them their new values.
 
     The loop has converged when |g(x) − x| ≤ atol + rtol·max(|x|, nominal) in every torn slot. A schedule then updates
-    the frozen slots, and iterates again as long as one of them changes. It starts from the present values of the torn
-    slots and evaluates `body` at least once and at most `max_iterations` times. Afterwards `values` holds the last
-    evaluation: g(x) in the torn slots, and in all others what follows from the guess x. Without a solution, the torn
-    slots get back the values that they had before.
+    the frozen slots, and iterates again as long as one of them changes. The solver starts from the present values of
+    the torn slots and evaluates `body` at least once and at most `max_iterations` times. Afterwards `values` holds the
+    last evaluation: g(x) in the torn slots, and in all other slots the values that follow from the guess x. If no
+    solution is found, the torn slots get their previous values.
 
-    The rest is for methods that solve a loop from afar. `minimum` and `maximum`: bounds of the torn slots; none at all:
-    there are no bounds. `pattern`: pairs (i, j) for which torn slot i depends on guess j; None: all may. `directional`:
-    the components give directional derivatives along the body. `rounding`: relative, of the least precise signal.
+    The other fields are for methods that solve a loop far from its solution. `minimum` and `maximum`: bounds of the
+    torn slots; empty: no bounds. `pattern`: pairs (i, j) for which torn slot i depends on guess j; None: any torn slot
+    may depend on any guess. `directional`: the components give directional derivatives along the body. `rounding`:
+    relative rounding error of the least precise signal.
     """
 
     torn: Slots
@@ -102,7 +103,7 @@ class LoopCalls:
 
 
 class RuleKind(IntEnum):
-    """Kind of rule that makes the next iterate of a step; see `masters.acceleration`."""
+    """Kind of rule that computes the next iterate of a step; see `masters.acceleration`."""
 
     RELAXATION = 0
     AITKEN = 1
@@ -112,12 +113,12 @@ class RuleKind(IntEnum):
 
 
 class IterateRule(NamedTuple):
-    """Rule that makes the next iterate from those before, in nominal values.
+    """Rule that computes the next iterate from the previous ones, in nominal values.
 
     Attributes
     ----------
     factor
-        RELAXATION: x + factor·(found − x) is next; 1 takes what was found. AITKEN: the first such factor of a step.
+        RELAXATION: x + factor·(found − x) is next; with 1, found itself. AITKEN: the first such factor of a step.
         ANDERSON: the factor of mixing.
     reuse, filter, max_columns
         SECANTS: differences of so many steps before are kept, at most so many in all; one that depends on those before
@@ -143,11 +144,11 @@ class MeasureKind(IntEnum):
 
 
 class MeasureLimit(NamedTuple):
-    """A measure of convergence of x, found being what came out for it.
+    """A measure of convergence of x; `found` is the result of the step for x.
 
     ABSOLUTE: |found − x| ≤ limit in every unknown. RELATIVE: |found − x| ≤ limit·max(|x|, nominal) in every unknown.
-    RESIDUAL_RELATIVE: ‖found − x‖ ≤ limit times that of the first iterate of the step, in nominal values, or what
-    rounding leaves.
+    RESIDUAL_RELATIVE: ‖found − x‖ ≤ limit times its value at the first iterate of the step, in nominal values, or the
+    rounding error.
     """
 
     kind: MeasureKind
@@ -155,18 +156,18 @@ class MeasureLimit(NamedTuple):
 
 
 class HeldInputs(IntEnum):
-    """Value over a step of inputs that can only be constant, where their values at its end are known."""
+    """Value over a step of inputs that can only be constant, if their values at its end are known."""
 
     END = 0  # the value at the end
     MEAN = 1  # the mean of both ends
-    MID_STEP = 2  # the mean where the value runs smoothly, else that at the end; see `Kernel.mid_step`
-    TRIED = 3  # as MID_STEP where trial steps say that the components integrate their inputs, else as END
+    MID_STEP = 2  # the mean if the value runs smoothly, otherwise that at the end; see `Kernel.mid_step`
+    TRIED = 3  # as MID_STEP if trial steps show that the components integrate their inputs, otherwise as END
 
 
 class DividedSteps(NamedTuple):
-    """Macro steps that the FMU of an instance has discarded, and that were done in smaller ones.
+    """Macro steps that the FMU of an instance has discarded, and then did in smaller ones.
 
-    `steps` is their number, `most` the largest number of parts of one, `since` the start of the first one [s].
+    `steps` is their number, `most` the largest number of parts of one step, `since` the start of the first one [s].
     """
 
     instance: int
@@ -178,12 +179,12 @@ class DividedSteps(NamedTuple):
 class Trial(IntEnum):
     """Result of trial steps of components whose inputs can only be constant over a step.
 
-    Inputs are changed, and one step is compared with two of half the size: both have the same effect inside of a
-    component that integrates its input over the step, and half of the way not all of it is there. Components that make
-    one step of a formula of their own (Euler, leapfrog, Newmark), or follow their input at once, differ.
+    Inputs are changed, and one step is compared with two of half the size. In a component that integrates its input
+    over the step, both have the same effect at the end, and only a part of it after the first half. Components that
+    apply one step of their own formula (Euler, leapfrog, Newmark), or follow their input at once, differ.
     """
 
-    NONE = 0  # there were none
+    NONE = 0  # no trial steps
     INTEGRATES = 1
     STEPS = 2
 
@@ -193,20 +194,20 @@ class IterationCalls:
     """A step that is repeated until the `unknowns` (input slots) agree at its end with the outputs that feed them.
 
     `group` are the instances. Inputs of those in `following` are interpolated with `order` (0: held at their value at
-    the end of the step), inputs of those in `held` are constant, as `held_inputs` says. The first
-    guess is the polynomial of `prediction` order
-    through the accepted points; of order 0, the values that inputs have at the start. An iterate agrees where all
-    `measures` are met; else the first ones pass on what was found until there were `plain_iterations`, as long as that
-    has converged in steps before, and `rule` makes all others. With a `count`, a step is exactly so many iterations;
-    those whose last iterate does not meet the relative measure among `measures` are counted.
+    the end of the step), inputs of those in `held` are constant, as `held_inputs` says. The first guess continues the
+    polynomial of order `prediction` through the accepted points; with order 0 it is the value of each input at the
+    start. An iterate agrees if it meets all `measures`. Otherwise the first `plain_iterations` iterations use the found
+    values as next guess, as long as this converged in earlier steps; `rule` computes the others. With a `count`, a step
+    has exactly that number of iterations; steps whose last iterate does not meet the relative measure among `measures`
+    are counted.
 
-    A change that stops falling at the noise of the outputs is accepted. After `max_iterations` iterations, or where
-    iterates diverge, `newton` allows as many by Newton's method with differences, which is kept where the rule did not
-    converge for some steps. Then the operation ends; with `retreats` the step is repeated with strong damping, and then
-    done once with extrapolated inputs.
+    A change that stops decreasing at the noise of the outputs is accepted. After `max_iterations` iterations, or if
+    iterates diverge, `newton` allows the same number of iterations of Newton's method with differences; it stays in use
+    if the rule did not converge for some steps. Then the operation fails; with `retreats` the step is repeated with
+    strong damping instead, and then done once with extrapolated inputs.
 
-    With `damps`, a step from which no smooth signals result is done again with all inputs at their value at its end, if
-    the coupling is stiff, and so are some steps behind it.
+    With `damps`, if the coupling is stiff, a step that does not give smooth signals is repeated with all inputs held at
+    their value at its end, and some following steps are done in the same way.
     """
 
     group: int
@@ -229,7 +230,7 @@ class IterationCalls:
 
 
 Stretches: TypeAlias = tuple[tuple[float, float], ...]
-"""Stretches of time, from and to [s], in ascending order."""
+"""Intervals of time, from and to [s], in ascending order."""
 
 
 @dataclass(slots=True)
@@ -240,28 +241,27 @@ class AcceptedSteps:
     ----------
     floor
         The largest change that is known to be noise.
-    noisy, level, signal, time
-        Steps that were accepted at the noise of the FMUs; the largest change left in one, of which unknown, and the
-        start of that step [s].
+    noisy, level, signal, time Number of steps that were accepted at the noise of the FMUs; the largest change left in
+    one of them, its unknown, and the start of that step [s].
     damped, unrepeated
         Steps that were done with stronger damping or by Newton's method, and without repetition.
     damped_from, unrepeated_from
         The start of the first one [s].
     failed, failed_damped
-        Steps in a row in which the method of choice, and stronger damping, did not converge.
+        Number of consecutive steps in which the chosen method, and stronger damping, did not converge.
     unconverged, residual, open_signal, open_time, grows
-        Steps of a fixed number of iterations that had not converged; the largest last change of one, relative to the
-        size, of which unknown, and the start of that step [s]; whether one changed more at last than at first.
+        Steps of a fixed number of iterations that had not converged; the largest last change in one of them, relative
+        to the size, its unknown, and the start of that step [s]; true if a last change was larger than the first.
     steps, unplanned
         All steps, and those that were done with stronger damping, by Newton's method or without repetition.
     trial
         Result of trial steps for inputs that can only be constant.
     by_newton, by_newton_from
-        Steps that were done by Newton's method as the method of choice did not converge; the start of the first [s].
+        Steps that were done by Newton's method because the chosen method did not converge; the start of the first [s].
     ends, ends_from
-        Steps with inputs held at their value at the end, to damp what rings, and the start of the first [s].
-    phase_left, phase_length, phase_since
-        So many more such steps, their number the last time, and steps since then.
+        Steps with inputs held at their value at the end, to damp ringing, and the start of the first [s]. phase_left,
+        phase_length, phase_since Such steps that are still to do, their number in the last phase, and the number of
+        steps since then.
     """
 
     floor: float = 0.0
@@ -293,7 +293,7 @@ class AcceptedSteps:
 
     @property
     def remarkable(self) -> bool:
-        """True if there is something to be said of them."""
+        """True if the run should report them."""
         otherwise = self.ends, self.by_newton, self.noisy, self.damped, self.unrepeated, self.unconverged
         return self.trial != Trial.NONE or any(otherwise)
 
@@ -303,22 +303,17 @@ class IterationReport(NamedTuple):
 
     Attributes
     ----------
-    left_domain
-        A component failed at an iterate, not at values that need be part of the solution.
+    left_domain A component failed at an iterate, which may lie outside of its domain, unlike the solution.
     first, least
         The largest change at the first and the best iterate, relative to the larger of value and nominal value.
-    noise
-        Scatter of the outputs around the best iterate, if it was looked for; 0: none.
+    noise Scatter of the outputs around the best iterate, if it was measured; 0: none.
     worst
         The unknown that changes most at the best iterate.
-    stagnates, grows
-        The change has stopped falling; iterates differ by more than the first ones did.
-    escaped
-        The step was done without repetition, and leads to values far beyond all before.
-    best, change : (m,)
-        The best iterate, and what was found for it less itself, in the units of the signals.
+    stagnates, grows The change has stopped decreasing; iterates differ by more than the first ones did. escaped The
+    step was done without repetition, and its values are far beyond all previous ones. best, change : (m,) The best
+    iterate x, and found − x for it, in the units of the signals.
     judged : (k, 2)
-        The largest change of each iterate, and by what factor the difference exceeds the limit; at most 400 rows.
+        The largest change of each iterate, and the ratio of the difference to its limit; at most 400 rows.
     """
 
     left_domain: bool = False
@@ -335,7 +330,7 @@ class IterationReport(NamedTuple):
 
 
 class SolveLoop(NamedTuple):
-    """Solve the loop with this index, at this place of a schedule."""
+    """Instruction of a schedule: solve the loop with this index."""
 
     loop: int
 
@@ -352,7 +347,7 @@ class Op(IntEnum):
     ACCEPT = 6  # argument: unused. The step is final: the present values enter the history
     RECORD = 7  # argument: unused. Write time and recorded slots to the next row; at most once in a program
     ITERATE = 8  # argument: iteration. Step its group again and again until its unknowns agree; see `iterate`
-    DRIVE = 9  # argument: unused. Inputs that time tables lead to run over the step as these do; see `drive`
+    DRIVE = 9  # argument: unused. Inputs that time tables drive follow these over the step; see `drive`
     SAVE = 10  # argument: group. Keep the FMU states
     ASK = 11  # argument: unused. A macro step of a master in another language, until its outputs are consistent
     MID_STEP = 12  # argument: group. Inputs constant over the step, at their value in its middle; see `mid_step`
@@ -376,7 +371,7 @@ class DrivenInputMode(IntEnum):
 
 
 class DrivenInput(NamedTuple):
-    """An input to which a driven slot leads. Only one of type Float64 can do other than be held."""
+    """An input that is connected to a driven slot. Only inputs of type Float64 can be other than held."""
 
     slot: int
     running: DrivenInputMode
@@ -384,10 +379,10 @@ class DrivenInput(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Substeps:
-    """Steps of an instance in each step of the kernel: so many of equal size.
+    """Number of equal steps of an instance in each step of the kernel.
 
-    `moving` inputs run over the step: over each substep if the FMU `follows`, else they have the value of the middle
-    of the substep.
+    `moving` inputs vary over the step: over each substep if the FMU `follows` them, otherwise they have the value of
+    the middle of the substep.
     """
 
     count: int = 1
@@ -438,7 +433,7 @@ EVENT_FUNCTIONS = (
 
 FLOAT = "Float64"
 HELD = "held Float64"
-"""An input of type Float64 that keeps its value over each step, whatever others do."""
+"""An input of type Float64 that keeps its value over each step, whatever the master does with other inputs."""
 REAL_TYPES = frozenset({FLOAT, HELD, "Float32"})
 """Types whose slots hold doubles. All others hold integers."""
 
@@ -468,7 +463,7 @@ The types of a call are visited in this order.
 
 
 def prefix(major: int) -> str:
-    """Prefix of FMI function names; FMI 1.0 puts the name of the model before it, which is left out here."""
+    """Prefix of FMI function names; FMI 1.0 puts the name of the model before it, which is omitted here."""
     return "fmi" if major == 1 else f"fmi{major}"
 
 
@@ -478,7 +473,7 @@ def functions_for(major: int, types: Iterable[str]) -> tuple[str, ...]:
     Raises
     ------
     ValueError
-        FMI has no such type, or it is none that a kernel carries.
+        FMI has no such type, or the kernel does not support it.
     """
     wanted = set(types)
     if unknown := sorted(wanted - set(ACCESS[major])):

@@ -1,20 +1,20 @@
-"""The kernel of a running system, as whoever plans, watches or steps it in Python sees it.
+"""Python interface of the kernel of a running system.
 
-A kernel holds one flat array of signal values (`values`, one slot per connector that is exchanged or
-recorded) and the instances that own those slots. It copies, sets, gets, steps and records; it decides
-nothing. A system fills it from its frozen plan.
+A kernel holds one flat array of signal values (`values`, one slot per connector that is exchanged or recorded) and the
+instances that own those slots. It copies, sets, gets, steps and records, but decides nothing. The system fills it from
+its frozen plan.
 
-A slot has eight bytes: a double for signals of type Float64 and Float32, and for all others, which are known when the
-kernel is created, a 64-bit integer in the same memory (`integers`): the value of an integer or of an enumeration (of
-UInt64 the same bits), 0 or 1 of a Boolean, the number of a String or a Binary among the contents that the kernel keeps:
-the bytes of all texts (UTF-8) and binary values so far. So every value is kept exactly and copied, remembered and
-recorded as it is, whatever its type.
+A slot has eight bytes. Signals of type Float64 and Float32 have a double. All others, which are known when the kernel
+is created, have a 64-bit integer in the same memory (`integers`): the value of an integer or an enumeration (for UInt64
+the same bits), 0 or 1 for a Boolean, and for a String or a Binary its number among the contents that the kernel stores
+(the bytes of all strings, as UTF-8, and binary values so far). So every value is copied, stored and recorded exactly,
+whatever its type.
 
 Every operation acts on instances by their index, in the order given, and stops at the first FMI
 status worse than a warning and at the first output that is nan or inf.
 
-What goes wrong while components are called is an `Outcome`; an argument that cannot be right is a ValueError or
-IndexError at once, before anything is called. Tests of methods reach more of it, by a module of their own.
+Failures of calls of components are returned as an `Outcome`. Invalid arguments raise ValueError or IndexError before
+any component is called. Tests of methods use a separate module with more operations.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,17 +50,19 @@ class Kernel(Protocol):
         """(n,) the same memory as `values`, for slots that hold integers."""
 
     def content(self, number: int) -> bytes:
-        """The bytes of this number; 0 has none. Raises IndexError for a number not given out yet, or forgotten."""
+        """The bytes with this number; 0 is empty. Raises IndexError for a number that was never assigned, or was
+        forgotten.
+        """
 
     def number(self, content: bytes, keep: bool = False) -> int:
-        """Number of these bytes, a new one if need be: equal bytes have equal numbers, counted from 0.
+        """Number of these bytes, counted from 0; equal bytes have equal numbers.
 
         `keep`: the number is stored outside of slots, so the bytes are never forgotten.
         """
 
     def forget(self, needed: Sequence[int]) -> list[int]:
-        """Forget all contents but those that were to be kept and the `needed` numbers, which are in order; gives the
-        numbers of the forgotten ones, in order. No number is used again.
+        """Forget all contents except those that must be kept and the `needed` numbers (sorted). Returns the sorted
+        numbers of the forgotten ones, which are never used again.
         """
 
     @property
@@ -69,12 +71,12 @@ class Kernel(Protocol):
 
     @property
     def content_bytes(self) -> int:
-        """Memory that the contents take, about."""
+        """Approximate memory of the contents [byte]."""
 
     @property
     def input_value(self) -> Floats:
-        """(n,) a view: what `advance` sets at the start of the step, for input slots. What was set last in a `run` need
-        not be here afterwards.
+        """(n,) a view: values of input slots that `advance` sets at the start of the step. After a `run` they need not
+        be those of its last step.
         """
 
     @property
@@ -82,20 +84,20 @@ class Kernel(Protocol):
         """(2, n) a view: first and second derivative of the inputs over the step; zero: held."""
 
     def report_time(self, place: int) -> None:
-        """Write the start of each step [s] into the double at this address from now on; 0: nowhere."""
+        """Write the start of each step [s] to the double at this address from now on; 0: do not write."""
 
     def schedule(self, steps: Sequence[Call | SolveLoop]) -> int:
         """Register an evaluation order and return its index."""
 
     def record(self, t: float, row: Floats) -> Outcome:
-        """Fill a row (1 + recorded,): t [s], then the slots. Observed variables are got first; nan and inf are recorded
-        too. RECORD does the same in a `run`.
+        """Fill a row (1 + recorded,): t [s], then the slots. Observed variables are got first; nan and inf are also
+        recorded. The instruction RECORD does the same in a `run`.
         """
 
-    # -- what acts from outside ------------------------------------------------------------------------------
+    # -- access from outside ----------------------------------------------------------------------------------
 
     def table_column(self, column: int) -> Floats:
-        """(rows,) a view of the values of a column, which may be changed."""
+        """(rows,) a view of the values of a column; it may be changed."""
 
     def write(self, t: float) -> None:
         """Write the values of all tables at t [s] to the slots that they drive."""
@@ -103,12 +105,12 @@ class Kernel(Protocol):
     # -- bulk operations -------------------------------------------------------------------------------------
 
     def exchange(self, group: int) -> None:
-        """Copy every wire that leads to an input of one of the group."""
+        """Copy every wire whose destination is an input of an instance of the group."""
 
     def hold(self, group: int) -> None:
         """input_value = values, rates = 0.
 
-        That is what `advance` sets of inputs of all types.
+        Inputs of all types are set like this by `advance`.
         """
 
     def extrapolate(self, group: int, order: int) -> None:
@@ -127,19 +129,19 @@ class Kernel(Protocol):
         """
 
     def mid_step(self, group: int, order: int, h: float) -> None:
-        """Constant over the step of size h [s], at the value in the middle of the step where the input runs smoothly,
-        else at its present value.
+        """Constant over the step of size h [s]: the value in the middle of the step if the input runs smoothly,
+        otherwise its present value.
 
-        Of order 0 the value goes on from the last two accepted points; of order 1 it is the mean of both ends, the
-        present values being those at the end of the step. An input runs smoothly if its changes per time between the
-        last accepted points, at least two of them and at most three, have one sign, and each is at most twice its
-        neighbours. Points before a jump do not count.
+        With order 0 the value is extrapolated from the last two accepted points. With order 1 it is the mean of both
+        ends; the present values are those at the end of the step. An input runs smoothly if its changes per time
+        between the last accepted points, at least two of them and at most three, have one sign, and each is at most
+        twice its neighbours. Points before a jump do not count.
         """
 
     def advance(self, group: int, t: float, h: float) -> Outcome:
         """Set inputs (and their rates where not zero), do a step from t to t + h, get outputs.
 
-        Rates that an FMI 2.0 FMU was given earlier are set to zero again when its inputs are held. An FMU without a
+        Rates that an FMI 2.0 FMU got in earlier steps are reset to zero when its inputs are held. An FMU without a
         saved state gets noSetFMUStatePriorToCurrentPoint = true.
         """
 
@@ -153,33 +155,34 @@ class Kernel(Protocol):
         """
 
     def restore(self, group: int) -> Outcome:
-        """Go back to the saved FMU states. `values` and history are not touched.
+        """Restore the saved FMU states. `values` and history are not touched.
 
         Raises ValueError for an instance without a saved state.
         """
 
     def use_threads(self, count: int) -> None:
-        """Step instances of a group in parallel on this number of threads from now on, if their steps take long enough.
+        """Step the instances of a group in parallel on this number of threads from now on, if their steps take long
+        enough.
 
-        Results do not depend on it. Where a step fails, instances behind it have been stepped as well.
+        Results do not depend on it. If a step fails, later instances of the group may have been stepped as well.
         """
 
     @property
     def retreats(self) -> tuple[tuple[int, int, float, str, int], ...]:
-        """Instances whose FMU has refused to follow their inputs, as (instance, order of the polynomials that they run
-        along since, time from which on [s], function that refused, or nothing after `limit_inputs`, FMI status).
+        """Instances whose FMU has refused to follow its inputs, as (instance, order of the polynomials that its inputs
+        follow since then, time from which on [s], function that refused (empty after `limit_inputs`), FMI status).
 
-        No step is lost: the one in which it was is done with the lower order; 0: inputs are held at their value in the
-        middle of the step.
+        No step is lost: the step with the refusal is done with the lower order. With order 0, inputs are held at their
+        value in the middle of the step.
         """
 
     @property
     def divided_steps(self) -> tuple[DividedSteps, ...]:
-        """Instances whose FMU has discarded steps that it did in 2, 4, 8, … parts then, at most 1024.
+        """Instances whose FMU has discarded steps, which were then done in 2, 4, 8, … parts, at most 1024.
 
-        It is set back to the start of the step by the state that was saved there; without one, it must say that it is
-        still there (fmi2GetRealStatus, lastSuccessfulTime of fmi3DoStep). Inputs run over the parts as over the step.
-        An FMU that asks to end the simulation is not asked again.
+        The FMU is reset to the state that was saved at the start of the step. Without a saved state, it must report
+        that it is still at the start (fmi2GetRealStatus, lastSuccessfulTime of fmi3DoStep). Inputs run over the parts
+        as over the whole step. The step of an FMU that requests the end of the simulation is not repeated.
 
         References
         ----------
@@ -193,19 +196,21 @@ class Kernel(Protocol):
         ...
 
     def ended(self, instance: int) -> float:
-        """Time [s] at which an instance of FMI 3.0 has asked to end the simulation in its last step; else nan."""
+        """Time [s] at which an FMI 3.0 instance requested the end of the simulation in its last step; nan if it did
+        not.
+        """
         ...
 
     # -- iterated steps --------------------------------------------------------------------------------------
 
     def iteration_report(self, iteration: int) -> IterationReport:
-        """Report on the end of the last step."""
+        """Report on the end of the last step of an iteration."""
 
     def accepted_steps(self, iteration: int) -> AcceptedSteps:
         """Steps that were accepted so far although their iterates did not agree."""
 
     def damped_phases(self, iteration: int) -> Stretches:
-        """Stretches of time in whose steps inputs had their value at the end."""
+        """Intervals of time in whose steps inputs were held at their value at the end."""
 
     # -- algebraic loops -------------------------------------------------------------------------------------
 
@@ -222,11 +227,11 @@ class Kernel(Protocol):
 
     @property
     def latest_rescues(self) -> tuple[tuple[int, Solution], ...]:
-        """Loops that needed the chain in the last evaluation that had such, with their solutions."""
+        """Loops that needed the chain of better methods in the last evaluation with such loops, and their solutions."""
 
     @property
     def rescue_work(self) -> RescueWork:
-        """Loops that needed the chain inside iterated steps so far."""
+        """Work for loops that needed the chain of better methods inside of iterated steps so far."""
 
 
 NOTHING: Mapping[str, Value] = {TEXT: "", BYTES: b""}
@@ -250,7 +255,9 @@ def read_slot(kernel: Kernel, slot: int, kind: str) -> Value:
 
 
 def write_slot(kernel: Kernel, slot: int, kind: str, value: Value) -> None:
-    """Put a value into a slot that holds a signal of this type.
+    """Write a value to a slot that holds a signal of this type.
+
+    Raises ------ TypeError, ValueError, OverflowError The value is not of this type.
 
     Raises
     ------
@@ -264,7 +271,7 @@ def write_slot(kernel: Kernel, slot: int, kind: str, value: Value) -> None:
 
 
 def slot_value(kernel: Kernel, kind: str, value: Value) -> float:
-    """The eight bytes that stand for a value of this type, as a double. Raises what `write_slot` does."""
+    """The eight bytes that represent a value of this type, as a double. Raises as `write_slot`."""
     if holds_integer(kind):
         return float(np.int64(_number(kernel, kind, value)).view(np.float64))
     return float(value)
@@ -280,5 +287,5 @@ def _number(kernel: Kernel, kind: str, value: Value) -> int:
 
 
 def signed_bits(number: int) -> int:
-    """An integer as slots have it: of the upper half of UInt64, the one with a sign that has the same bits."""
+    """Integer as slots store it; one in the upper half of UInt64 becomes the negative integer with the same bits."""
     return number - 2**64 if number >= 2**63 else number

@@ -1,4 +1,4 @@
-"""Integrators of x' = f(t, x), as those who integrate see them, with the values that they return."""
+"""Integrators of x' = f(t, x): options, and the values that they return."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ Addresses = Callable[[str], int]
 
 
 class SolverKind(IntEnum):
-    """Formulas: one-step ones of the kernel, explicit and linearly implicit for stiff systems; and linear multistep
-    ones of CVODE.
+    """Integration formulas: one-step formulas of the kernel (explicit, and linearly implicit for stiff systems), and
+    the linear multistep formulas of CVODE.
     """
 
     DORMAND_PRINCE = 0
@@ -37,13 +37,13 @@ class OdePart:
     Attributes
     ----------
     unknowns, knowns
-        Value references of its state derivatives, then of its outputs that are wired to other components; and of its
-        states, then of its inputs that are wired to other components. An array has one, and all its elements belong
-        to it if one is wired.
+        Unknowns: value references of its state derivatives, then of its outputs that are wired to other components.
+        Knowns: those of its states, then of its inputs that are wired to other components. An array has one reference;
+        if one element is wired, all are included.
     rows : (k,), columns : (l,)
-        Their places in [x', y] and [x, u] of the whole system.
+        Their indices in [x', y] and [x, u] of the whole system.
     pattern : (k, l)
-        Dependency of unknowns on knowns that the FMU declares; without a declaration an unknown depends on all.
+        Declared dependency of unknowns on knowns; without a declaration an unknown depends on all knowns.
     """
 
     unknowns: References
@@ -60,15 +60,15 @@ class JacobianCalls:
     Attributes
     ----------
     directional
-        By directional derivatives of the components, which are checked; else by differences.
+        True: by directional derivatives of the components, which are checked. False: by differences.
     relative_step
         Step of differences, relative to the larger of a state and its nominal value.
     kept_for
         Number of integrator starts that may use one Jacobian.
     pattern : (n, n)
-        Which derivative may depend on which state; None: each on each.
+        (i, j) is true if derivative i may depend on state j; None: all may.
     parts
-        One per component, where `directional`.
+        One per component, if `directional`.
     wires : (m, p)
         W, the factors of the wires between components.
     """
@@ -82,21 +82,21 @@ class JacobianCalls:
 
 
 Explain = Callable[[Outcome, float], Stopped]
-"""Reason of an end, from an outcome of a kernel at a time [s]."""
+"""Reason of a failure, from an outcome of a kernel at a time [s]."""
 
 
 ExplainRefusal = Callable[[Refused, float], Stopped]
-"""Reason of an end, from a function that a component has refused at a time [s]."""
+"""Reason of a failure, from an FMI function that a component rejected at a time [s]."""
 
 
 SampleAt = Callable[[float, float, float, float], Stopped | None]
-"""Puts values of functions at a time, inside of the segment between two times, into their columns; the reason of an end
-if they have none, in an evaluation at the last time; all in s.
+"""Write the values of functions at a time within the interval between two times into their columns. Returns the reason
+of a failure if they have no value, in an evaluation at the last argument; all times in s.
 """
 
 
 class IntegrationEvent(IntEnum):
-    """Events of an integration that remarks on a run are made of."""
+    """Events of an integration, for remarks on a run."""
 
     RETREAT = 0
     WRONG_DERIVATIVES = 1
@@ -104,22 +104,22 @@ class IntegrationEvent(IntEnum):
 
 
 class OdeRows(NamedTuple):
-    """Rows of a system that is nothing but an ODE.
+    """Rows of a system that consists only of an ODE.
 
     Attributes
     ----------
     rows
         Number of rows filled.
     points
-        True for each of them that is one of a communication point.
+        True for each row at a communication point.
     finished, waiting
-        The stop time is reached; rows that were made had no room.
+        The stop time is reached; finished rows did not fit.
     events, evaluations
         Numbers of events, and of evaluations of f, since the last rows.
     failure
-        Reason of an end, after all rows.
+        Reason of the end, after all rows.
     t : [s]
-        Time that the integration has reached.
+        Time reached by the integration.
     """
 
     rows: int

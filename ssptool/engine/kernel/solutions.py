@@ -1,4 +1,4 @@
-"""Solution of algebraic loops: methods that can be asked for, tolerances, and answers."""
+"""Solutions of algebraic loops: methods, tolerances and results."""
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
@@ -71,7 +71,7 @@ class Convergence:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The best point found and how it was reached.
+    """The best point found, and how it was reached.
 
     Attributes
     ----------
@@ -86,13 +86,13 @@ class Solution:
     history
         `residual_norm` of every iterate, in order.
     solver
-        Name of the method that gave the answer.
+        Name of the method that found it.
     direction : (m,) or (0,)
         INCONSISTENT, UNDETERMINED: a change of x, of largest element 1, that comes back unchanged around the loop.
     switched : (k, n)
         SWITCHING: values that the frozen slots went through.
     rejected
-        The last refusal of a component to be evaluated at a point.
+        The last failed evaluation of a component at a point.
     contradicted
         True if the directional derivatives of a component are wrong.
     """
@@ -125,8 +125,8 @@ class Iterate(NamedTuple):
 
 
 class RescueWork(NamedTuple):
-    """Loops that got the full chain of methods, their iterations; `contradicted`: one has shown that the directional
-    derivatives of a component are wrong.
+    """Loops that needed the full chain of methods, and their iterations. `contradicted`: one of them has shown that the
+    directional derivatives of a component are wrong.
     """
 
     solved: int = 0
@@ -135,7 +135,7 @@ class RescueWork(NamedTuple):
 
 
 class LoopInSystem(NamedTuple):
-    """A loop that a system has solved, or tried to, in initialization, by its number in the plan; its iterates if it
+    """A loop that a system solved, or tried to solve, in initialization: its number in the plan, and its iterates if it
     was not solved.
     """
 
@@ -145,7 +145,7 @@ class LoopInSystem(NamedTuple):
 
 
 class Unsettled(IntEnum):
-    """Variables that still change when initialization has been repeated often enough."""
+    """Variables that still change after the largest number of repetitions of initialization."""
 
     NOTHING, INPUTS_WITHOUT_MODE, PARAMETERS, DISCRETE_SIGNALS = range(4)
 
@@ -157,7 +157,7 @@ class SystemRefusal(NamedTuple):
     Attributes
     ----------
     names
-        Full names of these; of an FMU that cannot be reset, of its inputs that have changed.
+        Full names of the variables that do not settle; for an FMU that cannot be reset, of its changed inputs.
     """
 
     component: str = ""
@@ -176,15 +176,15 @@ class WhyNoSize(IntEnum):
 
 
 class NoSize(NamedTuple):
-    """No step from a time [s] is small enough: the last one has failed, a signal has too large an error, one that is no
-    real number changes again and again, or energy residuals of power bonds are too large.
+    """No step from a time [s] is small enough: the last one failed, the error of a signal is too large, a signal that
+    is not a real number changes again and again, or energy residuals of power bonds are too large.
 
     Attributes
     ----------
     size : [s]
-        The smallest step, or where a signal changes the size of a pair.
+        The smallest step; for a signal that changes again and again, the size of a pair of steps.
     slot, error
-        The signal, and its error, or that of residuals; 1 is what is allowed.
+        The signal, and its error or that of the residuals; 1 is allowed.
     """
 
     why: WhyNoSize
@@ -195,8 +195,8 @@ class NoSize(NamedTuple):
 
 
 class SystemBatch(NamedTuple):
-    """Rows of macro steps and events of a system, and the iterations of each step. An outcome that is not good is that
-    of the next step, between two times [s].
+    """Rows of macro steps and events of a system, and the iterations of each step. A failed outcome belongs to the next
+    step, from `begin` to `end` [s].
 
     Attributes
     ----------
@@ -205,23 +205,18 @@ class SystemBatch(NamedTuple):
     rescuing
         The outcome is that of a loop for which better methods were tried.
     events, alone
-        Numbers of events, and of steps that the kernel has not done together with others.
+        Numbers of events, and of steps that the kernel did one at a time.
     unobserved
         Outcome and time [s] of the first row for which a variable could not be got.
     stopped
-        A reason to stop at `begin` that is no outcome of a step: a `SystemRefusal`, or `stopped.Stopped`.
+        A reason to stop at `begin` other than the outcome of a step: a `SystemRefusal`, or `stopped.Stopped`.
     unsampled
         A function that drives an input gave no value.
     rejected
-        Steps that were taken back because of their error.
-    waiting
-        The next rows are made already.
-    no_size
-        A reason to stop beside the outcome, where the sizes of steps vary.
-    points
-        Whether each row is that of a communication point, where an ODE beside co-simulation adds others; None: all are.
-    events_between
-        Its events: time [s], and whether that is one of a communication point.
+        Steps that were repeated because of their error. waiting The next rows are finished already. no_size A reason to
+        stop in addition to the outcome, with steps of variable size. points True for rows at communication points; an
+        ODE in a mixed system adds other rows. None: all are. events_between Events of that ODE: time [s], and true if
+        it is a communication point.
     """
 
     steps: int

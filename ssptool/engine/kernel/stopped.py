@@ -1,10 +1,10 @@
-"""Reasons for the end of events or of an integration, as systems give them."""
+"""Reasons why events or an integration stop, as systems report them."""
 
 from enum import IntEnum
 
 
 class StopCode(IntEnum):
-    """Reason for the end of events or of an integration."""
+    """Reason why events or an integration stop."""
 
     FMI = 0
     NONFINITE = 1
@@ -17,8 +17,8 @@ class StopCode(IntEnum):
 
 
 class Stopped(Exception):
-    """Events or an integration cannot go on, for a reason in words, at a time [s]; `details` are those of whoever has
-    given the reason.
+    """Events or an integration cannot continue, for a reason in words, at a time [s]; `details` belong to the component
+    that gave the reason.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""Master algorithms, one file each: in which order signals are exchanged and instances stepped."""
+"""Master algorithms, one file each. A master decides the order of exchanges and steps."""

@@ -11,20 +11,20 @@ from ssptool.errors import ContradictingSettings, WrongValue
 
 
 class Acceleration(Protocol):
-    """Method that makes the next iterate from the last ones."""
+    """Method that computes the next iterate from the last ones."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def rule(self) -> IterateRule:
-        """The same inside of a kernel."""
+        """The rule as kernels represent it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class EachStep:
-    """A rule that begins anew with every macro step."""
+    """A rule that restarts with every macro step."""
 
     rule: IterateRule
 
@@ -46,8 +46,8 @@ class IqnIls:
     """x ← found + W α with the α that makes V α + (found − x) least; columns of V and W are differences of found − x
     and of found, the newest first.
 
-    The differences of the last `reuse` macro steps are kept: how a group answers changes little from step to step,
-    so that the first correction of a step is a good one already. A column that depends on those before it, to
+    The differences of the last `reuse` macro steps are kept: the response of a group changes little from step to step,
+    so that the first correction of a step is already good. A column that depends on previous columns, to within
     `filter`, is left out.
 
     References
@@ -72,16 +72,17 @@ class IqnIls:
 
 @dataclass(frozen=True, slots=True)
 class InterfaceNewton:
-    """Solve (dS/dx − 1) p = x − S(x), where S maps the inputs at the end of a step to what comes out for them.
+    """Solve (dS/dx − 1) p = x − S(x), where S maps the inputs at the end of a step to the values that the step returns
+    for them.
 
-    dS/dx follows from partial derivatives of the FMUs where they give them, at the point where they are. That takes no
-    step, so it is done in every iteration if no column is missing. Missing columns come from finite differences of
-    whole steps, one step per colour of the dependency pattern; then the Jacobian is kept from iteration to iteration
-    and from step to step, and computed again when an iteration leaves more than a fifth of the residual.
+    dS/dx is computed from partial derivatives of the FMUs, where available, at their present point. This needs no step,
+    so it is done in every iteration if no column is missing. Missing columns come from finite differences of whole
+    steps, one step per colour of the dependency pattern; then the Jacobian is kept from iteration to iteration and from
+    step to step, and computed again when an iteration leaves more than a fifth of the residual.
 
-    Derivatives of FMUs need not be those of their steps: after two iterations of one step that leave more of the
-    residual than that, with derivatives taken at the point itself, differences take their place for good. The Jacobian
-    changes the number of iterations, not the solution of a step.
+    Derivatives of FMUs need not be those of their steps. If two iterations of one step leave more of the residual than
+    that, with derivatives at the point itself, differences permanently replace the derivatives. The Jacobian changes
+    the number of iterations, not the solution of a step.
 
     References
     ----------
@@ -100,8 +101,8 @@ class InterfaceNewton:
 
 
 RELAXATION = 0.5
-"""Default factor of constant relaxation: the interface may then change by up to three times what it was, the
-other way.
+"""Default factor of constant relaxation. It converges while the interface answers a change with at most three times
+that change, in the opposite direction.
 """
 
 ACCELERATIONS: Mapping[AccelerationName, Callable[[], Acceleration]] = {
@@ -115,7 +116,7 @@ ACCELERATIONS: Mapping[AccelerationName, Callable[[], Acceleration]] = {
 
 
 def choose_acceleration(settings: Settings) -> tuple[Acceleration, tuple[Choice, ...]]:
-    """The acceleration that was asked for, or the one that goes with the other settings.
+    """The acceleration in the settings, or the default for the other settings.
 
     Raises
     ------
@@ -152,5 +153,6 @@ def _acceleration_name(settings: Settings) -> tuple[AccelerationName, str]:
         return AccelerationName.CONSTANT, "required by relaxation"
     if settings.iterations is not None:
         return AccelerationName.NONE, "required by a fixed number of iterations"
-    # It learns the response of the group, so that most steps take two iterations, with soft and with stiff coupling.
+    # This method learns the response of the group, so that most steps need two iterations, with soft and with stiff
+    # coupling.
     return AccelerationName.IQN_ILS, "default"

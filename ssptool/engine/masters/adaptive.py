@@ -1,4 +1,4 @@
-"""Adaptive macro steps: each is done once whole and once in two halves, and their difference decides."""
+"""Adaptive macro steps: each is done as one step and as two half steps; their difference is the error estimate."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from ssptool.engine.masters.program import Extrapolate, MidStep
 from ssptool.engine.masters.protocols import InputApproximation, Participants
 
 _RECOVERABLE = (Ending.COUPLING, Ending.LOOP, Ending.NONFINITE)
-"""Ways to fail that a smaller step may avoid."""
+"""Failures that a smaller step may avoid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,18 +18,19 @@ class Adaptive:
     """Macro steps of a size at which the estimated errors of all of them, in every real signal, add up to at most
     `tolerance` · (size of the signal), and at which signals of other types do not change, except in short steps.
 
-    From a saved state two steps of size h are compared with one of 2 h: the error of the former, which are kept, is
-    `share` times the difference; for a master of order `order` it falls as h^(order + 1). Both their ends are
-    communication points of the trace. A pair may have that part of the error that its length is of the interval: so
-    errors add up to what is allowed where nothing damps them.
+    From a saved state, two steps of size h are compared with one of 2 h. The two steps are kept; their error is `share`
+    times the difference. For a master of order `order` it is proportional to h^(order + 1). Both ends are communication
+    points of the trace. Each pair may have a share of the allowed error, in proportion to its length: so errors add up
+    to the allowed error if nothing damps them.
 
-    The size of a signal is the range of its values. Steps that are only as exact as that needs tell it beforehand, and
-    are taken back.
+    The size of a signal is the range of its values. Trial steps with low accuracy determine it in advance, and are then
+    undone.
 
     A pair of steps in which a Boolean, an integer, an enumeration or a text changes, or right after which it does, or
-    in which a real signal jumps, is halved until the error of the time of the change is a part of that of a pair.
+    in which a real signal jumps, is halved until the error in the time of the change is small compared with the allowed
+    error of a pair.
 
-    `largest` is the size that no step exceeds, `first` that of the first one [s].
+    `largest` is the largest step size, `first` the size of the first step [s].
 
     References
     ----------
@@ -72,12 +73,12 @@ class Adaptive:
 
 
 def accuracy_of(inputs: Iterable[InputApproximation]) -> tuple[int, float]:
-    """Order of a master whose inputs run over steps as these say, and the error of two steps relative to their
-    difference from one of twice the size.
+    """Order of a master with these input approximations, and the error of two steps relative to their difference from
+    one step of twice the size.
 
     A polynomial of order k through past values misses ∫ s (s + h) … (s + k h) ds over a step, h being the size of the
-    steps before: two of size h miss twice that up to h, one of 2 h that up to 2 h. Mid-step, from the past, is as one
-    of order 1. Where values at the end of steps are used, errors fall as h^(order + 1).
+    steps before: two steps of size h miss twice the integral up to h, one of 2 h the integral up to 2 h. Extrapolated
+    mid-step values count as order 1. If values at the end of steps are used, errors are proportional to h^(order + 1).
     """
     found = [(one.order_of_accuracy, _share(one)) for one in inputs]
     return min(order for order, _ in found), max(share for _, share in found)
@@ -96,12 +97,12 @@ def _share(inputs: InputApproximation) -> float:
 
 
 def a_smaller_step_may_do(failure: Failure) -> bool:
-    """Whether a step that has failed like this may be avoided by a smaller one."""
+    """True if a smaller step may avoid this failure."""
     return failure.ending in _RECOVERABLE or failure.recoverable
 
 
 def too_small(smallest: float, why: str, t: float, failure: Failure | None = None) -> Failure:
-    """Failure at t of steps that are not smaller than this [s], in which there was that `failure`."""
+    """Failure at t of steps that cannot be smaller than this [s]; `failure` is that of the last one."""
     return Failure(
         Ending.STEP,
         f"the macro step would have to be smaller than {smallest:.2g} s: {why}",
@@ -112,7 +113,7 @@ def too_small(smallest: float, why: str, t: float, failure: Failure | None = Non
 
 
 def too_inexact(smallest: float, name: str, error: float, t: float) -> Failure:
-    """Failure at t of steps of the smallest size [s], because of the error of a signal; 1 is what is allowed."""
+    """Failure at t of steps of the smallest size [s], because of the error of a signal; 1 is allowed."""
     return too_small(smallest, f"the error of {name} is still {error:.2g} times the tolerance", t)
 
 

@@ -22,18 +22,18 @@ class MeasureName(StrEnum):
 
 
 class Measure(Protocol):
-    """A limit of the difference between values that went into a step and those that came out for them."""
+    """Limit of the difference between the inputs x of a step and the values `found` for them."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def limits(self) -> tuple[MeasureLimit, ...]:
-        """Limits that decide about the iterations of a step."""
+        """Limits that decide whether an iterate has converged."""
         ...
 
     def allowed(self, x: Floats, nominal: Floats) -> Floats:
-        """The largest |found − x| of each signal that passes, in its unit; inf where signals are not judged one by one.
+        """The largest |found − x| that each signal may have, in its unit; inf if signals are not compared one by one.
 
         All (m,).
         """
@@ -78,7 +78,7 @@ class Relative:
 
 @dataclass(frozen=True, slots=True)
 class ResidualRelative:
-    """‖found − x‖ has become `limit` of what it was at the first guess, or what rounding leaves; 2-norm in nominal
+    """‖found − x‖ is at most `limit` times its value at the first guess, or the rounding error; 2-norm in nominal
     values.
 
     References
@@ -123,7 +123,7 @@ SINGLE_TOLERANCE = 1e-5
 """Tolerance of signals of type Float32."""
 
 BESIDE_ERRORS, LEAST_TOLERANCE = 1e-7, 1e-12
-"""Part that iterations may leave of the error of adaptive steps, each of which may have a small part of it; and the
+"""Share of the error of adaptive steps that iterations may leave (each step may have a small part of it), and the
 smallest tolerance.
 """
 
@@ -132,8 +132,8 @@ smallest tolerance.
 class FixedCount:
     """A fixed number of iterations per step, without a convergence measure.
 
-    Some solvers of flows and structures offer nothing but a number of outer corrections. Values that are not finite
-    never pass. A larger change than `limit` in the last iteration, relative to the size of a signal, does not count.
+    Some flow and structure solvers offer only a number of outer corrections. Values that are not finite never pass. A
+    larger change than `limit` in the last iteration, relative to the size of a signal, does not count.
     """
 
     count: int
@@ -159,7 +159,8 @@ MEASURES: Mapping[MeasureName, Callable[[float], Measure]] = {
 
 
 def choose_measure(settings: Settings, *, single: bool) -> tuple[Measure, str]:
-    """The measure that was asked for, else a relative one, and why; `single`: some signals are of type Float32.
+    """The measure in the settings (default: a relative one), and the reason; `single`: some signals are of type
+    Float32.
 
     Raises
     ------
@@ -178,7 +179,7 @@ def choose_measure(settings: Settings, *, single: bool) -> tuple[Measure, str]:
 
 
 def _measures(settings: Settings) -> Iterator[Measure]:
-    """`tolerance` is the short way to state a relative one."""
+    """Measures in the settings; `tolerance` is the short form of a relative one."""
     limits: dict[str, float] = {} if settings.tolerance is None else {MeasureName.RELATIVE: settings.tolerance}
     for name, limit in (limits | dict(settings.convergence)).items():
         if name not in list(MeasureName):
@@ -196,7 +197,7 @@ _HELD: Mapping[int, str] = {
 
 @dataclass(slots=True)
 class UnconvergedSteps:
-    """Steps of a group that were done although their iteration did not converge.
+    """Accepted steps of a group whose iteration did not converge.
 
     Attributes
     ----------
@@ -214,7 +215,7 @@ class UnconvergedSteps:
 
     @property
     def unconverged(self) -> Unconverged:
-        """Steps of a fixed number of iterations that had not converged, and the worst of them."""
+        """Steps with a fixed number of iterations that had not converged, and the worst of them."""
         steps = self.accepted
         if not steps.unconverged:
             return NONE_UNCONVERGED

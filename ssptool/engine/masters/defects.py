@@ -1,4 +1,4 @@
-"""Macro steps sized by what inputs miss over them; no step is repeated."""
+"""Macro steps with a size controlled by the input defect; no step is repeated."""
 
 import math
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ from ssptool.engine.masters.protocols import Participants
 
 @dataclass(frozen=True, slots=True)
 class DefectControlled:
-    """Macro steps at which errors of the inputs, if components integrate them, add up to about `tolerance` · (size of
-    the signals).
+    """Macro steps of a size at which the integrated errors of the inputs add up to about `tolerance` · (size of the
+    signals).
 
-    At the end of a step it is known what an input should have been in it: what its mean has missed, times the number of
-    times that the input moves through its range in the run, is kept within `tolerance` · (range of the input). By what
-    a step misses a PI controller chooses the size of the next one; the step itself stays as it is. `order` is that of
-    the master. No step is larger than `largest` [s]; where a signal that is not a real number changes, sizes begin anew
-    with the `first` one. So a change is noticed late, by the step in which it happens.
+    At the end of a step the true values of its inputs are known. The defect is the error of the mean of an input over
+    the step; times the number of times that the input moves through its range in the run, it is kept within `tolerance`
+    · (range of the input). A PI controller chooses the size of the next step from the defect; the step itself is kept.
+    `order` is that of the master. No step is larger than `largest` [s]. After a change of a signal that is not a real
+    number, sizes restart with the `first` one. So a change is noticed only at the end of the step in which it happens.
 
     References
     ----------

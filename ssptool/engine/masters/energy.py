@@ -1,4 +1,6 @@
-"""Power bonds, and macro steps sized by the energy that coupling creates or destroys at them; no step is repeated."""
+"""Power bonds, and macro steps with a size controlled by the energy that the coupling creates or destroys at them; no
+step is repeated.
+"""
 
 import math
 from collections import Counter, defaultdict
@@ -29,11 +31,11 @@ WATT = Exponents(kg=1, m=2, s=-3)
 class PowerBond:
     """Two outputs that two components exchange.
 
-    `first` is an output of one component, `second` one of the other, with signs such that their product is the power
-    that flows into the component of the first: its velocity, and the force on it. `into_second` is the input that the
-    first leads to, and `into_first` that of the second; scales are the factors of the wires there. Factors turn
-    products in the units of the FMUs into watts: of what the component of the first sees, and of what that of the
-    second sees, which has the same sign. `nominal` [W].
+    `first` is an output of one component (such as a velocity), `second` one of the other (such as the force on it).
+    Signs are such that their product is the power that flows into the component of `first`. `into_second` is the input
+    that `first` is connected to, `into_first` the input that `second` is connected to; scales are the factors of these
+    wires. Factors convert the product of output and input of each component from the units of its FMU to watts; both
+    products have the same sign. `nominal` [W].
     """
 
     first: Signal
@@ -58,7 +60,7 @@ def declared_bonds(
     Raises
     ------
     ContradictingSettings
-        A name is that of no output, the two components do not exchange the signals, or the product is not a power.
+        A name is not that of an output, the two components do not exchange the signals, or the product is not a power.
     """
     return tuple(_declared(network, first, second, units) for first, second in pairs)
 
@@ -66,8 +68,8 @@ def declared_bonds(
 def bonds_of_terminals(
     network: Network, terminals: Mapping[str, Mapping[str, Terminal]], units: Units = NO_UNITS
 ) -> tuple[PowerBond, ...]:
-    """Power bonds of connected terminals: each of two has an output of the one component and an input that the other's
-    output leads to, and the products are powers.
+    """Power bonds of connected terminals: each terminal has one output and one input, connected to the output of the
+    other terminal, and the products are powers.
 
     `terminals` are those of each component, by name.
     """
@@ -93,8 +95,8 @@ def bonds_of_terminals(
 
 
 def bonds_of_units(network: Network, units: Units = NO_UNITS) -> tuple[PowerBond, ...]:
-    """Power bonds of which nothing else between their two components could be a part: outputs that these exchange, and
-    whose product has the unit of a power with no other one.
+    """Power bonds that can be recognized by units alone: outputs that two components exchange, and whose product has
+    the unit of a power with no other pair of them.
     """
     between: dict[tuple[str, str], list[Wire]] = defaultdict(list)
     for wire in network.wires:
@@ -199,7 +201,7 @@ def _scale(bond: str, wire: Wire) -> float:
 
 
 def _watts(bond: str, component: FlatComponent, output: Signal, input: Signal, defined: Units) -> float:
-    """1 [unit of the output] · [unit of the input] of a component in watts. A radian is a number here."""
+    """1 [unit of the output] · [unit of the input] of a component in watts; a radian counts as 1."""
     units = [_unit(bond, component, signal, defined) for signal in (output, input)]
     exponents = [unit.exponents for unit in units if unit.exponents is not None]
     total = [sum(each) for each in zip(*(one._replace(rad=0) for one in exponents), strict=True)]
@@ -236,7 +238,7 @@ def _unit(bond: str, component: FlatComponent, signal: Signal, defined: Units) -
 def bonds_of(
     network: Network, settings: Settings, found: Sequence[PowerBond], integrated: Container[str], units: Units
 ) -> tuple[PowerBond, ...]:
-    """Power bonds that are declared, else those that were `found`, as far as they can be watched.
+    """Declared power bonds (default: those `found`), as far as they can be monitored.
 
     Raises
     ------
@@ -249,7 +251,7 @@ def bonds_of(
 
 
 def _check_use(bonds: Sequence[PowerBond], integrated: Container[str], settings: Settings) -> None:
-    """Raise `ContradictingSettings` where declared bonds have no use, or cannot be watched."""
+    """Raise `ContradictingSettings` if declared bonds have no use, or cannot be monitored."""
     if bonds and settings.adaptive is None:
         raise ContradictingSettings(
             "power bonds with a fixed step size",
@@ -267,7 +269,7 @@ def _check_use(bonds: Sequence[PowerBond], integrated: Container[str], settings:
 
 
 def _hidden(bond: PowerBond, integrated: Container[str], settings: Settings) -> str:
-    """The component of a bond whose inputs over a macro step are not the master's choice; empty if there is none."""
+    """The component of a bond whose inputs over a macro step the master does not choose; empty if there is none."""
     for signal in (bond.first, bond.second):
         if signal.component in integrated or settings.substeps.get(signal.component, 1) != 1:
             return signal.component
@@ -276,10 +278,10 @@ def _hidden(bond: PowerBond, integrated: Container[str], settings: Settings) -> 
 
 @dataclass(frozen=True, slots=True)
 class Bond:
-    """A power bond by its slots: two outputs, and the inputs that they lead to at the other side.
+    """A power bond by its slots: two outputs, and the inputs of the other component that they are connected to.
 
-    The input of the first is `first_scale` times the output of the second, and the other way round; factors turn
-    products of output and input into watts, of the same sign at both sides.
+    The input of the first is `first_scale` times the output of the second, and vice versa; factors convert products of
+    output and input to watts, with the same sign on both sides.
     """
 
     name: str
@@ -298,19 +300,19 @@ class Bond:
 class EnergyControlled:
     """Macro steps at which the energy residual of every bond stays about `tolerance` · h · (the power of the bond).
 
-    Over a step both sides of a bond see another power, because each has its own outputs but has to guess those of the
-    other: P1 = y1 ũ1 and P2 = y2 ũ2, with ũ1 in place of y2 and ũ2 in place of y1. What P1 − P2 leaves over a step is
-    energy from nowhere, of the order h^(p + 1) for inputs of accuracy p. It has two parts,
+    Over a step, the two sides of a bond see different powers, because each knows its own outputs but approximates those
+    of the other: P1 = y1 ũ1 and P2 = y2 ũ2, with ũ1 in place of y2 and ũ2 in place of y1. The integral of P1 − P2 over
+    a step is energy that the coupling creates, of order h^(p + 1) for inputs of accuracy p. It has two parts,
 
         P1 − P2 = y1 (ũ1 − y2) − y2 (ũ2 − y1),
 
-    whose magnitudes are added and kept small: where the parts cancel, both sides are still wrong. By the residual of a
-    step a PI controller chooses the size of the next one; the step itself stays as it is. So residuals add up to about
-    `tolerance` times the energy that goes through the bond. Where the power is less than its mean so far, it is taken
-    to be that, and nowhere less than `tolerance` times the nominal power.
+    whose magnitudes are added and kept small, because both sides are still wrong when the parts cancel. A PI controller
+    chooses the size of the next step from the residual; the step itself is kept. So residuals add up to about
+    `tolerance` times the energy that goes through the bond. A power below its mean so far is replaced by the mean, and
+    is at least `tolerance` times the nominal power.
 
     `order` is that of the polynomials of the inputs of all bonds, the lowest of them; no step is larger than `largest`
-    [s]. Where a signal that is not a real number changes, sizes begin anew with the first one.
+    [s]. After a change of a signal that is not a real number, sizes restart with the first one.
 
     References
     ----------
@@ -349,7 +351,7 @@ class EnergyControlled:
 def log_energies(
     log: IterationLog, bonds: Sequence[Bond], facts: tuple[float, float], carried: Floats, residual: Floats
 ) -> None:
-    """Write a macro step: its end [s] and its error, 1 is what is allowed; by bond the energy that went through it, and
+    """Log a macro step: its end [s] and its error (1 is allowed), and for each bond the energy that went through it and
     its residual [J].
     """
     end, error = facts
@@ -359,7 +361,7 @@ def log_energies(
 
 
 def residuals_too_large(size: float, error: float, t: float) -> Failure:
-    """Failure at t of steps that would have to be smaller than this [s], since residuals are so many times the
+    """Failure at t of steps that would have to be smaller than this [s], because residuals are `error` times the
     tolerance.
     """
     return Failure(

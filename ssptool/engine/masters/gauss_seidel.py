@@ -1,4 +1,4 @@
-"""Gauss–Seidel: one after the other, each with the newest values."""
+"""Gauss–Seidel master: instances step in turn, each with the newest values."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,11 +14,10 @@ from ssptool.engine.settings import Choice, Settings
 
 @dataclass(frozen=True, slots=True)
 class GaussSeidel(CouplingMaster):
-    """Instances step in the order of the signal flow; inputs from those already stepped have their new
-    values.
+    """Instances step in the order of the signal flow; inputs from instances already stepped have their new values.
 
-    Held, such inputs have their value at the end of the step throughout it. Interpolated, an instance all of
-    whose inputs come from instances already stepped gets them as they ran; the others extrapolate.
+    With held inputs, such inputs have their value at the end of the step throughout it. With interpolation, an instance
+    gets interpolated inputs if all of them come from instances already stepped; others are extrapolated.
 
     References
     ----------

@@ -22,9 +22,7 @@ from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.errors import ContradictingSettings, WrongValue, abbreviated, counted
 
 PREDICTION_ORDER = 2
-"""Order of the first guess: one more than accuracy needs, since a better guess saves iterations and costs
-nothing.
-"""
+"""Order of the first guess: one more than the accuracy needs, because a better guess saves iterations at no cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +30,21 @@ class Iterated(ProgrammedMaster):
     """Groups of instances that are mutually coupled repeat a step until their inputs at its end agree with their
     sources.
 
-    The first guess continues the polynomial of order `prediction` through the accepted points; of order 0, inputs
-    stay at their sources' present values. Instances outside of such groups
-    step once, in the order of the signal flow. Interpolated inputs of order k give order k + 1, held ones (at
-    their value at the end of the step) order 1 and much damping, the mean of both ends order 2.
+    The first guess continues the polynomial of order `prediction` through the accepted points; with order 0, inputs
+    keep the present values of their sources. Instances outside of such groups step once, in the order of the signal
+    flow. Interpolated inputs of order k give order k + 1, held ones (at their value at the end of the step) order 1 and
+    much damping, the mean of both ends order 2.
 
-    A change that stops falling at the noise of the FMUs is accepted there. A step that does not converge is done by
-    `newton`, or is a failure; if the master `retreats`, it is done with stronger damping, and then without repetition.
+    A change that stops decreasing at the noise of the FMUs is accepted. A step that does not converge is iterated by
+    `newton`. If that is off or fails, it is a failure; if the master `retreats`, the step is done with stronger
+    damping, and then without repetition.
 
     Attributes
     ----------
     inputs
         Approximation of the inputs over a macro step.
     acceleration
-        Method that makes the next iterate from those before.
+        Method that computes the next iterate from the previous ones.
     measure
         Criterion of convergence.
     max_iterations
@@ -55,9 +54,8 @@ class Iterated(ProgrammedMaster):
     retreats
         True if steps that do not converge are repeated with stronger damping, and then done without repetition.
     newton
-        True if before that they are iterated by Newton's method.
-    damps
-        True if inputs have their value at the end in steps of a stiff coupling that would ring.
+        True if such steps are iterated by Newton's method first. damps True if inputs are held at their value at the
+        end in steps in which a stiff coupling would ring.
 
     References
     ----------
@@ -75,16 +73,16 @@ class Iterated(ProgrammedMaster):
 
     @property
     def plain_iterations(self) -> int:
-        """Number of plain iterates before the acceleration is asked.
+        """Number of plain iterates before the acceleration is used.
 
-        No method does better than to agree at the second iterate; as long as a plain one does, the method that
-        is taken by default is not needed, and costs more than a small FMU.
+        No method can agree before the second iterate. As long as plain iteration does, the default method is not
+        needed, and costs more than a small FMU.
         """
         return 2 if isinstance(self.acceleration, IqnIls) else 1
 
     @property
     def tries(self) -> bool:
-        """Whether trial steps in a cycle decide how inputs are held that can only be constant."""
+        """True if trial steps in a cycle decide how to hold inputs that can only be constant."""
         held = self.inputs.where_held
         return isinstance(held, MidStep) and held.tried
 
@@ -142,7 +140,7 @@ def _tried(inputs: InputApproximation, trial: int) -> InputApproximation:
 
 
 def _iteration(method: Iterated, group: InstanceGroup) -> IterationCalls:
-    """The iterated step of this group as a kernel does it."""
+    """The iterated step of this group as kernels represent it."""
     return IterationCalls(
         group=group.group,
         following=group.following,
@@ -165,7 +163,7 @@ def _iteration(method: Iterated, group: InstanceGroup) -> IterationCalls:
 
 
 def _program(method: Iterated, coupling: Coupling) -> Program:
-    """Steps of all groups in the order of the signal flow; those in which something feeds back are iterated."""
+    """Steps of all groups in the order of the signal flow; groups with feedback are iterated."""
     steps: list[Instruction] = []
     iterations: list[IterationCalls] = []
     once = _tried(method.inputs, Trial.STEPS) if method.tries else method.inputs
@@ -222,7 +220,7 @@ def create(inputs: InputApproximation, settings: Settings, situation: Situation)
 
 
 def _damps(inputs: InputApproximation, settings: Settings) -> bool:
-    """True if nothing was asked for that steps with inputs at their end would not be."""
+    """True unless a setting contradicts steps with inputs held at their value at the end."""
     runs = inputs.order > 0 or not isinstance(inputs.where_held, Hold)
     asked = settings.iterations, settings.adaptive, settings.acceleration, settings.relaxation
     return runs and settings.approximation is ApproximationName.AUTO and all(one is None for one in asked)
@@ -233,7 +231,7 @@ def _fixed_count(iterations: int, situation: Situation) -> FixedCount:
 
 
 def _asked_for(settings: Settings) -> bool:
-    """True if the user asks for iterated steps, or for one of their settings, by name."""
+    """True if the settings ask for iterated steps, or for one of their options, explicitly."""
     asked = settings.acceleration, settings.relaxation, settings.iterations, settings.prediction_order
     return settings.master != AUTO or any(one is not None for one in asked)
 

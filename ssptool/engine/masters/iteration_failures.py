@@ -28,15 +28,15 @@ NOISE_MARGIN = 10.0
 """Largest remaining change that noise explains, as a multiple of the noise."""
 
 GROWTH_OF_UNPLANNED = 1e3
-"""A step without agreement that leads beyond so many times the largest values so far is not accepted."""
+"""A step without agreement is rejected if its values exceed this multiple of the largest values so far."""
 
 WORTH_ALLOWING = 0.1
-"""A larger tolerance is no advice."""
+"""A larger remaining change is not suggested as a tolerance."""
 
 
 @dataclass(frozen=True, slots=True)
 class IterationFailures:
-    """Failures of the iterated steps of one group, in words and with the iteration.
+    """Failures of the iterated steps of one group: messages, and facts of the iteration.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class IterationFailures:
     accepted: AcceptedSteps
 
     def of_step(self, t: float, iterations: int, report: IterationReport, component: Failure | None) -> Failure:
-        """Failure of a step from t [s], that of a component or of the iteration itself."""
+        """Failure of a step from t [s]: that of a component, or of the iteration itself."""
         if component is None:
             failure = self._not_converged(t, iterations, report)
             return self._unplanned(failure, report) if self.method.retreats else failure
@@ -65,13 +65,13 @@ class IterationFailures:
         left = f"{_largest_change(iteration)} (asked for: {self.method.measure.name})"
         noisy = report.least <= NOISE_MARGIN * report.noise
         stays = noisy or (report.stagnates and report.least < report.first)
-        if stays and report.least <= 1.0:  # what changes by more than its size does not stay where it is
+        if stays and report.least <= 1.0:  # a change by more than the size is not stagnation
             known = f", the noise of the FMUs is {report.noise:.2g}" if report.noise else ""
             rest = 2.0 * max(report.least, 2.0 * report.noise)
             allow = f"allow what is left with --tolerance {rest:.0e}, or " if rest < WORTH_ALLOWING else ""
             why = f"the iteration {step} stagnates after {tried}: {left}{known}"
             return _gives_up(t, why, f"{allow}step without iterations (--master jacobi)", iteration)
-        if report.grows or report.least > 1.0:  # what changes by more than its size comes no nearer
+        if report.grows or report.least > 1.0:  # a change by more than the size does not come closer
             return _gives_up(t, f"the iteration {step} diverges after {tried}: {left}", self._remedy(), iteration)
         return _gives_up(
             t,
@@ -81,7 +81,9 @@ class IterationFailures:
         )
 
     def _unplanned(self, failure: Failure, report: IterationReport) -> Failure:
-        """Failure of steps that were done otherwise than planned: too many, or one that leads far beyond all before."""
+        """Failure of steps that were not done as planned: too many of them, or one with values far beyond all
+        before.
+        """
         steps, names = self.accepted, ", ".join(self.group.names)
         why = (
             f"{steps.unplanned} of {counted(steps.steps, 'macro step')} of {names} did not converge as planned "
@@ -103,7 +105,7 @@ class IterationFailures:
         )
 
     def _failed(self, iterations: int, report: IterationReport) -> FailedIteration:
-        """All iterates of a step, which is given up."""
+        """All iterates of a step that was given up."""
         numbered = enumerate(report.judged.tolist(), start=1)
         points = [(number, change, change / excess) for number, (change, excess) in numbered if excess > 0.0]
         connections, left_out = largest_first(self._connections(report))
@@ -130,7 +132,7 @@ class IterationFailures:
             yield IteratedConnection(*ends, value, unit, change, limit, share)
 
     def _left_domain(self, t: float, iterations: int, report: IterationReport, failure: Failure) -> Failure:
-        """A component failed at an iterate, not at a value that is part of the solution."""
+        """Failure of a component at an iterate, which may lie outside of its domain, unlike the solution."""
         names = ", ".join(self.group.names)
         why = (
             f"the iteration of the step from t = {seconds_text(t)} for the inputs of {names} left the domain of a "
@@ -139,7 +141,7 @@ class IterationFailures:
         return _gives_up(t, why, self._remedy(), self._failed(iterations, report), failure.messages)
 
     def _later(self, failure: Failure) -> Failure:
-        """A failure that earlier steps without iterations may have led to says so."""
+        """The failure, with a hint to earlier steps without iterations that may have caused it."""
         steps = self.accepted
         if not steps.unrepeated:
             return failure
@@ -163,7 +165,7 @@ def _gives_up(t: float, why: str, advice: str, iteration: FailedIteration, messa
 
 
 def _largest_change(iteration: FailedIteration) -> str:
-    """The largest change at the best iterate in words, in the unit of its signal and over its size."""
+    """Text for the largest change at the best iterate, in the unit of its signal and relative to its size."""
     worst = iteration.worst
     if worst is None or worst.residual is None or worst.relative is None:
         return "a value is not finite"

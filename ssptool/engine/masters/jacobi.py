@@ -1,4 +1,4 @@
-"""Jacobi: all read, then all step."""
+"""Jacobi master: all instances read their inputs, then all step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ from ssptool.engine.settings import Choice, Settings
 
 @dataclass(frozen=True, slots=True)
 class Jacobi(CouplingMaster):
-    """Every instance steps with what all inputs were at the start of the step, held or extrapolated.
+    """Every instance steps with inputs from the start of the step, held or extrapolated.
 
-    `late`: outputs that depend on an input at the same instant stay what their instance delivered at the end of its own
-    step, so that they lag one step behind. Many tools couple like this; the option exists to compare with them.
+    `late`: outputs with direct feedthrough keep the values that their instance delivered at the end of its own step, so
+    that they lag one step behind. Many tools couple like this; the option exists to compare with them.
 
-    Held inputs give order 1, extrapolated ones order 2: also with parabolas, because the first step, which
-    has no past, holds its inputs, and that error remains. Afterwards parabolas are the better ones.
+    Held inputs give order 1, extrapolated ones order 2. Parabolas also give order 2, because the first step has no past
+    and holds its inputs, and its error remains; in later steps they are more accurate.
 
     References
     ----------

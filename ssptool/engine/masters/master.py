@@ -1,4 +1,4 @@
-"""Master algorithms: how they state a macro step, and the coupled system that a master in Python steps."""
+"""Master algorithms: description of a macro step, and the coupled system that a master in Python steps."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,15 @@ CLOSE = 1e-9
 
 
 def time_of_failure(outcome: Outcome, t: float, end: float) -> float:
-    """Time [s] of the failure of a step from t to `end`: a value that is not finite, or a loop, counts as one there."""
+    """Time [s] of the failure of a step from t to `end`: the end for a value that is not finite or a loop, otherwise
+    t.
+    """
     return end if outcome.code in (Code.NONFINITE, Code.LOOP) else t
 
 
 class Coupling(NamedTuple):
-    """Groups of components, as they are registered with a kernel: all, and those that are stepped in turn. `leader` is
-    a component that steps before all others: where it ends a step early, nobody has to go back.
+    """Groups of components, as registered with a kernel: all of them, and those that are stepped in turn. `leader` is a
+    component that steps before all others; if it ends a step early, no other component has to go back.
     """
 
     everything: InstanceGroup
@@ -50,9 +52,9 @@ class CoupledSystem:
     coupling
         Groups of components.
     evaluate
-        Makes outputs consistent at one instant: (schedule of a group, time [s]) → the failure, if that cannot be done.
+        Makes outputs consistent at one instant: (schedule of a group, time [s]) → the failure, or None.
     explain
-        (outcome, time [s]) → the failure in words.
+        (outcome, time [s]) → failure with a message.
     reals
         Slots of real numbers that matter to the run; None: all do.
     """
@@ -84,25 +86,22 @@ class CoupledSystem:
 
 
 class StepBatch(NamedTuple):
-    """Some macro steps done.
+    """Result of some macro steps.
 
     Attributes
     ----------
     steps
-        Number of final steps, which is that of the rows filled.
-    iterations
-        One entry per step if there are any.
-    rejected
-        Steps that were taken back because their error was too large.
+        Number of final steps, and of rows filled. iterations One entry per step, if steps are iterated. rejected Steps
+        that were repeated because their error was too large.
     finished
-        A master with steps of its own choice has reached the stop time.
+        A master that chooses its steps has reached the stop time.
     events, evaluations
         Numbers of state and time events of model exchange, and of evaluations of the derivatives of all components
         together.
     points : (steps,)
         True for rows at communication points, False for sides of events between them; None: all are points.
     waiting
-        The next rows are made already; components are at the last of them, not at the last one here.
+        The next rows are finished already; components are at the last of those, not at the last row here.
     """
 
     steps: int
@@ -118,27 +117,28 @@ class StepBatch(NamedTuple):
 
 @runtime_checkable
 class OneStepper(Protocol):
-    """A master in Python at work on one system; what it remembers from step to step is in it."""
+    """Stepper of a master in Python for one system; it keeps everything that the master remembers from step to step."""
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
-        """One macro step from t to `end`, until the outputs there are consistent: the number of its iterations.
+        """Do one macro step from t to `end`, until the outputs there are consistent. Returns the number of its
+        iterations.
 
-        It is neither accepted nor recorded, and may be taken back: the next one then begins at the same t, or at an
-        earlier one. Inputs that are driven from outside have been told the step.
+        The step is neither accepted nor recorded, and may be undone: the next one then starts at the same t, or
+        earlier. Inputs that are driven from outside already follow the step.
         """
         ...
 
 
 @runtime_checkable
 class SavableStepper(Protocol):
-    """One that can continue in another process with the same bits."""
+    """Stepper that can continue in another process with the same bits."""
 
     def save_state(self) -> SavedState:
         """State needed to continue from the present point."""
         ...
 
     def restore_state(self, state: SavedState) -> None:
-        """Go on from there. The kernel has the history that it had."""
+        """Continue from a saved state. The kernel has the history of that point."""
         ...
 
 
@@ -152,11 +152,11 @@ class Master(Protocol):
 
     @property
     def chooses_steps(self) -> bool:
-        """The size of macro steps is the master's choice, so their number is not known beforehand."""
+        """True if the master chooses the size of macro steps, so that their number is not known in advance."""
         ...
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
-        """Calls of a macro step in words, until the outputs at its end are known."""
+        """Text for the calls of a macro step, up to the point at which the outputs at its end are known."""
         ...
 
 
@@ -164,8 +164,8 @@ class CouplingMaster(Master, Protocol):
     """A master that states how components are coupled over one macro step of any size: by a program
     (`ProgrammedMaster`), or by stepping them in Python (`SteppingMaster`).
 
-    Adaptive steps, jumps of inputs, events and a shorter last step are built on it. A class that derives from it has
-    the properties that are stated here.
+    Adaptive steps, jumps of inputs, events and a shorter last step are built on it. Derived classes inherit the
+    defaults of the properties below.
     """
 
     @property
@@ -177,14 +177,14 @@ class CouplingMaster(Master, Protocol):
 
     @property
     def independent_steps(self) -> bool:
-        """True if the step of a component does not depend on the others in the same step, so that a rollback of others
-        does not repeat it.
+        """True if the step of a component does not depend on other components in the same step, so that it need not be
+        repeated after a rollback of others.
         """
         return False
 
     @property
     def follows_a_leader(self) -> bool:
-        """True if one component may step before all others, whatever these are going to deliver."""
+        """True if one component may step before all others, independent of their values at the end of the step."""
         return False
 
     @property
@@ -198,13 +198,13 @@ class SteppingMaster(CouplingMaster, Protocol):
     """A master that makes decisions in a step, in Python."""
 
     def start(self, system: CoupledSystem) -> OneStepper:
-        """Ready for the first macro step."""
+        """Make the stepper for a system, ready for the first macro step."""
         ...
 
 
 @runtime_checkable
 class StepSizeControl(Master, Protocol):
-    """A master that chooses the sizes of the macro steps of another one, `base`."""
+    """A master that chooses the macro step sizes of another master, `base`."""
 
     @property
     def base(self) -> CouplingMaster: ...

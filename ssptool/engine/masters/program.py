@@ -10,17 +10,17 @@ from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A macro step that needs no decision: `steps`, then all outputs made consistent, exchanged and recorded.
+    """A macro step without decisions: `steps`, then all outputs are made consistent, exchanged and recorded.
 
     Attributes
     ----------
     iterations
-        What ITERATE does, by its argument.
+        Iterations of ITERATE, by its argument.
     consistent
-        Outputs are made consistent after the steps; else they are so already, or stay what each component delivered at
-        the end of its own step.
+        True: outputs are made consistent after the steps. False: they are consistent already, or keep the values that
+        each component delivered at the end of its own step.
     interruptible
-        Steps that are done many at once may end where a component asks for an event, even if nobody can go back.
+        True if a batch of steps may end at the event of a component, even if no component can go back.
     """
 
     steps: tuple[Instruction, ...]
@@ -29,7 +29,7 @@ class Program:
     interruptible: bool = True
 
     def instructions(self, everything: InstanceGroup) -> tuple[Instruction, ...]:
-        """All of them."""
+        """All instructions of a macro step."""
         return (
             *self.steps,
             *([Instruction(Op.EVALUATE, everything.schedule)] if self.consistent else []),
@@ -40,25 +40,25 @@ class Program:
 
 
 ASKED = Program((Instruction(Op.ASK),), consistent=False, interruptible=False)
-"""Steps of a master in Python, which leave outputs consistent."""
+"""Step of a master in Python, which makes outputs consistent itself."""
 
 
 @runtime_checkable
 class ProgrammedMaster(CouplingMaster, Protocol):
-    """A master whose macro steps need no decision."""
+    """A master whose macro steps need no decisions."""
 
     def program(self, coupling: Coupling) -> Program: ...
 
 
 def set_inputs(instances: InstanceGroup, inputs: InputApproximation) -> tuple[Instruction, ...]:
-    """Inputs of the instances over a step, also of those that cannot follow them."""
+    """Instructions that set the inputs of the instances over a step, including inputs that can only be constant."""
     return (inputs.where_held.instruction(instances.held), inputs.instruction(instances.following))
 
 
 @dataclass(frozen=True, slots=True)
 class Hold(InputApproximation):
-    """Constant, at the values that inputs have when the step begins; with `ahead`, those of which the values at the end
-    of the step are not known then are held at mid-step.
+    """Constant inputs: their values at the start of the step. With `ahead`, inputs whose values at the end of the step
+    are not yet known are held at mid-step.
     """
 
     ahead: bool = False
@@ -85,14 +85,15 @@ class Hold(InputApproximation):
 
 @dataclass(frozen=True, slots=True)
 class MidStep(InputApproximation):
-    """Constant, at the value in the middle of the step: extrapolated, or with `ends` the mean of both ends.
+    """Constant inputs: the value in the middle of the step, extrapolated, or with `ends` the mean of both ends.
 
-    For a component that integrates finely inside of the step this is of order 2. Extrapolated, it is the method of
-    Adams and Bashforth for the coupling, with half the range of stable steps on the negative real axis. So an input
-    whose last changes differ in sign, or by more than twice, is held as by `Hold`: at such steps nothing can be known
-    of the next one, and jumps or oscillations must not be amplified. At a smooth extremum that costs no order, because
-    the value hardly changes there. With `ends`, the value at the end of the step damps what rings. Iterated steps that
-    are `tried` take the mean only if trial steps at the start say that the components integrate their inputs.
+    If a component integrates with small steps inside of the step, this has order 2. Extrapolated, it is the method of
+    Adams and Bashforth for the coupling, with half the range of stable steps on the negative real axis. Therefore an
+    input whose last changes differ in sign, or by more than a factor of two, is held as by `Hold`: after such changes
+    the next one cannot be predicted, and jumps or oscillations must not be amplified. At a smooth extremum this costs
+    no order, because the value hardly changes there. With `ends`, the value at the end of the step damps ringing.
+    Iterated steps that are `tried` use the mean only if trial steps at the start show that the components integrate
+    their inputs.
 
     References
     ----------
@@ -127,7 +128,9 @@ class MidStep(InputApproximation):
 
 @dataclass(frozen=True, slots=True)
 class Extrapolate(InputApproximation):
-    """The polynomial through the last accepted points, continued; `held`: where inputs can only be constant."""
+    """Inputs that continue the polynomial through the last accepted points; `held`: approximation of inputs that can
+    only be constant.
+    """
 
     order: int = 1
     held: Hold | MidStep = field(default_factory=Hold)
@@ -154,11 +157,11 @@ class Extrapolate(InputApproximation):
 
 @dataclass(frozen=True, slots=True)
 class Mean(InputApproximation):
-    """Constant, the mean of the values at both ends of the step.
+    """Constant inputs: the mean of the values at both ends of the step.
 
-    For a component that integrates finely inside of the step this is of order 2: two that feed each other and are
-    iterated keep the energy of an undamped oscillator, as Newmark's method of average acceleration does. A component
-    that makes one implicit step of its own takes its inputs for those at the end of the step.
+    If a component integrates with small steps inside of the step, this has order 2: two such components that are
+    mutually coupled and iterated keep the energy of an undamped oscillator, as Newmark's method of average acceleration
+    does. A component that does one implicit step itself interprets its inputs as those at the end of the step.
 
     References
     ----------
@@ -187,8 +190,8 @@ class Mean(InputApproximation):
 
 @dataclass(frozen=True, slots=True)
 class Interpolate(InputApproximation):
-    """The polynomial through the last accepted points and the values at the end of the step; `held`: where inputs can
-    only be constant.
+    """Inputs on the polynomial through the last accepted points and the values at the end of the step; `held`:
+    approximation of inputs that can only be constant.
     """
 
     order: int = 1

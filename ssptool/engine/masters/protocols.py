@@ -16,7 +16,7 @@ SavedState = Mapping[str, NDArray[Any]]
 
 
 def under(name: str, state: SavedState) -> dict[str, NDArray[Any]]:
-    """Names of the saved state of a part, inside that of the whole."""
+    """Saved state of a part, with names as they are in the state of the whole."""
     return {f"{name}/{key}": value for key, value in state.items()}
 
 
@@ -27,7 +27,7 @@ def part_of(state: SavedState, name: str) -> SavedState:
 
 class InputApproximation(Protocol):
     """Approximation of inputs over a macro step (hold, mid-step, extrapolate, interpolate), as an instruction of a
-    program or applied at once.
+    program or applied directly.
 
     Attributes
     ----------
@@ -36,9 +36,8 @@ class InputApproximation(Protocol):
     order_of_accuracy
         Order of accuracy of the solution of a coupled system with such inputs.
     from_the_past
-        The same where the values at the end of the step are not known before it.
-    where_held
-        The same for components whose inputs can only be constant over a step.
+        The approximation to use if the values at the end of the step are not known before it. where_held The
+        approximation for components whose inputs can only be constant over a step.
     """
 
     @property
@@ -60,7 +59,7 @@ class InputApproximation(Protocol):
     def instruction(self, group: int) -> Instruction: ...
 
     def apply(self, kernel: Kernel, group: int, h: float) -> None:
-        """Set the inputs of a group over a step of size h [s] as `instruction` says."""
+        """Set the inputs of a group over a step of size h [s], as `instruction` does."""
         op, argument, order = self.instruction(group)
         match op:
             case Op.HOLD:
@@ -84,11 +83,8 @@ class Unconverged:
     residual
         The largest change in the last iteration of a step, relative to the larger of value and nominal value.
     signal, time
-        The signal that it is of, and the start of that step [s].
-    iterations
-        In each step.
-    grows
-        In some step the last iteration changed more than the first one did.
+        The signal with that change, and the start of that step [s]. iterations Number in each step. grows True if in
+        some step the last iteration changed more than the first one.
     """
 
     steps: int = 0
@@ -99,7 +95,7 @@ class Unconverged:
     grows: bool = False
 
     def beside(self, other: "Unconverged") -> "Unconverged":
-        """Both together: all steps, and the worst."""
+        """Merge two counts, keeping the worst step."""
         worst = self if self.residual >= other.residual else other
         return replace(worst, steps=self.steps + other.steps, grows=self.grows or other.grows)
 
@@ -124,23 +120,24 @@ class InstanceGroup(NamedTuple):
     Attributes
     ----------
     group, following, held
-        Kernel groups: all; those whose inputs follow the master's coupling; the rest, whose inputs are held.
+        Kernel groups: all instances; those whose inputs follow the master's coupling; the others, whose inputs are
+        held.
     schedule
         Kernel schedule that makes their outputs consistent at one instant.
     members
-        Sets of one instance each, in the order in which they are stepped. Empty for a set of one.
-    unknowns
-        Input slots that are fed from inside the set: what an iteration has to find.
+        Groups of one instance each, in the order in which they are stepped. Empty for a group of one. unknowns Input
+        slots that are fed from inside the group: the unknowns of an iteration.
     nominal
         Nominal values of `unknowns`, in the same order.
     interpolates
-        All its wired inputs come from instances that are stepped before it.
+        True if all its wired inputs come from instances that are stepped before it.
     names
         Names of the instances.
     signals
         Names of `unknowns`, in the same order.
     integrated
-        The ODE of the components of model exchange is among them, whose outputs are consistent after a schedule only.
+        True if the group contains the ODE of the components of model exchange, whose outputs are consistent only after
+        a schedule.
     """
 
     group: int
@@ -175,8 +172,7 @@ class Participants(NamedTuple):
         True if they are mutually coupled.
     interpolates
         `interpolates` of `InstanceGroup`, per name.
-    integrated
-        Names that make up the ODE.
+    integrated Names of the components in the ODE.
     """
 
     names: tuple[str, ...]
@@ -190,7 +186,7 @@ class Participants(NamedTuple):
         return ", ".join(self.names)
 
     def moves(self, coupling: str, where_held: str = "hold") -> tuple[str, ...]:
-        """Lines on how the inputs of the group run over a step."""
+        """Text for the course of the group's inputs over a step."""
         lines = ((coupling, self.following), (where_held, self.held))
         return tuple(f"inputs of {', '.join(names)}: {how}" for how, names in lines if names)
 

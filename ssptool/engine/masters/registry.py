@@ -30,8 +30,9 @@ class Capabilities:
     """Capabilities of one component; `obstacles` are the reasons why its inputs can only be held. `continuous`: no
     event changes its connected inputs or its outputs, as far as variabilities tell.
 
-    `answers_by_derivatives`: how its outputs at the end of a step answer to an input over it follows from partial
-    derivatives that it gives, those by its states included. `adjoint_derivatives` may be the only ones.
+    `answers_by_derivatives`: the FMU gives all partial derivatives, including those with respect to its states, that
+    determine the response of its outputs at the end of a step to an input over it. They may be `adjoint_derivatives`
+    only.
     """
 
     saves_state: bool
@@ -60,20 +61,22 @@ def capabilities(
     *,
     jumps: bool = False,
 ) -> Capabilities:
-    """Capabilities of an interface of a component for its `wired` inputs; some of these, or others, may `jump`."""
+    """Capabilities of an interface of a component for its `wired` inputs; `jumps`: connected variables may change at
+    events.
+    """
     fmu = component.description
     interface = fmu.interface(kind)
     if interface is None:
         return Capabilities(False, False, (f"it does not offer {kind}",))
     if kind is InterfaceType.MODEL_EXCHANGE:
-        # Without events, time and continuous states are all that there is to save.
+        # Without events, only time and continuous states have to be saved.
         saves_state = interface.saves_state or not fmu.event_indicators
         return Capabilities(saves_state, interface.directional_derivatives, (), continuous=False)
     obstacles = tuple(_obstacles(fmu, interface, wired)) if wired else ()
-    # Derivatives by a held input do not describe its effect in a step.
+    # Derivatives with respect to a held input do not describe its effect over a step.
     moves = not any(fmu.variables[name].is_held for name in wired)
     offered = moves and (interface.directional_derivatives or interface.adjoint_derivatives)
-    # Without a list of derivatives, an FMU for co-simulation only may still have states.
+    # An FMU for co-simulation only may have states although it lists no derivatives.
     knows_states = bool(fmu.derivatives) or fmu.model_exchange is not None
     return Capabilities(
         interface.saves_state,
@@ -103,9 +106,9 @@ def _obstacles(fmu: FmuDescription, interface: Interface, wired: tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The system as the choice of a master sees it, in document order: the components with connected inputs, those that
-    feed each other, and all. `bonds` are the power bonds between the components `bonded`; `successors` are fed by
-    others. `single`: inputs of components that are mutually coupled are of type Float32.
+    """The system for which a master is chosen, in document order: components with connected inputs, cycles of mutually
+    coupled components, and all components. `bonds` are the power bonds between the components `bonded`; `successors`
+    are fed by others. `single`: inputs of mutually coupled components are of type Float32.
     """
 
     capabilities: Mapping[str, Capabilities]
@@ -130,7 +133,7 @@ class Situation:
 
 
 class Refusal(NamedTuple):
-    """Reason of a refusal, and advice."""
+    """Reason why something is not possible, and advice."""
 
     reason: str
     advice: str
@@ -138,7 +141,7 @@ class Refusal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MasterEntry:
-    """A master as the plan sees it.
+    """Properties of a master that the plan needs.
 
     Attributes
     ----------
@@ -146,14 +149,13 @@ class MasterEntry:
         (input approximation, settings, situation) → the master, and choices for it with reasons. Raises WrongValue for
         a setting out of range.
     approximation
-        Approximation of inputs where the user leaves it open and FMUs support it.
+        Default approximation of inputs, if FMUs support it.
     refused_approximations
         Approximations of inputs that the master cannot use.
     settings
-        Settings that the master takes and others may not → what is said where they do not. Settings that no master
-        claims are for all.
-    repeats_steps
-        Steps of components that are mutually coupled are done several times.
+        Settings that only some masters have, including this one → reason and advice for the other masters. Settings
+        that no entry lists apply to all masters. repeats_steps True if steps of mutually coupled components are
+        repeated.
     """
 
     create: Callable[[InputApproximation, Settings, Situation], tuple[CouplingMaster, Sequence[Choice]]]
@@ -164,12 +166,12 @@ class MasterEntry:
 
 
 def entry_of(master: NamedMaster) -> MasterEntry:
-    """Entry that the module of a master states.
+    """Entry in the module of a master.
 
     Raises
     ------
     WrongValue
-        The module states no entry, as where it is the script of another process.
+        The module has no entry, for example because it is the script of another process.
     """
     entry = getattr(import_module(master.module), "MASTER", None)
     if not isinstance(entry, MasterEntry):
@@ -186,7 +188,7 @@ def master_entry(name: str) -> MasterEntry:
 
 
 def check_settings_of_master(name: str, settings: Settings) -> None:
-    """Refuse an input approximation that the master cannot use, and settings that only other masters take.
+    """Reject an input approximation that the master cannot use, and settings that only other masters have.
 
     Raises
     ------
@@ -206,7 +208,7 @@ def _claimed() -> Iterator[tuple[str, Refusal]]:
 
 
 def _given(setting: str, settings: Settings) -> str:
-    """A setting with its value, if there is one that is to do something."""
+    """A setting with its value, if it has an effect; otherwise empty."""
     value = getattr(settings, setting)
     if value == getattr(Settings(), setting) or value == "none":
         return ""

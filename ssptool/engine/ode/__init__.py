@@ -1,1 +1,1 @@
-"""Model exchange: all components that only give derivatives, integrated as one ordinary differential equation."""
+"""Model exchange: all components that only provide derivatives, integrated as one ordinary differential equation."""

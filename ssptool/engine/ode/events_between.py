@@ -11,19 +11,23 @@ ROUNDING = 1e-9
 """Fraction of a macro step within which two times are equal."""
 
 MOST_STEPS, MOST_SIZES = 10, 1000
-"""A step size that ends steps at all events is looked for until it takes so many times the steps, among so many."""
+"""Limits of the search for a step size that ends steps at all events: the number of steps may grow by the first factor;
+the second is the number of sizes.
+"""
 
 
 class EventsBetweenPoints:
-    """Times of events, as far as a step size that ends macro steps at all of them depends on them."""
+    """Times of events between communication points, and the step sizes at which macro steps would end at all of
+    them.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._first: float | None = None  # event between two points [s]
-        self._sizes: list[float] | None = None  # that end steps at all events so far [s]
+        self._first: float | None = None  # first event between two points [s]
+        self._sizes: list[float] | None = None  # sizes that end steps at all events so far [s]
 
     def add(self, t: float, *, at_point: bool) -> None:
-        """An event at t [s]."""
+        """Add an event at t [s]."""
         if self._first is None and not at_point:
             self._first = t
         interval = self._plan.interval
@@ -44,7 +48,7 @@ class EventsBetweenPoints:
         )
 
     def _reason(self) -> str:
-        """FMUs that take steps of one size only, for which steps do not end there."""
+        """Text on FMUs that accept only one step size, which prevents macro steps from ending at events."""
         rigid = [one.name for one in self._plan.instances if not one.capabilities.varies_step]
         return f" ({abbreviated(rigid)} accepts steps of one size only)" if rigid else ""
 

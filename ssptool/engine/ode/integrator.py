@@ -1,4 +1,4 @@
-"""Integrator of an ODE as a master: its method and tolerance. Plans need it where there is no CVODE, too."""
+"""Integrator of an ODE as a master: its method and tolerance. Plans also need it if CVODE is not available."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,9 @@ from ssptool.engine.masters.protocols import Participants
 class Method(IntEnum):
     """Formulas of integrators.
 
-    Linear multistep ones of CVODE, whose numbers they have: Adams-Moulton for smooth problems, BDF for stiff ones.
-    One-step ones of the kernel: Dormand-Prince for problems that are not stiff, a Rosenbrock method for stiff ones.
+    Linear multistep formulas of CVODE, with the numbers that CVODE gives them: Adams-Moulton for smooth problems, BDF
+    for stiff ones. One-step formulas of the kernel: Dormand-Prince for problems that are not stiff, a Rosenbrock method
+    for stiff ones.
     """
 
     ADAMS = 1
@@ -21,7 +22,7 @@ class Method(IntEnum):
 
     @classmethod
     def named(cls, name: str) -> "Method":
-        """The method with the name that settings have."""
+        """The method with this name in settings."""
         return cls[name.upper().replace("-", "_")]
 
     @property
@@ -30,7 +31,7 @@ class Method(IntEnum):
 
     @property
     def of_kernel(self) -> "Method":
-        """The method of the kernel for the same problems."""
+        """The method of the kernel for the same kind of problems."""
         return _OF_KERNEL.get(self, self)
 
     @property
@@ -43,7 +44,7 @@ class Method(IntEnum):
 
     @property
     def is_implicit(self) -> bool:
-        """True if it needs df/dx."""
+        """True if the method needs df/dx."""
         return self is not Method.DORMAND_PRINCE
 
 
@@ -58,21 +59,20 @@ _TITLES = {
 
 
 RETREATED = "--integrator NAME keeps one integrator"
-"""Part of the remark on an integrator that another one has replaced."""
+"""Part of the remark that another integrator has replaced the first one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Integrator:
-    """One solver integrates all components together; communication points are where it is looked at.
+    """One solver integrates all components together; communication points are only points of output.
 
     Attributes
     ----------
     rtol
         Relative tolerance of every state; the absolute one is this times its nominal value.
     directional
-        The Jacobian comes from the components' directional derivatives, else from finite differences.
-    retreats
-        Another method may replace this one where it cannot go on, because the user has chosen none.
+        True: the Jacobian comes from the components' directional derivatives. False: from finite differences. retreats
+        True if another method may replace this one when it cannot continue, because the user has not chosen a method.
     """
 
     method: Method = Method.BDF
@@ -95,7 +95,7 @@ class Integrator:
         )
 
     def as_component(self) -> tuple[str, ...]:
-        """Lines on how the ODE is stepped beside other components."""
+        """Lines on the steps of the ODE in a mixed system."""
         return (
             *self._integration("the states of components of model exchange, all together"),
             "it restarts at each macro step that begins with a jump of inputs or is repeated"

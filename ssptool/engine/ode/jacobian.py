@@ -1,7 +1,8 @@
 """Jacobian df/dx of an ODE, and the partial derivatives of its FMUs, by columns or by rows.
 
 CVODE's own differences are not used: their increments shrink with the step size, far below the accuracy to which
-algebraic loops are solved, and with a Jacobian that is noise Newton's method stops where nothing is solved."""
+algebraic loops are solved, and with a noisy Jacobian Newton's method stops at points that are not solutions.
+"""
 
 import numpy as np
 
@@ -15,7 +16,9 @@ EXACT_STEP = 1.5e-8
 """√ε: balances truncation and rounding of a one-sided difference."""
 
 LOOP_STEP = 1e-6
-"""The same where f is accurate to 1e-12 only, because loops in it are solved to that."""
+"""The same for an f that is accurate to 1e-12 only, because it contains algebraic loops that are solved to that
+accuracy.
+"""
 
 KEPT_FOR = 20
 """Number of integrator starts that may use one Jacobian."""
@@ -27,7 +30,9 @@ def kept_for(method: Method) -> int:
 
 
 def jacobian_calls(plan: Plan, size: int, integrator: Integrator) -> JacobianCalls:
-    """Ways to get df/dx of a system with so many states, coloured where components declare what depends on what."""
+    """Methods of computing df/dx of a system with this number of states; columns are coloured if components declare
+    their dependencies.
+    """
     whole = structure(plan)
     # Only the components know the sizes of array states, so their elements are unknown here.
     scalar = whole.states == size

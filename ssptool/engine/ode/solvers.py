@@ -1,4 +1,4 @@
-"""Solvers of an ODE: CVODE, those of the kernel, and which of these replaces another one."""
+"""Solvers of an ODE: CVODE, those of the kernel, and the choice of a replacement."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from ssptool.engine.ode.integrator import RETREATED, Method
 
 
 class ChosenSolver(NamedTuple):
-    """A solver for the kernel, with what gives addresses of functions of CVODE if it is of that."""
+    """A solver for the kernel; if it is one of CVODE, with a function that returns addresses of CVODE functions."""
 
     kind: SolverKind
     cvode: Addresses | None = None
 
 
 def choose_solver(method: Method, remark: Callable[[str], None]) -> ChosenSolver:
-    """The solver of this method, or of one for the same problems where there is no CVODE, which is remarked on."""
+    """The solver of this method; without CVODE one for the same kind of problems, with a remark."""
     if not method.is_of_cvode:
         return ChosenSolver(SolverKind[method.name])
     try:
@@ -29,11 +29,11 @@ def choose_solver(method: Method, remark: Callable[[str], None]) -> ChosenSolver
 
 
 RETREAT = Method.DORMAND_PRINCE
-"""Replaces another method that cannot go on, where the user has chosen none."""
+"""Method that replaces one that cannot continue, if the user has not chosen a method."""
 
 
 def on_retreat(kind: SolverKind, t: float, reason: str) -> str:
-    """Remark that another solver has gone on from t [s], for this reason."""
+    """Remark that another solver continues from t [s], for this reason."""
     return (
         f"{Method[kind.name].title} cannot go on from t = {t:g} s ({reason}): {RETREAT.title} replaces it from there "
         f"({RETREATED})"
@@ -41,7 +41,7 @@ def on_retreat(kind: SolverKind, t: float, reason: str) -> str:
 
 
 def _cvode() -> Addresses:
-    # Imported here, because it loads libraries that are not there for all platforms.
+    # Imported here, because it loads libraries that do not exist for all platforms.
     from ssptool.engine.ode.cvode import address
 
     return address

@@ -1,4 +1,4 @@
-"""Components of model exchange as one right-hand side x' = f(t, x), with event indicators g(t, x) and structure."""
+"""Structure of the joint right-hand side x' = f(t, x) of all components of model exchange."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,9 +20,7 @@ class OdeStructure:
     Attributes
     ----------
     states
-        Number of scalar states that are declared, all components together.
-    parts
-        One per component.
+        Number of declared scalar states of all components. parts One per component.
     wires : (m, p)
         W, the factors of the wires between components.
     """
@@ -57,7 +55,7 @@ def structure(plan: Plan) -> OdeStructure:
     """Structure of the ODE of a plan's components of model exchange, in the order of its instances."""
     instances = plan.integrated
     owned = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in instances))
-    owned -= set(plan.integers)  # they do not move
+    owned -= set(plan.integers)  # integers are constant between events
     wires = [wire for wire in plan.wires if wire.source in owned and wire.destination in owned]
     whole = dict(chain.from_iterable(map(_arrays, instances)))
     inputs = _numbered(whole, (wire.destination for wire in wires))
@@ -70,7 +68,7 @@ def structure(plan: Plan) -> OdeStructure:
 
 
 def _arrays(one: PlannedInstance) -> Iterator[tuple[int, Sequence[int]]]:
-    """Each slot of an array with those of all its elements."""
+    """The first slot of each array, with the slots of all its elements."""
     for signals, slots in ((one.inputs, one.input_slots), (one.outputs, one.output_slots)):
         together: dict[str, list[int]] = defaultdict(list)
         for signal, slot in zip(signals, slots, strict=True):
@@ -80,7 +78,7 @@ def _arrays(one: PlannedInstance) -> Iterator[tuple[int, Sequence[int]]]:
 
 
 def _numbered(whole: Mapping[int, Sequence[int]], slots: Iterable[int]) -> dict[int, int]:
-    """The slots, and those of arrays that they are elements of, numbered."""
+    """Numbers of the slots; elements of arrays are replaced by their array."""
     every = chain.from_iterable(whole.get(slot, (slot,)) for slot in slots)
     return {slot: number for number, slot in enumerate(dict.fromkeys(every))}
 
@@ -108,20 +106,20 @@ def _parts(plan: Plan, states: int, inputs: dict[int, int], outputs: dict[int, i
 
 
 def dependence(one: PlannedInstance, unknowns: Sequence[Variable], knowns: Sequence[Variable]) -> Pattern:
-    """(k, l): which unknown depends on which known by what the FMU declares; nothing declared means on all."""
+    """(k, l): true if an unknown depends on a known, as the FMU declares; without a declaration it depends on all."""
     declared = {**one.description.outputs, **one.description.derivatives}
     pattern = np.ones((len(unknowns), len(knowns)), dtype=bool)
     for row, unknown in enumerate(unknowns):
         needed = declared.get(_name(unknown))
         if needed is not None:
-            # An output that is itself a state need not declare that.
+            # An output that is itself a state need not declare this dependency.
             own = (unknown.reference, unknown.element)
             pattern[row] = [_name(known) in needed or (known.reference, known.element) == own for known in knowns]
     return pattern
 
 
 def _name(variable: Variable) -> str:
-    """Name under which its dependencies are stated."""
+    """Name by which an FMU declares dependencies of the variable."""
     return variable.array or variable.name
 
 

@@ -1,1 +1,1 @@
-"""Plan of a run: everything resolved, nothing loaded."""
+"""Plan of a run: all decisions and names are resolved, but no FMU is loaded."""

@@ -1,4 +1,4 @@
-"""Unsupported features of a network, refused by name; connections of parameters, settled before the first step."""
+"""Check of a network for unsupported features; connections of parameters, which act before the first step."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -12,16 +12,18 @@ from ssptool.network.conversion import Relation, narrowing, relation
 from ssptool.network.network import IDENTITY, Assignment, FlatComponent, Network, Port, Signal, Wire
 
 GIVEN = frozenset({"parameter", "structuralParameter"})
-"""Kinds of connectors of the system whose values are known: they were given to what they lead to (SSP 2.0 §5.2.3)."""
+"""Kinds of connectors of the system whose values are known before the run: they were already passed to the connected
+elements (SSP 2.0 §5.2.3).
+"""
 
 CALCULATED = frozenset({"calculatedParameter", "constant"})
-"""Kinds of connectors of components that an FMU knows the values of in initialization mode."""
+"""Kinds of connectors of components whose values an FMU knows only in initialization mode."""
 
 _TAKING = frozenset({"input", "inout", "parameter"})
 
 
 class ParameterWiring(NamedTuple):
-    """A network without its connections of parameters, and those of them through which FMUs tell each other values in
+    """A network without its connections of parameters, and those of them that pass values between FMUs in
     initialization mode.
     """
 
@@ -31,8 +33,8 @@ class ParameterWiring(NamedTuple):
 
 
 def with_connected_locals(network: Network) -> Network:
-    """The network with connectors of kind `local` that are connected as the outputs that they act as (SSP 2.0
-    §5.3.2.1, Allowed Connections).
+    """The network with connected connectors of kind `local` as outputs, because they act as such (SSP 2.0 §5.3.2.1,
+    Allowed Connections).
     """
     if "local" not in network.kinds:
         return network
@@ -48,12 +50,12 @@ def with_connected_locals(network: Network) -> Network:
 
 
 def settle_parameters(network: Network) -> ParameterWiring:
-    """Take the connections of parameters out of the network.
+    """Separate the connections of parameters from the network.
 
     Raises
     ------
     Unsupported
-        One of them leads to where a value cannot be set any more when it is known.
+        The destination of one of them must be set before its value is known.
     """
     if network.kinds.isdisjoint(GIVEN | CALCULATED):
         return ParameterWiring(network, (), ())
@@ -107,7 +109,7 @@ _CARRIED = frozenset({Relation.IDENTICAL, Relation.WIDENING, Relation.ENUMERATIO
 
 
 def refuse(network: Network) -> None:
-    """Raise `Unsupported` for the first thing that cannot be simulated."""
+    """Raise `Unsupported` for the first feature that cannot be simulated."""
     for problem in _problems(network):
         raise problem
 
@@ -176,7 +178,7 @@ def _assignments(network: Network) -> Iterator[Unsupported]:
 
 
 def _beside(component: FlatComponent, given: Variable, network: Network) -> Iterator[Unsupported]:
-    """Check that all elements of an array have values if one has: FMI sets whole arrays only."""
+    """Errors for an array of which some elements have values and others do not: FMI sets whole arrays only."""
     if given.start is not None or given.array is None:
         return
     for name in element_names(given.array, component.description.arrays[given.array]):
@@ -190,7 +192,7 @@ def _beside(component: FlatComponent, given: Variable, network: Network) -> Iter
 
 
 def refuse_unchecked(network: Network, apart: Collection[str]) -> None:
-    """Raise `Unsupported` for a narrowing at components, `apart`, whose values are not checked."""
+    """Raise `Unsupported` for a narrowing conversion at components that run `apart`, where values are not checked."""
     if not apart:
         return
     types = {port.signal: port.type for component in network.components.values() for port in component.ports}
@@ -207,7 +209,7 @@ def refuse_unchecked(network: Network, apart: Collection[str]) -> None:
 
 
 def _aliases(network: Network) -> Iterator[Unsupported]:
-    """Names of one variable of an FMU that get different values: it would have that of the last."""
+    """Errors for several names of one FMU variable with different values: only the last value would count."""
     connected = dict.fromkeys(wire.destination for wire in network.wires)
     aliased = _with_aliases(network)
     known: dict[tuple[str, str, int, int], Signal] = {}
@@ -234,7 +236,7 @@ def _aliases(network: Network) -> Iterator[Unsupported]:
 
 
 def _with_aliases(network: Network) -> set[int]:
-    """The model descriptions, by identity, in which a variable has several names."""
+    """Identities of the model descriptions in which a variable has several names."""
     variables = {id(one): one.variables for one in network.descriptions}
     return {
         number
@@ -278,7 +280,9 @@ def _wire(wire: Wire, source: tuple[str, str] | None, destination: tuple[str, st
 
 
 def _types(wire: Wire, source: str, destination: str, *, narrow: bool) -> Iterator[Unsupported]:
-    """`narrow`: the wire leads from an output of a component to an input of another one, which checks values."""
+    """Errors for the types of a wire. `narrow`: it connects an output of a component to an input of another one, which
+    checks values.
+    """
     subject, conversion = f"connection {wire.source} → {wire.destination}", wire.conversion
     if (checked := narrowing(source, destination)) and (not narrow or conversion.table):
         yield Unsupported(

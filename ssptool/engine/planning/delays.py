@@ -1,4 +1,4 @@
-"""Connections that are delayed on purpose: whether the macro steps of a run allow it."""
+"""Connections with a deliberate delay, and the check that the macro steps of a run allow it."""
 
 from ssptool.engine.method_names import ApproximationName
 from ssptool.engine.planning.fixed_steps import CLOSE_TO_WHOLE
@@ -8,18 +8,18 @@ from ssptool.network.delays import with_delays
 from ssptool.network.network import Network
 
 _INSIDE_STEPS = (ApproximationName.MID_STEP, ApproximationName.MEAN)
-"""Approximations that set inputs to other values than those at the start of a step."""
+"""Approximations with other input values than those at the start of a step."""
 
 
 def delayed(network: Network, settings: Settings, longest: float) -> tuple[Network, Choice]:
-    """The network with the delays of the settings, and these as a choice.
+    """The network with the delays in the settings, and the choice that the plan reports.
 
     Raises
     ------
     WrongValue
-        A delay is shorter than the `longest` macro step [s], or there is no such connection.
+        A delay is shorter than the `longest` macro step [s], or the connection does not exist.
     ContradictingSettings
-        Inputs are asked for at other times than those at which steps begin.
+        The settings ask for inputs at other times than the start of steps.
     """
     if settings.approximation in _INSIDE_STEPS:
         raise ContradictingSettings(

@@ -1,4 +1,4 @@
-"""Components in event mode, their clocks, and the connections that are exchanged at events only."""
+"""Components in event mode, their clocks, and the connections that are exchanged only at events."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,12 +20,12 @@ from ssptool.network.network import FlatComponent, Network, Port, Signal, Wire
 
 
 def clock_in(component: FlatComponent, variable: Variable) -> FmuClock:
-    """A variable of type Clock as its connector has it, if it has one.
+    """Clock of a variable of type Clock, with the properties of its connector, if it has one.
 
     Raises
     ------
     Unsupported
-        Clock or connector state what does not go together.
+        Clock and connector contradict each other.
     """
     stated = {port.signal.variable: port.clock for port in component.ports}
     try:
@@ -46,7 +46,7 @@ CLOCK = "Clock"
 
 @dataclass(frozen=True, slots=True)
 class Clocked:
-    """A signal that changes at events only; with `clocks`, only when one of these ticks."""
+    """A signal that changes only at events; with `clocks`, only when one of them ticks."""
 
     signal: Signal
     clocks: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class EventMember:
     timed, triggered, ticking
         Input clocks that tick at known times, input clocks that something triggers, and output clocks.
     returns_early
-        Its steps may end where an event happens.
+        True if its steps may end early, at an event.
     """
 
     name: str
@@ -84,9 +84,10 @@ class EventMember:
 @dataclass(frozen=True, slots=True)
 class EventModes:
     """Members of event mode by name, the wires into their event inputs, and those between clocks, from source to
-    destinations. `rolls_back`: where a step ends early, all others can be taken back to its start. `leader`: where they
-    cannot, it steps before them, and alone may end a step early. `with_ode`: events of model exchange are events of the
-    whole system, and those components that exchange something at events are members too.
+    destinations. `rolls_back`: after an early end of a step, all other components can be restored to its start.
+    `leader`: if they cannot, this component steps before them and is the only one that may end a step early.
+    `with_ode`: events of model exchange are events of the whole system, and those components that exchange something at
+    events are members too.
     """
 
     members: Mapping[str, EventMember] = field(default_factory=dict)
@@ -102,12 +103,12 @@ class EventModes:
 
     @property
     def outputs(self) -> frozenset[Signal]:
-        """Signals that stay what they are between events."""
+        """Outputs that are constant between events."""
         return frozenset(one.signal for member in self.members.values() for one in member.outputs)
 
     @property
     def signals(self) -> frozenset[Signal]:
-        """Signals that change at events only, clocks included."""
+        """Signals that change only at events, including clocks."""
         clocks = (Signal(member.name, clock.name) for member in self.members.values() for clock in member.clocks)
         return self.inputs | self.outputs | frozenset(clocks)
 
@@ -116,11 +117,11 @@ class EventModes:
         return frozenset(one.signal for member in self.members.values() for one in member.inputs)
 
     def beside(self, other: "EventModes") -> "EventModes":
-        """The members of both, and what leads into their event inputs."""
+        """Members of both, and wires into their event inputs."""
         return replace(self, members={**self.members, **other.members}, wires=(*self.wires, *other.wires))
 
     def between_events(self, network: Network) -> Network:
-        """The same network with the wires that act at all times."""
+        """The network with only those wires that act between events."""
         inputs, clocks = self.inputs, clock_signals(network)
         if not inputs and not clocks:
             return network
@@ -136,17 +137,17 @@ NO_EVENT_MODES = EventModes()
 
 
 def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceType]) -> EventModes:
-    """Components of FMI 3.0 co-simulation use event mode if they offer it and have something that needs it: connectors
-    that are clocks or belong to clocks, clocks that tick at known times, or discrete inputs and outputs.
+    """Components in event mode: FMI 3.0 co-simulation components that offer it and need it, because they have
+    connectors that are clocks or belong to clocks, clocks that tick at known times, or discrete inputs and outputs.
 
-    FMUs that accept steps of one size only exclude event mode. A component that only has discrete variables then
-    handles its events itself, as if there were no event mode; clocks are refused. FMUs with a fixed internal step
+    FMUs that accept only one step size exclude event mode. A component with discrete variables but no clocks then
+    handles its events itself, as if it had no event mode; clocks are unsupported. FMUs with a fixed internal step
     exclude the event mode of others, unless these have clocks.
 
     Raises
     ------
     Unsupported, UnsupportedByFmu
-        Clocks are connected that cannot tick.
+        Connected clocks cannot tick.
     """
     _refuse_clocks(network, implementations)
     wanted = {
@@ -170,7 +171,8 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
         wanted = {}
     if not wanted:
         return EventModes(notes=notes)
-    rolls_back = not _unable(network, implementations) or len(network.components) == 1  # nobody else has to go back
+    # No other component has to go back.
+    rolls_back = not _unable(network, implementations) or len(network.components) == 1
     members = {name: event_member(component, returns_early=rolls_back) for name, component in wanted.items()}
     inputs = {one.signal for member in members.values() for one in member.inputs}
     return EventModes(
@@ -184,7 +186,7 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
 def with_leader(
     events: EventModes, network: Network, implementations: Mapping[str, InterfaceType], *, follows: bool
 ) -> EventModes:
-    """The same where a master `follows` a leader or does not: one component that may end a step early."""
+    """The event modes with the one component that may end a step early, if the master `follows` a leader."""
     if not events.members or events.rolls_back:
         return events
     leader = _leader(events, network) if follows else ""
@@ -197,7 +199,7 @@ def with_leader(
 
 
 def _leader(events: EventModes, network: Network) -> str:
-    """The only member, or the only one that says that it may end a step early; empty if there is none."""
+    """The only member, or the only one that declares that it may end a step early; otherwise empty."""
     names = list(events.members)
     if len(names) > 1:
         found = ((name, network.components[name].description.co_simulation) for name in names)
@@ -206,12 +208,12 @@ def _leader(events: EventModes, network: Network) -> str:
 
 
 def _unable(network: Network, implementations: Mapping[str, InterfaceType]) -> list[str]:
-    """Components that cannot be taken back."""
+    """Components whose state cannot be restored."""
     return [name for name, component in network.components.items() if not saves(component, implementations[name])]
 
 
 def _refuse_ticks(wanted: Mapping[str, FlatComponent], fixed: str) -> None:
-    """Raise for a component with clocks, at whose ticks macro steps would have to end."""
+    """Raise an error for a component with clocks, because macro steps cannot end at their ticks."""
     for name, component in wanted.items():
         if _has_clocks(component):
             raise UnsupportedByFmu(fixed, VARIES_STEP, f"event mode, for the clocks of {name},", "no clocks")
@@ -228,9 +230,9 @@ def _offers(component: FlatComponent, kind: InterfaceType) -> bool:
 
 
 def saves(component: FlatComponent, kind: InterfaceType) -> bool:
-    """True if the state of a component can be taken back to the start of a macro step."""
+    """True if the state of a component can be restored to that at the start of a macro step."""
     interface: Interface | None = component.description.interface(kind)
-    # What is integrated as model exchange is taken back by its integrator.
+    # The integrator restores components of model exchange.
     return kind is InterfaceType.MODEL_EXCHANGE or (interface is not None and interface.saves_state)
 
 
@@ -259,7 +261,7 @@ def _exchanged(component: FlatComponent) -> Iterator[tuple[Port, Variable]]:
 
 
 def _timed(component: FlatComponent) -> "tuple[FmuClock, ...]":
-    """Timed clocks, those without a connector included: they tick as well."""
+    """Timed clocks, including those without a connector, which tick as well."""
     return tuple(clock for clock in _clocks(component, Causality.INPUT) if not clock.triggered)
 
 
@@ -270,7 +272,7 @@ def _clocks(component: FlatComponent, causality: Causality) -> "Iterator[FmuCloc
 
 
 def event_member(component: FlatComponent, *, returns_early: bool = False) -> EventMember:
-    """Variables that a component sets and gets at events, and clocks that tick."""
+    """Variables that a component sets and gets at events, and its clocks that tick."""
     inputs: list[Clocked] = []
     outputs: list[Clocked] = []
     for port, variable in _exchanged(component):
@@ -303,7 +305,7 @@ def clock_wires(network: Network) -> Mapping[Signal, tuple[Signal, ...]]:
 
 
 def _refuse_clocks(network: Network, implementations: Mapping[str, InterfaceType]) -> None:
-    """Connections of clocks that cannot tick."""
+    """Raise an error for connected clocks that cannot tick."""
     own = network.own_clocks
     if not own and not any(_clock_like(one) for fmu in network.descriptions for one in fmu.variables.values()):
         return
@@ -327,7 +329,7 @@ def _refuse_clocks(network: Network, implementations: Mapping[str, InterfaceType
 
 
 def _ticks(component: FlatComponent, kind: InterfaceType) -> bool:
-    """Whether it ticks in event mode, which all of model exchange has."""
+    """True if clocks of the component tick in event mode, which model exchange always has."""
     return kind is InterfaceType.MODEL_EXCHANGE or _offers(component, kind)
 
 
@@ -346,7 +348,7 @@ def _is_clock(network: Network, own: Collection[Signal], signal: Signal) -> bool
 def _cannot_tick(network: Network, implementations: Mapping[str, InterfaceType], signal: Signal) -> str | None:
     component = network.components.get(signal.component)
     if component is None:
-        return None  # whoever runs the system as an FMU ticks it
+        return None  # the importer of the exported system ticks it
     if not _ticks(component, implementations[component.name]):
         return f"clocks tick in event mode, which the co-simulation of component {component.name} does not offer"
     return None
@@ -366,7 +368,10 @@ def _check_trigger(network: Network, wire: Wire) -> None:
 
 
 def plan_ode_events(network: Network, implementations: Mapping[str, InterfaceType]) -> EventModes:
-    """Members are components with inputs that are not continuous, which may be set in event mode only, or with clocks.
+    """Components of the ODE with events: those with clocks, or with inputs that are not continuous and may therefore be
+    set in event mode only.
+
+    References ---------- FMI 2.0.4 §3.2.3, FMI 3.0 §3.2 (which variables may be set in continuous-time mode).
 
     References
     ----------

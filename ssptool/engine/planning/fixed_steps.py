@@ -1,4 +1,4 @@
-"""Fixed communication steps of FMUs: macro steps and substeps that fit all of them."""
+"""Fixed step sizes of FMUs: macro steps and substeps that fit all of them."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,21 +11,21 @@ from ssptool.fmu.description import InterfaceType
 from ssptool.network.network import FlatComponent, Network
 
 CLOSE_TO_WHOLE = 1e-9
-"""Distance from a whole number of steps that rounding of times may cause."""
+"""Largest deviation from a whole number of steps that is attributed to rounding."""
 
 MOST_STEPS = 10**12
-"""Macro steps of a run: at a microsecond each, so many take 12 days."""
+"""Largest number of macro steps of a run; at a microsecond each, they take 12 days."""
 
 LARGEST_FACTOR = 1000
-"""Largest number of fixed steps of one FMU in which those of another are looked for."""
+"""Largest ratio of the fixed steps of two FMUs that is searched."""
 
 
 class FixedStep(NamedTuple):
-    """Steps of a component of co-simulation whose FMU takes no others: multiples of `size` [s], best `step` [s].
+    """Fixed steps of a co-simulation component: its FMU accepts only multiples of `size` [s]; `step` [s] is preferred.
 
-    `internal`: the FMU computes in steps of this size; otherwise it wants steps of one size, and states this one.
-    `divides`: macro steps of several such steps are done as substeps. `varies`: one step may have more of them than
-    another.
+    `internal`: the FMU computes in steps of this size; otherwise it requires steps of one size, and states this one.
+    `divides`: macro steps of several such steps are done as substeps. `varies`: the number of such steps may differ
+    from macro step to macro step.
     """
 
     component: str
@@ -37,14 +37,14 @@ class FixedStep(NamedTuple):
     varies: bool
 
     def ends_with_fewer(self, macro: Fraction) -> bool:
-        """True if the last step may be shorter than the others of this size [s]."""
+        """True if the last macro step may be shorter than the others, which have this size [s]."""
         return self.varies and not (self.divides and macro > self.step)
 
 
 def fixed_steps(network: Network, of: Mapping[str, InterfaceType], asked: float | None) -> tuple[FixedStep, ...]:
     """The fixed steps that FMUs state, in document order; `of` is the interface of each component.
 
-    A macro step that is `asked` for [s] may be of another size than the one that an FMU states, if all are alike.
+    A macro step `asked` for by the settings [s] may differ from the size that an FMU states, if all steps are equal.
     """
     found = (_fixed_step(one) for name, one in network.components.items() if of[name] is InterfaceType.CO_SIMULATION)
     return tuple(one for one in found if one is not None and (one.internal or _is_multiple(asked, one.size)))
@@ -55,7 +55,7 @@ def _is_multiple(asked: float | None, size: Fraction) -> bool:
 
 
 def of_one_size(network: Network, of: Mapping[str, InterfaceType]) -> tuple[str, ...]:
-    """Components of co-simulation whose FMUs take steps of one size only."""
+    """Components of co-simulation whose FMUs accept only one step size."""
     return tuple(
         name
         for name, one in network.components.items()
@@ -66,7 +66,7 @@ def of_one_size(network: Network, of: Mapping[str, InterfaceType]) -> tuple[str,
 
 
 def bound_to_steps(network: Network, of: Mapping[str, InterfaceType], asked: float | None) -> tuple[str, str] | None:
-    """A component whose FMU takes no step of any size, and the reason; None if all do."""
+    """A component whose FMU does not accept steps of any size, and the reason; None if all do."""
     if rigid := of_one_size(network, of):
         return rigid[0], "takes steps of one size only (canHandleVariableCommunicationStepSize is not set)"
     internal = (one for one in fixed_steps(network, of, asked) if one.internal)
@@ -74,9 +74,11 @@ def bound_to_steps(network: Network, of: Mapping[str, InterfaceType], asked: flo
 
 
 def _fixed_step(component: FlatComponent) -> FixedStep | None:
-    """Step of `fixedInternalStepSize` (FMI 3.0), else the step size of an FMU that takes steps of one size only."""
+    """Fixed step of a component: `fixedInternalStepSize` (FMI 3.0), or the step size of an FMU that accepts only one;
+    None if it has none.
+    """
     interface, experiment = component.description.co_simulation, component.description.experiment
-    assert interface is not None  # it is run as co-simulation
+    assert interface is not None  # it runs as co-simulation
     stated = experiment.step_size if experiment.step_size is not None and experiment.step_size > 0 else None
     internal = interface.fixed_step
     if internal is None and (interface.variable_step or stated is None):
@@ -94,19 +96,20 @@ def _fixed_step(component: FlatComponent) -> FixedStep | None:
 
 
 def whole_number(ratio: Fraction) -> int | None:
-    """A number that is whole but for rounding, and not 0; else None."""
+    """The nearest whole number, if the ratio differs from it only by rounding and it is not 0; otherwise None."""
     nearest = round(ratio)
     close = abs(ratio - nearest) <= max(CLOSE_TO_WHOLE, 4 * math.ulp(float(ratio)))
     return nearest if nearest and close else None
 
 
 def common_step(fixed: Sequence[FixedStep], substeps: Mapping[str, int]) -> Fraction:
-    """The smallest macro step [s] that is a multiple of all fixed steps, of as many as asked for in each macro step.
+    """The smallest macro step [s] that is a multiple of all fixed steps, times the number of substeps that the settings
+    ask for.
 
     Raises
     ------
     WrongValue
-        There is none.
+        No such step exists.
     """
     first, *others = fixed
     common = first.size * max(1, substeps.get(first.component, 1))
@@ -123,14 +126,14 @@ def common_step(fixed: Sequence[FixedStep], substeps: Mapping[str, int]) -> Frac
 
 
 def divided(macro: Fraction, fixed: Sequence[FixedStep]) -> Iterator[tuple[str, int]]:
-    """Components and the number of their fixed steps in a macro step [s]."""
+    """Components with a fixed step, and its number per macro step [s]."""
     for one in fixed:
         if one.divides:
             yield one.component, whole_number(macro / one.step) or whole_number(macro / one.size) or 1
 
 
 def finer(network: Network, of: Mapping[str, InterfaceType], macro: float) -> Iterator[tuple[str, int]]:
-    """Components, and the steps of at most the size that their FMUs recommend in a macro step [s]."""
+    """Components with a recommended step size, and the number of steps per macro step [s] that do not exceed it."""
     for name, one in network.components.items():
         interface, step = one.description.interface(of[name]), one.description.experiment.step_size
         simulated = of[name] is InterfaceType.CO_SIMULATION and interface is not None and not interface.event_mode
@@ -139,7 +142,7 @@ def finer(network: Network, of: Mapping[str, InterfaceType], macro: float) -> It
 
 
 def _divisors(number: int) -> tuple[int, ...]:
-    """Divisors in ascending order; of a number that is too large for a run, 1 only."""
+    """Divisors in ascending order; only 1 for a number that is too large for a run."""
     if number > MOST_STEPS:
         return (1,)
     low = [one for one in range(1, math.isqrt(number) + 1) if number % one == 0]
@@ -149,13 +152,14 @@ def _divisors(number: int) -> tuple[int, ...]:
 def fitted(
     start: Fraction, stop: Fraction, common: Fraction, wish: Fraction, asked: bool, fixed: Sequence[FixedStep]
 ) -> tuple[int, int]:
-    """Common steps in a macro step of this size [s], or a near one unless it was `asked` for; and the number of macro
-    steps from start to stop [s], the last of which has fewer common steps if that is asked for and all FMUs take it.
+    """Number of common steps per macro step, and number of macro steps from start to stop [s]. The macro step has the
+    size `wish` [s], or a near size unless it was `asked` for. The last macro step has fewer common steps if the size is
+    asked for and all FMUs accept that.
 
     Raises
     ------
     WrongValue
-        There are no such steps: with the nearest stop times and step sizes that there are.
+        No such steps exist; the message lists the nearest possible stop times and step sizes.
     """
     whole, count = whole_number((stop - start) / common), whole_number(wish / common)
     if stop == start:
@@ -188,7 +192,7 @@ def _own(one: FixedStep) -> str:
 
 
 def _remedies(start: Fraction, stop: Fraction, common: Fraction, size: Fraction) -> str:
-    """Stop times and step sizes next to these that fit [s]."""
+    """Text for the nearest stop times and step sizes that fit [s]."""
     whole, count = whole_number((stop - start) / common), whole_number(size / common)
     told = []
     if whole is None or count is not None:
@@ -203,7 +207,7 @@ def _remedies(start: Fraction, stop: Fraction, common: Fraction, size: Fraction)
 
 
 def nearest_stops(start: Fraction, stop: Fraction, step: Fraction) -> str:
-    """The stop times [s] next to this one that are whole steps [s] after the start."""
+    """Text for the nearest stop times [s] that lie a whole number of steps [s] after the start."""
     return _nearest("stop time", [start + one * step for one in _around((stop - start) / step)])
 
 

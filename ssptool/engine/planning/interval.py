@@ -25,15 +25,18 @@ from ssptool.fmu.description import InterfaceType
 from ssptool.network.network import FlatComponent, Network
 
 RESOLUTION = 4
-"""Smallest step in distances of neighbouring floating-point numbers; smaller steps would be rounded to unequal ones."""
+"""Smallest step, in distances of neighbouring floating-point numbers; smaller steps would become unequal by rounding.
+"""
 
 
 COARSE = 1e-3
-"""Fraction of a macro step; a time resolution coarser than this shows in results."""
+"""Time resolution, as a fraction of a macro step, above which results are affected."""
 
 
 def coarseness(step: float, start: float, stop: float) -> str:
-    """Warning if times between `start` and `stop` [s] are coarse for macro steps of this size [s]; mostly empty."""
+    """Warning if times between `start` and `stop` [s] are coarse compared with macro steps of this size [s]; usually
+    empty.
+    """
     latest = max(abs(start), abs(stop))
     spacing = math.ulp(latest)
     if spacing <= COARSE * step:
@@ -45,7 +48,7 @@ def coarseness(step: float, start: float, stop: float) -> str:
 
 
 def check_step(what: str, step: float, start: float, stop: float) -> None:
-    """Refuse a step [s] that does not lead from one time between `start` and `stop` [s] to another.
+    """Check that a step [s] changes every time between `start` and `stop` [s].
 
     Raises
     ------
@@ -63,17 +66,19 @@ def check_step(what: str, step: float, start: float, stop: float) -> None:
 
 
 DEFAULT_STEPS = 1000
-"""Macro steps of a default experiment, if nothing else gives their size."""
+"""Number of macro steps in a default experiment, if no step size is stated."""
 
 GUESS = 1e-3
-"""Macro step where nothing is stated that would tell its size [s]."""
+"""Default macro step [s], if nothing determines its size."""
 
 GUESSED = "a guess: neither the system nor its FMUs state a step size or a stop time"
 ALONE = 1.0
-"""Duration of the run of a single FMU that states none [s]."""
+"""Default duration of the run of a single FMU [s]."""
 
 FEWEST_BY_NEED = 2
-"""Substeps of a component that has as many as it needs, at least: its inputs move within a macro step then."""
+"""Smallest number of substeps of a component with `needed` substeps: with two or more, its inputs vary within a macro
+step.
+"""
 
 NEEDED = "as many as needed"
 
@@ -82,7 +87,7 @@ OF_ROWS = "a thousandth of the interval; it is the distance of rows only, the in
 
 
 class NoStopTime(WrongValue):
-    """Nothing states when a run ends, which begins at `start` [s]."""
+    """No stop time is stated for a run that starts at `start` [s]."""
 
     def __init__(self, start: float) -> None:
         super().__init__(
@@ -98,7 +103,7 @@ class NoStopTime(WrongValue):
 class Interval(NamedTuple):
     """start + k·step, k = 0 … steps. [s]
 
-    Where `end` is given, the last of the steps is shorter, and leads there.
+    If `end` is given, the last step is shorter and ends there.
     """
 
     start: float
@@ -111,12 +116,12 @@ class Interval(NamedTuple):
         return self.time(self.steps) if self.end is None else self.end
 
     def time(self, point: int) -> float:
-        """The time [s] of this point of the grid."""
+        """Time [s] of this point of the grid."""
         return grid_time(self.start, self.step, point)
 
 
 class Stretch(NamedTuple):
-    """The times of a run, the substeps of components in each macro step, the reasons for them, and notes."""
+    """Times of a run and substeps of components in each macro step, with reasons and notes."""
 
     interval: Interval
     substeps: Mapping[str, int]
@@ -130,9 +135,9 @@ def choose_interval(network: Network, settings: Settings, of: Mapping[str, Inter
     Raises
     ------
     WrongValue
-        There is no stop time; it is before the start; the step is not positive; the step size asked for does
-        not divide the interval into whole steps, to within 1e-9 of a step, and an FMU takes no other ones; FMUs take
-        no steps of this size; there are more than `MOST_STEPS` steps.
+        There is no stop time; it is before the start; the step is not positive; the requested step size does not divide
+        the interval into whole steps, to within 1e-9 of a step, although an FMU needs whole steps; FMUs do not accept
+        steps of this size; there are more than `MOST_STEPS` steps.
     """
     start, start_reason, start_place = start_time(network, settings)
     stop, stop_reason, stop_place = _stop(network, settings)
@@ -176,7 +181,7 @@ def _notes(interval: Interval, step_reason: str, stop_reason: str, stop_place: s
 
 
 def start_time(network: Network, settings: Settings) -> tuple[float, str, str]:
-    """[s], why, and the place that says so."""
+    """Start time [s], the reason, and the location that states it."""
     if settings.start_time is not None:
         return settings.start_time, ASKED, ""
     if network.experiment.start is not None:
@@ -220,7 +225,7 @@ def experiment_place(component: FlatComponent) -> str:
 def _interval(
     network: Network, settings: Settings, of: Mapping[str, InterfaceType], start: float, stop: float
 ) -> tuple[Interval, str, str]:
-    """The interval, why its steps are of that size, and the place that says so."""
+    """The interval, the reason for its step size, and the location that states it."""
     rigid = of_one_size(network, of)
     if settings.step_size is not None:
         return *_of_size(settings.step_size, start, stop, ASKED, rigid), ""
@@ -239,7 +244,7 @@ def _interval(
 def _in_fixed_steps(
     network: Network, settings: Settings, fixed: Sequence[FixedStep], start: float, stop: float
 ) -> tuple[Interval, str, str]:
-    """The same where FMUs take fixed steps only: the macro step is a multiple of each."""
+    """The interval if FMUs have fixed steps: the macro step is a multiple of each."""
     asked = None if settings.step_size is None else _Recommended(settings.step_size, ASKED, "")
     wish = asked or _recommended(network, fixed)
     assert wish is not None  # there are fixed steps
@@ -254,7 +259,7 @@ def _in_fixed_steps(
 
 
 def _fitted(wish: float, step: float, common: Fraction, fixed: Sequence[FixedStep]) -> str:
-    """Reason for another macro step than the one wished for; empty if it is that."""
+    """Reason for a macro step that differs from the wish; empty if it does not."""
     if math.isclose(wish, step, rel_tol=CLOSE_TO_WHOLE):
         return ""
     if whole_number(exactly(wish) / common) is not None:
@@ -266,10 +271,10 @@ def _fitted(wish: float, step: float, common: Fraction, fixed: Sequence[FixedSte
 def _substeps(
     network: Network, settings: Settings, of: Mapping[str, InterfaceType], fixed: Sequence[FixedStep], step: float
 ) -> tuple[Mapping[str, int], tuple[Choice, ...]]:
-    """Steps of components in a macro step [s], if they are several: those asked for, and those that FMUs state."""
+    """Number of steps of components per macro step [s], if greater than 1: from the settings, or from the FMUs."""
     asked, annotated = settings.substeps, network.annotated
     own: dict[str, int] = {}
-    if fixed and settings.step_size is None:  # steps that are asked for are those of all components
+    if fixed and settings.step_size is None:  # a requested step size applies to all components
         beside = {} if annotated.step_size or annotated.step_sizes else dict(finer(network, of, step))
         own = {**beside, **dict(divided(exactly(step), fixed))}
     every = {**own, **dict.fromkeys(asked, FEWEST_BY_NEED), **settings.stated_substeps}
@@ -286,7 +291,9 @@ class _Recommended(NamedTuple):
 
 
 def _recommended(network: Network, fixed: Sequence[FixedStep] = ()) -> _Recommended | None:
-    """The step size [s] that the system states, else the smallest that is stated for a component or by its FMU."""
+    """Step size [s] that the system states; if it states none, the smallest one stated for a component or by its
+    FMU.
+    """
     annotated = network.annotated
     if annotated.step_size is not None:
         stated = annotated.step_size
@@ -305,8 +312,8 @@ def _recommended(network: Network, fixed: Sequence[FixedStep] = ()) -> _Recommen
 
 
 def _of_experiments(network: Network) -> _Recommended | None:
-    """A thousandth of the experiment that the system states, else of the shortest that an FMU states. Neither depends
-    on the stop time that is asked for.
+    """Step size from default experiments: a thousandth of that of the system, or of the shortest one of an FMU. It does
+    not depend on the requested stop time.
     """
     start, _, _ = start_time(network, Settings())
     stop = network.experiment.stop
@@ -324,11 +331,11 @@ def _of_experiments(network: Network) -> _Recommended | None:
 
 
 def _of_size(step: float, start: float, stop: float, why: str, rigid: Sequence[str]) -> tuple[Interval, str]:
-    """Whole steps of a size [s], or the last one is shorter; and the reason, which begins with `why`."""
+    """Steps of a given size [s], the last one shorter if necessary; and the reason, which starts with `why`."""
     length = stop - start
     exact = length / step
     steps = round(exact)
-    # The quotient itself is exact to half a unit in the last place only.
+    # The quotient itself is only exact to half a unit in the last place.
     if abs(exact - steps) <= max(1e-9, 4 * math.ulp(exact)):
         return Interval(start, length / steps if steps else step, steps), why
     whole = math.floor(exact)
@@ -341,7 +348,7 @@ def _of_size(step: float, start: float, stop: float, why: str, rigid: Sequence[s
             f"FMU of {rigid[0]} accepts no shorter last step (canHandleVariableCommunicationStepSize is not set); "
             f"{times}, the nearest step {sizes}"
         )
-    if not whole:  # so that halves of the step are halves
+    if not whole:  # an integer number of half steps
         return Interval(start, length, 1), f"{why}; the only step is {length:.6g} s"
     last = stop - grid_time(start, step, whole)
     return Interval(start, step, whole + 1, stop), f"{why}; the last step is {last:.6g} s"

@@ -1,4 +1,4 @@
-"""The plan of a run: instances, wires, groups, loops and ODE by number; its calls in order, as lines of text."""
+"""Plan of a run: instances, wires, groups, loops and ODE by index, and its sequence of calls."""
 
 import math
 from collections import defaultdict
@@ -28,7 +28,7 @@ from ssptool.public_calls import public
 
 
 class Feedthrough(NamedTuple):
-    """An output of a component that moves with an input at the same instant; names of variables of its FMU."""
+    """Direct feedthrough of a component: names of the output and of the input in its FMU."""
 
     component: str
     input: str
@@ -36,14 +36,13 @@ class Feedthrough(NamedTuple):
 
 
 class FoundAtStart(NamedTuple):
-    """Facts that a plan lacks: the system has to be planned with them, and initialized again.
+    """Facts found in initialization. The system must be planned again with them, and initialized again.
 
     Attributes
     ----------
     undeclared
-        Feedthrough that is in no schedule.
-    substeps
-        Names and numbers, of components that are to have as many as they need.
+        Direct feedthrough that no schedule contains. substeps Name and number of substeps, of components that get as
+        many as they need.
     """
 
     undeclared: tuple[Feedthrough, ...] = ()
@@ -54,13 +53,13 @@ class FoundAtStart(NamedTuple):
 class PlannedInstance:
     """An FMU to instantiate. Slots are those of `Plan.signals`; references the FMU's, in the same order.
 
-    `wired` are the inputs with a wire that can vary over a step.
-    `starts` are the values to set before initialization: parameters and start values, by variable; `structure` those of
-    structural parameters, which come first. An array has a slot for each of its elements, one behind the other.
-    `observed` are variables that are got for the rows of the trace and for nothing else.
-    Of a component in event mode, inputs that are set at events only and outputs that belong to clocks are in
-    `Plan.event_modes` instead, and of one of model exchange in `PlannedOde.events`, or there too.
-    `process` is the number of the process that it runs in; 0: the one that steps all.
+    `wired` are the inputs with a wire that can vary over a step. `starts` are the values to set before initialization:
+    parameters and start values, by variable; `structure` those of structural parameters, which are set first. An array
+    has a slot for each of its elements, in consecutive order. `observed` are variables that are got only for the rows
+    of the trace. For a component in event mode, inputs that are set only at events and outputs that belong to clocks
+    are in `Plan.event_modes` instead; for model exchange they are in `PlannedOde.events`, or also in
+    `Plan.event_modes`. `process` is the number of the process that it runs in; 0: the process that steps all
+    components.
     """
 
     name: str
@@ -81,9 +80,9 @@ class PlannedInstance:
 
     @property
     def used_interface(self) -> Interface:
-        """Interface of the FMU which is instantiated, with its capability flags."""
+        """Interface of the FMU that is instantiated, with its capability flags."""
         found = self.description.interface(self.interface)
-        assert found is not None  # it was chosen of those that the FMU offers
+        assert found is not None  # it was chosen from the interfaces of the FMU
         return found
 
     @property
@@ -92,7 +91,7 @@ class PlannedInstance:
 
     @property
     def input_types(self) -> tuple[str, ...]:
-        """`HELD` where an input of co-simulation is not continuous."""
+        """Types of the inputs; `HELD` for an input of co-simulation that is not continuous."""
         variables = [self.description.variables[signal.variable] for signal in self.inputs]
         simulated = self.interface is InterfaceType.CO_SIMULATION
         return tuple(HELD if simulated and one.is_held else one.type for one in variables)
@@ -117,7 +116,7 @@ class PlannedInstance:
 
     @property
     def input_elements(self) -> tuple[int, ...]:
-        """The place of each in its array; 0 for scalars."""
+        """Index of each input in its array; 0 for scalars."""
         return tuple(self.description.variables[signal.variable].element for signal in self.inputs)
 
     @property
@@ -126,8 +125,8 @@ class PlannedInstance:
 
 
 class PlannedWire(NamedTuple):
-    """A wire between slots; `discrete`: its source changes at events only; `minimum` and `maximum` of its destination,
-    which no extrapolation leaves.
+    """A wire between slots. `discrete`: its source changes only at events. `minimum` and `maximum` of its destination
+    limit extrapolated values.
     """
 
     source: int
@@ -139,11 +138,11 @@ class PlannedWire(NamedTuple):
 
 
 class PlannedGroup(NamedTuple):
-    """Instances that feed each other, or a single one; `schedule` evaluates it at a communication point.
+    """Mutually coupled instances, or a single one; `schedule` evaluates it at a communication point.
 
-    `members` step one after the other: single instances, by index, or all that are integrated as one ODE.
-    `unknowns` are the input slots that are fed from inside the group, from one member to another. `interpolates` says
-    of each member that all its wired inputs come from members that are stepped before it.
+    `members` step one after the other: single instances, by index, or all components of one ODE. `unknowns` are the
+    input slots that are fed from inside the group, from one member to another. `interpolates`, for each member: true if
+    all its wired inputs come from members that are stepped before it.
     """
 
     members: tuple[tuple[int, ...], ...]
@@ -164,17 +163,13 @@ class PlannedOde(NamedTuple):
     instances
         By index.
     schedule
-        Computes their wired inputs and all outputs, states being given.
-    slopes
-        Computes no more of it than state derivatives and event indicators need.
-    inputs
-        Slots of their continuous inputs that something else feeds.
-    alone
-        True without components of co-simulation; `schedule` is then that of communication points too.
+        Computes their wired inputs and all outputs from given states. slopes The part of `schedule` that state
+        derivatives and event indicators need. inputs Slots of their continuous inputs that other sources feed. alone
+        True if the system has no co-simulation components; `schedule` is then also used at communication points.
     events
         Signals that are exchanged at events only.
     ends_steps
-        Macro steps of others end at its time events.
+        True if macro steps of the other components end at its time events.
     """
 
     instances: tuple[int, ...]
@@ -187,7 +182,7 @@ class PlannedOde(NamedTuple):
 
 
 def rounding(single: bool) -> float:
-    """Relative, of numbers of single precision, or else double."""
+    """Relative rounding error of single or double precision."""
     return 2.0**-23 if single else 2.0**-52
 
 
@@ -365,7 +360,7 @@ class Plan(Printed):
 
     @property
     def cut(self) -> frozenset[int]:
-        """Slots at which loops are cut, and whose first guess only their components know."""
+        """Slots at which loops are cut, and whose first guess only their components can provide."""
         cut = (slot for loop in self.loops for slot in (*loop.calls.torn, *loop.calls.frozen))
         return frozenset(cut) - set(self.guesses)
 

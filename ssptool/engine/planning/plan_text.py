@@ -8,7 +8,7 @@ from ssptool.printed import prints
 
 @prints(Plan)
 def plan_text(plan: Plan) -> str:
-    """Choices with their reasons, where inputs come from, and the sequence of calls."""
+    """Text of a plan: choices with their reasons, origins of inputs, and the sequence of calls."""
     reasons = [f"{choice.reason}, {choice.place}" if choice.place else choice.reason for choice in plan.choices]
     choices = (
         f"  {choice.setting.replace('_', ' '):<15} {choice.value}  ({reason})"

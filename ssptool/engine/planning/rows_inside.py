@@ -1,4 +1,4 @@
-"""Rows of input tables that lie inside macro steps: an FMU sees none of them by itself."""
+"""Rows of input tables inside macro steps, which FMUs do not see individually."""
 
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
@@ -13,7 +13,7 @@ from ssptool.engine.stimuli.stimuli import boundaries
 from ssptool.errors import counted
 
 LEVEL = 1e-9
-"""Distance, relative to the range of the table, up to which a row is on the chord of a step."""
+"""Distance from the chord of a step, relative to the range of the table, below which a row counts as on the chord."""
 
 
 class RowsInside(NamedTuple):
@@ -24,7 +24,8 @@ class RowsInside(NamedTuple):
     source, input
         Names of the driven input and of the input of the component.
     number, rows
-        Rows inside steps, some of which are not on the chord of their step; all rows during the run.
+        Number of rows inside steps, some of which are not on the chord of their step; number of all rows during the
+        run.
     departure
         Largest distance of such a row from the chord, relative to the range of the table.
     time, spacing : [s]
@@ -42,7 +43,7 @@ class RowsInside(NamedTuple):
 
 
 def rows_inside(plan: Plan) -> Iterator[RowsInside]:
-    """None with adaptive steps, whose points are not known."""
+    """Tables with rows inside macro steps. Empty for adaptive steps, whose points are not known."""
     if plan.settings.adaptive is not None:
         return
     integrated = {signal for one in plan.integrated for signal in one.inputs} if plan.is_one_ode else set()
@@ -60,7 +61,7 @@ def rows_inside(plan: Plan) -> Iterator[RowsInside]:
 
 
 def _found(plan: Plan, times: Floats, values: Floats) -> tuple[int, int, float, float, float] | None:
-    """The numbers of `RowsInside` for a table (rows,); None if all rows are on the chords of their steps."""
+    """The numbers in `RowsInside` for a table (rows,); None if all rows are on the chords of their steps."""
     interval, scale = plan.interval, float(np.ptp(values))
     during = (times >= interval.start) & (times <= interval.stop)
     t = times[during]
@@ -76,7 +77,7 @@ def _found(plan: Plan, times: Floats, values: Floats) -> tuple[int, int, float, 
 
 
 def _steps(plan: Plan, t: Floats) -> tuple[Floats, Floats]:
-    """Begin and end [s] of the macro steps in which these times lie; steps end at jumps too."""
+    """Start and end [s] of the macro steps that contain these times; steps also end at jumps."""
     interval = plan.interval
     number = np.floor((t - interval.start) / interval.step)
     begin, end = interval.start + number * interval.step, interval.start + (number + 1) * interval.step
@@ -97,7 +98,7 @@ def _limit(times: Floats, values: Floats, at: Floats, side: Literal["left", "rig
 
 
 def notes_on_rows(plan: Plan) -> Iterator[str]:
-    """A note for each input that is held at means over rows."""
+    """A note for each input that is held at means of rows."""
     for one in rows_inside(plan):
         if one.running is DrivenInputMode.MIDDLE:
             yield (

@@ -1,4 +1,4 @@
-"""Schedule of a run: evaluation order as few kernel calls that set and get several variables at once."""
+"""Schedule of a run: the evaluation order as kernel calls that set and get several variables at once."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from ssptool.network.signal_graph import SignalGraph, Stage, active_wires, signa
 
 
 class Visit(NamedTuple):
-    """Set these inputs of one component, then get these outputs; either may be empty. Signals are vertices."""
+    """Set these inputs of one component, then get these outputs; either may be empty. Signals are given as vertices."""
 
     component: str
     inputs: tuple[int, ...]
@@ -28,10 +28,10 @@ class Visit(NamedTuple):
 
 
 class ScheduledLoop(NamedTuple):
-    """An algebraic loop: from guesses of `torn`, `body` computes all its signals, those that are torn last.
+    """An algebraic loop: from guesses of `torn`, `body` computes all its signals, the torn ones last.
 
-    Signals are vertices. `pattern` holds the pairs (i, j) for which torn signal i depends on torn signal j at the same
-    instant.
+    Signals are given as vertices. `pattern` holds the pairs (i, j) for which torn signal i depends on torn signal j at
+    the same instant.
     """
 
     signals: tuple[int, ...]
@@ -44,17 +44,16 @@ Step: TypeAlias = Visit | ScheduledLoop
 
 
 def schedule(graph: SignalGraph, order: Iterable[int | Loop], outputs: AbstractSet[int]) -> tuple[Step, ...]:
-    """Visits and loops in an order in which each finds its inputs computed.
+    """Visits and loops, in an order in which the inputs of each are computed before it.
 
-    Visits at the same depth of the graph are independent of each other, and one component is visited once per
-    depth: that keeps calls few.
+    Visits at the same depth of the graph are independent of each other. Each component is visited once per depth, which
+    keeps the number of calls small.
 
     Parameters
     ----------
     graph
-        Edges inside a component are feedthrough, all others wires.
-    order
-        What to evaluate, in evaluation order. Signals of `graph` that are not in it are known already.
+        Edges inside a component are feedthrough, all others are wires. order Vertices and loops in evaluation order.
+        Signals of `graph` that are not in it are already known.
     outputs
         The signals that components compute. All others are set.
     """
@@ -62,9 +61,9 @@ def schedule(graph: SignalGraph, order: Iterable[int | Loop], outputs: AbstractS
 
 
 def needed_again(graph: SignalGraph, outputs: AbstractSet[int]) -> set[int]:
-    """Outputs that depend on an input at the same instant, and these inputs.
+    """Outputs with direct feedthrough, and the inputs that they depend on.
 
-    After a step all outputs are known for the inputs during it; only these change with the inputs at its end.
+    After a step all outputs are known for the inputs during it; only these outputs change with the inputs at its end.
     """
     found = set[int]()
     for vertex, others in enumerate(graph.feedthrough):
@@ -74,7 +73,7 @@ def needed_again(graph: SignalGraph, outputs: AbstractSet[int]) -> set[int]:
 
 
 class _Level(NamedTuple):
-    """Vertices at one depth of a graph: those that components compute, those that are set, and loops."""
+    """Vertices at one depth of a graph: computed ones, inputs to set, and loops."""
 
     computed: list[int]
     others: list[int]
@@ -82,7 +81,7 @@ class _Level(NamedTuple):
 
 
 class _Schedule:
-    """Builds one schedule; remembers which inputs wait for their component's next visit."""
+    """Builder of one schedule; stores the inputs that wait for the next visit of their component."""
 
     def __init__(self, graph: SignalGraph, outputs: AbstractSet[int]) -> None:
         self.graph = graph
@@ -95,16 +94,16 @@ class _Schedule:
             yield from self._visits(level.computed)
             for loop in level.loops:
                 yield self._loop(loop)
-            # Only now: the inputs of this level may come from its loops.
+            # After the loops, because the inputs of this level may come from them.
             self._wait(level.others)
         yield from self._rest()
 
     def _levels(self, order: Iterable[int | Loop]) -> Iterable[_Level]:
-        """Vertices by depth: inputs are as deep as their source, outputs and loops one deeper than their
-        needs.
+        """Vertices by depth: inputs have the depth of their source; outputs and loops are one deeper than everything
+        they need.
         """
         after, outputs = self.graph.after, self.outputs
-        needed: dict[int, int] = {}  # the depth of the deepest signal that a vertex needs
+        needed: dict[int, int] = {}  # depth of the deepest signal that a vertex needs
         known = needed.get
         levels: dict[int, _Level] = defaultdict(lambda: _Level([], [], []))
         for one in order:
@@ -124,7 +123,7 @@ class _Schedule:
         return [levels[depth] for depth in sorted(levels)]
 
     def _visits(self, vertices: Iterable[int]) -> Iterator[Visit]:
-        """One visit per component that computes some of `vertices`, with all inputs that it waits for."""
+        """One visit for each component that computes some of `vertices`, with all its waiting inputs."""
         computed: dict[str, list[int]] = {}
         for vertex in vertices:
             computed.setdefault(self.signals[vertex].component, []).append(vertex)
@@ -132,18 +131,18 @@ class _Schedule:
             yield Visit(component, tuple(self.waiting.pop(component, ())), tuple(outputs))
 
     def _wait(self, vertices: Iterable[int]) -> None:
-        """Inputs wait for the next visit of their component."""
+        """Let inputs wait for the next visit of their component."""
         for vertex in vertices:
             self.waiting.setdefault(self.signals[vertex].component, []).append(vertex)
 
     def _rest(self) -> Iterator[Visit]:
-        """Inputs on which no output depends."""
+        """Visits for inputs on which no output depends."""
         for component in list(self.waiting):
             yield Visit(component, tuple(self.waiting.pop(component)), ())
 
     def _loop(self, loop: Loop) -> ScheduledLoop:
         body = _Schedule(self.graph, self.outputs)
-        # What this loop's components still wait for is set by their first visit inside.
+        # Inputs of this loop's components that still wait are set by their first visit inside of the loop.
         for component in dict.fromkeys(self.signals[vertex].component for vertex in loop.vertices):
             if component in self.waiting:
                 body.waiting[component] = self.waiting.pop(component)
@@ -151,13 +150,12 @@ class _Schedule:
 
     def _body(self, loop: Loop) -> Iterator[Visit]:
         torn = set(loop.torn)
-        # From the torn ones, which are guessed, nothing is deeper.
+        # Torn vertices are guessed, so nothing becomes deeper because of them.
         for level in self._levels(vertex for vertex in loop.vertices if vertex not in torn):
             yield from self._visits(level.computed)
             self._wait(level.others)
         last = list(self._visits(vertex for vertex in loop.torn if vertex in self.outputs))
-        # Once a torn signal is computed its guess is gone, so what later visits take from guesses is set
-        # before.
+        # A torn signal loses its guess when it is computed, so later visits that need the guess set it before.
         for visit in last[1:]:
             if visit.inputs:
                 yield Visit(visit.component, visit.inputs, ())
@@ -177,7 +175,7 @@ def _pattern(graph: SignalGraph, loop: Loop) -> frozenset[tuple[int, int]]:
             for other in graph.after[frontier.pop()]:
                 if other in members and other not in reached:
                     reached.add(other)
-                    # Beyond another torn signal its guess counts, not what reaches it.
+                    # Beyond another torn signal, its guess counts, not the signals that it depends on.
                     if other not in index:
                         frontier.append(other)
         pairs.update((index[found], column) for found in reached if found in index)
@@ -185,14 +183,14 @@ def _pattern(graph: SignalGraph, loop: Loop) -> frozenset[tuple[int, int]]:
 
 
 LOOP_CONVERGENCE = Convergence(rtol=1e-12)
-"""Convergence of algebraic loops: tight, because whatever is left of a residual is in every recorded row."""
+"""Convergence of algebraic loops: strict, because every recorded row contains the remaining residual."""
 
 CHORD_ITERATIONS = 20
-"""Largest number of chord iterations of a loop within a schedule; a chord that needs more is out of date."""
+"""Largest number of chord iterations of a loop within a schedule; if more are needed, the chord is out of date."""
 
 
 class _Evaluation(NamedTuple):
-    """The graph of a stage with these wires, its evaluation order, and what is known of its vertices.
+    """The graph of a stage with these wires, its evaluation order, and facts about its vertices.
 
     `slots` are those of each vertex in a component, `outputs` the vertices that components compute.
     """
@@ -204,7 +202,9 @@ class _Evaluation(NamedTuple):
     outputs: AbstractSet[int]
 
     def inside(self, one: int | Loop) -> bool:
-        """Signals of components that have slots; the system's own inputs and outputs are neither set nor computed."""
+        """True for signals of components that have slots; the system's own inputs and outputs are neither set nor
+        computed.
+        """
         return bool(self.slots[one if isinstance(one, int) else one.vertices[0]])
 
     def slots_of(self, vertices: Iterable[int]) -> tuple[int, ...]:
@@ -212,7 +212,7 @@ class _Evaluation(NamedTuple):
 
 
 class Schedules:
-    """Schedules as kernel calls; collects the loops that they refer to."""
+    """Builder of schedules as kernel calls; collects the loops that they refer to."""
 
     def __init__(self, table: SlotTable, instances: Sequence[PlannedInstance], exchange: Sequence[str]) -> None:
         self.table = table
@@ -224,7 +224,7 @@ class Schedules:
 
     @cached_property
     def readers(self) -> Mapping[Signal, Sequence[Wire]]:
-        """The wires that begin at each signal."""
+        """The wires that start at each signal."""
         readers: dict[Signal, list[Wire]] = defaultdict(list)
         for wire in self.table.flow.wires:
             readers[wire.source].append(wire)
@@ -243,7 +243,7 @@ class Schedules:
     def groups(self) -> tuple[PlannedGroup, ...]:
         known = self._evaluation(Stage.COMMUNICATION)
         graph, signals = known.graph, known.graph.signals
-        # What an ODE computes is not delivered by a step of its components, so all of it is asked for.
+        # A step of its components does not deliver what an ODE computes, so all of it is evaluated.
         needed = needed_again(graph, known.outputs)
         if self.exchange:
             needed.update(vertex for vertex, signal in enumerate(signals) if signal.component in self.exchange)
@@ -263,7 +263,7 @@ class Schedules:
         return tuple(found)
 
     def cycles(self) -> tuple[tuple[str, ...], ...]:
-        """Components that are mutually coupled, those of an ODE being as one."""
+        """Cycles of mutually coupled components; the components of an ODE count as one."""
         flow, inside = self._flow(), set(self.exchange)
         return tuple(sorted(tuple(sorted(part)) for part in cyclic_components(flow) if not inside.issuperset(part)))
 
@@ -286,13 +286,13 @@ class Schedules:
         return PlannedOde(indices, calls, tuple(_without(calls, needed)), inputs, alone, events, ends)
 
     def stepped(self, ode: PlannedOde | None) -> tuple[PlannedGroup, ...]:
-        """The groups of a system; one that is nothing but an ODE is a single group."""
+        """The groups of a system; a system that consists of one ODE is a single group."""
         if ode is None or not ode.alone:
             return self.groups()
         return (PlannedGroup((ode.instances,), ode.schedule, (), (False,)),)
 
     def _evaluation(self, stage: Stage) -> _Evaluation:
-        """The graph of a stage without clocks and without outputs that do not change between events: these depend on
+        """The graph of a stage without clocks and without outputs that are constant between events, which depend on
         nothing. Stages with the same edges share it.
         """
         wires, still, last = active_wires(self.table.flow, stage), self.table.still, self._whole
@@ -306,7 +306,7 @@ class Schedules:
         return last
 
     def _evaluation_of(self, components: AbstractSet[str], stage: Stage) -> _Evaluation:
-        """The graph of a stage inside of some components."""
+        """The graph of a stage for some components only."""
         wires, still = active_wires(self.table.flow, stage), self.table.still
         wired = wired_signals(
             self.table.flow, wires, lambda signal: signal.component in components and signal not in still
@@ -319,7 +319,9 @@ class Schedules:
         return _Evaluation(wires, graph, evaluation_order(graph), self.table.of_components(graph.signals), outputs)
 
     def _group_order(self) -> list[tuple[str, ...]]:
-        """The strong components of the signal flow, each after those that feed it; of several, the first instances."""
+        """The strong components of the signal flow, in the order of the flow; ties follow the order of the
+        instances.
+        """
         flow, index = self._flow(), self.index
         parts = {min(map(index.__getitem__, part)): part for part in strong_components(flow)}
         part_of = {name: number for number, part in parts.items() for name in part}
@@ -330,8 +332,8 @@ class Schedules:
         return [tuple(sorted(parts[number], key=index.__getitem__)) for number in topological_order(after)]
 
     def _flow(self) -> dict[str, dict[str, None]]:
-        """Graph of the signal flow between components over a step, to which delays feed nothing of it; those of an ODE
-        form a cycle, so they stay together.
+        """Graph of the signal flow between components over a step. Wires into components that only delay are left out.
+        The components of an ODE form a cycle, so they stay together.
         """
         delays = {name for name, one in self.table.network.components.items() if one.delays}
         graph = component_graph(self.table.flow)
@@ -361,7 +363,9 @@ class Schedules:
         return PlannedGroup(indices, calls, tuple(unknowns), tuple(interpolates))
 
     def _members(self, names: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Single components, and last an ODE: it can make the most of inputs that are known over the whole step."""
+        """Single components, then the ODE as the last one: it makes the best use of inputs that are known over the
+        whole step.
+        """
         singles = [(name,) for name in names if name not in self.exchange]
         return singles + ([self.exchange] if self.exchange and self.exchange[0] in names else [])
 
@@ -376,13 +380,13 @@ class Schedules:
         return tuple(calls)
 
     def _pattern(self, loop: ScheduledLoop, real: Collection[int], known: _Evaluation) -> frozenset[tuple[int, int]]:
-        """Pattern of the unknowns, by elements: a dependency between two arrays holds between all their elements."""
+        """Pattern of the unknowns by elements: a dependency between two arrays applies to all their elements."""
         sizes = [len(known.slots[vertex]) if vertex in real else 0 for vertex in loop.torn]
         places = [range(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
         return frozenset(chain.from_iterable(product(places[i], places[j]) for i, j in loop.pattern))
 
     def _call(self, visit: Visit, known: _Evaluation) -> Call:
-        """Arrays are set and got as a whole."""
+        """Kernel call of a visit; arrays are set and got as a whole."""
         inputs, outputs = known.slots_of(visit.inputs), known.slots_of(visit.outputs)
         return Call(self.index[visit.component], inputs, outputs)
 
@@ -397,7 +401,7 @@ class Schedules:
                 ends = ((bound - wire.conversion.offset) / factor for bound in (its.minimum, its.maximum))
                 least, most = sorted(ends)
                 low, high = max(low, least), min(high, most)
-        # No value keeps ranges that exclude each other.
+        # If ranges exclude each other, no value can satisfy them.
         return (low, high) if low <= high else (own.minimum, own.maximum)
 
     def _loop(self, loop: ScheduledLoop, known: _Evaluation, stage: Stage) -> PlannedLoop:
@@ -436,7 +440,7 @@ class Schedules:
 
 
 def _without(calls: Iterable[Call | SolveLoop], needed: AbstractSet[int]) -> Iterator[Call | SolveLoop]:
-    """The calls, but for outputs that are not needed."""
+    """The calls without outputs that are not needed."""
     for call in calls:
         if isinstance(call, SolveLoop):
             yield call
@@ -447,7 +451,9 @@ def _without(calls: Iterable[Call | SolveLoop], needed: AbstractSet[int]) -> Ite
 
 
 def _visits_are_whole(loop: ScheduledLoop, graph: SignalGraph) -> bool:
-    """Each visit sets all inputs of the loop that its outputs need, as a product along the visits assumes."""
+    """True if each visit sets all inputs of the loop that its outputs need, as products of derivatives along the visits
+    require.
+    """
     needed: dict[int, set[int]] = defaultdict(set)
     for vertex in loop.signals:
         for other in graph.after[vertex]:

@@ -1,4 +1,6 @@
-"""Events of model exchange beside co-simulation: which are those of the whole system, and what is sampled."""
+"""Events of model exchange in a mixed system: whether they are events of the whole system, and which signals are
+sampled.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -15,16 +17,17 @@ from ssptool.network.network import Network, Wire
 def shared_with_ode(
     network: Network, implementations: Mapping[str, InterfaceType], of_simulation: EventModes, of_ode: EventModes
 ) -> tuple[EventModes, EventModes]:
-    """The event modes of the whole system, and those that the ODE has for itself.
+    """The event modes of the whole system, and those of the ODE alone.
 
-    Where macro steps can be taken back to the events of the ODE, and it has state events, or clocks or what changes at
-    events only lead from one to the other, these are events of all: a macro step then ends at each, and all components
-    go through it together. Else the ODE handles its events alone, and others get their effects at communication points.
+    The events of the ODE are events of the whole system if macro steps can be repeated up to them, and if the ODE has
+    state events, or is connected to other components by clocks or by signals that change only at events. A macro step
+    then ends at each event, and all components handle it together. Otherwise the ODE handles its events alone, and
+    other components see the effects at communication points.
 
     Raises
     ------
     UnsupportedByFmu
-        Clocks are connected, and a macro step cannot be taken back to where one of the ODE ticks.
+        Clocks are connected, and a macro step cannot be repeated up to a tick in the ODE.
     """
     crossing = [wire for wire in network.wires if _crosses(wire, implementations)]
     clocks = [wire for wire in crossing if wire.destination in clock_wires(network).get(wire.source, ())]
@@ -35,7 +38,8 @@ def shared_with_ode(
         )
         raise UnsupportedByFmu(unable[0], SAVES, what, "both as model exchange, or both as co-simulation")
     heard = {signal for modes in (of_simulation, of_ode) for signal in modes.signals}
-    silent = _simulated(implementations) - of_simulation.members.keys()  # what these do in a step, nobody knows
+    # Events of these components inside of a step are unknown.
+    silent = _simulated(implementations) - of_simulation.members.keys()
     told = (one for one in crossing if one.destination in heard and one.source.component not in silent)
     # Continuous signals are sampled on both sides.
     jumps = any(network.variable(one.source).variability is not Variability.CONTINUOUS for one in told)
@@ -88,7 +92,9 @@ def system_takes_samples(plan: Plan) -> bool:
 
 
 def _some_change(plan: Plan, wires: Iterable[Wire], talking: Collection[str]) -> bool:
-    """True if a source may change between events; discrete variables of the components `talking` do not."""
+    """True if a source of a wire may change between events. Discrete variables of the components `talking`, which
+    handle events, do not.
+    """
     moving = {source_signal(source.signal) for source in plan.stimuli.sources if not source.time_signal.steady}
     return any(wire.source in moving or _changes(plan, wire, talking) for wire in wires)
 

@@ -22,9 +22,7 @@ from ssptool.network.network import IDENTITY, Network, Port, Signal, Unmatched, 
 
 
 class SlotTable:
-    """Slots: every input and output of every component and of the system, of a type that is carried, in document
-    order.
-    """
+    """Slots: all inputs and outputs of components and of the system whose types are supported, in document order."""
 
     def __init__(
         self,
@@ -37,13 +35,13 @@ class SlotTable:
         self.events = events
         self.flow = events.between_events(network)
         outputs = events.outputs | clock_signals(network)
-        self.still = outputs | {whole(signal, network.arrays) for signal in outputs}  # between events
+        self.still = outputs | {whole(signal, network.arrays) for signal in outputs}  # constant between events
         self.at_events = events.inputs | outputs
         self.implementations = implementations
         self.stimuli = stimuli
         self.input_sources = {source_signal(source.signal): source for source in stimuli.sources}
         ports = [_carried(network.ports, ACCESS[3])]
-        # The variable of each slot; None for those of the system itself.
+        # The variable of each slot; None for slots of the system itself.
         self.variables: list[Variable | None] = [None] * len(ports[0])
         for name, component in network.components.items():
             carried = set(ACCESS.get(component.description.fmi_major, ())) - {CLOCK}
@@ -54,7 +52,7 @@ class SlotTable:
         self.ports = tuple(chain.from_iterable(ports))
         self.signals = tuple([port.signal for port in self.ports])
         self.types = tuple(map(_exchanged_as, self.ports))
-        # An input of a component that is driven is recorded there, not where its values come from.
+        # A driven input of a component is recorded itself, not its source.
         hidden = {signal for signal, source in self.input_sources.items() if signal != source.signal}
         hidden |= {port.signal for one in network.components.values() if one.delays for port in one.ports}
         self.recorded = tuple(slot for slot, signal in enumerate(self.signals) if signal not in hidden)
@@ -127,12 +125,12 @@ class SlotTable:
         )
 
     def _is_held(self, slot: int) -> bool:
-        """True if a signal is an output of a component that changes at events only."""
+        """True if a signal is an output of a component and changes only at events."""
         variable = self.variables[slot]
         return variable is not None and variable.is_held
 
     def feeds(self, instance: PlannedInstance) -> bool:
-        """True if a wire leads to the instance."""
+        """True if a wire ends at the instance."""
         return any(signal in self.sources for signal in instance.inputs)
 
     def wires(self) -> tuple[PlannedWire, ...]:
@@ -147,9 +145,7 @@ class SlotTable:
         return made(PlannedWire, (source, destination, wire.conversion, discrete, minimum, maximum))
 
     def constants(self) -> dict[int, Value]:
-        """Inputs of the system itself, which nothing drives: their start values, or else what they lead to
-        has.
-        """
+        """Values of inputs of the system that nothing drives: their start values, or those of their destinations."""
         inputs = [port.signal for port in self.network.ports if port.signal in self.slots and port.kind == "input"]
         found: dict[int, Value | None] = {self.slots[signal]: self._value(signal) for signal in inputs}
         for wire in self.network.wires:
@@ -163,7 +159,7 @@ class SlotTable:
         return {self.slots[signal]: source.time_signal.after(start) for signal, source in self.input_sources.items()}
 
     def _there(self, wire: Wire) -> Value | None:
-        """Value of the source of a wire, from the value given to or stated by its destination."""
+        """Value of the source of a wire, from a given or declared start value of its destination."""
         if holds_integer(self.kind(wire.source)):
             # A table cannot be inverted.
             known = None if wire.conversion.table else self._value(wire.destination)
@@ -178,8 +174,8 @@ class SlotTable:
         return None if assignment is None else assignment.value
 
     def guesses(self) -> dict[int, Value]:
-        """First guesses: the start values of connected inputs, as values of their sources, or else those given for the
-        sources. Of several inputs the last one wins.
+        """First guesses of source slots: the start values of connected inputs, converted to their sources, or start
+        values that are given for the sources. If several inputs have one, the last counts.
         """
         found: dict[int, Value] = {}
         for wire in self.flow.wires:
@@ -197,7 +193,7 @@ class SlotTable:
         return found
 
     def _back(self, wire: Wire, value: float | None) -> float | None:
-        """Value of the source of a wire for which its destination has `value`."""
+        """Value of the source of a wire that gives its destination this `value`."""
         conversion = wire.conversion
         return None if value is None or not conversion.factor else (value - conversion.offset) / conversion.factor
 
@@ -206,7 +202,7 @@ class SlotTable:
         return None if start is None else float(start)
 
     def _start(self, signal: Signal) -> Value | None:
-        """The FMU's own start value."""
+        """Start value in the FMU."""
         component = self.network.components.get(signal.component)
         return component.description.variables[signal.variable].start if component else None
 
@@ -253,7 +249,7 @@ class SlotTable:
 
 
 class LaterColumns(Sequence[Column]):
-    """The columns of all recorded slots, made when one is asked for: a plan that is only shown needs none."""
+    """Columns of all recorded slots, created at first use: a plan that is only printed needs none."""
 
     def __init__(self, table: SlotTable) -> None:
         self._count = len(table.recorded)
@@ -295,7 +291,7 @@ class LaterColumns(Sequence[Column]):
 
 
 def _without_effect(missed: Sequence[Unmatched]) -> str:
-    """One line on parameters that match no variable, with what is similar to the first."""
+    """Line on parameters that match no variable, with similar names for the first of them."""
     first, *others = missed
     near = f"; did you mean {', '.join(first.near)}?" if first.near else ""
     if not others:
@@ -305,12 +301,12 @@ def _without_effect(missed: Sequence[Unmatched]) -> str:
 
 
 def _carried(ports: Iterable[Port], types: Collection[str]) -> list[Port]:
-    """The inputs and outputs of these types."""
+    """Inputs and outputs of these types."""
     return [port for port in ports if port.kind in ("input", "output") and port.type in types]
 
 
 def _exchanged_as(port: Port) -> str:
-    """The type of a signal: of a clock, whether it ticks."""
+    """Type of the exchanged signal; for a clock, the type of its tick."""
     return "Boolean" if port.type == CLOCK else port.type
 
 

@@ -1,4 +1,4 @@
-"""Inputs and scenarios of a plan: resolved to slots, as time tables of the kernel, and in words."""
+"""Inputs and scenarios of a plan: as slots, as time tables of the kernel, and as text."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -115,7 +115,7 @@ class _Sampled(NamedTuple):
 
 
 class SampledFunctions:
-    """Functions that drive inputs; the kernel has the present value of each, as a column of one row."""
+    """Functions that drive inputs. The kernel stores the present value of each as a column with one row."""
 
     def __init__(self, sources: Sequence[SlotSource], kernel: Kernel) -> None:
         self._kernel = kernel
@@ -126,16 +126,16 @@ class SampledFunctions:
         return bool(self._sampled)
 
     def sample(self, t: float, begin: float, end: float) -> None:
-        """Put their values at t [s], inside of the segment between two times [s], into their columns."""
+        """Write their values at t [s], within the interval from `begin` to `end` [s], to their columns."""
         for one in self._sampled:
             time_signal = one.source.time_signal
             value = time_signal.before(end) if t >= end else time_signal.after(max(t, begin))
-            # It is in its slot before the next one.
+            # A function may read the slot of the previous one.
             one.values[0] = slot_value(self._kernel, one.source.type, value)
 
 
 def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
-    """Inputs of components that driven inputs lead to."""
+    """Inputs of components that are connected to driven inputs."""
     time_signals = {one.slot: one.time_signal for one in slot_sources(plan)}
     sources = {wire.destination: time_signals[wire.source] for wire in plan.wires if wire.source in time_signals}
     return tuple(
@@ -147,7 +147,9 @@ def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
 
 
 def input_mode(plan: Plan, instance: PlannedInstance, place: int, continuous: bool) -> DrivenInputMode:
-    """Profile of an input over a step: on its signal if possible, else held at its mean over a step if continuous."""
+    """Profile of an input over a step: along its signal if possible; otherwise held, at the mean over the step if
+    continuous.
+    """
     if not continuous or instance.input_types[place] != FLOAT or plan.settings.approximation is ApproximationName.HOLD:
         return DrivenInputMode.HELD
     variable = instance.description.variables[instance.inputs[place].variable]
@@ -172,7 +174,8 @@ def input_origins(plan: Plan) -> Iterator[str]:
     """
     driven = {source_signal(one.signal): one for one in plan.stimuli.sources}
     ways = dict(_ways(plan)) if driven else {}
-    fed = {wire.source: wire.destination for wire in reversed(plan.network.wires)}  # of several the first
+    # The first one, if there are several.
+    fed = {wire.source: wire.destination for wire in reversed(plan.network.wires)}
     for slot, value in plan.constants.items():
         signal = plan.signals[slot]
         if signal in driven:
@@ -193,7 +196,7 @@ def stimuli_by_signal(stimuli: Stimuli) -> Mapping[Signal, tuple[str, ...]]:
         if isinstance(source.time_signal, Overridden):
             found[source.signal] += _changes(source.time_signal.overrides)
     for connection in stimuli.connections:
-        if connection.source not in found:  # of several wires from it the first one tells
+        if connection.source not in found:  # if several wires start there, the first one counts
             found[connection.source] += (
                 f"{line}, at the inputs that it feeds" for line in _changes(connection.at_source)
             )

@@ -1,3 +1,4 @@
-"""Recording: from rows of a run to files.
+"""Recording of the rows of a run in files.
 
-A file can be read at any time while it grows; however the run ends, it holds the rows that were written."""
+A file can be read at any time while it grows. However the run ends, the file contains the rows that were written.
+"""

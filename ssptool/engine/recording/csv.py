@@ -1,4 +1,4 @@
-"""Traces as CSV: `time` first, one column per signal; a JSON file beside it holds what CSV cannot."""
+"""Traces as CSV: `time` first, one column per signal. A JSON file next to it holds facts that CSV cannot represent."""
 
 import csv
 import io
@@ -52,15 +52,15 @@ else:
 
 
 class Lines:
-    """Makes rows (k, n) of cells of these types to lines of comma-separated values.
+    """Converter of rows (k, n) of cells of these types to lines of comma-separated values.
 
-    Of numbers, these are the shortest that read back to the same bits; a Boolean is 0 or 1; texts are in quotes, which
-    are doubled inside, and so are bytes, as two hexadecimal digits each.
+    Numbers have the fewest digits that read back to the same bits. A Boolean is 0 or 1. Strings are in quotes, which
+    are doubled inside. Bytes are in quotes, as two hexadecimal digits each.
 
     Parameters
     ----------
     contents
-        String table of the columns of texts and bytes.
+        String table of the columns of strings and bytes.
     """
 
     def __init__(self, types: Sequence[str], contents: StringTable = (b"",), *, native: bool = NATIVE) -> None:
@@ -80,7 +80,7 @@ class Lines:
         return self._plain(rows)
 
     def _renumbered(self, rows: Floats) -> Floats:
-        """Rows in which texts and bytes have numbers among those of these rows, whose contents are made ready."""
+        """Rows in which strings and bytes are numbered among those of these rows, whose contents are prepared."""
         rows = rows.copy()
         for kind, places in self._places.items():
             used, ranks = np.unique(rows[:, places].view(np.int64), return_inverse=True)
@@ -89,14 +89,14 @@ class Lines:
         return rows
 
     def _plain(self, rows: Floats) -> bytes:
-        """The same without native code, which is slower."""
+        """Lines without native code, which is slower."""
         columns = [self._column(rows[:, place], kind) for place, kind in enumerate(self._types)]
         return b"".join(b",".join(row) + b"\n" for row in zip(*columns, strict=True))
 
     def _column(self, cells: Floats, kind: str) -> list[bytes]:
         if kind in NUMBERED:
             return [self._written[kind][number] for number in cells.view(np.int64).tolist()]
-        # A Float32 is written as the double that it is in its cell.
+        # A Float32 is written with the digits of the double in its cell.
         values = values_of(cells, "Float64" if kind in REAL_TYPES else "UInt64" if kind == "UInt64" else "Int64")
         return [repr(value).encode("ascii") for value in values.tolist()]
 
@@ -119,16 +119,15 @@ _WRITE: dict[str, Callable[[bytes], bytes]] = {TEXT: _quoted, BYTES: _digits}
 
 
 _UNFINISHED = "running"
-"""The status in the file beside it, of a run that has not come to its end."""
+"""Status in the JSON file of a run that has not ended."""
 
 
 class CsvWriter:
-    """Writes rows to a CSV file as they come.
+    """Writer of rows to a CSV file, as they arrive.
 
-    The first column is `time` [s], then one column per signal, with its unit: `System1.x1 [m]`. Numbers are the
-    shortest that read back to the same bits, Booleans 0 or 1, texts in quotes, and bytes too, as two hexadecimal digits
-    each. The encoding is UTF-8, lines end with a line feed. What the columns are is in the file beside it from the
-    beginning, so that an interrupted run can be read as well.
+    The first column is `time` [s], then one column per signal, with its unit: `System1.x1 [m]`. Cells are formatted as
+    in `Lines`. The encoding is UTF-8, lines end with a line feed. The JSON file next to it describes the columns from
+    the beginning, so that an interrupted run can also be read.
     """
 
     def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable, files: ExitStack) -> None:
@@ -154,9 +153,9 @@ class CsvWriter:
 
 
 def _header(columns: Sequence[Column]) -> str:
-    """The first line. Names with blanks at their ends are in quotes, too: readers pass over blanks around values.
+    """The header line. Names with blanks at their ends are also in quotes, because readers skip blanks around values.
 
-    Characters that are not seen are escapes; the file beside it has the names themselves.
+    Invisible characters are written as escapes; the JSON file has the original names.
     """
     signals = [column.signal for column in columns]
     names = [time_name(signals), *(one_line(labelled(column.signal, column.unit)) for column in columns)]
@@ -169,22 +168,22 @@ def _header(columns: Sequence[Column]) -> str:
 def read_csv(path: Path) -> Trace:
     """Read a trace that `CsvWriter` or a similar tool wrote.
 
-    Values are separated by commas, semicolons, tabs, or what a first line `sep=` says; blanks around them, empty lines
-    and a byte order mark are passed over. Numbers may have decimal commas.
+    Values are separated by commas, semicolons, tabs, or the separator in a first line `sep=`. Blanks around them, empty
+    lines and a byte order mark are skipped. Numbers may have decimal commas.
 
-    The last row counts with and without a line end. It is left out if it lacks values or ends inside one; of a run that
-    has not come to its end, whose rows all have line ends, also if it has none. `Trace.assumptions` names this row, and
-    decimal commas.
+    The last row counts with and without a line end. It is left out if values are missing or it ends inside a value;
+    also if it has no line end in the file of an unfinished run, whose rows all have one. `Trace.assumptions` names this
+    row, and decimal commas.
 
-    Units are those in the header (`speed [km/h]`); types, descriptions, and units where the header has none, those of
-    the file beside it, if there is one. Without that file numbers are of type Float64, unless digits would be lost, and
-    a column without any number holds texts.
+    Units are those in the header (`speed [km/h]`); types, descriptions and missing units come from the JSON file next
+    to it, if it exists. Without that file numbers are of type Float64, unless digits would be lost, and a column
+    without any number contains strings.
 
     Raises
     ------
     UnusableFile
         The file is not text in UTF-8, the first column is not `time` or `time [ms]`, or a line has a wrong number of
-        values or one that is not of its column's type.
+        values or a value of the wrong type.
     """
     decoder = getincrementaldecoder("utf-8-sig")()
     try:
@@ -199,14 +198,15 @@ def read_csv(path: Path) -> Trace:
     header = _header_of(_next(lines, path, form.first_line - 1) or [], path, form)
     body = _body(lines, path, len(header), form)
     open_end = not (text.endswith(_LINE_ENDS) or body.note) and bool(body.rows)
-    if open_end and (decoder.getstate()[0] or _is_unfinished(facts)):  # inside a character, or a row of ours
+    # Inside a character, or in a row of an unfinished run.
+    if open_end and (decoder.getstate()[0] or _is_unfinished(facts)):
         body = body.without_last(path)
     try:
         trace = _trace(path, header, body, form, facts)
     except UnusableFile as error:
         if not open_end or error.line != body.numbers[-1]:
             raise
-        body = body.without_last(path)  # it ends inside a value, which is none of its column's type
+        body = body.without_last(path)  # it ends inside a value, so its type is wrong
         trace = _trace(path, header, body, form, facts)
     assumed = [f"{path.name}: {form.assumption}"] if form.decimals else []
     return replace(trace, assumptions=(*assumed, *filter(None, [body.note])))
@@ -216,7 +216,7 @@ _LINE_ENDS = ("\n", "\r")
 
 
 class _Body(NamedTuple):
-    """Rows with their line numbers, and a note on a last one that was left out; empty where there is none."""
+    """Rows with their line numbers, and a note on a last row that was left out (empty if there is none)."""
 
     numbers: list[int]
     rows: list[list[str]]
@@ -253,7 +253,7 @@ def _header_of(row: list[str], path: Path, form: CsvForm) -> list[str]:
 def _columns(
     path: Path, header: Sequence[str], texts: Sequence[Sequence[str]], form: CsvForm, facts: Any
 ) -> list[Column]:
-    """The columns behind the time, of this header, these texts and the facts beside. Raises UnusableFile."""
+    """Columns after the time, from the header, the cells and the facts of the JSON file. Raises UnusableFile."""
     known = _known(facts, header[1:])
     told = [
         known.get(name) or _told(name, form.numbers(ones)) for name, ones in zip(header[1:], texts[1:], strict=True)
@@ -263,7 +263,7 @@ def _columns(
 
 
 def _told(header: str, texts: Sequence[str]) -> Column:
-    """Column of a file without a description, its type taken from its texts."""
+    """Column without a description; its type is guessed from its cells."""
     name, unit = bracketed(header) or (header, None)
     return Column(name, unit or None, _guess(texts))
 
@@ -273,7 +273,7 @@ _IN_QUOTES = "unexpected end"
 
 
 def _next(lines: Any, path: Path, before: int = 0) -> list[str] | None:
-    """The next row; None at the end, and where the last text was cut off. There are so many lines `before` these."""
+    """The next row; None at the end, or if the last string is cut off. `before` is the number of earlier lines."""
     try:
         row: list[str] | None = next(lines, None)
     except csv.Error as error:
@@ -284,7 +284,9 @@ def _next(lines: Any, path: Path, before: int = 0) -> list[str] | None:
 
 
 def _body(lines: Any, path: Path, width: int, form: CsvForm) -> _Body:
-    """The rows of a file behind its header. Raises UnusableFile if one but the last has a wrong number of values."""
+    """The rows of a file behind its header. Raises UnusableFile if a row other than the last has a wrong number of
+    values.
+    """
     numbers: list[int] = []
     rows: list[list[str]] = []
     before, note = form.first_line - 1, ""
@@ -305,7 +307,7 @@ def _body(lines: Any, path: Path, width: int, form: CsvForm) -> _Body:
 
 
 def _check_width(row: Sequence[str], width: int, path: Path, line: int) -> None:
-    """Raise UnusableFile if a row has not as many values as the header has names."""
+    """Raise UnusableFile if the number of values in a row differs from the number of names in the header."""
     if len(row) != width:
         raise UnusableFile(path, f"{counted(width, 'value')} expected, found {len(row)}", line)
 
@@ -337,7 +339,7 @@ def _parser(kind: str) -> Callable[[str], Any]:
         low, high = 0, 2 * high + 1
 
     def parse(text: str) -> int:
-        # Earlier versions, and other tools, write 3.0.
+        # Earlier versions and other tools write 3.0.
         number = int(text[:-2] if text.endswith(".0") else text)
         if not low <= number <= high:
             raise ValueError(f"{text} is not a value of type {kind}: {low} … {high}")
@@ -357,7 +359,7 @@ def _boolean(text: str) -> bool:
 
 
 def _guess(texts: Sequence[str]) -> str:
-    """Type of a column, guessed from its texts."""
+    """Type of a column, guessed from its cells."""
     if texts and not any(map(_is_number, texts)):
         return TEXT
     integers = list(_integers(texts))
@@ -378,7 +380,7 @@ def _is_number(text: str) -> bool:
 
 
 def _integers(texts: Sequence[str]) -> Iterator[int]:
-    """Numbers before the first text that is not an integer."""
+    """Numbers before the first cell that is not an integer."""
     for text in texts:
         try:
             yield int(text)
@@ -394,7 +396,7 @@ def _facts_beside(path: Path) -> Any:
 
 
 def _known(facts: Any, headers: Sequence[str]) -> dict[str, Column]:
-    """Columns by what the header calls them, from the file beside it: with their units, or without in older files."""
+    """Columns of the JSON file, by their header: with units, or without them in older files."""
     try:
         columns = [column_of(column) for column in facts["columns"]]
     except (ValueError, KeyError, TypeError):
@@ -405,7 +407,7 @@ def _known(facts: Any, headers: Sequence[str]) -> dict[str, Column]:
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:
-    """Manifest of the run from the file beside the results; empty if the run was interrupted."""
+    """Manifest of the run, from the JSON file next to the results; empty if the run was interrupted."""
     try:
         manifest = _beside(path)
     except FileNotFoundError:
@@ -414,7 +416,7 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
 
 
 def _is_unfinished(facts: Any) -> bool:
-    """True for the facts beside a run that has not come to its end."""
+    """True for the JSON file of a run that has not ended."""
     return isinstance(facts, Mapping) and facts.get("status") == _UNFINISHED
 
 
@@ -424,7 +426,7 @@ def _beside(path: Path) -> Mapping[str, Any]:
 
 
 class _Beside(NamedTuple):
-    """The file beside a CSV file at one look: which it is, and what it says; None where it is missing or not whole."""
+    """One look at the JSON file next to a CSV file: its identity and content. None if it is missing or incomplete."""
 
     identity: tuple[int, int, int] | None
     facts: Mapping[str, Any] | None
@@ -435,24 +437,24 @@ class _Beside(NamedTuple):
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """Manifest of a run that has ended; else empty."""
+        """Manifest of a run that has ended; otherwise empty."""
         facts = self.facts or {}
         return facts if isinstance(facts.get("status"), str) and facts["status"] != _UNFINISHED else {}
 
 
 class CsvTail:
-    """Reads the rows of a CSV file while a run, or another tool, writes it: each row once, when its line is complete.
+    """Reader of a CSV file that a run, or another tool, is writing: each row is read once, when its line is complete.
 
     Parameters
     ----------
     patterns
-        Of the signals to read; none: all. The first rows raise UnknownName if one fits nothing.
+        Patterns of the signals to read; none: all. The first rows raise UnknownName if a pattern matches nothing.
 
     Notes
     -----
-    A run writes the header, then the file beside it, rows, and last its manifest into the file beside it. So columns
-    are known when there is a row, and rows are complete if the manifest was there before they were read and still is
-    after it. Without a file beside it, the types are those that the first rows seem to have.
+    A run writes the header, then the JSON file, then rows, and finally its manifest into the JSON file. So columns are
+    known when there is a row, and rows are complete if the manifest existed before they were read and still exists
+    afterwards. Without the JSON file, types are guessed from the first rows.
     """
 
     def __init__(self, path: Path, patterns: Sequence[str] = ()) -> None:
@@ -484,17 +486,17 @@ class CsvTail:
         more = len(content) == self._size
         numbers, rows = self._taken(content)
         if more and not rows:
-            self._size *= 2  # a row may be as long as it likes
+            self._size *= 2  # rows may be longer than the present size
         manifest = {} if more or not self._header else beside.manifest
         if self._columns is None:
-            # A manifest that is older than a file without rows is that of the run before, in whose place this one is.
+            # A manifest older than a file without rows belongs to the previous run, which this run replaces.
             if not rows and (not manifest or modified > beside.modified):
                 return self._news(more=more)
             self._settle(rows, beside.facts)
         return self._news(numbers, rows, manifest, more=more)
 
     def _content(self) -> tuple[bytes, int]:
-        """The next bytes, and when the file was written."""
+        """The next bytes, and the modification time of the file [ns]."""
         with open_bytes(self._path) as file:
             file.seek(self._place - len(self._last))
             if file.read(len(self._last)) != self._last:
@@ -503,7 +505,7 @@ class CsvTail:
             return file.read(self._size), os.fstat(file.fileno()).st_mtime_ns
 
     def _forget(self) -> None:
-        """Drop all rows, because they are of another file."""
+        """Drop all rows, because they belong to another file."""
         self._replaced = self._replaced or self._columns is not None
         self._begin_anew()
 
@@ -520,12 +522,12 @@ class CsvTail:
         return _Beside(identity, facts if isinstance(facts, Mapping) else {})
 
     def _is_settled(self, beside: _Beside) -> bool:
-        """Whether the file beside it was not being written; one that stays damaged is not."""
+        """True if the JSON file is not being written at present. A file that stays damaged counts as settled."""
         known, self._damaged = self._damaged, beside if beside.facts is None else None
         return self._look_beside() == beside and (beside.facts is not None or known == beside)
 
     def _taken(self, content: bytes) -> tuple[list[int], list[list[str]]]:
-        """The whole rows at the beginning of these bytes, and the numbers of their lines; they are not read again."""
+        """Complete rows at the start of these bytes, and their line numbers. They are not read again."""
         complete = content[: content.rfind(b"\n") + 1]
         try:
             text = complete.decode()
@@ -555,7 +557,7 @@ class CsvTail:
         return numbers, rows
 
     def _note_form(self, text: str) -> int:
-        """Learn the form from the header and numbers; gives the number of lines before the header."""
+        """Determine the format from the header and the numbers; returns the number of lines before the header."""
         form = CsvForm.of(self._head + text)
         if self._head:
             self._form = self._form._replace(decimals=form.decimals or self._form.decimals)
@@ -589,10 +591,10 @@ class CsvTail:
 
 
 MOST_BYTES = 1 << 24
-"""Bytes of a file that are read at once, unless a row is longer."""
+"""Number of bytes of a file that are read at once, unless a row is longer."""
 
 _COMPARED = 4096
-"""Bytes at the end of the last row, by which a file is known again."""
+"""Number of bytes at the end of the last row by which a file is recognized."""
 
 _MARK = "\ufeff"
 """Byte order mark."""

@@ -1,4 +1,4 @@
-"""Decimation: fewer recorded rows than communication points; and the memory that a trace needs."""
+"""Decimation: recording fewer rows than communication points; memory of a trace."""
 
 import math
 import os
@@ -18,8 +18,8 @@ Points = NDArray[np.bool_]
 
 
 class Decimation(Protocol):
-    """Decides which rows are recorded; asked in the order of time. Rows of an instant that has several, the sides of
-    an event (a jump of an input and a tick of a clock are events too), are recorded, whatever else is left out.
+    """Selection of the rows to record, in the order of time. All rows of an instant with several rows (the sides of an
+    event, such as a jump of an input or a tick of a clock) are recorded, even if other rows are left out.
     """
 
     @property
@@ -28,18 +28,18 @@ class Decimation(Protocol):
         ...
 
     def keep(self, rows: Floats, points: Points | None = None) -> Iterator[Floats]:
-        """Blocks of what to record of these rows (k, 1 + p), the time first; may be fewer, and others in between.
-        `points` (k,) are those at communication points; None: all.
+        """Blocks of rows to record from these rows (k, 1 + p), with the time first. There may be fewer rows than given,
+        or rows in between. `points` (k,) is true for rows at communication points; None: all.
         """
         ...
 
     def rest(self) -> Floats:
-        """Rows to record at the end of the run; none if the last block was not taken yet."""
+        """Rows to record at the end of the run; empty if the last block has not been consumed."""
         ...
 
 
 def decimated(decimation: Decimation, rows: Floats, points: Points | None = None) -> Iterator[Floats]:
-    """Rows that are recorded of a run that consists of these rows."""
+    """Recorded rows of a run that consists of these rows."""
     yield from decimation.keep(rows, points)
     if len(rest := decimation.rest()):
         yield rest
@@ -61,8 +61,8 @@ class All:
 
 
 class Every:
-    """The first instant, every n-th after it, and the last; and every event. Instants at which there is no
-    communication point do not count.
+    """The first instant, every n-th after it, the last, and every event. Instants other than communication points do
+    not count.
     """
 
     def __init__(self, n: int) -> None:
@@ -70,7 +70,7 @@ class Every:
             raise WrongValue(f"of every n-th row, n must be at least 1; found {n}")
         self._n = n
         self._counted = 0
-        self.waiting: Floats = _NO_ROWS  # of the last instant, which may not be over
+        self.waiting: Floats = _NO_ROWS  # rows of the last instant, which may not be complete
         self._points = np.empty(0, dtype=bool)
 
     def keep(self, rows: Floats, points: Points | None = None) -> Iterator[Floats]:
@@ -84,7 +84,7 @@ class Every:
         self.waiting = waiting
 
     def _chosen(self, t: Floats, points: Points) -> Points:
-        """Mask (k,) of the rows at the times t [s] of whole instants."""
+        """Mask (k,) of the rows of selected instants; rows have the times t [s]."""
         begins = np.flatnonzero(np.diff(t, prepend=-np.inf))
         if not len(begins):
             return np.empty(0, dtype=bool)
@@ -99,24 +99,19 @@ class Every:
 
 
 class Grid:
-    """Rows at equal distances in time, interpolated between the given ones; the sides of events, at their times; and
-    the last row.
+    """Rows at equal distances in time, interpolated between given rows; both sides of each event; and the last row.
 
     Parameters
     ----------
     start, step : [s]
-        A row at start + k·step, for every k until the end, and a row there.
-    held
-        Of each column behind the time, whether it keeps its value between two rows; the others are on the line between
-        these. None given: no column does.
-    of_points
-        Of each of these columns, whether it has values at communication points only. None given: no column does.
-    ticks
-        Of each of these columns, whether it is a clock, which ticks in rows of the run only. None given: no column is.
+        Rows are at start + k·step for every k, and at the end. held For each column after the time: true if it keeps
+        its value between two rows. Others are interpolated linearly. Empty: no column is held. of_points For each of
+        these columns: true if it has values only at communication points. Empty: no column. ticks For each of these
+        columns: true if it is a clock, which ticks only in rows of the run. Empty: no column.
     """
 
     TOLERANCE = 1e-9
-    """Fraction of a step within which a row counts as at a point of the grid."""
+    """Fraction of a step within which a row counts as a point of the grid."""
 
     def __init__(
         self,
@@ -141,7 +136,7 @@ class Grid:
         if not len(rows):
             return
         known, points = _after(self.waiting, self._points, rows, points)
-        # Rows at the time of the last point wait: they may be one side of an event, followed by the other.
+        # Rows at the time of the last point wait: they may be one side of an event, and the other side may follow.
         last = int(np.flatnonzero(points)[-1])
         first = _begin_of_instant(known, last)
         waiting, self._points = known[first:].copy(), points[first:]
@@ -159,7 +154,7 @@ class Grid:
         self.waiting = waiting
 
     def _on_lines(self, known: Floats, points: Points, sides: NDArray[np.intp]) -> Floats:
-        """These rows; columns that have values at communication points only are on lines between these."""
+        """These rows; columns that have values only at communication points are interpolated between these points."""
         found: Floats = known[sides]
         between = ~points[sides]
         if self._of_points.size and between.any():
@@ -168,7 +163,7 @@ class Grid:
         return found
 
     def _with_sides(self, rows: Floats, sides: Floats) -> Floats:
-        """Rows of the grid and sides of events in the order of time; a row at an event is left out."""
+        """Rows of the grid and sides of events in the order of time; grid rows at events are left out."""
         if not len(sides):
             return rows
         close = self.TOLERANCE * self._step
@@ -199,7 +194,7 @@ class Grid:
 
 
 def _after(waiting: Floats, of_waiting: Points, rows: Floats, points: Points | None) -> tuple[Floats, Points]:
-    """Rows that wait, and these after them; and which of them are at communication points."""
+    """Waiting rows followed by new rows, and the mask of those at communication points."""
     known = np.concatenate([waiting, rows]) if len(waiting) else rows
     return known, np.concatenate([of_waiting, np.ones(len(rows), dtype=bool) if points is None else points])
 
@@ -210,17 +205,17 @@ def _begin_of_instant(rows: Floats, row: int) -> int:
 
 
 def _sides(t: Floats) -> Points:
-    """Mask (k,) of the rows with a time [s] that a neighbour has too."""
+    """Mask (k,) of the rows whose time [s] equals that of a neighbour."""
     equal = np.diff(t) == 0
     found: Points = np.append(equal, False) | np.insert(equal, 0, False)
     return found if len(t) else np.empty(0, dtype=bool)
 
 
 def _between(rows: Floats, times: Floats, tolerance: float, moving: NDArray[np.intp] | None) -> Floats:
-    """Rows at these times; of the columns in `moving`, or of all, on lines between their neighbours.
+    """Rows at these times; columns in `moving` (None: all) are interpolated linearly between neighbours.
 
-    A value beside one that is not finite is kept until then. At an event, where two rows have one time, the later
-    one counts.
+    A value next to one that is not finite is kept until the time of that one. At an event, where two rows have the same
+    time, the later one counts.
     """
     after = np.clip(np.searchsorted(rows[:, 0], times + tolerance, side="right"), 1, len(rows)) - 1
     nearest = rows[after]
@@ -231,7 +226,7 @@ def _between(rows: Floats, times: Floats, tolerance: float, moving: NDArray[np.i
     found: Floats = nearest  # a copy
     columns = slice(None) if moving is None else moving
     inside = np.ix_(np.flatnonzero(part), np.arange(rows.shape[1])[columns])
-    # Not the sum with the opposite difference, of which a zero would lose its sign.
+    # Not a sum with the negative difference, by which a zero would lose its sign.
     with np.errstate(invalid="ignore"):
         change = nearest[inside] - following[inside]
     # Between a number and nan, keep the number.
@@ -241,7 +236,7 @@ def _between(rows: Floats, times: Floats, tolerance: float, moving: NDArray[np.i
 
 
 def check_memory(rows: int, width: int) -> None:
-    """Refuse to keep more rows of `width` numbers than fit into the memory of this machine.
+    """Check that rows of `width` numbers fit into the memory of this machine.
 
     Raises
     ------
@@ -267,7 +262,7 @@ def machine_memory() -> int:
 
 
 def _size(count: int) -> str:
-    """Number of bytes in words."""
+    """Text for a number of bytes."""
     thousands = min(int(math.log(max(count, 1), 1000)), len(_UNITS) - 1)
     return f"{count / 1000**thousands:.3g} {_UNITS[thousands]}"
 

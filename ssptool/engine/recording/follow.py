@@ -1,4 +1,4 @@
-"""Following of a run through the file of results that it is writing."""
+"""Follow a run through the result file that it is writing."""
 
 import math
 import time
@@ -19,7 +19,7 @@ from ssptool.public_calls import public
 
 WAITING, RUNNING, AT_STOP_TIME, ENDED = "waiting", "running", "at the stop time", "ended"
 """Status of a run without a manifest: before its first row, after it, and at the stop time that a caller stated; and of
-one whose manifest has no status.
+a run whose manifest has no status.
 """
 
 
@@ -115,7 +115,7 @@ def _followed(file: Path, tail: Tail, interval: float, stop: float) -> Iterator[
         looked = time.monotonic()
         news = tail.read()
         come = rows.take(news)
-        # A look later, so that rows of the same time and the manifest of the run can follow.
+        # Wait for one more look, so that rows of the same time and the manifest can follow.
         run = _state(rows.trace(), news, at_stop=at_stop and not come)
         at_stop = rows.reached >= stop
         yield run
@@ -143,7 +143,7 @@ def _failure(manifest: Mapping[str, Any]) -> str:
 
 
 class _Rows:
-    """Growing rows, of which traces are parts: what is in a trace is never written again."""
+    """Growing rows; traces are views of them. Rows that are part of a trace are never overwritten."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -164,7 +164,7 @@ class _Rows:
         return float(self._cells[self._count - 1, 0]) if self._count else -math.inf
 
     def take(self, news: News) -> int:
-        """Take the new rows, and give their number."""
+        """Append the new rows, and return their number."""
         if news.replaced:
             self._begin((), begun=False)
         if not news.begun:

@@ -12,18 +12,18 @@ from ssptool.engine.trace import TIME_NAMES, Column, Floats, column_with
 from ssptool.errors import UnusableFile
 
 NO_TIMES = "must be 'time', or with a unit 'time [ms]'"
-"""End of the message on a file without a column of times."""
+"""End of the message on a file without a time column."""
 
 
 def time_header(names: Iterable[str]) -> str | None:
-    """The column of the times: `time`, or with a unit `time [ms]`; None if there is none."""
+    """Header of the time column: `time`, or with a unit `time [ms]`; None if there is none."""
     found = list(names)
     exact = next((name for name in found if name in TIME_NAMES), None)
     return exact or next((name for name in found if time_unit(name) is not None), None)
 
 
 def is_time(name: str) -> bool:
-    """True for the name of a column of times in a known unit."""
+    """True for the name of a time column with a known unit."""
     return name.lower() in TIME_NAMES or time_unit(name) in KNOWN_TIME_UNITS
 
 
@@ -65,7 +65,8 @@ def _unit(header: str, elsewhere: str) -> str:
 
 
 def column_named(name: str, kind: str, facts: Mapping[str, str]) -> Column:
-    """Column of a file with facts beside its values. Other tools state none, and may write `speed [km/h]` as name.
+    """Column of a file that states facts about its columns. Files of other tools have none, and may have names such as
+    `speed [km/h]`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Formats of result files by the ending of their names; errors of files that cannot be written or must not be."""
+"""Formats of result files by their extension; errors of files that cannot or must not be written."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -23,7 +23,7 @@ from ssptool.working_directory import absolute
 
 
 class ResultsNotWritten(Exception):
-    """The file of results could not be begun, or takes no more.
+    """The result file could not be created, or no more rows can be written.
 
     Attributes
     ----------
@@ -40,16 +40,16 @@ class ResultsNotWritten(Exception):
 
 
 class ResultsNotBegun(WrongUsage, ResultsNotWritten):
-    """The file of results cannot be made, so nothing was run."""
+    """The result file cannot be created, so nothing was run."""
 
 
 class GuardedWriter:
-    """Says once that the file cannot be written, and leaves it as it is from then on; closes it in any case.
+    """Writer that reports a failed write once, leaves the file unchanged from then on, and always closes it.
 
     Parameters
     ----------
     begin
-        Makes the writer, which hands the file that it opens to this stack.
+        Creates the writer, which registers the file that it opens with this stack.
 
     Raises
     ------
@@ -100,14 +100,14 @@ class GuardedWriter:
 
 
 def _unknown_format(path: Path) -> WrongValue:
-    """The ending of a file's name is that of no format."""
+    """Error for an extension without a format."""
     found = f"the folder {path.name!r}" if path.is_dir() else repr(path.name)
     way = "; MDF files are called .mf4" if path.suffix.lower() in (".mdf", ".dat") else ""
     return WrongValue(f"results are files of type {', '.join(FORMATS)}; found {found}{way}")
 
 
 def _not_followed(path: Path) -> WrongValue:
-    """A file of results that nobody can read while a run writes it."""
+    """Error for a result file that cannot be read while a run writes it."""
     followed = " or ".join(ending for ending, format in FORMATS.items() if format.tail)
     return WrongValue(
         f"{path}: results in a {path.suffix.lower()} file cannot be read while a run writes them; "
@@ -116,7 +116,7 @@ def _not_followed(path: Path) -> WrongValue:
 
 
 class _Format(NamedTuple):
-    """Module of a format; imported when it is needed, since some formats need large libraries.
+    """Module of a format, imported at first use, because some formats need large libraries.
 
     A format without `tail` cannot be read while it is written.
     """
@@ -140,18 +140,18 @@ class _Format(NamedTuple):
 FORMATS: Mapping[str, _Format] = {
     ".csv": _Format("csv", "CsvWriter", "read_csv", "CsvTail"),
     ".parquet": _Format("parquet", "ParquetWriter", "read_parquet", "ParquetTail", "pyarrow"),
-    # The number of rows is written after them, and the manifest as one more matrix: until then the file looks damaged.
+    # The number of rows is written after them, and the manifest as another matrix: until then the file looks damaged.
     ".mat": _Format("mat", "MatWriter", "read_mat"),
-    # Each look would read the whole file, also of the next one.
+    # Each look would read the whole file again.
     ".h5": _Format("hdf5", "Hdf5Writer", "read_hdf5", package="h5py"),
-    # Written and read back without a package; files of other tools need asammdf.
+    # Written and read without a package; files of other tools need asammdf.
     ".mf4": _Format("mdf4", "Mdf4Writer", "read_mdf4"),
 }
 """Ending → format."""
 
 
 def check_output(path: Path) -> None:
-    """Check that results can be written there, before the run starts.
+    """Check, before the run starts, that results can be written to this path.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def check_output(path: Path) -> None:
     MissingPackage
         The package for it is not installed.
     OSError
-        The folder does not exist, or the path is one.
+        The folder does not exist, or the path is a folder.
     """
     format, place = _format(path), absolute(path)
     if format.package and find_spec(format.package) is None:
@@ -172,7 +172,7 @@ def check_output(path: Path) -> None:
 
 
 def open_writer(path: Path, columns: Sequence[Column], contents: StringTable = (b"",)) -> Writer:
-    """Begin a file of results, over an old one if there is one.
+    """Create a result file, overwriting an old one.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def open_writer(path: Path, columns: Sequence[Column], contents: StringTable = (
     WrongValue, MissingPackage
         As `check_output`.
     ResultsNotWritten
-        The operating system does not let it; from the methods of the writer as well.
+        The operating system does not allow it; also raised by methods of the writer.
     """
     format = _format(path)
     begin = format.load(path, format.writer)
@@ -193,13 +193,13 @@ def open_writer(path: Path, columns: Sequence[Column], contents: StringTable = (
 
 
 def open_converting(path: Path, changes: UnitChanges, contents: StringTable = (b"",)) -> Writer:
-    """Begin a file of results whose rows come in other units; as `open_writer`."""
+    """Create a result file whose rows are converted from other units; as `open_writer`."""
     writer = open_writer(path, changes.columns, contents)
     return _ConvertingWriter(writer, changes) if changes.changes else writer
 
 
 class _ConvertingWriter:
-    """Writes rows in other units."""
+    """Writer that converts units of rows."""
 
     def __init__(self, writer: Writer, changes: UnitChanges) -> None:
         self._writer, self._changes = writer, changes
@@ -212,7 +212,7 @@ class _ConvertingWriter:
 
 
 def open_tail(path: Path, patterns: Sequence[str] = ()) -> Tail:
-    """Begin to read a file of results that a run writes, or is about to: the signals that a pattern fits, else all.
+    """Open a result file that a run is writing or will write, to read signals that match a pattern (default: all).
 
     Raises
     ------
@@ -229,7 +229,7 @@ def open_tail(path: Path, patterns: Sequence[str] = ()) -> Tail:
 
 
 LONGEST_NAME = 4_000
-"""Characters of the name of a signal in results: pictures and pages of a longer one have no end."""
+"""Longest name of a signal in results [characters]; longer names would make pictures and HTML reports unusable."""
 
 
 @public
@@ -252,7 +252,10 @@ def read_trace(path: Path | str) -> Trace:
 
 
 def copy_results(source: Path, target: Path) -> tuple[str, ...]:
-    """Write results and their manifest to another file, in the format of its ending; notes on what that cannot keep.
+    """Write results and their manifest to another file, in the format of its extension. Returns notes on what that
+    format cannot represent.
+
+    Raises ------ WrongValue, MissingPackage, UnusableFile, ResultsNotWritten, OSError
 
     Raises
     ------
@@ -272,7 +275,7 @@ def check_names(path: Path, columns: Sequence[Column]) -> None:
 
 
 def check_times(path: Path, times: Floats, first: int = 1) -> None:
-    """Raise UnusableFile if a time is not finite, of rows that are numbered from `first`."""
+    """Raise UnusableFile if a time is not finite; `first` is the number of the first row in messages."""
     if (wrong := np.flatnonzero(~np.isfinite(times))).size:
         raise UnusableFile(path, f"the time of row {wrong[0] + first} is {times[wrong[0]]}; it must be finite")
 
@@ -297,13 +300,13 @@ def read_manifest(path: Path | str) -> Mapping[str, Any]:
 
 
 def with_numbers(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A manifest as JSON has it, with numbers in place of the names of those that are not finite."""
+    """Manifest from JSON, with numbers instead of the names of numbers that are not finite."""
     found: Mapping[str, Any] = _with_numbers(manifest, _MANIFEST)
     return found
 
 
 def _with_numbers(value: Any, expected: Any) -> Any:
-    """The value with numbers in place of the names of those that are not finite, where numbers are expected."""
+    """The value with numbers instead of the names of numbers that are not finite, if numbers are expected."""
     match expected:
         case tuple() if any(isinstance(one, dict) for one in expected):
             return _with_numbers(value, expected[0])
@@ -395,13 +398,13 @@ _MANIFEST: Mapping[str, Any] = {
     "warnings?": [{"code": str, "message": str}],
     "versions?": Mapping,
 }
-"""Content that readers of a manifest need: key (with `?`: it may be missing) → type, alternatives, or content."""
+"""Content that readers of a manifest need: key (with `?`: optional) → type, alternatives, or content."""
 
 
 def misfits(value: Any, expected: Any, name: str = "it") -> Iterator[str]:
-    """Places where a value of JSON is not as expected: a type, one of several, an object with keys, a list of these.
+    """Locations where a JSON value differs from the expected type, alternatives, object or list.
 
-    A key with `?` may be missing; `*` stands for all keys.
+    A key with `?` is optional; `*` stands for all keys.
     """
     match expected:
         case tuple() if any(isinstance(one, dict) for one in expected):
@@ -430,7 +433,7 @@ def misfits(value: Any, expected: Any, name: str = "it") -> Iterator[str]:
 
 
 def is_result(path: Path) -> bool:
-    """True if a run wrote this file: results with a manifest inside or beside them, or that manifest itself."""
+    """True if a run wrote this file: results with a manifest inside or next to them, or that manifest itself."""
     file = path.with_suffix("") if path.name.lower().endswith(SIDECAR_ENDING) else path
     if file.suffix.lower() not in FORMATS:
         return False
@@ -458,7 +461,7 @@ def _format(path: Path) -> _Format:
 
 
 def _would_overwrite(path: Path, needed: str) -> WrongValue:
-    """A file that a run is to write is needed for something else."""
+    """Error for an output file of a run that is needed for another purpose."""
     return WrongValue(
         f"{path} {needed}; choose another name for the file to write (--output, --log-loops, --log-coupling, --fmu-log)"
     )
@@ -470,7 +473,7 @@ def check_written(output: Path | None, logs: Iterable[Path | None], read: Iterab
     Raises
     ------
     WrongValue
-        One of them is another one of them, or a file that the run reads.
+        Two of them are the same file, or one is a file that the run reads.
     """
     written = [path for path in (output, *logs) if path is not None]
     if output is not None and output.suffix.lower() == ".csv":
@@ -486,6 +489,6 @@ def check_written(output: Path | None, logs: Iterable[Path | None], read: Iterab
 
 
 def _file(path: Path) -> tuple[int, int]:
-    """Identity of a file, whatever its names are."""
+    """Identity of a file, independent of its names."""
     status = path.stat()
     return status.st_dev, status.st_ino

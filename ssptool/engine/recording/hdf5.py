@@ -1,12 +1,12 @@
-"""Traces as HDF5: a dataset for each signal, in a file that is whole after every group of rows.
+"""Traces as HDF5: a dataset for each signal, in a file that is complete after every group of rows.
 
 The time is the dataset `time`; signals follow in their order, as datasets with their names. Unit, type, description and
-what else is known of a signal are attributes of its dataset; the manifest is an attribute of the file.
+other facts about a signal are attributes of its dataset; the manifest is an attribute of the file.
 
 References
 ----------
 The HDF Group, "HDF5 File Format Specification Version 3.0": in the layouts of HDF5 1.10, which this module writes, all
-that describes the data has check sums.
+metadata have check sums.
 """
 
 import io
@@ -49,13 +49,13 @@ MANIFEST = "ssptool"
 """Attribute of the file with the manifest."""
 
 SIGNAL = "signal"
-"""Attribute with the name of a signal whose dataset cannot be called so."""
+"""Attribute with the name of a signal that cannot be the name of a dataset."""
 
 CHUNK_ROWS = 1024
-"""Rows of a dataset that are together in the file: the least that a signal takes."""
+"""Rows per chunk of a dataset: the smallest space of a signal in the file."""
 
 GROUP_ROWS = 4096
-"""Rows in memory before they are written: each dataset costs some tenths of a millisecond."""
+"""Rows in memory before they are written: each dataset takes some tenths of a millisecond."""
 
 _LAYOUTS = ("v110", "v110")
 _TEXTS, _BYTES = h5py.string_dtype(), h5py.vlen_dtype(np.uint8)
@@ -63,7 +63,7 @@ _NUL = "\0"
 
 
 class Hdf5Writer:
-    """Writes groups of rows; the file is closed after each of them, as HDF5 sees it."""
+    """Writer of groups of rows; for HDF5, the file is closed after each group."""
 
     def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable, files: ExitStack) -> None:
         time = Column(time_name([column.signal for column in columns]), "s")
@@ -89,7 +89,7 @@ class Hdf5Writer:
                 self._write_group()
 
     def when_written(self, action: Callable[[], None]) -> None:
-        action()  # texts and bytes of rows that wait are not in the string table any more
+        action()  # waiting rows no longer need their strings and bytes in the string table
 
     def notes(self) -> tuple[str, ...]:
         if not self._cut:
@@ -113,7 +113,7 @@ class Hdf5Writer:
         self._count = end
 
     def _objects(self, column: Column, found: NDArray[Any]) -> NDArray[Any]:
-        """Texts and bytes as HDF5 takes them."""
+        """Strings and bytes as HDF5 expects them."""
         objects = np.empty(len(found), dtype=object)
         for row, value in enumerate(found):
             if column.type == BYTES:
@@ -133,13 +133,13 @@ class Hdf5Writer:
             self._append(0, count)
         except OSError:
             with suppress(OSError):
-                for first in range(0, count, CHUNK_ROWS):  # those that fit
+                for first in range(0, count, CHUNK_ROWS):  # write the rows that fit on the disk
                     self._append(first, min(first + CHUNK_ROWS, count))
             raise
         self._patience.renew(thread_time() - began)
 
     def _append(self, first: int, end: int) -> None:
-        """These rows of the group; if that fails, the file is as it was before."""
+        """Write these rows of the group; if that fails, the file is unchanged."""
         rows = self._written + end - first
         with self._changed() as file:
             for link, values in zip(self._links, self._values, strict=True):
@@ -152,7 +152,7 @@ class Hdf5Writer:
 
     @contextmanager
     def _changed(self, mode: str = "r+", **options: Any) -> Iterator[Any]:
-        """The file as HDF5 has it; all changes are on disk when the context ends, or none."""
+        """The file, opened by HDF5. When the context ends, either all changes are on disk or none."""
         changes = _Changes(self._file)
         with h5py.File(changes, mode, libver=_LAYOUTS, rdcc_nbytes=0, **options) as file:
             yield file
@@ -172,13 +172,15 @@ def _begin(file: Any, link: str, column: Column, kind: Any) -> None:
 
 
 def _tell(described: Any, name: str, text: str) -> None:
-    """An attribute of fixed length, which has a check sum; one of another length would be in a heap, which has none."""
+    """Write an attribute of fixed length, which has a check sum; one of variable length would be in a heap without
+    check sums.
+    """
     content = text.encode()
     described.attrs.create(name, content, dtype=h5py.string_dtype(length=max(1, len(content))))
 
 
 def _links(signals: Iterator[str]) -> list[str]:
-    """Names of datasets, each once: a slash would begin a group inside another one, and a dot alone is the group."""
+    """Unique names of datasets. A slash would create a nested group, and a dot alone means the group."""
     links: dict[str, None] = {}
     for signal in signals:
         link = "signal" if signal in ("", ".") else signal.replace("/", "∕").replace(_NUL, " ")
@@ -189,14 +191,12 @@ def _links(signals: Iterator[str]) -> list[str]:
 
 
 class _Changes:
-    """A file for HDF5 to write to, whose changes wait in memory: so HDF5 meets no disk that is full.
+    """File object for HDF5 that collects changes in memory, so that HDF5 never writes to a full disk.
 
     Attributes
     ----------
     place
-        Offset of the next byte that is read or written.
-    size
-        Of the file with its changes [byte].
+        Offset of the next byte that is read or written. size Size of the file with its changes [byte].
     """
 
     def __init__(self, file: FileIO) -> None:
@@ -207,14 +207,15 @@ class _Changes:
         self.place = 0
 
     def apply(self) -> None:
-        """Write the changes: first what makes the file longer, to which nothing in it refers yet.
+        """Write the changes: first the new part at the end, to which nothing in the file refers yet.
 
-        Behind that all other changes are for a moment, so that `_whole` completes a file whose writer was killed.
+        For a moment, a journal of all other changes follows it, so that `_whole` can complete a file whose writer was
+        killed.
 
         Raises
         ------
         OSError
-            The file is as it was before.
+            Writing failed; the file is unchanged.
         """
         parts = self._parts()
         journal = b"".join(_PART.pack(place, len(content)) + content for place, content in parts.items())
@@ -226,7 +227,7 @@ class _Changes:
         self._file.truncate(self.size)
 
     def _parts(self) -> dict[int, bytearray]:
-        """Changed parts of the file by their places: pages that follow one another are one part."""
+        """Changed parts of the file by offset; consecutive pages form one part."""
         parts: dict[int, bytearray] = {}
         start = end = -1
         for number, content in sorted(self._pages.items()):
@@ -237,7 +238,7 @@ class _Changes:
             end = start + len(parts[start])
         return parts
 
-    # -- as a file -----------------------------------------------------------------------------------------------
+    # -- file interface ------------------------------------------------------------------------------------------
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         self.place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self.place, os.SEEK_END: self.size}[whence]
@@ -295,11 +296,13 @@ class _Changes:
         return self._file.read(count)
 
     def _inside(self, count: int) -> int:
-        """The number of bytes from the present place on that are not behind the file before its changes."""
+        """Number of bytes, of `count` from the present offset, that lie inside of the unchanged file."""
         return max(0, min(count, self._before - self.place))
 
     def _changed_parts(self, count: int) -> Iterator[tuple[bytearray, slice, slice]]:
-        """Changed pages from the present place on: content, part of it, and where this is among so many bytes."""
+        """Changed pages within `count` bytes from the present offset: content, part of it, and its position in the
+        bytes.
+        """
         for number in _pages(self.place, count) if self._pages else ():
             if (content := self._pages.get(number)) is not None:
                 start = number * _PAGE
@@ -308,17 +311,17 @@ class _Changes:
 
 
 _PAGE = 512
-"""Bytes that are changed together."""
+"""Size of a page, the unit of changes [byte]."""
 
 _PART = struct.Struct("<QQ")
-"""Head of each part of a journal: its place in the file, and its length [byte]."""
+"""Header of each part of a journal: its offset in the file, and its length [byte]."""
 
 _JOURNAL, _JOURNAL_END = struct.Struct("<QI12s"), b"\0ssptool\0end"
 """End of a journal: its length [byte] and check sum."""
 
 
 def _whole(content: bytes) -> bytes:
-    """The content of a file as it is when the changes are done that it ends with, if it does."""
+    """Content of a file after the changes in the journal at its end, if it has one."""
     if not content.endswith(_JOURNAL_END):
         return content
     length, check, _ = _JOURNAL.unpack(content[-_JOURNAL.size :])
@@ -361,7 +364,7 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """The file; all errors of HDF5 are about its content, since it is read before."""
+    """The file; errors of HDF5 refer to its content, because it was read before."""
     require_file(path)
     content = _whole(_between_writes(path))
     try:
@@ -376,8 +379,8 @@ _HEAP, _HEAP_HEADER, _HEAP_OBJECT = b"GCOL\1\0\0\0", struct.Struct("<8xQ"), stru
 
 
 def _check_heaps(content: bytes) -> None:
-    """Raise ValueError if a heap of texts and bytes has parts that do not follow one another: HDF5 2.0 goes through
-    such a heap without an end.
+    """Raise ValueError if the parts of a heap of strings and bytes are not consecutive: HDF5 2.0 would loop for ever in
+    such a heap.
     """
     start = content.find(_HEAP)
     while start >= 0:
@@ -406,7 +409,7 @@ def _between_writes(path: Path) -> bytes:
 
 
 _LOOKS = 10
-"""Looks at a file that changes while it is read."""
+"""Number of attempts to read a file that changes while it is read."""
 
 
 def _trace(path: Path, file: Any) -> Trace:
@@ -427,7 +430,7 @@ def _trace(path: Path, file: Any) -> Trace:
 
 
 def _dataset(path: Path, file: Any, name: str) -> Any:
-    """The dataset of this name. Raises UnusableFile if it is none, or has its values in another file."""
+    """The dataset of this name. Raises UnusableFile if it is not a dataset, or has its values in another file."""
     if isinstance(file.get(name, getlink=True), h5py.HardLink) and isinstance(dataset := file[name], h5py.Dataset):
         if not dataset.is_virtual and not dataset.external:
             return dataset
@@ -436,11 +439,13 @@ def _dataset(path: Path, file: Any, name: str) -> Any:
 
 
 _MOST_PACKED = 1100
-"""Bytes that a byte of a compressed dataset stands for, at most: of deflate 1032."""
+"""Largest compression ratio of a dataset (deflate: 1032)."""
 
 
 def _require_rows(path: Path, dataset: Any, shape: tuple[int, ...], size: int) -> None:
-    """Raise UnusableFile for another shape than (n,) of the times, and for more values than such a file can have."""
+    """Raise UnusableFile if a dataset has another shape than (n,) of the times, or more values than such a file can
+    contain.
+    """
     name = dataset.name.removeprefix("/")
     if dataset.shape != shape:
         raise UnusableFile(path, f"{name} has the shape {dataset.shape}, the time {shape}")
@@ -462,7 +467,7 @@ def _column(path: Path, dataset: Any) -> Column:
 
 
 def _text(value: Any) -> Any:
-    """An attribute; other tools write texts of a fixed length, which come as bytes."""
+    """Value of an attribute; other tools write strings of fixed length, which are read as bytes."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 

@@ -1,4 +1,4 @@
-"""Iterates of loop solvers and iterated masters, written line by line."""
+"""Logs of iterates of loop solvers and iterated masters, written line by line."""
 
 import csv
 import math
@@ -19,7 +19,7 @@ FORMATS = (".csv", ".jsonl")
 
 
 class IterationLog(Protocol):
-    """Takes one iterate after the other; each is on file when `write` returns."""
+    """Log of iterates; each is on disk when `write` returns."""
 
     def write(self, facts: Sequence[Fact], values: Mapping[str, float], residuals: Mapping[str, float]) -> None:
         """`facts` in the order of the columns; `values` and `residuals` by signal."""
@@ -27,7 +27,7 @@ class IterationLog(Protocol):
 
 
 def check_log_name(path: Path) -> None:
-    """Raises ValueError for a file name with an extension that no log is written for."""
+    """Raise ValueError for a file name whose extension is not that of a log format."""
     if path.suffix.lower() not in FORMATS:
         raise WrongValue(f"the name of a log must end in {' or '.join(FORMATS)}, found {path.name!r}")
 
@@ -39,12 +39,12 @@ def open_log(path: Path, facts: Sequence[str]) -> Iterator[IterationLog]:
     Raises
     ------
     WrongValue
-        The extension is neither.
+        The extension is neither of these.
     OSError
         The file cannot be written.
     """
     check_log_name(path)
-    # By lines, so that nothing is lost when an FMU takes the process along.
+    # Line-buffered, so that nothing is lost if an FMU crashes the process.
     with absolute(path).open("w", newline="", encoding="utf-8", buffering=1) as file:
         yield _Csv(file, facts) if path.suffix.lower() == ".csv" else _JsonLines(file, facts)
 

@@ -1,11 +1,11 @@
 """Traces as MAT files (version 4) in the layout of Dymola's trajectories, which many Modelica tools read.
 
-A trajectory file has the text matrices `Aclass`, `name` and `description`, the table `dataInfo` that says where the
-values of each name are, `data_1` with what is constant, and `data_2` with one column per row of the trace. That one is
-last and grows: only the number of columns in its header has to follow.
+A trajectory file has the text matrices `Aclass`, `name` and `description`, the table `dataInfo` with the location of
+the values of each name, `data_1` with constants, and `data_2` with one column per row of the trace. `data_2` is the
+last matrix and grows; only the number of columns in its header has to be updated.
 
-All values are doubles. So texts and bytes cannot be in the file, and integers beyond 2⁵³ lose digits; the notes of a
-`MatWriter` name both. The other types come back as what they were.
+All values are doubles. So strings and bytes cannot be stored, and integers beyond 2⁵³ lose digits; the notes of a
+`MatWriter` list both. All other types are preserved.
 """
 
 import io
@@ -49,7 +49,7 @@ _COLUMN_COUNT = 8  # byte offset in the header of a matrix
 
 
 class MatWriter:
-    """Writes rows as they come, and the number of rows after them."""
+    """Writer of rows as they arrive; the number of rows is updated after them."""
 
     def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable, files: ExitStack) -> None:
         kept = [place for place, column in enumerate(columns) if column.type not in NUMBERED]
@@ -110,7 +110,7 @@ def _matrices(columns: Sequence[Column]) -> bytes:
     count = len(names)
     places = np.zeros((4, count), dtype=np.int32)
     places[0] = 2  # in data_2 …
-    places[0, 0] = 0  # … but time is in all of them
+    places[0, 0] = 0  # … but time is in all tables
     places[1] = np.arange(1, count + 1)
     places[3] = -1  # not defined beyond the last row
     return b"".join(
@@ -125,7 +125,7 @@ def _matrices(columns: Sequence[Column]) -> bytes:
 
 
 def _described(column: Column) -> str:
-    """Description with unit and type, as Dymola states them."""
+    """Description with unit and type, in Dymola's format."""
     kind = "" if column.type == "Float64" else f":#(type={column.type})"
     bracket = f"[{column.unit or ''}{kind}]" if column.unit or kind else ""
     return f"{column.description} {bracket}".strip()
@@ -136,9 +136,9 @@ _MODELICA = {"Real": "Float64", "Integer": "Int32"}
 
 
 def _column(name: str, description: str) -> Column:
-    """Column from a description as `_described`, or Dymola, writes it."""
+    """Column from a description in the format of `_described` or of Dymola."""
     match = _DESCRIBED.fullmatch(description)
-    assert match is not None  # anything is words
+    assert match is not None  # the pattern matches any text
     stated = match["type"] or "Float64"
     kind = _MODELICA.get(stated, stated)
     return Column(name, match["unit"] or None, kind if kind in NUMERIC_TYPES else "Float64", match["words"])
@@ -152,16 +152,16 @@ def _matrix(name: str, values: Any) -> bytes:
 
 
 def _text_columns(texts: Sequence[str]) -> Any:
-    """A text matrix with one column per text: as rows, each letter by letter of all texts."""
+    """Text matrix with one column per text, given by its rows: the n-th letters of all texts."""
     latin = [_latin(text) for text in texts]
     length = max(1, *map(len, latin))
     padded = [text.ljust(length) for text in latin]
     rows = np.array(["".join(letters) for letters in zip(*padded, strict=True)])
-    return rows.reshape(-1, 1) if len(texts) == 1 else rows  # else single letters would be taken for one text
+    return rows.reshape(-1, 1) if len(texts) == 1 else rows  # otherwise SciPy would read single letters as one text
 
 
 def _latin(text: str) -> str:
-    """A text whose characters are the bytes of UTF-8, since the format has one byte per character."""
+    """Text with one character per byte of UTF-8, because the format has one byte per character."""
     return text.encode().decode("latin-1")
 
 
@@ -172,19 +172,19 @@ def _utf8(text: str) -> str:
 def read_mat(path: Path) -> Trace:
     """Read a trajectory file, such as those of `MatWriter`, Dymola and OpenModelica.
 
-    Names may share values, also with the sign changed, and be constant.
+    Several names may share values, possibly with opposite sign; values may be constant.
 
     Raises
     ------
     UnusableFile
-        The file is not a trajectory file, or has no points in time.
+        The file is not a trajectory file, or contains no points in time.
     """
     with _readable(path):
         return _trace(path, _loaded(path))
 
 
 def _trace(path: Path, content: Mapping[str, Any]) -> Trace:
-    # By names as the matrix has them, in which blanks at their ends are lost.
+    # With the names of the matrix, which loses blanks at their ends.
     columns = map(column_of, read_manifest(path).get("columns", []))
     known = {_unpadded(column.signal): column for column in columns}
     tables, rows = content["dataInfo"][:2].astype(int)
@@ -207,9 +207,9 @@ def _trace(path: Path, content: Mapping[str, Any]) -> Trace:
 
 
 def _series(content: Mapping[str, Any], table: str, row: int) -> Floats:
-    """Along the times of the trajectories; a negative row has the other sign."""
+    """Values at the times of the trajectories; a negative row number changes the sign."""
     values: Floats = content[table][abs(row) - 1]
-    if table != _TRAJECTORIES:  # has a time of its own: the two ends, for what is constant
+    if table != _TRAJECTORIES:  # a table of constants has its own times: both ends of the run
         values = np.interp(content[_TRAJECTORIES][0], content[table][0], values)
     return -values if row < 0 else values
 
@@ -219,19 +219,19 @@ def _values(doubles: Floats, kind: str) -> NDArray[Any]:
 
 
 _VERSIONS = {1: "5 to 7", 2: "7.3"}
-"""Versions of MATLAB's format by the number that SciPy gives them."""
+"""Versions of MATLAB's format, by SciPy's number."""
 
 
 def _loaded(path: Path) -> dict[str, Any]:
     require_file(path)
-    # A damaged header declares names and arrays that no memory holds, and places before the beginning: bytes in memory
-    # give what is there, and refuse the places with an error that is not one of the disk.
+    # A damaged header may declare huge names and arrays, and offsets before the start. A stream in memory contains only
+    # what exists, and rejects such offsets with an error that is not one of the disk.
     stored = path.read_bytes()
 
-    def stream() -> Any:  # SciPy's stubs know paths only
+    def stream() -> Any:  # SciPy's stubs only accept paths
         return io.BytesIO(stored)
 
-    # The reader of later versions ends the process at some damage.
+    # The reader of version 7.3 may end the process if a file is damaged.
     if (version := matfile_version(stream())[0]) != 0:
         raise UnusableFile(
             path,
@@ -253,7 +253,7 @@ def _loaded(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Other tools write these files: what one lacks, or has of another shape, makes it no trajectory file."""
+    """Other tools write these files: if an item is missing or has another shape, the file is not a trajectory file."""
     try:
         yield
     except (MatReadError, ValueError, TypeError, LookupError, NotImplementedError) as error:

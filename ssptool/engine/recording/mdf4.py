@@ -1,11 +1,11 @@
 """Traces as MDF 4.1 (measured data, ASAM): one channel group with the time as its master, which grows row by row.
 
-Files of other tools, with their compression, conversions and many groups, are read by asammdf. Files of `Mdf4Writer`
-have one layout, which this module reads without it: texts and bytes keep their lengths, and a damaged file declares
-nothing that its size cannot have.
+Files of other tools, with compression, conversions and many groups, are read by asammdf. Files of `Mdf4Writer` have one
+layout, which this module reads itself: strings and bytes keep their lengths, and sizes in a damaged file are checked
+against the file size.
 
-A record has the time and the values of all columns. If there are texts or bytes, all records begin with a number: 1 for
-those of the rows, and from 2 on those of each column of texts or bytes, which follow the record of their row.
+A record has the time and the values of all columns. If there are columns of strings or bytes, all records start with a
+number: 1 for rows, and 2, 3, … for the columns of strings or bytes, whose records follow the record of their row.
 
 References
 ----------
@@ -46,10 +46,10 @@ from ssptool.errors import UnusableFile, missing_extra
 from ssptool.foreign_text import json_content, json_text
 
 _PROGRAM = b"ssptool "
-"""Name of the program that wrote the file, in its first block."""
+"""Name of the program that wrote the file, in the first block."""
 
 _PROPERTY = "ssptool"
-"""Property of a comment: of the file with the manifest, of a channel with what is known of the column."""
+"""Property in comments: the comment of the file has the manifest, that of a channel the facts about its column."""
 
 _ID = struct.Struct("<8s8s8s4xH34x")
 _HEAD = struct.Struct("<4s4xQQ")
@@ -67,7 +67,7 @@ _DATA_TYPES = {"u": 0, "b": 0, "i": 2, "f": 4, TEXT: 7, BYTES: 10}
 
 
 class Mdf4Writer:
-    """Writes rows as they come, and the number of rows after them."""
+    """Writer of rows as they arrive; the number of rows is updated after them."""
 
     def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable, files: ExitStack) -> None:
         every = (Column(time_name([column.signal for column in columns]), "s"), *columns)
@@ -92,7 +92,7 @@ class Mdf4Writer:
         change(self._file, self._data + 8, _LINK.pack(end - self._data))
         for place, at in enumerate(self._counts):
             change(self._file, at, _LINK.pack(self._rows))
-            if place:  # of a column of texts or bytes: the bytes in place of the size of records
+            if place:  # column of strings or bytes: the total of bytes is stored instead of a record size
                 change(self._file, at + 16, _LINK.pack(int(lengths[place - 1])))
 
     def when_written(self, action: Callable[[], None]) -> None:
@@ -107,7 +107,7 @@ class Mdf4Writer:
         change(self._file, self._comment, _LINK.pack(place))
 
     def _records(self, rows: Floats, lengths: NDArray[np.uint64]) -> bytes:
-        """Records of rows; `lengths` of the texts and bytes of each column so far grow with them [byte]."""
+        """Records of rows; `lengths`, the total of the strings and bytes of each column so far [byte], are updated."""
         records = np.zeros(len(rows), self._record)
         if self._numbered:
             records["record"] = 1
@@ -132,7 +132,7 @@ class Mdf4Writer:
 
 
 def _record_type(columns: Sequence[Column]) -> np.dtype[Any]:
-    """Fields of a record, called by the places of the columns; a text is the place of its content among all of them."""
+    """Fields of a record, named by column index; a string is the offset of its content among all contents."""
     kinds = [np.dtype(np.uint64) if one.type in NUMBERED else machine_type(one.type) for one in columns]
     fields: list[tuple[str, Any]] = [(f"{place}", kind.newbyteorder("<")) for place, kind in enumerate(kinds)]
     numbered = any(column.type in NUMBERED for column in columns)
@@ -145,11 +145,9 @@ class _Layout:
     Attributes
     ----------
     content
-        Of the file up to the data.
-    data, comment
-        Places of the block of the data, which is the last, and of the link to the comment of the file.
-    counts
-        Places of the numbers of rows: of the records of rows, then of each column of texts or bytes.
+        Content of the file up to the data. data, comment Offsets of the data block, which is the last, and of the link
+        to the comment of the file. counts Offsets of the numbers of records: of rows, then of each column of strings or
+        bytes.
     """
 
     def __init__(self, columns: Sequence[Column], numbered: int) -> None:
@@ -216,7 +214,7 @@ def _channel(place: int, column: Column, kind: np.dtype[Any], offset: int) -> by
 
 
 def _block(name: bytes, links: int, content: bytes) -> bytes:
-    """A block whose links are empty; the next one begins at a multiple of eight bytes."""
+    """A block without links; the next one starts at a multiple of eight bytes."""
     size = _HEAD.size + 8 * links + len(content)
     return _HEAD.pack(b"##" + name, size, links) + bytes(8 * links) + content + bytes(-size % 8)
 
@@ -233,7 +231,7 @@ def _terminated(text: str) -> bytes:
 
 
 def _comment(element: str, text: str, content: str = "") -> bytes:
-    """A comment in XML, with JSON of ssptool if there is some."""
+    """An XML comment, with JSON of ssptool if there is any."""
     shown = escape(_NOT_IN_XML.sub("\ufffd", text))
     json = escape(_NOT_IN_XML.sub(lambda found: f"\\u{ord(found[0]):04x}", content), quote=False)
     own = f'<common_properties><e name="{_PROPERTY}">{json}</e></common_properties>' if content else ""
@@ -244,12 +242,12 @@ def _comment(element: str, text: str, content: str = "") -> bytes:
 
 
 def read_mdf4(path: Path) -> Trace:
-    """Read a trace from a file of `Mdf4Writer`, also one that grows, or by asammdf from one of another tool.
+    """Read a trace from a file of `Mdf4Writer`, which may still grow, or with asammdf from a file of another tool.
 
     Raises
     ------
     UnusableFile
-        The file is not MDF 4, or its channels have no common time, or values that no signal of a system has.
+        The file is not MDF 4, or its channels have no common time, or values that a signal of a system cannot have.
     MissingPackage
         Another tool wrote the file, and asammdf is not installed.
     """
@@ -262,7 +260,7 @@ def read_mdf4(path: Path) -> Trace:
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:
-    """Manifest of the run in the file; empty if the run was interrupted, or another tool wrote the file."""
+    """Manifest of the run in the file; empty if the run was interrupted or another tool wrote the file."""
     require_file(path)
     content = path.read_bytes()
     if not _is_own(content):
@@ -290,11 +288,11 @@ class _Channel(NamedTuple):
     sort: int
     offset: int
     bits: int
-    """Place in the record [byte], and size."""
+    """Offset in the record [byte], and size."""
 
 
 class _OwnFile:
-    """A file of `Mdf4Writer`; raises ValueError and the like where it is damaged."""
+    """Reader of a file of `Mdf4Writer`; raises ValueError and similar errors if it is damaged."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -332,7 +330,7 @@ class _OwnFile:
             place = following
 
     def _check(self, channels: list[_Channel], record: np.dtype[Any]) -> None:
-        """Check that the records are as those of the columns."""
+        """Check that the record layout fits the columns."""
         fields: Any = record.fields
         if not channels or channels[0].sort != _MASTER:
             raise ValueError("it has no time")
@@ -370,7 +368,7 @@ class _OwnFile:
         return size, links
 
     def _end(self, place: int) -> int:
-        """End of the block, which may be behind that of a file that grows."""
+        """End of the block, which may lie beyond the end of a file that still grows."""
         size, _ = self._require(place, self._content[place + 2 : place + 4])
         return min(place + size, len(self._content))
 
@@ -398,7 +396,9 @@ class _OwnFile:
 
 
 def _records(data: memoryview, size: int, numbered: int) -> Iterator[tuple[bytes, list[bytes]]]:
-    """The record of each whole row, and the contents that follow it. Raises ValueError if records are mixed up."""
+    """The record of each complete row, and the contents that follow it. Raises ValueError if records are out of
+    order.
+    """
     at = 0
     while at + size <= len(data):
         row, followers = bytes(data[at : at + size]), []
@@ -432,12 +432,12 @@ def _foreign_trace(path: Path) -> Trace:
             return _measured(path, file)
     except UnusableFile:
         raise
-    except Exception as error:  # of any kind: it believes what a damaged file says
+    except Exception as error:  # any error is possible, because asammdf does not check damaged files
         raise UnusableFile(path, f"asammdf cannot read it: {error}") from None
 
 
 def _measured(path: Path, file: Any) -> Trace:
-    """The trace of a file whose channels have one time."""
+    """Trace of a file whose channels have common times."""
     if file.version < "4":
         raise UnusableFile(path, f"it is a file of MDF {file.version}; results are in version 4 (asammdf: convert)")
     places = [
@@ -476,7 +476,7 @@ _KINDS = {
 
 
 def _column(path: Path, signal: Any) -> tuple[Column, Any]:
-    """A column with its values, as the conversions of the file give them."""
+    """A column and its values after the conversions of the file."""
     values = signal.samples
     bits = signal.invalidation_bits
     if bits is not None and np.any(np.asarray(bits)):
@@ -493,6 +493,6 @@ def _column(path: Path, signal: Any) -> tuple[Column, Any]:
 
 
 def _shown(comment: str) -> str:
-    """The text of a comment, which may be in XML."""
+    """Text of a comment, which may be XML."""
     found = re.search("<TX[^>]*>(.*?)</TX>", comment, re.S)
     return unescape(found[1]) if found else comment if not comment.startswith("<") else ""

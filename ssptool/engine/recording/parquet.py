@@ -1,4 +1,4 @@
-"""Traces as Apache Parquet, a complete file after every group of rows."""
+"""Traces as Apache Parquet: the file is complete after every group of rows."""
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,23 +40,23 @@ TYPES = {
     TEXT: pa.string(),
     BYTES: pa.large_binary(),
 } | {f"{sign}Int{bits}": getattr(pa, f"{sign.lower()}int{bits}")() for sign in ("", "U") for bits in (8, 16, 32, 64)}
-"""Types of columns, by those of their signals; all others are doubles."""
+"""Types of columns, by the types of their signals; all others are doubles."""
 
 _PLAIN = "Float64"
 _TILE = 256
-"""Rows that are turned into columns at once: their cells stay in the cache."""
+"""Rows that are converted to columns at once, so that their cells stay in the cache."""
 
 _PAD = 8
-"""Numbers between two columns: at distances that are powers of two, they would contend for the same places in it."""
+"""Padding between two columns: at distances that are powers of two, they would compete for the same cache lines."""
 
 
 class Columns:
-    """Rows of cells as columns, as many as there is space for.
+    """Rows of cells as columns, up to a limited number.
 
     Parameters
     ----------
     contents
-        String table of columns of texts and bytes, which may grow.
+        String table of columns of strings and bytes, which may grow.
     """
 
     def __init__(self, types: Sequence[str], schema: Any, contents: StringTable) -> None:
@@ -73,7 +73,7 @@ class Columns:
         return len(self._cells[0]) - self.count
 
     def make_space(self, rows: int) -> None:
-        """Make space for at least this number of rows; there must be none now."""
+        """Allocate space for at least this number of rows; must be empty."""
         if rows <= self._cells.shape[1]:
             return
         width = len(self._types)
@@ -87,14 +87,14 @@ class Columns:
         ]
 
     def add(self, rows: Floats) -> None:
-        """No more than there is space for."""
+        """Add rows, no more than there is space for."""
         for first in range(0, len(rows), _TILE):
             tile = rows[first : first + _TILE]
             self._cells[:, self.count : self.count + len(tile)] = tile.T
             self.count += len(tile)
 
     def table(self, first: int, count: int) -> Any:
-        """The first rows as a table; valid until others take their place."""
+        """The first rows as a table, valid until they are overwritten."""
         arrays = [
             _array(self._cells[place, first : first + count], self._types[place], self._contents)
             if view is None
@@ -104,9 +104,7 @@ class Columns:
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
     def repeating(self, count: int) -> list[str]:
-        """The columns that are worth to be compressed: of numbers that mostly stay what they are, and all that are no
-        doubles.
-        """
+        """Columns worth compressing: numbers that are mostly constant, and everything that is not a double."""
         distance = max(1, count // _SAMPLES)
         bits = self._cells[:, :count].view(np.int64)
         before = bits[:, : count - 1 : distance]
@@ -116,7 +114,7 @@ class Columns:
 
 
 _SAMPLES = 64
-"""Pairs of values that follow one another, from which it is told whether a column repeats itself."""
+"""Number of pairs of consecutive values that are compared to decide whether a column is mostly constant."""
 
 
 def _array(cells: Floats, kind: str, contents: StringTable) -> Any:
@@ -128,11 +126,11 @@ def _array(cells: Floats, kind: str, contents: StringTable) -> Any:
 
 
 class Encoder:
-    """Tables of one schema as groups of rows.
+    """Encoder of tables with one schema as groups of rows.
 
-    Texts and bytes are stored once per group, numbers as they are. The least and the largest value is known of times
-    only. Compressed is what repeats itself: numbers that differ have 52 random bits each, and to look for something in
-    them takes longer than all the rest. It is done with snappy, which every reader has.
+    Each string or byte sequence is stored once per group, numbers as they are. Minimum and maximum are stored for times
+    only. Only repeating columns are compressed: varying numbers have 52 random bits each, and compressing them would
+    take longer than everything else. The compression is snappy, which every reader supports.
     """
 
     def __init__(self, schema: Any) -> None:
@@ -141,18 +139,18 @@ class Encoder:
         self._options = {
             "use_dictionary": texts or False,
             "write_statistics": [schema[0].name],
-            "write_batch_size": 1 << 20,  # values that pass at once through layers that cost something each time
+            "write_batch_size": 1 << 20,  # number of values per pass through layers with a fixed cost
         }
 
     def empty(self, metadata: dict[bytes, bytes]) -> Any:
-        """A footer of no groups."""
+        """Footer without groups."""
         schema = self._schema.with_metadata(metadata)
         writer = pq.ParquetWriter(pa.BufferOutputStream(), schema, **self._options)
         writer.close()
         return writer.writer.metadata
 
     def encode(self, table: Any, compressed: Sequence[str], offset: int, take: Callable[[bytes], None]) -> Any:
-        """Give the bytes of a group as it is at this offset of a file, and return the metadata that refer to it."""
+        """Pass the bytes of a group for this offset of a file to `take`, and return the metadata that refer to it."""
         sink = _Sink(take)
         file = pa.BufferedOutputStream(pa.PythonFile(sink, mode="w"), _BUFFER)
         compression = dict.fromkeys(compressed, "snappy") or "none"
@@ -160,7 +158,7 @@ class Encoder:
         with pq.ParquetWriter(file, table.schema, **options) as writer:
             missing = offset - len(MAGIC)
             while missing > 0:
-                # The file counts these bytes, and from that count the writer takes the offsets.
+                # The writer takes offsets from the byte count of this file.
                 part = _NOTHING.slice(0, min(missing, _NOTHING.size))
                 file.write(part)
                 missing -= part.size
@@ -172,14 +170,14 @@ class Encoder:
 
 
 _BUFFER = 1 << 18
-"""Bytes that are handed to Python at once."""
+"""Bytes that are passed to Python at once."""
 
-# Zeros in place of the part of the file that is already written; their pages are never touched.
+# Zeros that replace the part of the file that is already written; their pages are never touched.
 _NOTHING = pa.py_buffer(np.zeros(1 << 26, dtype=np.uint8))
 
 
 class _Sink:
-    """Hands on what is written in its context, and nothing else: not the beginning of a file, and not its end."""
+    """Sink that passes on only bytes written within its context, without the start and the end of a file."""
 
     closed = False
 
@@ -206,38 +204,38 @@ class _Sink:
 
 
 GROUP_VALUES = 1 << 18
-"""Values of a group of rows, at which it is written."""
+"""Number of values at which a group of rows is written."""
 
 GROUP_ROWS = 4096
-"""Least rows of such a group: each column of it costs some microseconds, and a place in all footers after it."""
+"""Smallest number of rows in such a group: each column takes some microseconds, and space in all later footers."""
 
 FOOTERS = 32
-"""Size of a group as a multiple of its footer, at least: a byte of it takes longer than one of the group, and it grows
-with the groups.
+"""Smallest ratio of a group to its footer. A byte of the footer takes longer to write than one of the group, and the
+footer grows with the number of groups.
 """
 
 MOST_VALUES, FEW_ROWS = 1 << 24, 1024
-"""Most values of a group, 128 MiB of memory, unless they were too few rows."""
+"""Largest number of values of a group (128 MiB of memory), unless it would have too few rows."""
 
 MANIFEST = b"ssptool"
 """Key of the manifest in the metadata of the file."""
 
-_HEADER = 64  # bytes, about, before the values of a column
+_HEADER = 64  # approximate header of a column [byte]
 
 
 MOST_ACTIONS = 32
-"""Largest number of actions that wait for a group to be written, since what they free takes memory."""
+"""Largest number of actions that wait for a group to be written, because the memory that they free is still in use."""
 
 
 class ParquetWriter:
-    """Writes groups of rows, each time with a new footer over the old one.
+    """Writer of groups of rows, each with a new footer that overwrites the old one.
 
-    A Parquet file ends with a footer, and without it nothing can be read. So a file that grew the usual way would be
-    lost with its writer. Here each group goes into the file together with a footer for everything so far.
+    A Parquet file ends with a footer and cannot be read without it. So a file that is written in the usual way is lost
+    if its writer is killed. Here each group is written together with a footer for all groups so far.
 
     References
     ----------
-    Apache Parquet, "File format": row groups refer to absolute offsets, so what lies between them does not matter.
+    Apache Parquet, "File format": row groups are found by absolute offsets, so the bytes between them do not matter.
     """
 
     def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable, files: ExitStack) -> None:
@@ -303,11 +301,11 @@ class ParquetWriter:
         except OSError:
             self._write_what_fits(count)
             raise
-        # The first one loads libraries.
+        # The first call loads libraries.
         self._patience.renew(0.0 if first else thread_time() - began)
 
     def _write_rows(self, first: int, count: int) -> None:
-        """Rows of the present columns as a group; if that fails, the file is as it was before."""
+        """Write rows of the present columns as a group; if that fails, the file is unchanged."""
         table, compressed = self._columns.table(first, count), self._columns.repeating(count)
         file = self._file
         try:
@@ -320,7 +318,7 @@ class ParquetWriter:
             raise
 
     def _write_what_fits(self, count: int) -> None:
-        """Write the first of these rows, as many as fit into one group."""
+        """Write as many of the first `count` rows as fit."""
         first, part = 0, count
         while part > 1:
             part //= 2
@@ -330,7 +328,7 @@ class ParquetWriter:
 
 
 def _serialized(footer: Any) -> bytes:
-    """Metadata as they stand at the end of a file."""
+    """Serialized metadata, as at the end of a file."""
     buffer = io.BytesIO()
     footer.write_metadata_file(buffer)
     return buffer.getvalue()[len(MAGIC) :]
@@ -369,9 +367,9 @@ def trace_of_table(path: Path, table: Any) -> Trace:
 
 
 def _columns(path: Path, schema: Any) -> tuple[int, list[Column]]:
-    """Place of the times, and the other columns. Raises UnusableFile.
+    """Index of the time column, and the other columns. Raises UnusableFile.
 
-    pandas writes the index of a frame behind its columns.
+    pandas writes the index of a frame after its columns.
     """
     names = schema.names
     time = (
@@ -389,7 +387,9 @@ def _times(path: Path, table: Any, place: int) -> Floats:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Errors of Arrow and of decoding are about the content; those of the operating system have a number."""
+    """Convert errors of Arrow and of decoding, which concern the content; those of the operating system have an
+    errno.
+    """
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -429,17 +429,18 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
 
 
 class ParquetTail:
-    """Reads the groups of rows of a Parquet file while a run writes it, each once.
+    """Reader of a Parquet file that a run is writing: each group of rows is read once.
 
     Parameters
     ----------
     patterns
-        Of the signals to read; none: all. The first look at the file raises UnknownName if one fits nothing.
+        Patterns of the signals to read; none: all. The first look at the file raises UnknownName if a pattern matches
+        nothing.
 
     Notes
     -----
-    The file ends with a footer, except for moments in which a run writes it. So a file without one is damaged only if
-    it is the same at the next look.
+    The file ends with a footer, except while a run is writing it. So a file without a footer is damaged only if it is
+    unchanged at the next look.
     """
 
     def __init__(self, path: Path, patterns: Sequence[str] = ()) -> None:
@@ -469,7 +470,7 @@ class ParquetTail:
         return news
 
     def _forget(self) -> bool:
-        """Drop all rows, because they are of another file; gives whether there were any."""
+        """Drop all rows, because they belong to another file; returns true if there were any."""
         known, self._schema, self._groups = self._schema, None, []
         return known is not None
 
@@ -500,5 +501,5 @@ class ParquetTail:
 
 
 def _identity(group: Any) -> tuple[int, int, int]:
-    """Rows, bytes and place of a group: it stays what it is in a file that grows."""
+    """Rows, bytes and offset of a group, which do not change when the file grows."""
     return group.num_rows, group.total_byte_size, group.column(0).data_page_offset

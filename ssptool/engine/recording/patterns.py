@@ -1,4 +1,4 @@
-"""Patterns of full signal names, in which * stands for any text and ? for any character."""
+"""Patterns of full signal names, in which * matches any text and ? any character."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,9 @@ from ssptool.errors import NEAR_MISSES, UnknownName, ambiguous_case
 
 
 class NamedColumn(Protocol):
-    """A column of results: the name of its signal, and that with the component, of a lone FMU, else ""."""
+    """Column of results: the name of its signal, and for a lone FMU also the name with its component (otherwise
+    empty).
+    """
 
     @property
     def signal(self) -> str: ...
@@ -20,8 +22,8 @@ class NamedColumn(Protocol):
 
 
 def fits(pattern: str, signal: str) -> bool:
-    """True if a pattern fits a name; a name is a pattern that fits itself."""
-    # Brackets are part of the names of array elements.
+    """True if a pattern matches a name. A name without wildcards matches itself."""
+    # Brackets belong to the names of array elements.
     return signal == pattern or fnmatchcase(signal, pattern.replace("[", "[[]"))
 
 
@@ -30,7 +32,7 @@ def fits_any(patterns: Iterable[str], signal: str) -> bool:
 
 
 def _unfit(pattern: str, signals: Sequence[str], what: str) -> UnknownName:
-    """The error for a pattern that fits none of the `signals`, which are called `what`."""
+    """Error for a pattern that matches none of the `signals`; `what` is their kind."""
     near, said = near_names(pattern, signals), f"no {what} is called {pattern!r}"
     if near and fits(f"*.{pattern}", near[0]):
         near = (f"*.{pattern}", *near)
@@ -38,7 +40,7 @@ def _unfit(pattern: str, signals: Sequence[str], what: str) -> UnknownName:
 
 
 def near_names(pattern: str, signals: Sequence[str]) -> Sequence[str]:
-    """Names that end with a pattern, else those that differ from it in case, else similar ones."""
+    """Names that end with the pattern; if there are none, names that differ in case only; otherwise similar names."""
     if ending := [signal for signal in signals if fits(f"*.{pattern}", signal)]:
         return ending
     small = pattern.lower()
@@ -48,23 +50,21 @@ def near_names(pattern: str, signals: Sequence[str]) -> Sequence[str]:
 
 
 def checked_patterns(patterns: Iterable[str], signals: Sequence[str], what: str) -> tuple[str, ...]:
-    """Patterns that fit some of the signals, which are called `what`.
+    """Patterns that match some of the signals; `what` is their kind.
 
-    A pattern that fits none as it is written stands for the signals that it fits regardless of case; if it has commas
-    outside of brackets, for its parts.
+    A pattern without an exact match is compared regardless of case; if it has commas outside of brackets, it is split
+    into its parts.
 
     Raises
     ------
     UnknownName
-        A pattern fits none.
-    AmbiguousName
-        It fits signals that differ in case only.
+        A pattern matches no signal. AmbiguousName It matches signals that differ in case only.
     """
     return tuple(found for pattern in patterns for found in _checked(pattern, signals, what))
 
 
 _COMMA = re.compile(r",(?![^\[]*\])")
-"""Comma that is not part of the index of an element of an array."""
+"""Comma that is not part of an array index."""
 
 
 def _checked(pattern: str, signals: Sequence[str], what: str) -> Sequence[str]:
@@ -84,13 +84,15 @@ def _checked(pattern: str, signals: Sequence[str], what: str) -> Sequence[str]:
 
 
 def chosen(patterns: Sequence[str], columns: Sequence[NamedColumn], what: str = "recorded signal") -> list[int]:
-    """Places of the columns with a name that a pattern fits; without patterns, of all. Raises as `checked_patterns`."""
+    """Indices of the columns with a name that matches a pattern; without patterns, of all columns. Raises as
+    `checked_patterns`.
+    """
     patterns = column_patterns(patterns, columns, what)
     return [place for place, column in enumerate(columns) if not patterns or fits_column(patterns, column)]
 
 
 def column_patterns(patterns: Iterable[str], columns: Sequence[NamedColumn], what: str) -> tuple[str, ...]:
-    """Patterns that fit names of columns, as `checked_patterns`."""
+    """Patterns that match names of columns, as `checked_patterns`."""
     names = [column.signal for column in columns]
     found: list[str] = []
     for pattern in patterns:
@@ -100,7 +102,7 @@ def column_patterns(patterns: Iterable[str], columns: Sequence[NamedColumn], wha
 
 
 def fits_column(patterns: Sequence[str], column: NamedColumn) -> bool:
-    """True if a pattern fits the name of a column, or that with its component."""
+    """True if a pattern matches the name of a column, or that with its component."""
     return any(fits_any(patterns, name) for name in (column.signal, column.full_name) if name)
 
 
