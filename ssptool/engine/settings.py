@@ -1,6 +1,7 @@
-"""Settings of a run, and the limits of what it may take.
+"""Settings and limits of a run.
 
-They need nothing but the standard library, so that the command line lists their values without loading numerics."""
+This module only needs the standard library, so that the command line can list values without loading numerics.
+"""
 
 import inspect
 import sys
@@ -57,18 +58,18 @@ from ssptool.option_words import (
 from ssptool.public_calls import public
 
 EACH = "each"
-"""Value of `processes`: each component runs in a process of its own."""
+"""Value of `processes`: each component runs in its own process."""
 
 
 EVERY_COMPONENT = "*"
-"""Key for all components that are not named, in settings by component."""
+"""Key for all components without an own entry, in settings by component."""
 
 EARLIER_NAMES: Mapping[str, str] = {"input": "approximation"}
-"""Earlier name of a setting → its present one. The earlier names are for this version only."""
+"""Earlier name of a setting → its present name. Earlier names are accepted in this version only."""
 
 
 def present_names(given: Mapping[str, Any], spelled: Callable[[str], str] | None = str) -> dict[str, Any]:
-    """The same values, each under the present name of its setting.
+    """The same values, with present names of settings.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ def present_names(given: Mapping[str, Any], spelled: Callable[[str], str] | None
 
 
 class Kind(StrEnum):
-    """Kind of the value of a setting. The command line, Python and study files read each kind in one place."""
+    """Kind of the value of a setting; determines how the command line, Python and study files read it."""
 
     TIME = "time"
     NUMBER = "number"
@@ -118,31 +119,29 @@ class Kind(StrEnum):
 
 
 TIME, COUPLING, MODEL_EXCHANGE, INSIGHT = "Time and start", "Coupling", "Model exchange", "Insight"
-"""Groups of settings, by which help orders them; those of none come first."""
+"""Groups of settings in the help; settings without a group come first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A field of `Settings`: its option, its argument of Python and its entry in study files are made from this.
+    """Description of a field of `Settings`, for its command-line option, its Python argument and its entry in study
+    files.
 
     Attributes
     ----------
     kind
         Kind of its value.
     effect
-        Effect, in words for both the option and the argument; `{words}` stands for the allowed words.
+        Description of the effect, for both the option and the argument; `{words}` is replaced by the allowed words.
     metavar
         Placeholder of the value in the help of the command.
     group
-        Group of settings that help shows together.
+        Group of settings in the help.
     words
         Allowed words: an enumeration, or a function that returns them.
     notes
-        Word → its meaning, in brackets behind it in the help.
-    least, most
-        Bounds of a count.
-    more
-        Further text for the help of Python.
+        Word → its meaning, which the help shows in brackets. least, most Bounds of a count. more Additional text for
+        the Python documentation.
     """
 
     kind: Kind
@@ -165,7 +164,7 @@ class Setting:
 
 
 def about(*facts: Any, **more: Any) -> dict[str, Setting]:
-    """The metadata of a field: a `Setting`, made of the arguments."""
+    """Metadata of a field: a `Setting` from these arguments."""
     return {"setting": Setting(*facts, **more)}
 
 
@@ -470,7 +469,9 @@ class Settings:
     )
 
     def __init__(self, **options: Unpack["SettingsOptions"]) -> None:
-        """Turn words, times with units and numbers of numpy into what the fields hold; refuse all else by name."""
+        """Convert words, times with units and numpy numbers to the types of the fields; reject all other values with a
+        message.
+        """
         given, known = present_names(options), [one.name for one in fields(self)]
         for name in given:
             if name not in known:
@@ -512,7 +513,7 @@ class Settings:
 
     @property
     def stated_substeps(self) -> Mapping[str, int]:
-        """Numbers of substeps, of components for which one is stated."""
+        """Stated numbers of substeps, by component."""
         return {name: found for name, found in self.substeps.items() if isinstance(found, int)}
 
     def with_components(self, components: Collection[str]) -> "Settings":
@@ -563,7 +564,7 @@ def setting_of(one: "Field[Any]") -> Setting:
 
 
 def settings_by_name(of: type[Settings]) -> dict[str, Setting]:
-    """Name → facts, in the order of the help."""
+    """Name → description, in the order of the help."""
     return {one.name: setting_of(one) for one in fields(of)}
 
 
@@ -573,7 +574,7 @@ def _default_settings() -> Settings:
 
 
 def _described(settings: Mapping[str, Setting]) -> str:
-    """The attributes as docstrings have them."""
+    """Text of the section `Attributes` of the docstring."""
     lines = ["Attributes", "----------"]
     for name, setting in settings.items():
         texts = textwrap.wrap(f"{setting.help} {setting.more}".strip(), 112, break_on_hyphens=False)
@@ -585,12 +586,12 @@ Settings.__doc__ = f"{inspect.cleandoc(str(Settings.__doc__))}\n\n{_described(se
 
 
 def _plain(value: object) -> object:
-    """A word as its text, a path as its name: what the constructor takes as well."""
+    """Text of a word, or name of a path: values that the constructor accepts as well."""
     return str(value) if isinstance(value, StrEnum | Path) else value
 
 
 BY_NEED = "auto"
-"""Word for as many substeps as are needed."""
+"""Word for the smallest sufficient number of substeps."""
 
 
 def _substeps(name: str, value: object) -> dict[str, int | str]:
@@ -602,7 +603,7 @@ def _substeps(name: str, value: object) -> dict[str, int | str]:
 
 
 STEP = "step"
-"""A delay of one macro step, for which 0 stands."""
+"""Word for a delay of one macro step, which is stored as 0."""
 
 
 def _delay(name: str, value: object) -> dict[str, float]:
@@ -616,7 +617,7 @@ def _convergence(name: str, value: object) -> dict[str, float]:
 
 
 def _power_bonds(name: str, value: object) -> tuple[tuple[str, str], ...]:
-    """Pairs of names, each as a pair or as the command line has it: `"System1.v1,System2.F"`."""
+    """Pairs of names, each as a pair or as on the command line: `"System1.v1,System2.F"`."""
     several = [value] if isinstance(value, str) else value
     if not isinstance(several, Iterable):
         raise WrongArgument(name, value, f"a list of pairs, such as {_BOND}")
@@ -634,7 +635,7 @@ def _power_bond(name: str, given: object) -> tuple[str, str]:
 
 
 def _processes(name: str, value: object) -> str | int:
-    """A number also as a text, as the command line has it."""
+    """Number of processes; also accepts text, as on the command line."""
     if value == EACH:
         return EACH
     if isinstance(value, str) and value.isdecimal() and int(value) > 0:
@@ -646,13 +647,13 @@ def _processes(name: str, value: object) -> str | int:
 
 
 def _levels(name: str, value: object) -> dict[str, str]:
-    """Component → level; one that is stated alone is that of every component."""
+    """Component → level; a single level applies to all components."""
     stated = value if isinstance(value, Mapping) else {EVERY_COMPONENT: value}
     return {component: str(word(name, level, FmuLogLevel)) for component, level in stated.items()}
 
 
 def _categories(name: str, value: object) -> dict[str, tuple[str, ...]]:
-    """Component → categories; those that are stated alone are those of every component."""
+    """Component → categories; categories without components apply to all components."""
     stated = value if isinstance(value, Mapping) else {EVERY_COMPONENT: value}
     found = {component: texts(name, each, "a log category") for component, each in stated.items()}
     return {component: categories for component, categories in found.items() if categories}
@@ -679,7 +680,7 @@ _READERS: Mapping[Kind, Callable[[str, Any], Any]] = {
 
 
 def _read(name: str, setting: Setting, value: object) -> Any:
-    """The value of a field from what a caller gives."""
+    """Value of a field, from the value that a caller gives."""
     if setting.kind is Kind.COUNT:
         return count(name, value, setting.least)
     if setting.kind is Kind.WORD:
@@ -689,7 +690,7 @@ def _read(name: str, setting: Setting, value: object) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One setting of a run: its value, why it is that, and the place (file:line) that says so."""
+    """A setting of a run: its value, the reason, and the location (file:line) that states it."""
 
     setting: str
     value: str
@@ -698,13 +699,13 @@ class Choice:
 
 
 ASKED = "asked for"
-"""Reason of a choice that the user has made."""
+"""Reason of a choice that the user made."""
 
 
 class SettingsOptions(TypedDict, total=False):
     """The fields of `Settings` as keywords of `simulate`, `plan` and `Simulation`, with the types that these take.
 
-    A time is a number of seconds, or a text with a unit such as "10ms".
+    A time is a number of seconds, or a string with a unit such as "10ms".
     """
 
     stop_time: float | str | None

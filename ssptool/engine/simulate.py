@@ -1,4 +1,4 @@
-"""Carry out a plan and say how it went."""
+"""Carry out a plan, and report the result."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -37,14 +37,14 @@ from ssptool.work_in_progress import NOTHING, tell
 from ssptool.working_directory import KeptWorkingDirectory, absolute
 
 MOST_CHECKED = 2e7
-"""Cells of a trace that are kept in memory for a check of the accuracy that nobody asked for."""
+"""Largest number of trace cells that are kept in memory for an accuracy check without a request."""
 
 MOST_LOOKED_AT = 2e6
-"""Cells that are kept to look for signs of wrong results only: 16 MB."""
+"""Largest number of cells that are kept only to find signs of incorrect results: 16 MB."""
 
 
 _Estimate = Callable[[Plan, Trace | None, bool], Accuracy]
-"""Estimates the accuracy of a run from its trace, and whether it failed."""
+"""Function that estimates the accuracy of a run, from its trace and whether it failed."""
 
 
 def run(
@@ -69,11 +69,10 @@ def run(
     Parameters
     ----------
     output
-        Short for `Recording(output)`.
+        Short form of `Recording(output)`.
     recording
-        Recorded signals and files; without it, all rows are kept in memory.
-    progress
-        Called with the fraction 0 … 1 that is done.
+        Recorded signals and files (default: keep all rows in memory). progress Called with the completed fraction 0 …
+        1.
     isolated
         Run the FMUs in a child process, which may crash.
     limits
@@ -89,15 +88,14 @@ def run(
     arguments
         Arguments with which the caller made the plan, for the manifest.
     check
-        Check of the accuracy by finer runs; if an accuracy is asked for, with the step that it takes.
-    kept
-        What earlier runs in this process have left; without it, each run unpacks its FMUs and loads its plan.
+        Check of the accuracy by finer runs; if an accuracy is requested, also the search for its step. kept Resources
+        of earlier runs in this process; if None, each run unpacks its FMUs and loads its plan.
 
     Returns
     -------
     Result
         A failing FMU, a loop without solution or an iteration that does not converge end the trace early; see
-        `failure`. So do, if isolated, a crash and a limit that is reached. The rows until then are kept.
+        `failure`. In an isolated run, so do a crash and an exceeded limit. Earlier rows are kept.
 
     Raises
     ------
@@ -108,18 +106,16 @@ def run(
     WrongValue
         It, or a log, is a file that the run reads.
     ResultsNotWritten
-        Not any more: it has the rows until then.
-    UnknownName
-        A pattern fits no signal.
+        Writing failed during the run; the file contains the earlier rows. UnknownName A pattern matches no signal.
     WrongValue
-        The trace that was to be kept would not fit into the memory of this machine.
+        The trace would not fit into the memory of this machine.
     ContradictingSettings
         Limits without isolation.
     WrongValue
-        Numbers of the recording that do not fit.
+        A number of the recording is out of range.
     """
     if realtime is not None:
-        Pace(realtime, 0.0)  # refuses a factor that cannot be
+        Pace(realtime, 0.0)  # rejects an invalid factor
     if limits is not None:
         require_isolation(isolated)
     recording = recording or Recording(output)
@@ -178,10 +174,10 @@ def _run(
     check_written(recording.output, logs, (one.path for one in inputs))
     job = Job(select(plan, recording.signals), archive, measured, realtime)
     changes = changed_units(recording.units, job.plan.columns)
-    indent = None if recording.output is None else 1  # for readers
+    indent = None if recording.output is None else 1  # readable for people
     limits = (limits or Limits()) if isolated else None
     job, limits, estimate = _checked(check, FinerRuns(job, recording, limits, began, kept=kept))
-    # Rows from another process are written here while that process steps, so a thread would gain nothing.
+    # Rows from another process are written while that process steps, so a thread would gain nothing.
     with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded))) as thread:
         before = _earlier(recording.output)
         earlier = _worth_keeping(recording.output, before)
@@ -199,7 +195,7 @@ def _run(
 
 
 def require_isolation(isolated: bool) -> None:
-    """Raise ContradictingSettings: there are limits or a sandbox, and no child process."""
+    """Raise ContradictingSettings if there are limits or a sandbox, but no child process."""
     if not isolated:
         raise ContradictingSettings(
             "limits or a sandbox without isolation",
@@ -218,17 +214,17 @@ def _recorded(
     before: Mapping[str, Any],
     check: _Estimate | None,
 ) -> Result:
-    """The result of a job that is carried out, with its file complete.
+    """Carry out a job; its result, after the file is complete.
 
-    `describe` makes the manifest from the plan and from how the run went; `before` is that of the results which the
-    file had; `check` estimates the accuracy from the trace, and whether the run failed.
+    `describe` makes the manifest from the plan and the execution; `before` is the manifest of the previous results in
+    the file; `check` estimates the accuracy from the trace, and whether the run failed.
     """
     plan, output = job.plan, recording.output
     try:
         job, execution = planned_and_executed(job, lambda again: carry_out(again, recorder))
         plan = job.plan
     except BaseException as error:
-        # Such as a keyboard interrupt: keep the recorded rows.
+        # For example after a keyboard interrupt: keep the recorded rows.
         if recorder.seen:
             with interrupts_deferred():
                 recorder.finish()
@@ -256,11 +252,11 @@ def _recorded(
 
 
 class FinerRuns:
-    """Runs of plans in place of that of a job, in the same way and within its limits, kept in memory with the signals
-    that the job records, and after them all others that are exchanged.
+    """Runs of variations of a job's plan, with its options and limits. Their traces stay in memory: first the signals
+    that the job records, then all other exchanged signals.
 
-    FMUs of which the job uses the other interface are in a child process: they may crash, and the job has its result.
-    Others come from the `pool`, if there is one, or are unpacked in what earlier runs have `kept`.
+    FMUs whose other interface the job uses run in a child process, so that a crash does not affect the job. Other FMUs
+    come from the `pool`, if there is one, or from the unpacked FMUs of earlier runs (`kept`).
     """
 
     def __init__(
@@ -277,13 +273,13 @@ class FinerRuns:
 
     @property
     def left(self) -> float:
-        """Seconds that are left of the limit of time."""
+        """Remaining seconds of the time limit."""
         if self.whole is None or self.whole.seconds is None:
             return inf
         return self._began + self.whole.seconds - perf_counter()
 
     def limits(self, most: float = inf, *, apart: bool = False) -> Limits | None:
-        """The limits of a run that may take the time that is left, and at most so many seconds."""
+        """Limits of a run within the remaining time, and of at most `most` seconds."""
         seconds, whole = min(self.left, most), self.whole or (Limits() if apart else None)
         if whole is None or seconds == inf:
             return whole
@@ -313,7 +309,7 @@ PACED = "the run kept pace with the clock"
 
 
 def _checked(check: AccuracyCheck | None, finer: FinerRuns) -> tuple[Job, Limits | None, _Estimate | None]:
-    """The job, with the step that an accuracy takes; its limits; and what estimates its accuracy."""
+    """The job, with the step for a requested accuracy; its limits; and the function that estimates its accuracy."""
     if check is None:
         return finer.job, finer.whole, None
     if check.wanted is None:
@@ -324,7 +320,7 @@ def _checked(check: AccuracyCheck | None, finer: FinerRuns) -> tuple[Job, Limits
 
 
 def _take_resolved_step(check: AccuracyCheck, finer: FinerRuns) -> None:
-    """Give the job a macro step that resolves the first instants, where it is a guess only."""
+    """Give the job a macro step that resolves the start of the run, if its step is only a guess."""
     plan = finer.job.plan
     if finer.job.realtime is None and step_is_guessed(plan, check.asked):
         from ssptool.engine.run.first_instants import with_resolved_step
@@ -336,7 +332,7 @@ def _take_resolved_step(check: AccuracyCheck, finer: FinerRuns) -> None:
 def _accuracy(
     check: AccuracyCheck, finer: FinerRuns, began: float, plan: Plan, trace: Trace | None, failed: bool
 ) -> Accuracy:
-    """Accuracy of a run of a plan that has taken the time since `began`."""
+    """Accuracy of a run of a plan that started at `began`."""
     if failed:
         return UNCHECKED
     if finer.job.realtime is not None:
@@ -345,19 +341,19 @@ def _accuracy(
 
 
 def _searched(check: AccuracyCheck, finer: FinerRuns) -> tuple[Plan, Accuracy]:
-    """The plan of the coarsest run that is as accurate as asked for, and its accuracy."""
+    """The plan of the coarsest run with the requested accuracy, and its accuracy."""
     if finer.job.realtime is not None:
         return finer.job.plan, Accuracy(remark=PACED, wanted=check.wanted)
     return check.search(finer.job.plan, finer, lambda: finer.left)
 
 
 def _kept(accuracy: Accuracy, _: Plan, __: Trace | None, failed: bool) -> Accuracy:
-    """Accuracy that was found before; a run that failed in spite of it has no error that is known."""
+    """Accuracy from the search; unknown if the run failed nevertheless."""
     return replace(accuracy, error=None, errors={}) if failed else accuracy
 
 
 def _earlier(output: Path | None) -> Mapping[str, Any]:
-    """The manifest of the results that a file has; empty where there are none that can be read."""
+    """Manifest of the results in a file; empty if there are none, or they cannot be read."""
     if output is None or not absolute(output).exists():
         return {}
     try:
@@ -373,7 +369,7 @@ def _worth_keeping(output: Path | None, manifest: Mapping[str, Any]) -> bool:
 
 
 def _replaced(plan: Plan, recorder: Recorder, output: Path | None, before: Mapping[str, Any]) -> Iterator[str]:
-    """Note on the results that the file had: still there, or those of a run with other settings."""
+    """Note on the previous results of the file: kept, or replaced although they are from other settings."""
     if recorder.kept_earlier:
         yield f"{output} keeps the results of an earlier run, as this one ended before its first row"
         return
@@ -389,7 +385,7 @@ def _replaced(plan: Plan, recorder: Recorder, output: Path | None, before: Mappi
 
 
 def _other(plan: Plan, result: Result) -> Iterator[str]:
-    """Note on the other way to run a system that failed as model exchange although nobody asked for that."""
+    """Note on the alternative, if a system failed with model exchange as the default."""
     failure = result.failure
     if plan.instead is None or failure is None or failure.ending in _ENDED_OTHERWISE:
         return
@@ -413,7 +409,9 @@ def _executed(
     pool: Pool | None = None,
     kept: EarlierRuns | None = None,
 ) -> Execution:
-    """The execution of a job, in this process without limits; with `repeats`, a failure has words of the FMU."""
+    """Execution of a job; without limits it may run in this process. With `repeats`, a failure gets the messages of the
+    FMU.
+    """
     try:
         execution = _here(job, recorder, pool, kept) if limits is None else execute_isolated(job, recorder, limits)
     except FmiError as error:
@@ -440,7 +438,9 @@ def _recorder(
     check: AccuracyCheck | None,
     changes: UnitChanges | None,
 ) -> Recorder:
-    """`thread`: the thread that writes the file; None: the caller. `earlier`: the file has results worth keeping."""
+    """Make the recorder. `thread`: the thread that writes the file; None: the caller writes. `earlier`: the file has
+    results worth keeping.
+    """
     writer: Callable[[StringTable], Writer] | None = None
     if recording.output is not None and changes is not None:
         check_output(recording.output)
@@ -450,7 +450,7 @@ def _recorder(
         writer, lend = thread.around(writer), thread.lend
     decimation, rows = recording.decimation(plan), recording.rows(plan)
     keep = recording.keep or (check is not None and check.asked)
-    # Texts and bytes stay in memory with the rows that are kept.
+    # Strings and bytes stay in memory together with the kept rows.
     looks = plan.settings.warnings is WarningsName.ON and not any(one.type in NUMBERED for one in plan.columns)
     if keep and (recording.output_step is not None or not plan.master.chooses_steps):
         check_memory(rows, 1 + len(plan.recorded))

@@ -1,4 +1,4 @@
-"""Times at equal distances, as decimal arithmetic gives them: 0.018, not 18 · 0.001 = 0.018000000000000002."""
+"""Times at equal distances, as in decimal arithmetic: 0.018, not 18 · 0.001 = 0.018000000000000002."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -10,13 +10,13 @@ import numpy as np
 from ssptool.engine.trace import Floats
 
 EXACT = 1 << 53
-"""Smaller integers are doubles."""
+"""Integers up to this one are exact as doubles."""
 
 
 def grid_time(start: float, step: float, point: int) -> float:
     """The double nearest to the decimal number start + point·step [s]; the same bits as core/time_grid.hpp."""
     first, distance, denominator = _integers(start, step)
-    return (first + point * distance) / denominator  # of integers, so it is rounded once
+    return (first + point * distance) / denominator  # quotient of integers, so it is rounded once
 
 
 def grid_times(start: float, step: float, points: Iterable[int]) -> Floats:
@@ -31,13 +31,13 @@ def grid_times(start: float, step: float, points: Iterable[int]) -> Floats:
 
 
 def exactly(size: float) -> Fraction:
-    """A number as it is written in decimal."""
+    """The exact value of the decimal text of a number."""
     return Fraction(repr(float(size)))
 
 
 @lru_cache(maxsize=64)
 def _integers(start: float, step: float) -> tuple[int, int, int]:
-    """Numerators of start and step, and their denominator, as they are written."""
+    """Numerators of start and step with their common denominator, from their decimal text."""
     first, distance = exactly(start), exactly(step)
     denominator = lcm(first.denominator, distance.denominator)
     return int(first * denominator), int(distance * denominator), denominator

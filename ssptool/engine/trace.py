@@ -1,7 +1,8 @@
 """The trace of a run: recorded signals as arrays over time, and the cells they are stored in.
 
-A cell has eight bytes: a double for Float64 and Float32, an integer for all other types (of UInt64 the same bits, of a
-Boolean 0 or 1, of a String or a Binary its number in the string table of the run)."""
+A cell has eight bytes: a double for Float64 and Float32, an integer for all other types (for UInt64 the same bits, for
+a Boolean 0 or 1, for a String or a Binary its number in the string table of the run).
+"""
 
 import re
 import sys
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 
 
 class StringTable(Protocol):
-    """Contents by number: a list, or those of a run."""
+    """Contents by number: a list, or the string table of a run."""
 
     def __getitem__(self, number: int, /) -> bytes: ...
 
 
 class NewEntries(NamedTuple):
-    """New contents that rows refer to, in the order of their numbers, and the numbers of contents that later rows do
-    not refer to; and the rows of the block that are sides of events between communication points.
+    """New contents that rows refer to, in the order of their numbers; numbers of contents that later rows do not refer
+    to; and rows of the block that are sides of events between communication points.
     """
 
     new: tuple[bytes, ...] = ()
@@ -76,7 +77,7 @@ class RunStringTable:
 
     @property
     def every(self) -> tuple[bytes, ...]:
-        """All, if none was dropped: the place of each is its number."""
+        """All contents, if none was dropped; the number of each is its index."""
         return tuple(self._all.values())
 
 
@@ -87,7 +88,7 @@ REAL_TYPES = frozenset({"Float64", "Float32"})
 
 TEXT, BYTES = "String", "Binary"
 NUMBERED = frozenset({TEXT, BYTES})
-"""Types whose cells are numbers of contents, which are bytes: of texts those of UTF-8."""
+"""Types whose cells are numbers of contents. The contents are bytes; for strings in UTF-8."""
 
 _MACHINE: dict[str, np.dtype[Any]] = {
     "Float64": np.dtype(np.float64),
@@ -99,7 +100,7 @@ _MACHINE: dict[str, np.dtype[Any]] = {
 }
 
 NUMERIC_TYPES = frozenset(_MACHINE)
-"""All but String and Binary."""
+"""All types except String and Binary."""
 
 
 def holds_integer(kind: str) -> bool:
@@ -108,12 +109,12 @@ def holds_integer(kind: str) -> bool:
 
 
 def machine_type(kind: str) -> np.dtype[Any]:
-    """Data type of arrays of values of this type; texts and bytes are objects."""
+    """Data type of arrays of values of this type; strings and bytes are objects."""
     return np.dtype(object) if kind in NUMBERED else _MACHINE[kind]
 
 
 class ContentNumbers:
-    """Contents and their numbers, counted from 0, which is the empty one."""
+    """Contents and their numbers, counted from 0, the empty content."""
 
     def __init__(self) -> None:
         self.all: list[bytes] = [b""]
@@ -127,7 +128,7 @@ class ContentNumbers:
 
 
 def from_content(content: bytes, kind: str) -> str | bytes:
-    """The value of type String or Binary with these bytes. What is not UTF-8 in a text is marked as that."""
+    """Value of type String or Binary from its bytes. Invalid UTF-8 in a string is marked."""
     return content.decode("utf-8", "replace") if kind == TEXT else content
 
 
@@ -137,7 +138,7 @@ def as_content(value: Any, kind: str) -> bytes:
     Raises
     ------
     TypeError, UnicodeEncodeError
-        The value is not a text.
+        The value is not a string.
     """
     wanted = str if kind == TEXT else bytes
     if not isinstance(value, wanted):
@@ -146,8 +147,8 @@ def as_content(value: Any, kind: str) -> bytes:
 
 
 def met(numbers: NDArray[np.int64], kind: str, contents: StringTable) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Values of type String or Binary (k,) with these numbers (n,) of contents, each value once, and the index (n,) of
-    each number among them.
+    """Unique values of type String or Binary (k,) with these numbers (n,) of contents, and the index (n,) of each
+    number among them.
     """
     used, places = np.unique(numbers, return_inverse=True)
     values = np.empty(len(used), dtype=object)
@@ -169,7 +170,7 @@ def values_of(cells: Floats, kind: str, contents: StringTable = (b"",)) -> NDArr
     if machine.itemsize == 8:
         values = cells.view(machine)
         return values
-    # The end of the eight bytes that has the small digits.
+    # The part of the eight bytes with the least significant digits.
     place = 0 if sys.byteorder == "little" else 8 - machine.itemsize
     part = np.dtype({"names": ["value"], "formats": [machine], "offsets": [place], "itemsize": 8})
     values = cells.view(part)["value"]
@@ -182,7 +183,7 @@ def cells_of(values: ArrayLike, kind: str, number: Callable[[bytes], int]) -> Fl
     Raises
     ------
     OverflowError, TypeError, ValueError
-        A value is none of this type.
+        A value is not of this type.
     """
     if kind in NUMBERED:
         every: Iterable[Any] = np.asarray(values, dtype=object)
@@ -204,7 +205,9 @@ def _integers(values: Any, machine: type[np.signedinteger[Any] | np.unsignedinte
 
 
 def integers_of(doubles: Floats, machine: np.dtype[Any]) -> NDArray[Any]:
-    """Doubles as integers or Booleans of a machine type; those that rounding has moved out of its range at its end."""
+    """Doubles as integers or Booleans of a machine type; values that rounding moved out of its range are limited to
+    it.
+    """
     if machine.kind == "b":
         booleans: NDArray[Any] = doubles != 0.0
         return booleans
@@ -217,9 +220,9 @@ def integers_of(doubles: Floats, machine: np.dtype[Any]) -> NDArray[Any]:
 
 
 def as_doubles(cells: Floats, kinds: Sequence[str]) -> Floats:
-    """Rows of cells (k, p) as rows of doubles: the same memory if all are.
+    """Rows of cells (k, p) as rows of doubles; the same memory if all cells are doubles.
 
-    Integers beyond 2⁵³ become the nearest double, and texts and bytes their numbers.
+    Integers beyond 2⁵³ are rounded to the nearest double, strings and bytes become their numbers.
     """
     places = [place for place, kind in enumerate(kinds) if holds_integer(kind)]
     if not places:
@@ -232,7 +235,7 @@ def as_doubles(cells: Floats, kinds: Sequence[str]) -> Floats:
 
 
 _SHOWN = 4
-"""Names of signals in the representation of a trace."""
+"""Number of names of signals in the representation of a trace."""
 
 
 _INDEX = re.compile(r"\[(\d+(?:,\d+)*)\]")
@@ -240,10 +243,10 @@ _INDEX = re.compile(r"\[(\d+(?:,\d+)*)\]")
 
 
 def places_of(signal: object, places: Mapping[str, int]) -> NDArray[np.intp] | None:
-    """Places of the values of a signal (), or of the elements of an array with its shape; None: it was not recorded.
+    """Column index of a signal (), or of the elements of an array with its shape; None if it was not recorded.
 
-    The name of the component can be left out if all signals are of one. A name that no signal has as it is written is
-    that of the only one in other upper and lower case.
+    The name of the component can be omitted if all signals belong to one component. A name without an exact match is
+    compared regardless of case, if only one signal matches.
     """
     if not isinstance(signal, str) or not places:
         return None
@@ -262,7 +265,7 @@ def places_of(signal: object, places: Mapping[str, int]) -> NDArray[np.intp] | N
 
 
 def _elements(array: str, places: Mapping[str, int]) -> NDArray[np.intp] | None:
-    """Places of all elements of an array with its shape; None if one is missing."""
+    """Column indices of all elements of an array with its shape; None if one is missing."""
     found = {}
     for name, place in places.items():
         if name.startswith(f"{array}[") and (index := _INDEX.fullmatch(name, len(array))):
@@ -288,9 +291,9 @@ Values = NDArray[Any]
 @dataclass(frozen=True, slots=True)
 class Column:
     """Description of a recorded signal. `type` has FMI 3.0's spelling; `unit` None: not stated; `discrete`: it changes
-    at events only, though its type is one of real numbers; `carried_from`: the signal whose value a connection carries
-    here unchanged, "" for none; `full_name`: `Component.y` for the variable y of a lone FMU, else ""; `relative`: it is
-    a difference (relativeQuantity), which no offset of units changes; `display`: its display unit.
+    only at events, although it has a real type; `carried_from`: the signal whose value a connection passes on
+    unchanged, "" for none; `full_name`: `Component.y` for the variable y of a lone FMU, otherwise ""; `relative`: it is
+    a difference (relativeQuantity), so that offsets of units do not apply; `display`: its display unit.
     """
 
     signal: str
@@ -310,19 +313,19 @@ class Column:
 
     @property
     def held(self) -> bool:
-        """True if it keeps its value between two samples; else it is on the line between them."""
+        """True if the signal keeps its value between two samples; false if it is interpolated linearly."""
         return self.discrete or not self.real
 
 
 def places_by_name(columns: Iterable[Column]) -> dict[str, int]:
-    """Places of columns by their names; of a lone FMU also by those with the component, unless others have these."""
+    """Column indices by name; for a lone FMU also by the name with the component, unless another column has it."""
     every = list(enumerate(columns))
     full = {column.full_name: place for place, column in every if column.full_name}
     return full | {column.signal: place for place, column in every}
 
 
 def column_of(facts: Any) -> Column:
-    """The column that a description of results tells of. Raises ValueError if it is not a column."""
+    """Column from a description of results. Raises ValueError if it is not a column."""
     if not isinstance(facts, Mapping):
         raise ValueError("a column is not an object")
     unit, kind, known = facts.get("unit"), facts.get("type", "Float64"), [*_MACHINE, *NUMBERED]
@@ -345,11 +348,11 @@ _TRUE = "true"
 _TEXT_FACTS = ("unit", "type", "description", "carried_from", "full_name")
 _FLAG_FACTS = ("discrete", "relative")
 FACTS = (*_TEXT_FACTS, *_FLAG_FACTS, "display")
-"""Names of what `facts_of` tells."""
+"""Names of the facts in `facts_of`."""
 
 
 def facts_of(column: Column) -> dict[str, str]:
-    """Texts that say what a column is, beside its name: those that are not empty."""
+    """Descriptive texts of a column, except its name, that are not empty."""
     told = {name: getattr(column, name) for name in _TEXT_FACTS}
     facts = {name: fact for name, fact in told.items() if fact}
     facts |= {name: _TRUE for name in _FLAG_FACTS if getattr(column, name)}
@@ -359,7 +362,7 @@ def facts_of(column: Column) -> dict[str, str]:
 
 
 def column_with(signal: str, facts: Mapping[str, str]) -> Column:
-    """The column of this name with the texts of `facts_of`. Raises ValueError if they are no such texts."""
+    """Column of this name with the texts of `facts_of`. Raises ValueError if the texts are not valid."""
     told: dict[str, Any] = {"signal": signal}
     told |= {name: facts.get(name) == _TRUE for name in _FLAG_FACTS}
     told["display"] = json_content(facts["display"]) if "display" in facts else None
@@ -367,7 +370,7 @@ def column_with(signal: str, facts: Mapping[str, str]) -> Column:
 
 
 def _display(facts: Any) -> DisplayUnit | None:
-    """The display unit that a description of results tells of. Raises ValueError if it is none."""
+    """Display unit from a description of results. Raises ValueError if it is not valid."""
     if facts is None:
         return None
     match facts:
@@ -379,16 +382,15 @@ def _display(facts: Any) -> DisplayUnit | None:
 
 
 class UnitChanges(NamedTuple):
-    """Columns in other units.
+    """Columns with changed units.
 
     Attributes
     ----------
     columns
         All columns, some of them in other units.
     changes
-        Place of a column among them → conversion of its values.
-    notes
-        Columns that stay in their units although others do not, and why.
+        Column index → conversion of its values. notes Columns that keep their units although others change, with the
+        reason.
     """
 
     columns: tuple[Column, ...]
@@ -422,19 +424,19 @@ class UnitChanges(NamedTuple):
         return cls(tuple(every), changes, tuple(notes))
 
     def convert(self, cells: Floats) -> None:
-        """Convert rows of cells (k, p) where they are."""
+        """Convert rows of cells (k, p) in place."""
         for place, change in self.changes.items():
             cells[:, place] = change.factor * cells[:, place] + change.offset
 
     def converted(self, trace: "Trace") -> "Trace":
-        """A trace of these columns in the other units."""
+        """Convert a trace of these columns to the other units."""
         cells = trace.cells.copy()
         self.convert(cells)
         return replace(trace, cells=cells, columns=self.columns, assumptions=(*trace.assumptions, *self.notes))
 
 
 def _in_unit(column: Column, unit: str) -> tuple[Column, Conversion]:
-    """The column in another unit, with all digits, and the conversion of its values. Raises WrongValue."""
+    """The column in another unit, and the conversion of its values with all digits. Raises WrongValue."""
     if not column.real:
         raise WrongValue(f"{column.signal} is of type {column.type}; only real numbers are converted to other units")
     change = change_of_unit(column.signal, column.unit, unit, relative=column.relative, display=column.display)
@@ -442,7 +444,7 @@ def _in_unit(column: Column, unit: str) -> tuple[Column, Conversion]:
 
 
 def time_name(signals: Collection[str]) -> str:
-    """Name of the time column beside these: `time`, or another one if a connector of the system is called so."""
+    """Name of the time column: `time`, or another name if a connector of the system has this one."""
     return next((name for name in TIME_NAMES if name not in signals), TIME_NAMES[0])
 
 
@@ -480,7 +482,7 @@ class Trace:
     _places: Mapping[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Places by name, found once: programs go through thousands of signals by their names."""
+        """Map names to columns once, because programs look up thousands of signals by name."""
         object.__setattr__(self, "_places", places_by_name(self.columns))
 
     @classmethod
@@ -586,7 +588,7 @@ class Trace:
         return {column.signal: self._between(place, row, part) for place, column in enumerate(self.columns)}
 
     def _between(self, place: int, row: int, part: float) -> Any:
-        """The value of a column this part 0 … 1 of the way from a row to the next one."""
+        """Value of a column at the fraction `part` (0 … 1) between a row and the next one."""
         column = self.columns[place]
         first, *others = values_of(self.cells[row : row + 2, place], column.type, self.contents)
         if part == 0.0 or column.held:
@@ -692,12 +694,12 @@ def _attributes(column: Column) -> dict[str, str]:
 
 
 MOST_CURVES = 24
-"""Most curves in the picture of a trace; further ones are told, not drawn."""
+"""Largest number of curves in the picture of a trace; further ones are only counted."""
 
 
 def trace_html(trace: "Trace") -> str:
-    """Size of a trace, and a picture of its continuous signals."""
-    # Only notebooks draw a trace at once.
+    """HTML with the size of a trace, and a picture of its continuous signals."""
+    # Only notebooks draw traces automatically.
     from ssptool.drawing.plot import picture_svg
     from ssptool.drawing.plot_model import Curve, panels, thinned
     from ssptool.errors import MissingPackage

@@ -257,8 +257,6 @@ def read_slot(kernel: Kernel, slot: int, kind: str) -> Value:
 def write_slot(kernel: Kernel, slot: int, kind: str, value: Value) -> None:
     """Write a value to a slot that holds a signal of this type.
 
-    Raises ------ TypeError, ValueError, OverflowError The value is not of this type.
-
     Raises
     ------
     TypeError, ValueError, OverflowError

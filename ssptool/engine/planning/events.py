@@ -371,8 +371,6 @@ def plan_ode_events(network: Network, implementations: Mapping[str, InterfaceTyp
     """Components of the ODE with events: those with clocks, or with inputs that are not continuous and may therefore be
     set in event mode only.
 
-    References ---------- FMI 2.0.4 §3.2.3, FMI 3.0 §3.2 (which variables may be set in continuous-time mode).
-
     References
     ----------
     FMI 2.0.4 §3.2.3, FMI 3.0 §3.2 (which variables may be set in continuous-time mode).

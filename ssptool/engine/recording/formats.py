@@ -255,8 +255,6 @@ def copy_results(source: Path, target: Path) -> tuple[str, ...]:
     """Write results and their manifest to another file, in the format of its extension. Returns notes on what that
     format cannot represent.
 
-    Raises ------ WrongValue, MissingPackage, UnusableFile, ResultsNotWritten, OSError
-
     Raises
     ------
     WrongValue, MissingPackage, UnusableFile, ResultsNotWritten, OSError

@@ -1,4 +1,4 @@
-"""Writers of result files and readers of growing ones: their protocols, blocks of rows, and a thread that writes."""
+"""Protocols of writers of result files and of readers of growing ones; sizes of blocks; the writing thread."""
 
 import contextlib
 import os
@@ -20,46 +20,44 @@ from ssptool.errors import UnusableFile
 
 
 class Writer(Protocol):
-    """A growing file of rows. It was begun with the columns, and is complete after `close`."""
+    """A growing file of rows. Its columns are known from the start; it is complete after `close`."""
 
     def write(self, rows: Floats) -> None:
-        """Append rows of cells (k, 1 + p), the time first. They are in the file soon; `close` writes what is not.
+        """Append rows of cells (k, 1 + p), the time first. They are written to the file soon, at the latest by `close`.
 
-        After an OSError, such as for a full disk, the file can be read and has all that was in it before.
+        After an OSError, for example because the disk is full, the file is readable and has all its earlier rows.
 
-        The numbers of texts and bytes are those of the contents with which the file was begun, which has them by now.
+        Cells of strings and bytes are indices into the contents that were passed when the file was created, which must
+        already include them.
         """
         ...
 
     def when_written(self, action: Callable[[], None]) -> None:
-        """Call it when the contents of rows that were written until now are in the file, or given up."""
+        """Call `action` when the contents of all rows so far are in the file, or have been given up."""
         ...
 
     def notes(self) -> tuple[str, ...]:
-        """Notes on what the format could not keep, signal by signal."""
+        """Notes on facts that the format cannot represent, signal by signal."""
         ...
 
     def close(self, manifest: str) -> None:
-        """Everything is written; `manifest` (JSON) tells what it is."""
+        """Write everything that is left, and the `manifest` (JSON)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """New rows of a file of results.
+    """New rows of a result file.
 
     Attributes
     ----------
     begun
-        The file is there and says what its columns are.
+        True if the file exists and states its columns.
     columns, times, values
         The columns, and the new rows: times (k,) [s] and an array (k,) for each column.
     replaced
-        The rows are the first ones of another run, whose file has taken the place of the one before.
-    manifest
-        That of a run that has ended; these are its last rows.
-    more
-        There are more rows, to be read at once.
+        True if the rows are the first of another run, whose file has replaced the previous one. manifest Manifest of a
+        run that has ended, with these rows as its last. more True if more rows can be read immediately.
     """
 
     begun: bool = False
@@ -72,15 +70,15 @@ class News:
 
 
 class Tail(Protocol):
-    """Reads a file of results that a run writes, each row once."""
+    """Reader of a result file that a run is writing; each row is read once."""
 
     def read(self) -> News:
-        """The rows that have come since the last call; none where the file is not there yet.
+        """The new rows since the last call; empty if the file does not exist yet.
 
         Raises
         ------
         UnusableFile
-            What the file has is not a trace, and will not become one.
+            The content of the file is not a trace, and cannot become one.
         """
         ...
 
@@ -97,14 +95,16 @@ def refuse_repeats(path: object, signals: Sequence[str]) -> None:
 
 
 def put(file: FileIO, content: bytes | bytearray) -> None:
-    """Write all of it: the system may take less at once, such as before it says that the disk is full."""
+    """Write all of `content`: the operating system may write less at once, for example before it reports a full
+    disk.
+    """
     rest = memoryview(content)
     while rest:
         rest = rest[file.write(rest) :]
 
 
 def append(file: FileIO, content: bytes | bytearray) -> None:
-    """Write all of it at the end of the file, or nothing: a part of it would be read as something else."""
+    """Write all of `content` at the end of the file, or nothing: a part of it would be misread."""
     end = file.tell()
     try:
         put(file, content)
@@ -115,7 +115,7 @@ def append(file: FileIO, content: bytes | bytearray) -> None:
 
 
 def change(file: FileIO, place: int, content: bytes) -> None:
-    """Write over what stands at a place; the end of the file stays the place to write on."""
+    """Overwrite the content at an offset; the next write is still at the end of the file."""
     end = file.tell()
     file.seek(place)
     put(file, content)
@@ -123,19 +123,19 @@ def change(file: FileIO, place: int, content: bytes) -> None:
 
 
 GROUP_SECONDS = 0.1
-"""Time [s] after which a group is written however small it is; or after a small part of the time since the start, or so
-long that writing it takes a small part of that time.
+"""Time [s] after which a group is written, however small it is. The limit is extended to a small part of the time since
+the start, and so that writing takes only a small part of the time.
 """
 
 LATE_PART = 0.01
-"""Fraction of the time since the start that a killed run may lose, if that is more."""
+"""Fraction of the time since the start that a killed run may lose, if this is more than `GROUP_SECONDS`."""
 
 WRITING_PART = 0.05
 """Fraction of the time for writing groups that are smaller than they should be."""
 
 
 class Patience:
-    """Clock of a writer of groups of rows: when one is written that is smaller than it should be."""
+    """Clock of a writer of groups of rows; decides when to write a group that is smaller than it should be."""
 
     def __init__(self) -> None:
         self._writing = 0.0
@@ -147,28 +147,26 @@ class Patience:
         return now - self._wrote >= max(GROUP_SECONDS, LATE_PART * (now - self._began), self._writing / WRITING_PART)
 
     def renew(self, writing: float) -> None:
-        """A group was written, which took so long [s]."""
+        """Restart the clock after a group was written, which took `writing` [s]."""
         self._writing, self._wrote = writing, monotonic()
 
 
 class FootedFile:
-    """Each part takes the place of the footer, and a new footer follows it.
+    """File with a footer; each new part overwrites the footer, and a new footer follows.
 
-    While a part is written, the file ends with a copy of the footer before, behind the space for the part; when the new
-    footer is written before that copy, the copy is cut off. So the file ends with a footer at any time, also after the
-    process was killed, except while the copy itself is written.
+    While a part is written, the file ends with a copy of the previous footer, after the space for the part. When the
+    new footer is complete, the copy is cut off. So the file always ends with a footer, even after the process was
+    killed, except while the copy itself is written.
 
     Raises
     ------
     OSError
-        A method cannot write, such as on a full disk; after `abandon` the file is as before `begin`.
+        A method cannot write, for example because the disk is full; after `abandon` the file is as before `begin`.
 
     Attributes
     ----------
     place
-        Offset of the next part.
-    footer
-        The present one.
+        Offset of the next part. footer The present footer.
     """
 
     def __init__(self, file: FileIO, head: bytes, footer: bytes) -> None:
@@ -179,26 +177,26 @@ class FootedFile:
         self._at = self._copy = self.place
 
     def begin(self, size: int) -> None:
-        """A part of about so many bytes comes."""
+        """Start a part of about `size` bytes."""
         self._at = self.place
         self._keep_copy(self.place + max(size, len(self.footer)))
 
     def write(self, data: bytes) -> None:
-        """The next bytes of the part."""
+        """Write the next bytes of the part."""
         self._make_room(len(data))
         self._put(data, self._at)
         self._at += len(data)
 
     def finish(self, footer: bytes) -> None:
-        """The part is whole."""
+        """Complete the part with a new footer."""
         self._make_room(len(footer))
         self._put(footer, self._at)
         os.ftruncate(self._descriptor, self._at + len(footer))
         self.place, self.footer = self._at, footer
 
     def abandon(self) -> None:
-        """The part, whose `begin` or what followed has failed, is not to be."""
-        # If that fails too, the file ends with the copy.
+        """Remove the part after a failed write."""
+        # If this fails as well, the file ends with the copy.
         with contextlib.suppress(OSError):
             self._put(self.footer, self.place)
             os.ftruncate(self._descriptor, self.place + len(self.footer))
@@ -208,7 +206,7 @@ class FootedFile:
             self._keep_copy(max(self._at + 2 * size, self._copy + len(self.footer)))
 
     def _keep_copy(self, place: int) -> None:
-        """The footer at the end of the file, which is here."""
+        """Write a copy of the footer at this offset, which becomes the end of the file."""
         before = os.fstat(self._descriptor).st_size
         try:
             self._put(self.footer, place)
@@ -220,35 +218,35 @@ class FootedFile:
     def _put(self, data: bytes, place: int) -> None:
         os.lseek(self._descriptor, place, os.SEEK_SET)
         rest = memoryview(data)
-        while rest:  # the system may take less at once, such as before it says that the disk is full
+        while rest:  # the operating system may write less at once, for example before it reports a full disk
             rest = rest[os.write(self._descriptor, rest) :]
 
 
 class WritingThread:
-    """Write rows in a thread, which ends with the context.
+    """Thread that writes rows; it ends with the context.
 
     Parameters
     ----------
     waiting
-        Blocks of rows that may wait: they bound the memory, and the caller waits while there are more.
+        Largest number of waiting blocks of rows, which limits the memory. If there are more, the caller waits.
 
-    The native kernel, encoders of numbers and the system's calls all run without the lock of the interpreter, so that
-    steps and writing overlap.
+    The native kernel, encoders of numbers and system calls run without the interpreter lock, so that steps and writing
+    overlap.
 
     Notes
     -----
-    Why this is free of races: a block of rows belongs to one thread at a time. The caller has one, lent or to copy rows
-    to; the queue of those that wait hands it over, and the queue of those that are free hands it back. The writer
-    itself is used by the thread while there is one, and by the caller before it is started and after it was joined. An
-    error is left before its block is given back, and taken by the caller: late by some blocks at most while rows come,
-    and surely after the join. Only the caller takes it away, and a writer fails once. All contents of a block are
-    complete before the block is handed over, and are dropped when this thread has written it.
+    There are no races, because a block of rows belongs to one thread at a time. The caller owns one block, lent or to
+    copy rows to. The queue of waiting blocks passes it to the thread, and the queue of free blocks passes it back. The
+    writer itself is used by the thread while it runs, and by the caller before the start and after the join. The thread
+    stores an error before it returns the block. The caller raises it at most some blocks later, or after the join. Only
+    the caller clears the error, and a writer fails only once. All contents of a block are complete before it is passed
+    on, and are dropped after this thread has written it.
     """
 
     def __init__(self, waiting: int) -> None:
         self._most = waiting
         self._waiting: Queue[Floats | Callable[[], None] | None]
-        # The last one that was used is most likely still in a cache.
+        # The block that was used last is most likely still in a cache.
         self._free: Queue[Floats] = LifoQueue()
         self._blocks = 0
         self._lent: Floats | None = None
@@ -265,7 +263,7 @@ class WritingThread:
         self._join()
 
     def around(self, open_writer: Callable[[StringTable], Writer]) -> Callable[[StringTable], Writer]:
-        """Context in which a file is begun such that this thread writes it."""
+        """Function that creates a file whose rows this thread writes."""
 
         def begin(contents: StringTable) -> Writer:
             self._writer = open_writer(contents)
@@ -274,8 +272,8 @@ class WritingThread:
         return begin
 
     def lend(self, count: int, width: int) -> Floats:
-        """Memory for rows (count, width), until the next call; what is written of it is not copied and not the caller's
-        any more.
+        """Memory for rows (count, width), until the next call. Rows written from it are not copied, and no longer
+        belong to the caller.
         """
         size = count * width
         if self._lent is not None and self._lent.size < size:
@@ -285,10 +283,10 @@ class WritingThread:
             self._lent = self._block(size)
         return self._lent[:size].reshape(count, width)
 
-    # -- as `Writer` -------------------------------------------------------------------------------------------
+    # -- interface of `Writer` ---------------------------------------------------------------------------------
 
     def write(self, rows: Floats) -> None:
-        """Errors of earlier rows arrive here, or in `close`."""
+        """Write rows. Errors of earlier rows are raised here, or in `close`."""
         self._check()
         if self._thread is None:
             self._begin()
@@ -322,7 +320,9 @@ class WritingThread:
         self._thread.start()
 
     def _block(self, size: int) -> Floats:
-        """Free memory for at least this many numbers; reused, because new pages cost more than a copy."""
+        """Free memory for at least this number of numbers; blocks are reused, because new pages cost more than a
+        copy.
+        """
         if self._blocks <= self._most and self._free.empty():
             self._blocks += 1
             return np.empty(size)
@@ -337,7 +337,7 @@ class WritingThread:
                     continue
                 self._writer.write(block)
             except BaseException as error:
-                self._error = error  # The caller reports it, and until then waits for memory: continue.
+                self._error = error  # The caller raises it later, and may wait for memory until then: continue.
             if not callable(block):
                 whole = block.base
                 assert whole is not None
@@ -345,33 +345,33 @@ class WritingThread:
 
     def _check(self) -> None:
         if (error := self._error) is not None:
-            self._error = None  # said once is enough
+            self._error = None  # raised only once
             try:
                 raise error
             finally:
-                del error  # which holds this frame
+                del error  # it refers to this frame
 
     def _join(self) -> None:
         if self._thread is None:
             return
-        if self._thread.ident is not None:  # an interrupt may come before it is started, or in here
+        if self._thread.ident is not None:  # an interrupt may come before the start of the thread, or here
             self._waiting.put(None)
             self._thread.join()
         self._thread = None
 
 
 BLOCK_BYTES = 1 << 20
-"""Most bytes of rows that come at once: they should still be in the caches when somebody copies or writes them."""
+"""Largest size of a block of rows [byte]: rows should still be in the caches when they are copied or written."""
 
 
 WAITING_ROWS, LEAST_WAITING, MOST_WAITING = 4096, 8, 64
-"""Blocks that may wait for whoever writes them: as many as have so many rows together, within limits. So
-the system goes on while a group of rows is encoded for a file.
+"""Blocks that may wait for the writer: as many as contain this number of rows, within limits, so that steps continue
+while a group of rows is encoded.
 """
 
 
 def rows_at_once(count: int, width: int) -> int:
-    """Number of rows of `width` numbers in a block, where `count` are asked for."""
+    """Number of rows of `width` numbers in a block, at most `count`."""
     return max(1, min(count, BLOCK_BYTES // (8 * width)))
 
 

@@ -1,1 +1,1 @@
-"""Choices that the user leaves open, the plan that they make, initialization, and steps to the stop time."""
+"""Running: default choices and the resulting plan, initialization, and steps to the stop time."""

@@ -1,4 +1,4 @@
-"""Accuracy of a run: its error, estimated from the differences between runs of ever finer steps."""
+"""Accuracy of a run: its error, estimated from differences between runs with smaller and smaller steps."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,32 +14,32 @@ from numpy.typing import NDArray
 from ssptool.engine.trace import NUMBERED, Column, Floats, Trace, as_doubles, from_content
 
 LEAST_FALL = sqrt(2)
-"""Ratio of neighbouring differences below which they do not count as falling: order 0.5 in the step."""
+"""Ratio of consecutive differences below which they do not count as decreasing: order 0.5 in the step."""
 
 ASSUMED_FALL = 2.0
-"""Ratio that is assumed where none was observed: order 1 in the step, the lowest of all methods."""
+"""Assumed ratio if none was observed: order 1 in the step, the lowest of all methods."""
 
 LARGE = 0.1
-"""Difference, relative to the range, above which an observed order says nothing of smaller steps."""
+"""Difference, relative to the range, above which an observed order does not apply to smaller steps."""
 
 AT_ONCE = 1e-6
-"""Fraction of a macro step within which an event of one run may be at a communication point of another."""
+"""Fraction of a macro step within which an event of one run counts as at a communication point of another."""
 
 ROUNDING = 1e-12
-"""Range relative to the size of a signal, and difference relative to its range, that rounding may cause."""
+"""Range relative to the size of a signal, and difference relative to its range, that can be rounding."""
 
 
 SMALLEST = 1e-3
-"""Smallest jump, relative to the range of the signal."""
+"""Smallest jump that is examined, relative to the range of the signal."""
 
 OUTSTANDING = 2.0
-"""Ratio, at least, of a jump to the changes in the steps before and after it."""
+"""Smallest ratio of a jump to the changes in the steps before and after it."""
 
 MOST_JUMPS = 100
-"""Jumps that are looked into: evenly chosen if there are more."""
+"""Largest number of jumps that are examined; if there are more, they are evenly selected."""
 
 HALVINGS = 16
-"""Communication points before each jump, each half as far away as the one before."""
+"""Number of communication points before each jump; each is half as far away as the one before."""
 
 
 INSIDE = "more than smaller steps show: it is inside the FMUs; `--implementation me` has none of it"
@@ -54,7 +54,7 @@ _OPTION = re.compile(r"`--([a-z-]+) ([^` ]+)`")
 
 
 class AccuracyMethod(StrEnum):
-    """Origin of the estimated error of a run."""
+    """Origin of the error estimate of a run."""
 
     HALVED = "halved"
     MODEL_EXCHANGE = "model exchange"
@@ -107,7 +107,7 @@ class Accuracy:
 
     @property
     def met(self) -> bool:
-        """True if the error is at most the requested one, or no error was requested."""
+        """True if the error is at most the requested one, or if no error was requested."""
         return is_within(self.wanted, self.error, self.remark)
 
     def __str__(self) -> str:
@@ -126,13 +126,13 @@ class Accuracy:
         return "; ".join(filter(None, (known, self.remark or asked)))
 
     def finer(self) -> str | None:
-        """Macro step for a tenth of the error, if the observed order gives one."""
+        """Macro step for a tenth of the error, if the observed order determines one."""
         if self.error is None or self.remark or self.wanted is not None or self.order is None:
             return None
         return f"{self.steps[0] / self._times():.2g}" if self.method is AccuracyMethod.HALVED else None
 
     def told(self, option: Callable[[str, str], str]) -> str:
-        """The full text; `option` (name, value) words each option of the command line."""
+        """The full text; `option` (name, value) formats each option of the command line."""
         return _OPTION.sub(lambda found: option(found[1], found[2]), str(self))
 
     def _worst(self, error: float) -> str:
@@ -149,11 +149,11 @@ class Accuracy:
             yield f"`--step-size {step}` for a tenth of it takes about {self._times():.0f} × longer"
 
     def _times(self) -> float:
-        """Factor between the steps of an error and of a tenth of it."""
+        """Ratio of the step to the step with a tenth of the error."""
         return 10 ** (1 / self.order) if self.order else inf
 
     def _compared(self) -> str:
-        """Steps or tolerances that were compared, and the observed order."""
+        """Text for the compared steps or tolerances, and the observed order."""
         if self.method is AccuracyMethod.MODEL_EXCHANGE:
             return f"steps of {self.steps[0]:.4g} s and model exchange, tolerance {self.steps[1]:.4g}"
         *others, last = (f"{step:.4g}" for step in self.steps)
@@ -164,16 +164,17 @@ class Accuracy:
 
 
 def _size(error: float) -> str:
-    """One digit of an error: a share of the range, in percent if it is not tiny."""
+    """Text for an error with one digit: a share of the range, in percent if it is not tiny."""
     if error <= ROUNDING:
         return f"below {ROUNDING:.0e}"
     return f"{error:.0e}".replace("e-0", "e-") if error < 1e-3 else f"{float(f'{100 * error:.1g}'):g} %"
 
 
 class StatedErrors(NamedTuple):
-    """Errors that a run states, relative to the range of each signal.
+    """Errors in the manifest of a run, relative to the range of each signal.
 
-    `largest` is that of the worst signal, `each` has those above rounding; None: only the largest is known.
+    `largest` is the error of the worst signal, `each` contains the errors above rounding; None: only the largest is
+    known.
     """
 
     largest: float
@@ -187,13 +188,13 @@ class StatedErrors(NamedTuple):
         return max(map(self.of, signals), default=0.0)
 
     def without_prefix(self, prefix: str) -> "StatedErrors":
-        """The errors of signals whose names have lost this prefix."""
+        """The errors with this prefix removed from the names of signals."""
         if self.each is None:
             return self
         return self._replace(each={signal.removeprefix(prefix): error for signal, error in self.each.items()})
 
     def band(self, signals: Iterable[str]) -> str:
-        """The meaning of bands around some signals, such as those that a plot shows; empty if they have none."""
+        """Explanation of the bands around some signals, such as those in a plot; empty if they have none."""
         largest = self.largest_of(signals)
         if not largest:
             return ""
@@ -203,15 +204,16 @@ class StatedErrors(NamedTuple):
 
 
 def stated_errors(manifest: Mapping[str, Any]) -> StatedErrors | None:
-    """The estimated errors of a run from its manifest; None: it states none."""
+    """The estimated errors of a run from its manifest; None if it contains none."""
     accuracy = manifest.get("accuracy", {})
     error = accuracy.get("error")
     return StatedErrors(float(error), accuracy.get("errors")) if isinstance(error, int | float) else None
 
 
 def is_within(wanted: float | None, error: float | None, told: str) -> bool:
-    """True if an estimated error of which this is `told` is at most the one wanted, or none is. A run that does not
-    depend on its steps has no error; where a jump may be noticed late, the delay may cost more than the estimate.
+    """True if an estimated error, with the text `told`, is at most the requested one, or if none is requested. A run
+    that does not depend on its steps has no error. If a jump may be noticed late, the delay may cost more than the
+    estimate.
     """
     if wanted is None:
         return True
@@ -219,12 +221,12 @@ def is_within(wanted: float | None, error: float | None, told: str) -> bool:
 
 
 UNCHECKED = Accuracy()
-"""Accuracy of a run of which nobody asked for it, or that failed."""
+"""Accuracy of a run that failed or was not checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Difference:
-    """Difference of a signal between two runs: its largest size, relative to the range, and when [s]."""
+    """Difference of a signal between two runs: the largest value, relative to the range, and its time [s]."""
 
     size: float
     time: float
@@ -238,7 +240,7 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
     ----------
     traces
         Traces (at least two) with the same columns, of runs with these `steps` (or tolerances), each the same fraction
-        of the one before; for model exchange two, the second of which counts as exact.
+        of the previous one; for model exchange two traces, the second of which counts as exact.
     spacing : [s]
         Macro step of the first run: times count as equal within a billionth of it.
 
@@ -276,8 +278,8 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
 
 
 def with_larger(found: Accuracy, other: Accuracy, ratio: float = 1.0) -> Accuracy:
-    """The accuracy that was `found`, with the errors of signals that are more than `ratio` times as large in `other`;
-    none is larger than that of the worst signal.
+    """The accuracy `found`, in which errors are replaced by those of `other` if these are more than `ratio` times as
+    large; no error exceeds that of the worst signal.
     """
     most = inf if found.error is None else found.error
     larger = {
@@ -289,7 +291,9 @@ def with_larger(found: Accuracy, other: Accuracy, ratio: float = 1.0) -> Accurac
 
 
 def _of_exact(t: Floats, values: Floats, least: Floats, most: Floats, scale: float) -> Accuracy:
-    """Error, relative to `scale`, of values (n,) whose exact ones lie between two others: at an event, both count."""
+    """Error, relative to `scale`, of values (n,), given the limits of the exact values: at an event, both sides are
+    valid.
+    """
     with np.errstate(invalid="ignore"):
         nearest = np.where(np.isfinite(values), np.clip(values, least, most), least)
     found = _distance(t, values, nearest, scale)
@@ -297,18 +301,18 @@ def _of_exact(t: Floats, values: Floats, least: Floats, most: Floats, scale: flo
 
 
 def _around(t: Floats, times: Floats, values: Floats, spacing: float) -> tuple[Floats, Floats]:
-    """The smallest and the largest of the values (n,) of a run at `times` (n,) that belong to each of the times `t`."""
+    """The smallest and the largest of the values (n,) of a run at `times` (n,) at each of the times `t`."""
     near = AT_ONCE * spacing
     begin = np.searchsorted(times, t - near, side="left")
     end = np.maximum(np.searchsorted(times, t + near, side="right"), begin + 1)
     edges = np.minimum(np.column_stack([begin, end]).ravel(), len(times))
-    padded = np.append(values, values[-1:])  # an edge may be behind the last value
+    padded = np.append(values, values[-1:])  # the upper edge may lie after the last value
     least, most = (of.reduceat(padded, edges)[::2] for of in (np.minimum, np.maximum))
     return least, most
 
 
 def _of_real(t: Floats, values: Sequence[Floats], ratio: float) -> Accuracy:
-    """Error of a signal with these values (n,) in each run, of which each has steps finer by `ratio`."""
+    """Error of a signal with these values (n,) in each run; the steps of each run are smaller by `ratio`."""
     scale = next(filter(None, map(extent, reversed(values))), 0.0)
     first, *others = found = [_distance(t, *pair, scale) for pair in pairwise(values)]
     worst = max(found, key=lambda one: one.size)
@@ -316,7 +320,7 @@ def _of_real(t: Floats, values: Sequence[Floats], ratio: float) -> Accuracy:
         return Accuracy(first.size, "", first.time, remark=first.remark)
     fall = first.size / others[0].size if others and 0 < others[0].size < inf > first.size > 0 else None
     order = None if fall is None else log(fall) / log(ratio)
-    if first.size < worst.size:  # such as a jump that two runs see at the same time, and a finer one earlier
+    if first.size < worst.size:  # for example, two runs see a jump at the same time, and a finer run earlier
         return Accuracy(worst.size / (1 - 1 / LEAST_FALL), "", worst.time, order, remark=worst.remark or NOT_FALLING)
     if first.size > LARGE:
         remark, falling = TOO_LARGE, min(fall or ASSUMED_FALL, ASSUMED_FALL)
@@ -328,7 +332,7 @@ def _of_real(t: Floats, values: Sequence[Floats], ratio: float) -> Accuracy:
 
 
 def extent(values: Floats) -> float:
-    """Distance of the largest and the smallest finite value; 0 if rounding may cause it."""
+    """Difference of the largest and the smallest finite value; 0 if it can be rounding."""
     finite = values[np.isfinite(values)]
     if not len(finite):
         return 0.0
@@ -337,7 +341,7 @@ def extent(values: Floats) -> float:
 
 
 def numbers_of(column: Column, cells: Floats, trace: Trace) -> Floats:
-    """Values (n,) of a signal as numbers that compare between traces; texts and bytes by their hash."""
+    """Values (n,) of a signal as numbers that are comparable between traces; strings and bytes by their hash."""
     if column.type not in NUMBERED:
         return as_doubles(np.ascontiguousarray(cells[:, None]), [column.type])[:, 0]
     numbers = np.ascontiguousarray(cells).view(np.int64).tolist()
@@ -346,7 +350,7 @@ def numbers_of(column: Column, cells: Floats, trace: Trace) -> Floats:
 
 
 def rows_at(t: Floats, trace: Trace, spacing: float) -> NDArray[np.intp]:
-    """The last row (n,) of a trace at each of these times (n,) [s]; −1 where it has none."""
+    """The last row (n,) of a trace at each of these times (n,) [s]; −1 if it has none."""
     near = 1e-9 * spacing + 4 * np.spacing(np.abs(t))
     last = np.searchsorted(trace.t, t + near, side="right") - 1
     return np.where((last >= 0) & (np.abs(trace.t[last] - t) <= near), last, -1)
@@ -367,11 +371,11 @@ def _distance(t: Floats, one: Floats, other: Floats, scale: float) -> _Differenc
 def _of_switches(
     t: Floats, at_points: Sequence[Floats], times: Sequence[Floats], values: Sequence[Floats], fall: float
 ) -> Accuracy:
-    """Error of the times of switches, relative to the interval; 1 if there are other switches at communication points.
+    """Error of the times of switches, relative to the interval; 1 if the switches at communication points differ.
 
     `at_points` are the values (n,) of each run at the common times `t` (n,) [s]; `values` those at all its `times`. The
-    true time of a switch lies between two rows: nothing is more exact than their distance in the finest run. Errors
-    fall from run to run by the ratio `fall`; if that is infinite, the last one is exact.
+    true time of a switch lies between two rows, so their distance in the finest run limits the accuracy. Errors
+    decrease from run to run by the ratio `fall`; if that is infinite, the last run is exact.
     """
     base, *finer = at_points
     before = _switches(base)
@@ -385,7 +389,7 @@ def _of_switches(
     if not len(before):
         return Accuracy(0.0)
     found = [_switches(one) for one in values]
-    if len({len(one) for one in found}) > 1:  # between the common times more happens
+    if len({len(one) for one in found}) > 1:  # there are different switches between the common times
         found, times = [_switches(one) for one in at_points], [t] * len(at_points)
     own, *others = (moments[at] for moments, at in zip(times, found, strict=True))
     shifts = np.max([np.abs(own - one) for one in others], axis=0)
@@ -396,13 +400,13 @@ def _of_switches(
 
 
 def _switches(values: Floats) -> NDArray[np.intp]:
-    """Numbers of the rows at which a value is another one than in the row before."""
+    """Numbers of the rows at which the value differs from the row before."""
     return np.flatnonzero(values[1:] != values[:-1]) + 1
 
 
-# -- jumps between communication points, which runs with steps of several sizes may notice at the same one, and late.
-#    A further run has points ever closer before each jump. It notices the jump at most twice as early as it happens, so
-#    its distance is at least half the error.
+# -- jumps between communication points: runs with several step sizes may all notice them late, at the same point. A
+# further run has points at decreasing distances before each jump. It notices the jump at most twice as early as it
+# happens, so its distance is at least half the error.
 
 
 class Jump(NamedTuple):
@@ -413,10 +417,10 @@ class Jump(NamedTuple):
 
 
 def noticed_jumps(traces: Sequence[Trace], spacing: float) -> tuple[Jump, ...]:
-    """The jumps of recorded signals in a single step of the finest (last) of several traces, in ascending order, that
-    the coarser ones may have noticed at the same time; one for each time.
+    """Jumps of recorded signals, in ascending order, one per time: changes in a single step of the finest (last) trace
+    that the coarser traces may have noticed at the same time.
 
-    A jump with a row on each side is none of them: its time is known. Times count as equal within a billionth of
+    Jumps with a row on each side are excluded, because their time is known. Times count as equal within a billionth of
     `spacing` [s].
     """
     *coarser, finest = traces
@@ -437,20 +441,21 @@ def noticed_jumps(traces: Sequence[Trace], spacing: float) -> tuple[Jump, ...]:
 
 
 def _jumps(values: Floats) -> NDArray[np.bool_]:
-    """True (n − 1,) for each change of continuous values (n,) that stands out from those before and after it."""
+    """True (n − 1,) for each change of continuous values (n,) that is much larger than those before and after it."""
     with np.errstate(invalid="ignore"):
         changes = np.abs(np.diff(values))
         finite = values[np.isfinite(values)]
         scale = np.ptp(finite) if len(finite) else 0.0
-        before, after = np.append(0.0, changes[:-1]), np.append(changes[1:], inf)  # nothing follows from the last
+        # There is no change after the last one.
+        before, after = np.append(0.0, changes[:-1]), np.append(changes[1:], inf)
         least = np.maximum(OUTSTANDING * np.maximum(before, after), SMALLEST * scale)
         outstanding: NDArray[np.bool_] = (changes >= least) & (changes > 0)
     return outstanding
 
 
 def first_late(jumps: Sequence[Jump], closer: Trace, step: float) -> Jump:
-    """The first jump that a run with points ever closer notices before its time, within the last `step` [s]; else the
-    first of all.
+    """The first jump that a run with points at decreasing distances notices earlier, within the last `step` [s];
+    otherwise the first of all jumps.
     """
     places = {column.signal: place for place, column in enumerate(closer.columns)}
     for jump in jumps:

@@ -1,4 +1,4 @@
-"""Choice of how the sizes of adaptive macro steps follow from their errors."""
+"""Choice of the control of adaptive macro step sizes."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -17,24 +17,24 @@ from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.errors import ContradictingSettings, WrongValue
 
 _STEPS_AT_LEAST = 50
-"""Adaptive steps in a run, if nothing limits them."""
+"""Smallest number of adaptive steps in a run, if nothing limits the step size."""
 
 
 _FIRST = 0.0379
-"""The first of them, relative to a step of the default size: no whole part, so that oscillations of some frequencies do
-not look like none.
+"""Size of the first step, relative to the default size. It is not a simple fraction, because then oscillations of some
+frequencies would be missed.
 """
 
 
 class StepLimits(NamedTuple):
-    """The largest and the first size of adaptive steps [s]."""
+    """Largest and first size of adaptive steps [s]."""
 
     largest: float
     first: float
 
 
 def largest_step(settings: Settings, interval: Interval) -> tuple[float, Choice]:
-    """Largest adaptive macro step [s], and as a choice."""
+    """Largest adaptive macro step [s], and the choice that the plan reports."""
     asked = settings.max_step_size
     if asked is None:
         largest = (interval.stop - interval.start) / _STEPS_AT_LEAST
@@ -47,13 +47,13 @@ def largest_step(settings: Settings, interval: Interval) -> tuple[float, Choice]
 def with_adaptive_steps(
     base: CouplingMaster, situation: Situation, settings: Settings, interval: Interval, alternative: str
 ) -> tuple[StepSizeControl, tuple[Choice, Choice]]:
-    """The control of the sizes of macro steps: step doubling where states can be saved, energy residuals where there
-    are power bonds, else errors of inputs.
+    """The control of macro step sizes: step doubling if states can be saved; otherwise energy residuals if there are
+    power bonds; otherwise errors of inputs.
 
     Parameters
     ----------
     alternative
-        Best choice for these FMUs with fixed steps, in words of the settings.
+        Text for the best settings with fixed steps for these FMUs.
 
     Raises
     ------
@@ -99,8 +99,8 @@ def _adaptive(
 def _by_defects(
     base: CouplingMaster, situation: Situation, tolerance: float, limits: StepLimits, unable: str, alternative: str
 ) -> tuple[DefectControlled, Choice]:
-    """Adaptive master for FMUs that cannot save their states. Switches are noticed at the end of the step in which they
-    happen, so that no step is longer than what the tolerance allows of the interval.
+    """Adaptive master for FMUs that cannot save their states. A switch is noticed at the end of the step that contains
+    it, so the steps are limited to `tolerance` times the interval.
     """
     if not isinstance(base, ProgrammedMaster):
         raise UnsupportedByFmu(unable, SAVES, f"an adaptive step size with master {base.name}", alternative)
@@ -111,8 +111,9 @@ def _by_defects(
 
 
 def _ways(base: CouplingMaster, situation: Situation) -> Iterator[InputApproximation]:
-    """Approximations of inputs that occur in a step."""
-    ahead = isinstance(base, Iterated) or not situation.cycles  # all ends are known, or none
+    """Input approximations that occur in a step."""
+    # The end of the step is known for all inputs, or for none.
+    ahead = isinstance(base, Iterated) or not situation.cycles
     of = [base.inputs] if ahead else [base.inputs, base.inputs.from_the_past]
     if situation.following():
         yield from of

@@ -1,4 +1,4 @@
-"""Macro steps that a system in C++ has done by a master in Python, as other packages may register one."""
+"""Macro steps that a C++ system requests from a master in Python, which another package may register."""
 
 from typing import TYPE_CHECKING
 
@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeSystem
 
 FAILED, MAY_BE_SMALLER = 0, -1
-"""Answers where the step has failed."""
+"""Answers for a failed step."""
 
 
 class AskedSteps:
-    """Answers the system with steps of a master. Raises TypeError if its stepper has no method for one step."""
+    """Connection between a system and a master in Python: answers requests of the system with steps of the master.
+    Raises TypeError if the stepper has no `step` method.
+    """
 
     def __init__(self, native: "NativeSystem", stepper: OneStepper) -> None:
         if not isinstance(stepper, OneStepper):
@@ -26,17 +28,17 @@ class AskedSteps:
         native.answer_steps(self._answer)
 
     def failure(self) -> Failure | None:
-        """Reason for the failure of the last step. Raises what the master has raised."""
+        """Failure of the last step, or None. Raises the exception of the master, if there was one."""
         if self._error is not None:
             raise self._error
         return self._failure
 
     def memory(self) -> SavedState | None:
-        """Memory of the master; None: it cannot be stored."""
+        """Memory of the master; None if it cannot be stored."""
         return self._stepper.save_state() if isinstance(self._stepper, SavableStepper) else None
 
     def recall(self, memory: SavedState) -> None:
-        """Go on with this memory."""
+        """Continue with this memory."""
         if isinstance(self._stepper, SavableStepper):
             self._stepper.restore_state(memory)
 
@@ -44,7 +46,7 @@ class AskedSteps:
         self._failure = None
         try:
             found = self._stepper.step(t, h, end)
-        except BaseException as error:  # it passes the system by
+        except BaseException as error:  # it cannot pass through the system, so it is stored
             self._error = error
             return FAILED
         if isinstance(found, Failure):

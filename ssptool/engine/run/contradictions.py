@@ -1,4 +1,4 @@
-"""Contradictions between FMUs and what is said of them: other start values."""
+"""Contradictions between FMUs and the given or declared start values."""
 
 import contextlib
 import math
@@ -15,8 +15,9 @@ from ssptool.network.conversion import is_float
 from ssptool.network.network import Signal
 
 _TOLERANCE = 1e-6
-"""Tolerance relative to the larger of value and nominal value: what FMUs solve for at the start, they solve to
-about so much."""
+"""Tolerance, relative to the larger of value and nominal value: the typical accuracy of the equations that FMUs solve
+at the start.
+"""
 
 _COMPUTED = (Causality.OUTPUT, Causality.LOCAL)
 
@@ -24,14 +25,14 @@ _COMPUTED = (Causality.OUTPUT, Causality.LOCAL)
 def overridden_starts(planned: PlannedInstance, instance: FmuInstance) -> Iterator[str]:
     """Notes on given values that an FMU has changed by the end of initialization mode.
 
-    Asked for are variables that are neither parameters nor inputs, since only those may be too many: n states take n
-    values, and one more, say of an acceleration, either repeats what these imply or contradicts it.
+    Only variables that are neither parameters nor inputs are checked, because only these can be overdetermined: n
+    states accept n values, and one more value, for example of an acceleration, is either redundant or contradicts them.
     """
     variables = planned.description.variables
     redundant = [name for name in planned.starts if _may_depart(variables[name])]
     if not redundant:
         return
-    with contextlib.suppress(FmiError):  # only asked in order to tell; the run goes on without
+    with contextlib.suppress(FmiError):  # only needed for the note; the run continues without it
         for name, found in instance.get(redundant).items():
             given = planned.starts[name]
             if isinstance(given, float) and isinstance(found, float) and not _near(found, given, variables[name]):
@@ -58,24 +59,24 @@ def _message(name: str, given: float, found: float, variable: Variable) -> str:
     )
 
 
-# -- what must be held: parameters, constants and inputs that nothing feeds
+# -- values that must be kept: parameters, constants and inputs that nothing feeds
 
 MOST_READ = 10_000
-"""Variables of an FMU that are read back; of one with more, those that were set come first."""
+"""Largest number of variables of an FMU that are read back; those that were set come first."""
 
 PRINTED = 1e-5
-"""Largest difference of a value to that in a description, relative to it: there it may have six digits."""
+"""Largest accepted difference to a value in a description, relative to it: the description may have only six digits."""
 
 NEAR_ZERO = 1e-6
-"""The same for a value of zero, relative to the nominal value: there it may have six decimals."""
+"""The same for a value of zero, relative to the nominal value: the description may have only six decimals."""
 
 _READ = (Causality.PARAMETER, Causality.STRUCTURAL_PARAMETER, Causality.INPUT)
 
 
 class UnheldStart(NamedTuple):
-    """A variable, by its full name, whose FMU has another value at the end of initialization than the one `wanted`.
+    """A variable, by its full name, that has another value at the end of initialization than the `wanted` one.
 
-    `given`: the system or the user has set that value; else the model description declares it.
+    `given`: true if the system or the user set that value; false if the model description declares it.
     """
 
     variable: str
@@ -85,13 +86,13 @@ class UnheldStart(NamedTuple):
 
 
 def unheld_starts(assembly: Assembly) -> tuple[UnheldStart, ...]:
-    """All that differ; what cannot be read is passed over.
+    """All variables with another value; unreadable variables are skipped.
 
-    FMUs in event mode are not asked: some cannot go on after a call that they refuse.
+    FMUs in event mode are not checked: some cannot continue after a call that they reject.
     """
     pairs = zip(assembly.plan.instances, assembly.instances, strict=True)
     of_events = assembly.plan.event_modes.members
-    # Of a study the first runs have asked.
+    # Reused instances were checked in the first runs of a study.
     asked = [pair for pair in pairs if not (pair[1].reused or pair[0].name in of_events)]
     fed = _fed(assembly.plan) if asked else frozenset()
     found: list[UnheldStart] = []
@@ -103,7 +104,7 @@ def unheld_starts(assembly: Assembly) -> tuple[UnheldStart, ...]:
 
 
 def _fed(plan: Plan) -> frozenset[tuple[str, str]]:
-    """Variables that get their value from elsewhere: component and name."""
+    """Component and name of the variables that get their value from a source."""
     driven = (source.signal for source in plan.stimuli.sources)
     changed = (change.signal for change in plan.stimuli.parameter_changes)
     wired = (wire.destination for wire in plan.network.wires)
@@ -112,8 +113,8 @@ def _fed(plan: Plan) -> frozenset[tuple[str, str]]:
 
 
 def _wanted(planned: PlannedInstance, fed: frozenset[tuple[str, str]]) -> dict[str, Value]:
-    """Values of an FMU that it must hold, at most `MOST_READ`."""
-    if planned.description.fmi_major == 1:  # which does not state what is exact
+    """Values that an FMU must keep, at most `MOST_READ`."""
+    if planned.description.fmi_major == 1:  # FMI 1.0 does not state which start values are exact
         return {}
     variables, given = planned.description.variables, {**planned.structure, **planned.starts}
     names = (name for name in chain(given, variables) if _is_read(variables[name]) and (planned.name, name) not in fed)
@@ -133,7 +134,7 @@ def _is_read(variable: Variable) -> bool:
 
 
 def _asked_together(planned: PlannedInstance, wanted: Mapping[str, Value]) -> Iterator[dict[str, Value]]:
-    """Inputs apart from parameters, as FMUs refuse to give the former back."""
+    """Groups of variables to read: inputs and parameters separately, because FMUs may not allow to read inputs."""
     variables = planned.description.variables
     for inputs in (False, True):
         yield {
@@ -143,7 +144,7 @@ def _asked_together(planned: PlannedInstance, wanted: Mapping[str, Value]) -> It
 
 def _departures(planned: PlannedInstance, instance: FmuInstance, wanted: Mapping[str, Value]) -> Iterator[UnheldStart]:
     variables = planned.description.variables
-    with contextlib.suppress(FmiError):  # only asked in order to tell; the run goes on without
+    with contextlib.suppress(FmiError):  # only needed for the note; the run continues without it
         for name, found in instance.get(wanted).items():
             if not _agree(wanted[name], found, variables[name]):
                 given = name in planned.starts or name in planned.structure

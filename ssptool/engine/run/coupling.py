@@ -1,4 +1,4 @@
-"""Coupling of a system: groups and schedules as they are registered with a kernel, and loops in words."""
+"""Coupling of a system: groups and schedules as registered with a kernel, and messages about loops."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,13 +17,13 @@ from ssptool.engine.run.loops import RunningLoop, unit_of
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Loops in steps, in words."""
+    """Messages about loops in steps."""
 
     assembly: Assembly
     loops: Sequence[RunningLoop]
 
     def explain(self, outcome: Outcome, time: float) -> Failure:
-        """Failure of an operation of the kernel, that of a loop inside an iterated step included."""
+        """Failure of an operation of the kernel, including a loop inside of an iterated step."""
         if outcome.code is not Code.LOOP:
             return self.assembly.explain(outcome, time)
         reports = (self._by_index[loop].report(one, time) for loop, one in self.assembly.kernel.latest_rescues)
@@ -32,7 +32,7 @@ class Evaluation:
 
     @property
     def _by_index(self) -> dict[int, RunningLoop]:
-        """The loops that the kernel knows, which need not be all."""
+        """The loops that the kernel knows, by index; these need not be all loops."""
         return {loop.index: loop for loop in self.loops if loop.kernel is self.assembly.kernel}
 
     def _given_up(self, loop: RunningLoop, time: float) -> Failure:
@@ -46,8 +46,8 @@ class Evaluation:
 
 
 def evaluation_in(assembly: Assembly, loops: Sequence[int]) -> Evaluation:
-    """Evaluation in a system that has made the loops ready; `loops` are their numbers in its kernel, by number in the
-    plan: -1 for those that the kernel does not have.
+    """Evaluation in a system after its loops are registered. `loops` are their numbers in its kernel, in the order of
+    the plan; -1 for loops that the kernel does not have.
     """
     found = [
         RunningLoop(assembly, assembly.plan.loops[number], number, index)
@@ -61,14 +61,12 @@ def evaluation_in(assembly: Assembly, loops: Sequence[int]) -> Evaluation:
 
 @dataclass(slots=True)
 class Registrations:
-    """Registrations for a kernel, in this order; the number of each is its place.
+    """Registrations for a kernel; the number of each is its index.
 
     Attributes
     ----------
     groups
-        Numbers of instances.
-    schedules
-        Calls, and loops by their number in the plan.
+        Groups of instance numbers. schedules Calls, and loops by their number in the plan.
     """
 
     plan: Plan
@@ -76,7 +74,7 @@ class Registrations:
     schedules: list[tuple[Call | SolveLoop, ...]] = field(default_factory=list)
 
     def coupling(self) -> Coupling:
-        """All groups of the plan."""
+        """Register all groups of the plan."""
         groups = tuple(map(self._group, self.plan.groups))
         everyone = _stepped(self.plan, tuple(range(len(self.plan.instances))))
         steps = tuple(step for group in self.plan.groups for step in group.schedule)
@@ -139,14 +137,14 @@ def interface_ends(plan: Plan, group: InstanceGroup) -> tuple[InterfaceEnds, ...
 
 
 def other_slots(plan: Plan) -> NDArray[np.intp]:
-    """Slots of signals that are not real numbers and matter to the run, inputs of components last."""
+    """Slots of signals that are not real numbers and matter to the run; inputs of components come last."""
     inputs = {slot for one in plan.instances for slot in one.input_slots}
     found = set(plan.integers) - set(plan.shown)
     return np.array(sorted(found, key=lambda slot: (slot in inputs, slot)), dtype=np.intp)
 
 
 def nominal_stated(plan: Plan) -> NDArray[np.bool_]:
-    """Whether an FMU states a nominal value, by slot."""
+    """Mask of the slots whose nominal value an FMU states."""
     components = plan.network.components
     described = (
         (components[one.component].description.variables, one.variable) if one.component in components else ({}, "")
@@ -156,22 +154,22 @@ def nominal_stated(plan: Plan) -> NDArray[np.bool_]:
 
 
 def real_slots(plan: Plan) -> NDArray[np.intp] | None:
-    """Slots of real numbers that matter to the run; None: all do."""
+    """Slots of real numbers that matter to the run; None: all slots."""
     others = (*plan.integers, *plan.shown)
     return np.setdiff1d(np.arange(len(plan.signals)), others) if others else None
 
 
 def _stepped(plan: Plan, instances: tuple[int, ...]) -> tuple[int, ...]:
-    """Instances of a member, for model exchange with the ODE as one more instance behind them: its step is that of all
-    of them.
-    """
+    """Instances of a member. Model exchange has the ODE as an additional last instance, which steps all of them."""
     if plan.coupled_ode is None or plan.coupled_ode.instances[0] not in instances:
         return instances
     return (len(plan.instances), *instances)
 
 
 def _follows(plan: Plan, instance: int) -> bool:
-    """True if its inputs can do more than be held; in substeps any can, substep by substep."""
+    """True if the inputs of the instance need not be held; with substeps, inputs of any instance can change from
+    substep to substep.
+    """
     planned = plan.instances[instance]
     able = planned.capabilities.follows or plan.substep_counts.get(planned.name, 1) > 1
     return able and any(name in planned.wired for name, _ in planned.moving)

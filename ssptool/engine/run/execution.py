@@ -1,4 +1,4 @@
-"""Execution of a plan in this process: load, initialize, step; in real time if asked for."""
+"""Execution of a plan in this process: load, initialize, step; in real time on request."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -31,25 +31,24 @@ from ssptool.fmu.surroundings import Surroundings
 from ssptool.working_directory import KeptWorkingDirectory
 
 PACED_CHUNK_SECONDS = 0.01
-"""Wall time [s] between two looks at the clock, if macro steps are shorter than that."""
+"""Wall time between two checks of the clock [s], if macro steps are shorter."""
 
 
 class Pace:
-    """Lets `factor` seconds of the simulation pass in a second of wall time, never more.
+    """Speed limit: at most `factor` seconds of simulated time per second of wall time.
 
     Parameters
     ----------
     factor
         1: as fast as the clock; 2: twice as fast.
     start : [s]
-        Time of the simulation from which on pace is kept; begins with the first `keep`.
+        Simulated time at the start, which is the first call of `keep`.
 
     Attributes
     ----------
     latest : [s]
-        Largest delay of a point behind the clock; 0 if the components were always fast enough.
-    waited : [s]
-        Wall time of waiting, all in all.
+        Largest delay of a point behind the clock; 0 if the components were always fast enough. waited : [s] Total wall
+        time of waiting.
     """
 
     def __init__(self, factor: float, start: float) -> None:
@@ -62,11 +61,11 @@ class Pace:
         self._began = perf_counter()
 
     def chunk(self, step: float) -> int:
-        """Macro steps [s] between two looks at the clock."""
+        """Number of macro steps [s] between two checks of the clock."""
         return max(1, int(PACED_CHUNK_SECONDS * self._factor / step))
 
     def keep(self, time: float) -> None:
-        """Wait until `time` [s] may be."""
+        """Wait until simulated `time` [s] is due."""
         now = perf_counter()
         ahead = self._began + (time - self._start) / self._factor - now
         if ahead > 0:
@@ -77,10 +76,10 @@ class Pace:
 
 
 FIRST_CHUNK = 64
-"""Macro steps before the first look at the clock, unless an earlier run has shown how long they take."""
+"""Macro steps before the first check of the clock, unless an earlier run has shown how long they take."""
 
 CHUNK_SECONDS = 0.02
-"""Wall time [s] of a chunk of macro steps: often enough for files and progress, and too seldom to cost time."""
+"""Wall time of a chunk of macro steps [s]: short enough for files and progress, long enough to cost no time."""
 
 CHUNK_GROWTH = 8
 
@@ -90,16 +89,16 @@ FORGET_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A run to execute: a plan, its FMUs, and how.
+    """A run to execute: a plan, its FMUs, and options.
 
     Attributes
     ----------
     measured
-        Calls of FMUs are counted and timed.
+        True if calls of FMUs are counted and timed.
     realtime
         Simulated seconds per second of wall time; None: as fast as possible.
     met
-        Times [s] at which macro steps end too, in ascending order.
+        Times [s] at which macro steps end in addition, in ascending order.
     """
 
     plan: Plan
@@ -110,10 +109,10 @@ class Job:
 
 
 class Rows(Protocol):
-    """Takes what comes out of an execution, as it comes."""
+    """Receiver of the rows of an execution."""
 
     def initialized(self, report: InitializationReport) -> None:
-        """Initialization has ended, well or not."""
+        """Receive the report on initialization, successful or not."""
         ...
 
     def space(self, count: int) -> Floats:
@@ -170,10 +169,10 @@ class Execution(NamedTuple):
     """Outcome of an execution; `calls` of FMUs if they were measured, `remarks` on the run, and `problems` that FMUs
     logged.
 
-    `costs` and `slowest` say where the time of stepping went, if it was measured.
-    `end` is `TERMINATED` where a component ended the simulation before the stop time, which is not a failure.
-    `damped`: for each iterated group, in which steps inputs had their value at the end.
-    With something `found` at the start nothing was stepped: the run has to be planned with it.
+    `costs` and `slowest` show the distribution of the time of steps, if it was measured. `end` is `TERMINATED` if a
+    component ended the simulation before the stop time, which is not a failure. `damped`: for each iterated group, the
+    intervals in whose steps inputs were held at their value at the end. If facts were `found` at the start, no step was
+    done: the run must be planned again with them.
     """
 
     initialization: InitializationReport
@@ -190,12 +189,12 @@ class Execution(NamedTuple):
 
 
 def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None = None) -> Execution:
-    """Load, initialize and step; rows go to `rows`. FMUs come from the `pool`, if there is one, and stay in it.
+    """Load, initialize and step; `rows` receives the rows. FMUs come from the `pool`, if given, and stay in it.
 
     Raises
     ------
     UnusableFmu, FmiError
-        An FMU cannot be loaded or instantiated. Everything later is in the result.
+        An FMU cannot be loaded or instantiated. Later failures are part of the result.
     """
     counts = Counts()
     shares: tuple[Cost, ...] = ()
@@ -243,7 +242,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
 
 
 def planned_and_executed(job: Job, carry_out: Callable[[Job], Execution]) -> tuple[Job, Execution]:
-    """Carry out a job; anew as long as something is found at its start that its plan lacks."""
+    """Execute a job; plan and execute it again as long as its start finds facts that the plan lacks."""
     execution = carry_out(job)
     while execution.found is not None:
         job = replace(job, plan=completed(job.plan, execution.found))
@@ -281,7 +280,7 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
 def _step(
     job: Job, loaded: LoadedSystem, system: AnySteps, rows: Rows, counts: Counts, contents: "_Contents"
 ) -> tuple[Failure | None, Floats]:
-    """Do all macro steps, or as many as possible; returns the last row (1 + recorded,)."""
+    """Do all macro steps, or as many as possible. Returns the last row (1 + recorded,)."""
     plan, failure = job.plan, None
     began = perf_counter()
     pace = None if job.realtime is None else Pace(job.realtime, system.start)
@@ -316,13 +315,13 @@ def _step(
 
 
 def _next_met(job: Job, t: float) -> float:
-    """The first time after t [s] at which a step is to end."""
+    """The first additional time after t [s] at which a step must end."""
     after = bisect_right(job.met, t + CLOSE * job.plan.interval.step)
     return job.met[after] if after < len(job.met) else job.plan.interval.stop
 
 
 def _observed(batch: StepBatch, rows: Floats, system: AnySteps) -> StepBatch:
-    """The segment until the first row for which a variable could not be got."""
+    """The part of the batch before the first row for which a variable could not be read."""
     if not system.unobserved:
         return batch
     failure = system.unobserved[0]
@@ -336,20 +335,22 @@ def _between(batch: StepBatch) -> tuple[int, ...]:
 
 
 class _Contents:
-    """String table of a kernel, which discards now and then the texts and bytes that are in no slot any more."""
+    """String table of a kernel; from time to time, strings and bytes that no slot refers to are discarded."""
 
     def __init__(self, kernel: Kernel, plan: Plan) -> None:
         self._kernel = kernel
         self._recorded = any(column.type in NUMBERED for column in plan.columns)
         self._slots = np.array(plan.numbered, dtype=np.intp)
         self._needed: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-        self._told = 1  # the empty one
+        self._told = 1  # the empty content
         for number in range(kernel.contents):
             kernel.number(kernel.content(number), keep=True)
         self._limit = kernel.content_bytes + FORGET_BYTES
 
     def new_entries(self, between: tuple[int, ...] = ()) -> NewEntries:
-        """Entries since the last time; nothing where none are recorded. Rows `between` are those of events."""
+        """New entries since the last call; empty if no such columns are recorded. Rows `between` are those of
+        events.
+        """
         new = self._new() if self._recorded else ()
         forgotten = self._forget() if self._kernel.content_bytes > self._limit else ()
         return NewEntries(new, forgotten if self._recorded else (), between)
@@ -359,7 +360,7 @@ class _Contents:
         return tuple(self._kernel.content(number) for number in range(told, self._told))
 
     def _forget(self) -> tuple[int, ...]:
-        """Forget all contents except those that are in slots, or were so the last time."""
+        """Forget all contents except those that slots refer to, or did at the last call."""
         before, self._needed = self._needed, np.unique(self._kernel.integers[self._slots])
         forgotten = self._kernel.forget(np.union1d(before, self._needed).tolist())
         self._limit = self._kernel.content_bytes + FORGET_BYTES
@@ -375,6 +376,6 @@ def _first_row(system: AnySteps, rows: Rows, contents: _Contents) -> Floats:
 
 
 def _next_chunk(steps: int, seconds: float) -> int:
-    """Number of macro steps that take `CHUNK_SECONDS` at the present speed; grows gradually."""
+    """Number of macro steps that take `CHUNK_SECONDS` at the present speed; it grows gradually."""
     fitting = CHUNK_SECONDS * steps / max(seconds, 1e-9)
     return max(1, min(CHUNK_GROWTH * steps, int(fitting)))

@@ -1,4 +1,4 @@
-"""Feedthrough that FMUs deny: connected inputs, and outputs that must not move with them, as a system looks for it."""
+"""Undeclared direct feedthrough: connected inputs, and outputs that must not depend on them, as data for the system."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -11,13 +11,13 @@ from ssptool.network.signal_graph import Stage, needs
 
 
 def undeclared_feedthrough(plan: Plan, found: tuple[tuple[int, int], ...]) -> tuple[Feedthrough, ...]:
-    """Slots of inputs and of outputs that move with them, as feedthrough of components."""
+    """Direct feedthrough of components, from slots of inputs and outputs."""
     ends = ((plan.signals[one], plan.signals[other]) for one, other in found)
     return tuple(Feedthrough(one.component, one.variable, other.variable) for one, other in ends)
 
 
 def frozen_denials(plan: Plan) -> Iterator[Json]:
-    """Feedthrough that components must not have, with what it takes to look for it."""
+    """For each component, the declared absence of direct feedthrough, with the data that the test needs."""
     wired = {wire.destination for wire in plan.wires}
     for number, one in enumerate(plan.instances):
         slots = {signal.variable: slot for signal, slot in zip(one.inputs, one.input_slots, strict=True)}
@@ -41,13 +41,13 @@ def frozen_denials(plan: Plan) -> Iterator[Json]:
 
 
 def frozen_end(variable: Variable, slot: int) -> Json:
-    """A real variable whose value is tried, or looked at."""
+    """A real variable whose value is varied or observed in the test."""
     found: Json = {"slot": slot, "reference": variable.reference, "nominal": variable.nominal}
     return found | ({"maximum": variable.maximum} if math.isfinite(variable.maximum) else {})
 
 
 def _denials(plan: Plan, one: PlannedInstance, wired: list[str]) -> Mapping[str, list[str]]:
-    """Connected input of a component → its outputs which do not depend on the input, as the FMU says."""
+    """Connected input of a component → its outputs that do not depend on the input, according to the FMU."""
     variables = one.description.variables
     found: dict[str, list[str]] = {name: [] for name in wired if is_continuous(variables[name])}
     if not found:
@@ -62,5 +62,5 @@ def _denials(plan: Plan, one: PlannedInstance, wired: list[str]) -> Mapping[str,
 
 
 def is_continuous(variable: Variable) -> bool:
-    """True for a scalar whose value may be tried."""
+    """True for a continuous scalar, whose value may be varied."""
     return variable.type == "Float64" and variable.array is None and variable.variability is Variability.CONTINUOUS

@@ -1,4 +1,4 @@
-"""First instants of a run: the step that resolves them, where neither the system nor its FMUs state one."""
+"""Default step size if neither the system nor its FMUs state one: small enough to resolve the start of the run."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,20 +12,21 @@ from ssptool.errors import WrongValue
 from ssptool.fmu.instance import FmiError
 
 FIRST = 64
-"""Macro steps that are looked at: so many that a chain of four integrators, whose first steps know no slope, agrees
-with itself if they are small.
+"""Macro steps that are compared. A chain of four integrators, whose first steps know no slopes, passes the comparison
+if its steps are small.
 """
 
 DECADES = 10
-"""Steps, each a tenth of the one before, that are tried."""
+"""Largest number of step sizes that are tried; each is a tenth of the one before."""
 
 
 def with_resolved_step(plan: Plan, replan: Callable[..., Plan], carry_out: CarryOut) -> Plan:
-    """The plan with the largest of the guessed step, its tenth, hundredth … whose first steps agree with their halves.
+    """The plan with the largest of the guessed step, a tenth, a hundredth, … of it, whose first steps agree with those
+    of half the size.
 
-    That is so where they differ by less than a tenth of what each signal does in this time. Where no step is such, as
-    with a jump at the start, the guess stays. It does not depend on how long the run is, unless that is too short for
-    the first steps.
+    They agree if they differ by less than a tenth of the range of each signal in this time. If no step agrees, for
+    example because of a jump at the start, the guess is kept. The result does not depend on the duration of the run,
+    unless it is shorter than the first steps.
     """
     start = plan.interval.start
     for power in range(DECADES):
@@ -34,7 +35,7 @@ def with_resolved_step(plan: Plan, replan: Callable[..., Plan], carry_out: Carry
             continue
         try:
             differs = _differs(plan, replan, carry_out, step)
-        except (WrongValue, FmiError):  # steps so small are refused
+        except (WrongValue, FmiError):  # steps of this size are too small, or an FMU rejects them
             break
         if not differs:
             return plan if power == 0 else _planned(plan, replan, step)
@@ -42,7 +43,7 @@ def with_resolved_step(plan: Plan, replan: Callable[..., Plan], carry_out: Carry
 
 
 def _differs(plan: Plan, replan: Callable[..., Plan], carry_out: CarryOut, step: float) -> bool:
-    """True if the first steps of this size [s] and halves of them lead to other values, or one of them fails."""
+    """True if steps of this size [s] and of half the size give different values at the start, or one of them fails."""
     stop, traces = plan.interval.start + FIRST * step, []
     for size in (step, 0.5 * step):
         settings = plan.settings.without_logs(step_size=size, stop_time=stop)
@@ -55,6 +56,6 @@ def _differs(plan: Plan, replan: Callable[..., Plan], carry_out: CarryOut, step:
 
 
 def _planned(plan: Plan, replan: Callable[..., Plan], step: float) -> Plan:
-    """The plan with this step [s], and the reason for it."""
+    """The plan with this step [s] and its reason."""
     reason = f"neither the system nor its FMUs state one; at the start, steps of {10 * step:g} s differ from halves"
     return with_reason(replan(settings=replace(plan.settings, step_size=step)), "step_size", step, reason)

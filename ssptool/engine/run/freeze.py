@@ -1,7 +1,7 @@
-"""The frozen plan: all that a run registers with its kernel, as data for a system that carries it out without Python.
+"""The frozen plan: everything that a run registers with its kernel, as data for a system that needs no Python.
 
-Exported FMUs have it in resources/plan.json, which docs/formats.md describes. Groups, schedules, iterations and the
-program of a macro step are those that a run makes of the same plan, number by number.
+Exported FMUs contain it as resources/plan.json (see docs/formats.md). Groups, schedules, iterations and the program of
+a macro step have the same numbers as in a run of the same plan.
 """
 
 import math
@@ -41,24 +41,25 @@ from ssptool.network.conversion import narrowing
 from ssptool.network.network import Signal
 
 VERSION = 2
-"""Version of the file."""
+"""Version of the format."""
 
 
 def frozen_system(plan: Plan, driven: Sequence[DrivenInput] = ()) -> Json:
-    """The content for initialization and steps; `driven` are inputs of components that inputs of an exported FMU drive.
+    """Content for initialization and steps. `driven` are inputs of components that inputs of an exported FMU drive.
 
-    The stepping master must be programmed. An ODE is integrated by a solver of the kernel, as there is no CVODE.
+    The stepping master must be a `ProgrammedMaster`. A solver of the kernel integrates an ODE, because CVODE is not
+    available.
     """
     content = _frozen(plan, driven)
     if plan.ode is not None:
-        from ssptool.engine.run.frozen_integration import exported_integration  # only systems of model exchange load it
+        from ssptool.engine.run.frozen_integration import exported_integration  # needed for model exchange only
 
         content["ode"] = _ode(plan, plan.ode) | exported_integration(plan)
     return content
 
 
 def _frozen(plan: Plan, driven: Sequence[DrivenInput] = ()) -> Json:
-    """All but the ODE."""
+    """Everything except the ODE."""
     roots = root_starts(plan)
     interval = plan.interval
     drives = bool(driven or plan.stimuli.sources)
@@ -88,11 +89,11 @@ def _frozen(plan: Plan, driven: Sequence[DrivenInput] = ()) -> Json:
 
 @garbage_collection_paused()
 def frozen_run(plan: Plan) -> Json:
-    """The plan of a run, with what it records; the solver of an ODE may be one of CVODE."""
+    """Frozen plan of a run, including recording; the solver of an ODE may be CVODE."""
     content = _frozen(plan, driven_inputs(plan))
     run: Json = {"steps": plan.interval.steps, "denied": list(frozen_denials(plan))}
     if plan.by_need:
-        from ssptool.engine.run.needed_substeps import frozen_trials  # few runs have them
+        from ssptool.engine.run.needed_substeps import frozen_trials  # rarely needed
 
         run["trials"] = list(frozen_trials(plan))
     if plan.ode is not None:
@@ -102,11 +103,11 @@ def frozen_run(plan: Plan) -> Json:
         run |= integration_of_run(plan)
     master = stepping_master(plan)
     if isinstance(master, StepSizeControl):
-        from ssptool.engine.run.frozen_sizes import frozen_sizes  # most runs have steps of one size
+        from ssptool.engine.run.frozen_sizes import frozen_sizes  # needed for variable step sizes only
 
         run |= frozen_sizes(plan, master)
     if isinstance(plan.master, MacroSteps) and is_newton(plan.master.coupling):
-        from ssptool.engine.run.interface_jacobian import frozen_interfaces  # of Newton's method only
+        from ssptool.engine.run.interface_jacobian import frozen_interfaces  # needed for Newton's method only
 
         run["interfaces"] = frozen_interfaces(plan)
     for part, (one, guessed) in zip(content["parts"], plan.first_guesses(), strict=True):
@@ -127,7 +128,7 @@ def frozen_run(plan: Plan) -> Json:
 
 
 def _demands(plan: Plan) -> Iterator[Json]:
-    """Limits of integers that fit the narrower types that connections lead to."""
+    """Ranges of narrower integer types that connections lead to, which values must fit."""
     for wire in (*plan.wires, *plan.shown_wires):
         kind = plan.types[wire.source]
         checked = narrowing(kind, plan.types[wire.destination])
@@ -151,7 +152,7 @@ def _observed(one: PlannedInstance) -> Json:
 
 
 def _stated(plan: Plan, one: PlannedInstance, slots: Iterable[int]) -> list[Json]:
-    """Values of these variables before their FMU can be asked."""
+    """Values of these variables before their FMU can be called."""
     return [_slot_value(plan, slot, stated_value(one, plan.signals[slot].variable)) for slot in slots]
 
 
@@ -162,13 +163,13 @@ def root_starts(plan: Plan) -> Mapping[int, Value]:
 
 
 def stepping_master(plan: Plan) -> Master:
-    """The master that does the macro steps, wherever these end."""
+    """The master that does the macro steps, independent of their ends."""
     return plan.master.base if isinstance(plan.master, MacroSteps) else plan.master
 
 
 def coupling_master(plan: Plan) -> CouplingMaster:
-    """The master of each macro step, of whatever size."""
-    assert isinstance(plan.master, MacroSteps)  # since there is something to couple
+    """The master of each macro step, independent of its size."""
+    assert isinstance(plan.master, MacroSteps)  # components are coupled
     return plan.master.coupling
 
 
@@ -178,17 +179,17 @@ def is_newton(master: Master) -> bool:
 
 
 def asks_python(master: Master) -> TypeGuard[SteppingMaster]:
-    """True if macro steps are done by a master of another package, in Python."""
+    """True if a master of another package does the macro steps in Python."""
     return isinstance(master, SteppingMaster) and not isinstance(master, ProgrammedMaster)
 
 
 def part_folder(number: int) -> str:
-    """Folder of a part below resources/; components with the same FMU share one, that of the first."""
+    """Folder of a part below resources/. Components with the same FMU share the folder of the first one."""
     return f"parts/{number}"
 
 
 def firsts_of_sources(plan: Plan) -> tuple[int, ...]:
-    """Number of the first part with the same FMU, by part."""
+    """For each part, the number of the first part with the same FMU."""
     firsts: dict[str, int] = {}
     return tuple(firsts.setdefault(one.source, number) for number, one in enumerate(plan.instances))
 
@@ -200,7 +201,9 @@ def program_of(plan: Plan, coupling: Coupling) -> Program:
 
 
 def _stepping(plan: Plan, drives: bool) -> Json:
-    """Registrations of the couplings, and the program of a macro step, at whose start inputs may be driven."""
+    """Registrations of the couplings, and the program of a macro step. With `drives`, inputs are driven at its
+    start.
+    """
     registrations = Registrations(plan)
     coupling = registrations.coupling()
     program = program_of(plan, coupling)
@@ -221,7 +224,7 @@ def _stepping(plan: Plan, drives: bool) -> Json:
     if not plan.event_modes:
         return {"stepping": stepping}
     together = program is not ASKED and (program.interruptible or back)
-    # A leader stays where it has ended a step, and the others have not begun it.
+    # After an early end of the leader's step it stays there; the others have not started the step.
     apart = coupling_master(plan).independent_steps or coupling.leader is not None
     steps = {"together": together, "independent_steps": apart, "rolls_back": back}
     if plan.event_modes.with_ode:
@@ -233,14 +236,14 @@ def _stepping(plan: Plan, drives: bool) -> Json:
 
 
 def goes_back(plan: Plan) -> bool:
-    """True if macro steps are taken back where a component returns early; one alone has no other to wait for, but its
-    steps may be tried.
+    """True if macro steps are undone after an early return of a component, or tried. A single component need not wait
+    for others, so its steps are only undone with step doubling.
     """
     return isinstance(stepping_master(plan), Adaptive) or (plan.event_modes.rolls_back and len(plan.instances) > 1)
 
 
 def _at_events(plan: Plan, modes: EventModes, *, samples: bool) -> Json:
-    """Members of event mode, their clocks, and what is exchanged at events only."""
+    """Members of event mode, their clocks, and the signals that are exchanged only at events."""
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
     numbers = {one.name: number for number, one in enumerate(plan.instances)}
     members = _in_order(plan, modes)
@@ -271,7 +274,7 @@ def _in_order(plan: Plan, modes: EventModes) -> list[EventMember]:
 
 
 def clock_places(plan: Plan, modes: EventModes) -> dict[Signal, list[int]]:
-    """Clock → the place of its member, and its own place among the clocks of that."""
+    """Clock → index of its member, and its own index among the clocks of the member."""
     return {
         Signal(member.name, clock.name): [number, place]
         for number, member in enumerate(_in_order(plan, modes))
@@ -326,21 +329,21 @@ def _clock(clock: FmuClock, slot: int | None) -> Json:
 
 
 def clock_times(interval: Fraction | None, shift: Fraction | None) -> Json:
-    """Interval and shift of a clock [s], where these are stated."""
+    """Interval and shift of a clock [s], if stated."""
     times = {"interval": interval, "shift": shift}
     return {what: [time.numerator, time.denominator] for what, time in times.items() if time is not None}
 
 
 def _alone(plan: Plan, ode: PlannedOde) -> Json:
-    """A system that is nothing but an ODE steps nothing else."""
+    """A system that consists of one ODE."""
     schedules = [_steps(ode.schedule)]
     stepping = {"groups": [list(ode.instances)], "schedules": schedules, "everyone": 0, "everything": 0}
     return {"stepping": stepping, "at_events": _at_events(plan, ode.events, samples=ode_takes_samples(plan))}
 
 
 def _ode(plan: Plan, ode: PlannedOde, *, recorded: bool = False) -> Json:
-    """The components of model exchange, and what they exchange with others; with what is in rows only, if these are
-    `recorded`.
+    """The components of model exchange, and the signals that they exchange with others; if `recorded`, including
+    signals that are only recorded.
     """
     return {
         "parts": list(ode.instances),
@@ -353,7 +356,7 @@ def _ode(plan: Plan, ode: PlannedOde, *, recorded: bool = False) -> Json:
 
 
 def _beside(plan: Plan, ode: PlannedOde, recorded: bool) -> Json:
-    """Exchange of an ODE with co-simulation: by wires from its components, and at its own events."""
+    """Exchange between an ODE and co-simulation components: by wires from its components, and at its own events."""
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
     held = {slots[signal] for signal in ode.events.outputs}
     outputs = held.union(*(plan.instances[index].output_slots for index in ode.instances))
@@ -384,7 +387,7 @@ def _slot_value(plan: Plan, slot: int, value: Value) -> Json:
 
 
 def _tables(plan: Plan) -> Json:
-    """Tables over time that drive inputs; columns share axes."""
+    """Tables over time that drive inputs; columns with the same times share an axis."""
     axes: dict[tuple[float, ...], int] = {}
     columns = [
         {
@@ -406,7 +409,7 @@ def _parts(plan: Plan) -> Iterator[Json]:
 
 
 def _part(plan: Plan, one: PlannedInstance, guessed: Sequence[int], folder: str) -> Json:
-    """A part; its FMU is in this folder, and knows first guesses of these slots."""
+    """A part. Its FMU is in this `folder`, and provides first guesses of the slots `guessed`."""
     asks = one.description.fmi_major == 3 and bool(one.wired) and one.capabilities.follows
     variables = one.description.variables
     has_mode = one.description.fmi_major > 1
@@ -441,7 +444,7 @@ def _part(plan: Plan, one: PlannedInstance, guessed: Sequence[int], folder: str)
 
 
 def _beginning(plan: Plan, one: PlannedInstance, guessed: Iterable[int]) -> Json:
-    """Beginning of a part without an initialization mode."""
+    """Data for the start of a part without initialization mode."""
     signals = plan.signals
     return {
         "inputs": _asked(plan, one, one.input_slots),
@@ -451,7 +454,7 @@ def _beginning(plan: Plan, one: PlannedInstance, guessed: Iterable[int]) -> Json
 
 
 def _exchange(one: PlannedInstance) -> Json:
-    """Model exchange of a part: sizes of its vectors, and references of what directional derivatives are about."""
+    """Data for model exchange of a part: sizes of its vectors, and references for directional derivatives."""
     slopes, variables = one.description.state_derivatives, one.description.variables
     states = [variables[slope.derivative_of or ""] for slope in slopes]
     return {
@@ -474,7 +477,7 @@ def _event_mode(plan: Plan, one: PlannedInstance) -> Json:
 
 
 def _sets(one: PlannedInstance, values: Mapping[str, Value]) -> list[Json]:
-    """Values to set, by type, in the order of the plan; arrays whole."""
+    """Values to set, by type, in the order of the plan; arrays are set as a whole."""
     found: dict[str, Json] = defaultdict(lambda: {"references": [], "values": []})
     for name in _with_all_elements(one, values):
         variable = one.description.variables[name]
@@ -487,7 +490,7 @@ def _sets(one: PlannedInstance, values: Mapping[str, Value]) -> list[Json]:
 
 
 def _with_all_elements(one: PlannedInstance, names: Iterable[str]) -> Iterator[str]:
-    """These variables, and the other elements of their arrays."""
+    """These variables, and all other elements of their arrays."""
     arrays = one.description.arrays
     stated = (one.description.variables[name].array or name for name in names)
     for name in dict.fromkeys(stated):
@@ -495,7 +498,7 @@ def _with_all_elements(one: PlannedInstance, names: Iterable[str]) -> Iterator[s
 
 
 def _asked(plan: Plan, one: PlannedInstance, slots: Iterable[int]) -> list[Json]:
-    """Variables that are asked for first guesses, by type."""
+    """Variables that provide first guesses, by type."""
     found: dict[str, Json] = defaultdict(lambda: {"references": [], "slots": []})
     for slot in slots:
         variable = one.description.variables[plan.signals[slot].variable]

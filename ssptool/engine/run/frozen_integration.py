@@ -1,4 +1,4 @@
-"""Integration of an ODE as data: its solver, and its ways to a Jacobian. Only systems of model exchange load it."""
+"""Integration of an ODE as data: its solver, and the computation of its Jacobian. Needed for model exchange only."""
 
 from dataclasses import replace
 
@@ -16,29 +16,29 @@ from ssptool.engine.run.macro_steps import MacroSteps
 def integrator_of(plan: Plan) -> Integrator:
     """The integrator of the ODE of a plan."""
     integrator = plan.master.integrator if isinstance(plan.master, MacroSteps) else plan.master
-    assert isinstance(integrator, Integrator)  # since there is something to integrate
+    assert isinstance(integrator, Integrator)  # there is an ODE to integrate
     return integrator
 
 
 def frozen_integration(plan: Plan) -> Json:
-    """The integrator of a run; where it is of CVODE, with the solver of the kernel that stands in for it."""
+    """The integrator of a run; if it is CVODE, with the solver of the kernel that replaces it when CVODE is missing."""
     return _integration(plan, integrator_of(plan))
 
 
 def exported_integration(plan: Plan) -> Json:
-    """The integrator of an exported system, which has no CVODE."""
+    """The integrator of an exported system, without CVODE."""
     integrator = integrator_of(plan)
     return _integration(plan, replace(integrator, method=integrator.method.of_kernel))
 
 
 def integration_of_run(plan: Plan) -> Json:
-    """Facts about the ODE of a run that exported systems do without."""
+    """Facts about the ODE of a run that exported systems do not need."""
     of_ode, of_points = plan.slots_of_ode, plan.slots_of_points
     return {
         "slopes": [[slope.name for slope in one.description.state_derivatives] for one in plan.integrated],
         "kept_for": kept_for(integrator_of(plan).method),
         "knots": sorted({time for one in slot_sources(plan) for time in one.time_signal.knots}),
-        # Columns of rows, behind the time.
+        # Columns of rows, after the time.
         "of_ode": [place for place, slot in enumerate(plan.recorded) if slot in of_ode],
         "of_points": [place for place, slot in enumerate(plan.recorded) if slot in of_points],
     }
@@ -54,7 +54,7 @@ def _integration(plan: Plan, integrator: Integrator) -> Json:
 
 
 def _jacobian(plan: Plan, integrator: Integrator) -> Json:
-    """Ways to get df/dx."""
+    """Data for computing df/dx."""
     states = sum(len(one.description.state_derivatives) for one in plan.integrated)
     calls = jacobian_calls(plan, states, integrator)
     places = ((i, j, float(calls.wires[i, j])) for i, j in np.argwhere(calls.wires).tolist())
@@ -74,5 +74,5 @@ def _jacobian(plan: Plan, integrator: Integrator) -> Json:
 
 
 def _pattern(pattern: Pattern) -> list[list[int]]:
-    """Columns of each row."""
+    """Column numbers of each row."""
     return [np.flatnonzero(row).tolist() for row in pattern]

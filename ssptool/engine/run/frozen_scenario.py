@@ -1,4 +1,4 @@
-"""The scenario of a run as data for the system that carries its plan out; exported FMUs have none."""
+"""The scenario of a run as data for the system; exported FMUs have none."""
 
 import math
 from bisect import bisect_left, bisect_right
@@ -15,7 +15,7 @@ from ssptool.fmu.description import element_names
 
 
 def frozen_scenario(plan: Plan) -> list[Json]:
-    """Acts of a scenario, each from a segment on: overrides that are in force, and parameters that are set."""
+    """Acts of a scenario. Each starts with a segment, and lists overrides in force and parameters to set."""
     found = [_act(plan, 0, Boundary(-math.inf, -math.inf))]
     actions = sorted(plan.stimuli.actions)
     for segment, jump in enumerate(boundaries(plan.stimuli.jumps, -math.inf, math.inf), start=1):
@@ -25,7 +25,7 @@ def frozen_scenario(plan: Plan) -> list[Json]:
 
 
 def _act(plan: Plan, segment: int, jump: Boundary) -> Json:
-    """A segment that begins with this jump."""
+    """Act for the segment that starts at this jump."""
     numbers = {one.name: number for number, one in enumerate(plan.instances)}
     sources = enumerate(slot_sources(plan))
     return {
@@ -46,7 +46,7 @@ def _act(plan: Plan, segment: int, jump: Boundary) -> Json:
 
 
 def _overrides_at_events(plan: Plan) -> Iterator[SlotOverrides]:
-    """Overrides of what is exchanged at events only."""
+    """Overrides of signals that are exchanged only at events."""
     slots, inputs = {signal: slot for slot, signal in enumerate(plan.signals)}, inputs_at_events(plan)
     for one in plan.stimuli.connections:
         if one.destination in inputs:

@@ -1,4 +1,4 @@
-"""Control of the sizes of macro steps, in the frozen plan of a run."""
+"""Control of macro step sizes as data, for the frozen plan of a run."""
 
 import math
 
@@ -14,7 +14,7 @@ _CONTROL = ("safety", "integral", "proportional", "least_factor", "largest_facto
 
 
 def frozen_sizes(plan: Plan, master: Master) -> Json:
-    """Control of sizes that the plan of a run has for a master that chooses them."""
+    """Data of the control of macro step sizes by this master."""
     if isinstance(master, Adaptive):
         return {"doubling": _compared(plan, master)}
     if isinstance(master, DefectControlled):
@@ -24,8 +24,8 @@ def frozen_sizes(plan: Plan, master: Master) -> Json:
 
 
 def _until_noticed(plan: Plan, master: DefectControlled) -> float:
-    """Largest step [s] at whose end a jump or a switch may be noticed: steps that are not repeated locate none. The
-    more exact a run is to be, the earlier it notices them, so that the estimate of its error sees what that changes.
+    """Largest step [s] at whose end a jump or a switch may be noticed; steps that are not repeated cannot locate it.
+    The higher the requested accuracy, the earlier it is noticed, so that the error estimate includes the effect.
     """
     switches = not {wire.destination for wire in plan.wires}.isdisjoint(other_slots(plan).tolist())
     part = master.tolerance if switches else math.sqrt(master.tolerance)
@@ -47,7 +47,7 @@ def _compared(plan: Plan, master: Adaptive | DefectControlled) -> Json:
 
 
 def _energy(plan: Plan, master: EnergyControlled) -> Json:
-    """Limits, bonds, and the signals that are not real numbers."""
+    """Limits, bonds, and signals that are not real numbers."""
     limits = ("tolerance", "largest", "smallest", "order")
     return {
         **{name: getattr(master, name) for name in (*limits, *_CONTROL)},

@@ -1,4 +1,4 @@
-"""Variables of components in frozen plans, and what components calculate for others: arrays as a whole."""
+"""Variables of components in frozen plans, and connections of calculated parameters; arrays are set as a whole."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -15,8 +15,8 @@ Json = dict[str, Any]
 class PartVariable(NamedTuple):
     """A variable of a part, or some `elements` of an array, counted from 0 (none: all of them).
 
-    `suffix` is that of FMI's functions for its type, `size` the number of all elements. `starts` are those of the whole
-    array, where some elements are meant: FMI sets arrays as a whole.
+    `suffix` is the suffix of the FMI functions for its type, `size` the number of all elements. If only some elements
+    are meant, `starts` has the values of the whole array, because FMI sets arrays as a whole.
     """
 
     part: int
@@ -28,7 +28,7 @@ class PartVariable(NamedTuple):
 
 
 NumberedParts = Mapping[str, tuple[int, PlannedInstance]]
-"""Parts with their numbers, by name."""
+"""Name of a part → its number, and the part."""
 
 
 def numbered_parts(plan: Plan) -> NumberedParts:
@@ -48,7 +48,7 @@ def part_variable(parts: NumberedParts, signal: Signal) -> PartVariable:
 
 
 def start_value(one: PlannedInstance, name: str) -> Value:
-    """The value before initialization of a variable or an element: given by the system, or else by the FMU."""
+    """Value of a variable or an element before initialization: given by the system, otherwise by the FMU."""
     variable = one.description.variables[name]
     given = one.starts.get(name, variable.start)
     return NOTHING.get(variable.type, 0) if given is None else given
@@ -65,7 +65,7 @@ def frozen_variable(one: PartVariable) -> Json:
 
 
 def frozen_parameter_wires(plan: Plan) -> Iterator[Json]:
-    """Connections over which components calculate parameters of others."""
+    """Connections from calculated parameters of components to parameters of others."""
     parts = numbered_parts(plan)
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
     for wire in plan.parameter_wires:

@@ -1,4 +1,4 @@
-"""Signs that the results of a run are not right: they cost nothing, where finer runs would."""
+"""Signs of incorrect results of a run. Unlike finer runs, they need no extra time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,63 +23,67 @@ from ssptool.fmu.description import InterfaceType
 from ssptool.network.network import Signal
 
 FEWEST_STEPS = 20
-"""Steps per period of a signal below which its course is not resolved."""
+"""Steps per period of a signal below which its shape is not resolved."""
 
 NOTABLE = 0.05
-"""Swing, relative to the range of the signal, from which on it counts as part of an oscillation."""
+"""Smallest swing that counts as part of an oscillation, relative to the range of the signal."""
 
 MOST_PERIODS = 3
-"""Periods in a row that are resolved by too few steps before it is said."""
+"""Consecutive periods with too few steps before a warning."""
 
 RINGING = 1e-3
-"""Change per step, relative to the range of the signal, from which on alternation is no matter of tolerances."""
+"""Change per step above which alternation cannot be caused by tolerances, relative to the range of the signal."""
 
 ALTERNATIONS = 12
-"""Steps in a row after each of which a signal turns back, before it is said."""
+"""Number of consecutive steps, after each of which a signal reverses, before a warning."""
 
 ALIKE = 4.0
-"""Largest ratio of one change of a ringing signal to the next; that of noise is larger now and then."""
+"""Largest ratio of consecutive changes of a ringing signal; for noise it is larger from time to time."""
 
 DEFECT = 0.05
-"""Distance of what inputs had over a step from the mean of its ends, relative to the range of the signal, from which on
-it counts: held inputs are off by half of what the signal changes in the step.
+"""Smallest deviation of an input over a step from the mean of the ends of its source that counts, relative to the range
+of the signal. Held inputs deviate by half of the change of the signal in the step.
 """
 
 DEFECTS = 3
-"""Number of such steps in a row, in one direction, before a warning: one may be a step of the signal itself."""
+"""Number of consecutive such steps with the same sign before a warning: a single one may be a jump of the signal
+itself.
+"""
 
 CREATED = 0.2
-"""Energy created or destroyed at a power bond, relative to what flows through it, from which on it is said."""
+"""Energy created or destroyed at a power bond above which there is a warning, relative to the energy that flows through
+it.
+"""
 
 MISSED = 0.01
-"""Part of a signal that inputs miss in all, relative to the range of what it passes on, from which on it is said if
-steps are coarse.
+"""Total part of a signal that inputs miss above which there is a warning if steps are coarse, relative to the range of
+the integral of the signal.
 """
 
 COARSE = 5e-4
-"""Part of a signal that inputs miss, relative to all that it passes on, from which on steps are coarse: 81 steps per
-period of an oscillation for inputs that follow it, and 181 for inputs that are extrapolated. The finer the steps, the
-more is to be missed in all: many small errors add up only where nothing damps them.
+"""Part of a signal that inputs miss above which steps are coarse, relative to the total that the signal passes on: 81
+steps per period of an oscillation for inputs that follow it, and 181 for extrapolated inputs. With finer steps, a
+larger total is tolerated: many small errors add up only if nothing damps them.
 """
 
 STEEP = 0.2
-"""Change of a signal in one step, relative to its range, from which on it matters when in the step it happens."""
+"""Change of a signal in one step above which its exact time matters, relative to its range."""
 
 LATE_SWITCHES = 0.02
-"""Delay of all switches of a signal together, relative to the time between two, from which on it is said: other signals
-are off by about twice as much of their range.
+"""Total delay of all switches of a signal above which there is a warning, relative to the time between two of them. The
+error of other signals is about twice as much of their range.
 """
 
 FEWEST_SWITCHES = 4
-"""Switches that tell how far two of them are apart."""
+"""Smallest number of switches that determines the time between two of them."""
 
 CLOSE_SWITCHES = 3
-"""Steps between two switches of a signal below which they are not resolved."""
+"""Steps between two switches of a signal below which the switches are not resolved."""
 
 
 class _Course(Enum):
-    """Value of an input in a step: in words, and as weights of those of its source before the step, at its start and at
-    its end.
+    """Value of an input in a step: as words, and as weights of the values of its source before the step, at its start
+    and at its end.
     """
 
     START = "hold its value from the start of each step", (0.0, 1.0, 0.0)
@@ -101,8 +105,8 @@ _NO_STEPS: NDArray[np.bool_] = np.zeros(0, dtype=bool)
 
 
 class _Source(NamedTuple):
-    """A signal that feeds inputs: how these run over a step, whether it depends on them in turn, and which steps (n,)
-    were damped, with inputs at their value at the end; none of them if that is empty.
+    """A signal that feeds inputs: their value in a step, whether the signal depends on them, and the mask (n,) of
+    damped steps, with inputs at their value at the end (empty: none).
     """
 
     course: _Course = _Course.MEAN
@@ -130,7 +134,7 @@ _FOLLOWED = _Source()
 
 @dataclass(frozen=True, slots=True)
 class RunWarning:
-    """A sign that the results of a run are not right.
+    """A sign of incorrect results of a run.
 
     Attributes
     ----------
@@ -168,10 +172,10 @@ def warnings_of(
     damped: Sequence[Stretches] = (),
     error_is_known: bool = False,
 ) -> tuple[RunWarning, ...]:
-    """Warnings on a run with this number of macro steps, one of each code: of the signal where it is worst.
+    """Warnings on a run with this number of macro steps, one for each code: on the worst signal.
 
-    `damped`: for each iterated group, in which steps inputs had their value at the end. If the error of the run is
-    known, nothing is said of what may add up to one.
+    `damped`: for each iterated group, the intervals in whose steps inputs were held at their value at the end. If the
+    error of the run is known, warnings on accumulating errors are omitted.
     """
     if plan.settings.warnings is WarningsName.OFF:
         return ()
@@ -186,11 +190,11 @@ def warnings_of(
 
 
 _OF_UNKNOWN_ERRORS = ("RUN-109", "RUN-110", "RUN-111")
-"""Signs of which nothing is said where the error of the run is known."""
+"""Warnings that are omitted if the error of the run is known."""
 
 
 def _lost_rows(plan: Plan) -> Iterator[RunWarning]:
-    """Rows of input tables inside macro steps, of which the input of a component has no part."""
+    """Warnings on rows of input tables inside macro steps that have no effect on the input of a component."""
     for one in rows_inside(plan):
         if one.running is DrivenInputMode.MIDDLE or one.departure < NOTABLE:
             continue
@@ -207,7 +211,7 @@ def _lost_rows(plan: Plan) -> Iterator[RunWarning]:
 
 
 def _undeclared(plan: Plan) -> Iterator[RunWarning]:
-    """Feedthrough that FMUs deny."""
+    """Warnings on direct feedthrough that FMUs do not declare."""
     pairs = [(str(Signal(name, output)), str(Signal(name, variable))) for name, variable, output in plan.undeclared]
     if not pairs:
         return
@@ -223,7 +227,7 @@ def _undeclared(plan: Plan) -> Iterator[RunWarning]:
 
 
 def _unheld(plan: Plan, unheld: Sequence[UnheldStart]) -> Iterator[RunWarning]:
-    """Parameters and the like of which FMUs have other values than those that were set or declared."""
+    """Warnings on parameters and similar variables whose FMU has another value than the given or declared one."""
     if not unheld:
         return
     told = [f"{one.variable} = {one.found} ({_wanted(one)})" for one in unheld]
@@ -244,10 +248,10 @@ def _wanted(one: UnheldStart) -> str:
 
 
 def _in_trace(plan: Plan, trace: Trace | None, steps: int, damped: Sequence[Stretches] = ()) -> Iterator[RunWarning]:
-    """Signs in the recorded rows.
+    """Warnings from the recorded rows.
 
-    Only outputs that feed inputs are looked at: of them the coupling knows no more than their values at its points.
-    None where components are one ODE, whose steps are those of its integrator, or where not each step is recorded.
+    Only outputs that feed inputs are examined, because the coupling knows their values only at its points. There are no
+    warnings if all components are one ODE, whose steps its integrator chooses, or if not every step is recorded.
     """
     if trace is None or not len(trace.t) or plan.is_one_ode:
         return
@@ -255,7 +259,7 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int, damped: Sequence[Stre
         yield from _in_loops(plan, trace)
     if trace.points is not None:
         trace = trace.rows(trace.points)
-    if plan.stimuli and not (ahead := trace.t[1:] > trace.t[:-1]).all():  # inputs that jump have a row on each side
+    if plan.stimuli and not (ahead := trace.t[1:] > trace.t[:-1]).all():  # jumps of inputs have a row on each side
         trace = trace.rows(np.append(ahead, True))
     if len(trace.t) <= max(steps, ALTERNATIONS):
         return
@@ -276,12 +280,12 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int, damped: Sequence[Stre
     for place in reals:
         if place not in told and slots[place] in fed:
             yield from _missed(columns[place].signal, trace, place, fed[slots[place]])
-    if not plan.master.name.startswith(GAUSS_SEIDEL):  # of which an input has the value of one end or the other
+    if not plan.master.name.startswith(GAUSS_SEIDEL):  # there, an input has the value of one end or the other
         yield from _energy(plan, trace, courses, damped_steps)
 
 
 def _damped_steps(plan: Plan, t: Floats, damped: Sequence[Stretches]) -> Mapping[int, NDArray[np.bool_]]:
-    """Damped steps of those between times (n,) [s], by the inputs that a damped group feeds itself."""
+    """Masks of the damped steps between times (n,) [s], by the inputs that a damped group feeds itself."""
     found: dict[int, NDArray[np.bool_]] = {}
     if not any(damped):
         return found
@@ -293,7 +297,7 @@ def _damped_steps(plan: Plan, t: Floats, damped: Sequence[Stretches]) -> Mapping
 
 
 def _suspects(cells: Floats, places: Sequence[int]) -> list[bool]:
-    """False for columns (k,) of real numbers that cannot show a sign."""
+    """False for columns (k,) of real numbers that cannot cause a warning."""
     from ssptool.engine.kernel._kernel import suspects
 
     return suspects(cells, places, MOST_PERIODS * FEWEST_STEPS, DEFECT)
@@ -315,7 +319,7 @@ def _energy(
 
 
 def _courses(plan: Plan) -> Mapping[str, _Course]:
-    """Courses of the continuous inputs of components that are co-simulated in whole macro steps."""
+    """Value in a step of each continuous input of co-simulation components without substeps."""
     if not isinstance(plan.master, MacroSteps):
         return {}
     master = plan.master.coupling
@@ -333,7 +337,7 @@ def _courses(plan: Plan) -> Mapping[str, _Course]:
 
 
 def _fed(plan: Plan, courses: Mapping[str, _Course], damped: Mapping[int, NDArray[np.bool_]]) -> Mapping[int, _Source]:
-    """Outputs that feed inputs with these courses, by slot; of several inputs one that does not follow the output."""
+    """Outputs that feed such inputs, by slot; if there are several inputs, one that does not follow the output."""
     inputs = {slot: courses[one.name] for one in plan.instances if one.name in courses for _, slot in one.moving}
     cyclic = {slot for group in plan.groups for slot in group.unknowns}
     found: dict[int, _Source] = {}
@@ -349,7 +353,7 @@ def _fed(plan: Plan, courses: Mapping[str, _Course], damped: Mapping[int, NDArra
 
 
 def _badness(warning: RunWarning) -> float:
-    """Fewer steps per period are worse, and more of all else, whatever its sign."""
+    """Size of a warning for comparison: fewer steps per period are worse; all other sizes count by magnitude."""
     return -warning.size if warning.code == "RUN-102" else abs(warning.size)
 
 
@@ -369,7 +373,7 @@ def _of_signal(column: Column, t: Floats, values: Floats, source: _Source = _FOL
 
 
 def _moves(values: Floats) -> bool:
-    """True if a signal changes in most steps: a real number that does so switches in name only."""
+    """True if a signal changes in most steps: such a real number is not a switch, even if it is declared discrete."""
     return bool(2 * np.count_nonzero(np.diff(values)) > len(values))
 
 
@@ -390,7 +394,9 @@ def _close_switches(signal: str, t: Floats, values: Floats) -> Iterator[RunWarni
 
 
 def _ringing(signal: str, t: Floats, changes: Floats) -> RunWarning | None:
-    """The longest stretch of steps, if it is long, in which all changes (n,) alternate and are alike in size."""
+    """Warning on the longest interval of steps in which all changes (n,) alternate and have similar size, if it is
+    long.
+    """
     size = np.abs(changes)
     one, other = size[:-1], size[1:]
     turns = (changes[1:] * changes[:-1] < 0) & (np.minimum(one, other) > RINGING)
@@ -410,7 +416,7 @@ def _ringing(signal: str, t: Floats, changes: Floats) -> RunWarning | None:
 
 
 def _longest(true: NDArray[np.bool_]) -> tuple[int, int]:
-    """Begin and length of the longest stretch."""
+    """Start and length of the longest run of true values."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], true, [False])).astype(np.int8)))
     begins, ends = edges[::2], edges[1::2]
     if not len(begins):
@@ -420,7 +426,9 @@ def _longest(true: NDArray[np.bool_]) -> tuple[int, int]:
 
 
 def _defects(signal: str, t: Floats, missed: Floats, words: str) -> Iterator[RunWarning]:
-    """The longest stretch of steps behind the first one in which inputs miss (n,) much, and always in one direction."""
+    """Warning on the longest interval of steps after the first in which inputs deviate (n,) much, always with the same
+    sign.
+    """
     large = np.abs(missed) > DEFECT
     large[:1] = False
     alike = large[1:] & large[:-1] & (missed[1:] * missed[:-1] > 0)
@@ -439,10 +447,10 @@ def _defects(signal: str, t: Floats, missed: Floats, words: str) -> Iterator[Run
 
 
 def _missed(signal: str, trace: Trace, place: int, source: _Source) -> Iterator[RunWarning]:
-    """Warn of the part of a signal that inputs miss in all, if it is much.
+    """Warning on the total part of a signal that inputs miss, if it is large.
 
-    Components integrate it, so that each step leaves its error. Between components that feed each
-    other, errors count that would cancel elsewhere: they move what comes next.
+    Components integrate it, so the error of each step remains. Between mutually coupled components, errors also count
+    that would cancel elsewhere, because they change the following values.
     """
     from ssptool.engine.kernel._kernel import missed
 
@@ -462,13 +470,14 @@ def _missed(signal: str, trace: Trace, place: int, source: _Source) -> Iterator[
     )
 
 
-# -- steps that a loop is too fast for: each end of a step is late for it
+# -- loops that are too fast for the steps: they notice a change only at the end of a step
 
 
 def _in_loops(plan: Plan, trace: Trace) -> Iterator[RunWarning]:
-    """Outputs that come back to their component, through inputs that do not know their values at the end of a step.
+    """Warnings on outputs that act back on their component, through inputs that do not know their values at the end of
+    a step.
 
-    Rows at one time are sides of a jump that has its time.
+    Rows at the same time are sides of a jump, whose time is exact.
     """
     unaware = {slot for slot, source in _fed(plan, _courses(plan), {}).items() if source.course in _BEFORE_THE_END}
     coupled = _in_cycles(plan)
@@ -501,8 +510,8 @@ def _in_cycles(plan: Plan) -> set[int]:
 
 
 def _steep(trace: Trace, place: int, ahead: NDArray[np.bool_]) -> Iterator[RunWarning]:
-    """The largest change of a signal in one of the steps (n,), if it is large, and what follows is notable: it comes up
-    to a step late.
+    """Warning on the largest change of a signal in one of the steps (n,), if it is large and the following changes are
+    notable: it is noticed up to a step late.
     """
     shares = _shares(trace.cells[:, place], ahead)
     steepest = int(np.argmax(shares))
@@ -529,7 +538,7 @@ def _steep(trace: Trace, place: int, ahead: NDArray[np.bool_]) -> Iterator[RunWa
 
 
 def _shares(values: Floats, ahead: NDArray[np.bool_]) -> Floats:
-    """Changes in steps (n,), relative to the range of the signal; none between rows at one time."""
+    """Changes in steps (n,), relative to the range of the signal; 0 between rows at the same time."""
     scale = float(np.ptp(values))
     if not 0.0 < scale < np.inf:
         return np.zeros(len(ahead))
@@ -538,9 +547,9 @@ def _shares(values: Floats, ahead: NDArray[np.bool_]) -> Floats:
 
 
 def _late_switches(signal: str, t: Floats, values: Floats) -> Iterator[RunWarning]:
-    """The delays of switches that come back to their cause, half a step each: they add up.
+    """Warning on the delays of switches that act back on their cause, half a step each, because they add up.
 
-    Switches that all are a whole number of several steps apart are those of a clock.
+    If all switches are a whole number (at least two) of steps apart, they are those of a clock.
     """
     at = np.flatnonzero((values[1:] != values[:-1]) & (t[1:] > t[:-1])) + 1
     if len(at) < FEWEST_SWITCHES or np.gcd.reduce(np.diff(at)) > 1:
@@ -560,7 +569,7 @@ def _late_switches(signal: str, t: Floats, values: Floats) -> Iterator[RunWarnin
 
 
 def _few_steps(signal: str, t: Floats, values: Floats) -> RunWarning | None:
-    """Oscillations of values (n,), relative to their range, of which a period has too few steps."""
+    """Warning on oscillations of values (n,), relative to their range, with too few steps per period."""
     moving = np.flatnonzero(np.diff(values))
     if len(moving) < 2:
         return None
@@ -582,13 +591,13 @@ def _few_steps(signal: str, t: Floats, values: Floats) -> RunWarning | None:
     )
 
 
-# -- energy that a coupling creates, or destroys, at power bonds
+# -- energy that a coupling creates or destroys at power bonds
 
 
 class CreatedEnergy(NamedTuple):
-    """Energy that a run creates at a bond, relative to the range of what has flowed through the bond.
+    """Energy that a run creates at a bond, relative to the range of the energy that flowed through it.
 
-    It is negative where energy is destroyed. `time` [s] is that of the step that creates most.
+    It is negative if energy is destroyed. `time` [s] is that of the step that creates most.
     """
 
     bond: PowerBond
@@ -602,11 +611,11 @@ def created_energy(
     courses: Mapping[str, _Course],
     damped: Mapping[int, NDArray[np.bool_]] = MappingProxyType({}),
 ) -> Iterator[CreatedEnergy]:
-    """Energy, if it is much, at each power bond between components with inputs of these courses, by rows of a trace;
-    `damped` has the inputs that are at their value at the end in some steps (n,).
+    """Created energy at each power bond, if it is large, between components whose inputs have these values in steps,
+    from the rows of a trace. `damped` contains the masks (n,) of damped steps, by input.
 
-    Over a step of h each side takes u from the other's output y, and gives the mean of its own:
-    w · h · (mean(y1) · u1 − mean(y2) · u2) more flows into one component than out of the other.
+    Over a step h, each side gets the input u for the other's output y, and delivers the mean of its own output: w · h ·
+    (mean(y1) · u1 − mean(y2) · u2) more flows into one component than out of the other.
     """
     places = {column.signal: place for place, column in enumerate(trace.columns)}
     for bond in bonds_of_units(plan.network) if damped or {*courses.values()} - {_Course.MEAN} else ():
@@ -614,17 +623,17 @@ def created_energy(
         if not courses.keys() >= set(sides) or not places.keys() >= set(names):
             continue
         taken = [_Source(courses[side], True, _damped_of(plan, side, damped)) for side in sides]
-        if not all(one.follow for one in taken):  # which creates none
+        if not all(one.follow for one in taken):  # such inputs create no energy
             yield from _created(bond, trace, [places[name] for name in names], taken)
 
 
 def _damped_of(plan: Plan, component: str, damped: Mapping[int, NDArray[np.bool_]]) -> NDArray[np.bool_]:
-    """The damped steps (n,) of a component, whose inputs are at their end at the same time; empty: none."""
+    """The damped steps (n,) of a component, whose inputs are held at the same time; empty: none."""
     inputs = next(one.moving for one in plan.instances if one.name == component)
     return next((damped[slot] for _, slot in inputs if slot in damped), _NO_STEPS)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # of a run that grows without bound nothing is told
+@np.errstate(over="ignore", invalid="ignore")  # the run diverges, so there is no warning
 def _created(bond: PowerBond, trace: Trace, places: Sequence[int], taken: Sequence[_Source]) -> Iterator[CreatedEnergy]:
     if not _may_create_energy(trace, places, taken):
         return
@@ -638,13 +647,13 @@ def _created(bond: PowerBond, trace: Trace, places: Sequence[int], taken: Sequen
 
 
 def _may_create_energy(trace: Trace, places: Sequence[int], taken: Sequence[_Source]) -> bool:
-    """False if it is little."""
+    """False if the created energy is small."""
     damped = any(one.damped.any() for one in taken)
     return damped or _creates_energy(trace, places, [one.course for one in taken])
 
 
 def _creates_energy(trace: Trace, places: Sequence[int], courses: Sequence[_Course]) -> bool:
-    """False if it is little, without damped steps."""
+    """False if the created energy is small, without damped steps."""
     from ssptool.engine.kernel._kernel import creates_energy
 
     into_first, into_second = (course.weights for course in courses)

@@ -1,4 +1,4 @@
-"""Consistent initialization, in words: which loops were solved, what was refused, and what FMUs contradict."""
+"""Consistent initialization: report on the solved loops, failed calls, and contradictions of FMUs."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 _NOTHING: Mapping[str, Value] = {"Boolean": False, "String": "", "Float64": 0.0}
 
 ROUNDS = 50
-"""Largest number of evaluations of the system, besides one per such FMU, which a chain of them takes."""
+"""Largest number of evaluations of the system, in addition to one for each FMI 1.0 FMU, which a chain of them needs."""
 
 
 def stated_value(planned: PlannedInstance, name: str) -> Value:
-    """Value of a variable before its FMU can be asked."""
+    """Value of a variable before its FMU can be called."""
     variable = planned.description.variables[name]
     given = planned.starts.get(name, variable.start)
     return _NOTHING.get(variable.type, 0) if given is None else given
@@ -42,7 +42,9 @@ RESET = "fmiResetSlave"
 
 
 def refused_reset(failure: Failure, changed: Mapping[str, Value]) -> Failure:
-    """Failure of a reset by an FMU of FMI 1.0, of which these inputs have changed since it was initialized."""
+    """Failure of the reset of an FMI 1.0 FMU that is needed because these inputs have changed since its
+    initialization.
+    """
     settings = " ".join(f"--set {failure.component}.{name}={value!r}" for name, value in changed.items())
     return replace(
         failure,
@@ -53,12 +55,12 @@ def refused_reset(failure: Failure, changed: Mapping[str, Value]) -> Failure:
 
 
 def most_rounds(plan: Plan) -> int:
-    """Largest number of evaluations of the system until all inputs of FMUs of FMI 1.0 have settled."""
+    """Largest number of evaluations of the system until all inputs of FMI 1.0 FMUs have settled."""
     return ROUNDS + sum(one.description.fmi_major == 1 for one in plan.instances)
 
 
 def unsettled_inputs(plan: Plan, inputs: Sequence[str]) -> Failure:
-    """Failure of an initialization in which these inputs of FMUs of FMI 1.0 still change."""
+    """Failure of an initialization in which these inputs of FMI 1.0 FMUs still change."""
     return Failure(
         Ending.LOOP,
         f"after {most_rounds(plan)} rounds, initial inputs of FMUs of FMI 1.0 still change: {', '.join(inputs)}; a "
@@ -78,16 +80,16 @@ class InitializationReport(NamedTuple):
     Attributes
     ----------
     loops
-        Every algebraic loop that was solved or tried: in initialization mode, then at the first communication
+        Reports on all algebraic loops that were solved or tried: in initialization mode, then at the first
+        communication
         point.
     failure
         Reason of a failed initialization; None if the system is initialized.
     seconds : [s]
         Wall time.
     notes
-        Given start values that are not those of the initialized system.
-    unheld
-        Parameters and the like whose FMUs have other values than those that were set or declared.
+        Notes on given start values that differ from those of the initialized system. unheld Parameters and similar
+        variables whose FMUs have other values than the given or declared ones.
     """
 
     loops: tuple[LoopReport, ...]
@@ -102,23 +104,23 @@ class InitializationReport(NamedTuple):
 
 
 class InitializedSystem(NamedTuple):
-    """A system at the start time; `found` is what its plan lacks, if it lacks anything."""
+    """A system at the start time; `found` are facts that its plan lacks, if there are any."""
 
     report: InitializationReport
     found: FoundAtStart | None = None
 
 
 class Initialization:
-    """The passes of one initialization, which a system in C++ does.
+    """One initialization, carried out by a C++ system.
 
     Attributes
     ----------
     reports
-        On loops so far.
+        Reports on loops so far.
     """
 
     def __init__(self, assembly: Assembly, native: "NativeSystem", check_logs: Callable[[], None]) -> None:
-        """`check_logs` raises what writing of a log has raised."""
+        """`check_logs` raises errors of writing a log."""
         self._assembly, self._native, self._check_logs = assembly, native, check_logs
         self._plan = assembly.plan
         self._reports: list[LoopReport] = []
@@ -129,7 +131,7 @@ class Initialization:
     def carried_out(self) -> InitializedSystem:
         """Set start values, solve for consistent initial values, leave initialization mode, evaluate the first row.
 
-        What goes wrong is in the report: the first failure ends it.
+        The first failure ends the initialization, and is part of the report.
         """
         began, assembly = perf_counter(), self._assembly
         failure: Failure | None = None
@@ -160,14 +162,14 @@ class Initialization:
             self._found = FoundAtStart(undeclared, tuple(substeps.items()))
 
     def _found_feedthrough(self) -> tuple[Feedthrough, ...]:
-        """Feedthrough that FMUs have although they deny it."""
+        """Direct feedthrough that FMUs have but do not declare."""
         found = self._native.undeclared_feedthrough()
         if isinstance(found, SystemRefusal):
             raise refused_call(self._assembly, found)
         return undeclared_feedthrough(self._plan, found)
 
     def _found_substeps(self) -> Mapping[str, int]:
-        """Number of substeps of components that are to have as many as they need."""
+        """Number of substeps of components that get as many as they need."""
         from ssptool.engine.run.needed_substeps import found_substeps  # few runs have them
 
         numbers = self._native.needed_substeps()
@@ -179,7 +181,7 @@ class Initialization:
         return found
 
     def _lead_through(self) -> None:
-        """Lead all components from start values through initialization mode."""
+        """Initialize all components: from start values through initialization mode."""
         refusal, stopped = self._initialized()
         self._check_logs()
         self._assembly.restore_surroundings("in initialization")
@@ -191,14 +193,14 @@ class Initialization:
             raise explanation(stopped, self._assembly.instances)
 
     def _initialized(self) -> tuple[SystemRefusal | None, Stopped | Refused | None]:
-        """Reason for which the initialization has ended before its time, if there is one."""
+        """Reason for an early end of the initialization, if there is one."""
         try:
             return self._native.initialize(), None
         except (Stopped, Refused) as stopped:
             return None, stopped
 
     def _evaluate_first_point(self) -> None:
-        """Outputs after initialization mode, loops included, so that the first row is consistent in itself."""
+        """Evaluate outputs after initialization mode, including loops, so that the first row is consistent."""
         refusal = self._native.first_point()
         self._check_logs()
         self._report(refusal)
@@ -211,7 +213,7 @@ class Initialization:
             yield from refused_guesses(one, refusal.function, refusal.status, names)
 
     def _report(self, refusal: SystemRefusal | None) -> None:
-        """Reports on loops so far; raises for what has been refused what `carried_out` takes."""
+        """Make reports on loops so far; raise the error of a failed initialization for `carried_out`."""
         start, loops = self._plan.interval.start, self._plan.loops
         for one in self._native.solved(len(self._reports)):
             loop = RunningLoop(self._assembly, loops[one.number], one.number, -1)
@@ -240,14 +242,14 @@ class Initialization:
         return endless_parameters(refusal.names, start)
 
     def _values(self, names: Collection[str]) -> dict[str, Value]:
-        """Present values of signals of one component, by the names of its variables."""
+        """Present values of signals of one component, by variable name."""
         signals, types, kernel = self._plan.signals, self._plan.types, self._assembly.kernel
         slots = [slot for slot, signal in enumerate(signals) if str(signal) in names]
         return {signals[slot].variable: read_slot(kernel, slot, types[slot]) for slot in slots}
 
 
 def refused_call(assembly: Assembly, refusal: SystemRefusal) -> FmiError:
-    """Refusal of a function by a component."""
+    """Error for an FMI function that a component rejected."""
     instance = next(one for one in assembly.instances if one.name == refusal.component)
     instance.note(refusal.status)
     advice = "" if instance.has(refusal.function) else NO_FUNCTION
@@ -255,7 +257,7 @@ def refused_call(assembly: Assembly, refusal: SystemRefusal) -> FmiError:
 
 
 def refused_guesses(planned: PlannedInstance, function: str, status: int, names: Sequence[str]) -> Iterator[str]:
-    """Note on first guesses of these variables, for which an FMU was asked in vain."""
+    """Note on first guesses of these variables that an FMU did not provide."""
     variables = planned.description.variables
     unknown = [name for name in names if planned.starts.get(name, variables[name].start) is None]
     if unknown:

@@ -1,4 +1,4 @@
-"""Facts for the Jacobian of a group's interface over a macro step, from partial derivatives of its FMUs."""
+"""Data for the Jacobian of a group's interface over a macro step, from partial derivatives of its FMUs."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def frozen_interfaces(plan: Plan) -> list[Json]:
-    """Facts for Newton's method about each group whose steps are iterated, for the frozen plan of a run."""
+    """Data for Newton's method on each iterated group, for the frozen plan of a run."""
     return [_frozen(plan, group) for group in plan.groups if group.unknowns]
 
 
@@ -28,7 +28,7 @@ def _frozen(plan: Plan, group: PlannedGroup) -> Json:
     wires = [
         wire
         for wire in plan.wires
-        if wire.destination in place and not holds_integer(plan.types[wire.source])  # integers do not move
+        if wire.destination in place and not holds_integer(plan.types[wire.source])  # integers have no derivatives
     ]
     outputs = {slot: number for number, slot in enumerate(dict.fromkeys(wire.source for wire in wires))}
     factors = {(place[wire.destination], outputs[wire.source]): wire.conversion.factor for wire in wires}
@@ -41,14 +41,14 @@ def _frozen(plan: Plan, group: PlannedGroup) -> Json:
 
 
 def _by_rows(pattern: NDArray[np.bool_]) -> list[list[int]]:
-    """Per row, which columns it has."""
+    """Column numbers of each row."""
     return [np.flatnonzero(row).tolist() for row in pattern]
 
 
 def _frozen_member(plan: Plan, number: int, place: Mapping[int, int], outputs: Mapping[int, int]) -> Json:
-    """A component of a group: places of its inputs among the unknowns, and of its outputs among those wired within the
-    group; which of [x', y] depends on which of [x, u]; which inputs run over the step, while others are held; what it
-    is asked for, if it gives partial derivatives.
+    """A component of a group: indices of its inputs among the unknowns, and of its outputs among those wired within the
+    group; dependencies of [x', y] on [x, u]; inputs that vary over the step (others are held); and, if it provides
+    partial derivatives, the references to use.
     """
     one = plan.instances[number]
     arriving = [i for i, slot in enumerate(one.input_slots) if slot in place]
@@ -88,9 +88,8 @@ def _asked(one: PlannedInstance, unknowns: Sequence[Variable], knowns: Sequence[
 def interface_pattern(plan: Plan, names: Collection[str], unknowns: Sequence[int]) -> NDArray[np.bool_]:
     """(m, m) for the unknowns of a group of these components: element (i, j) is true if unknown j may act on unknown i.
 
-    Over a step every input may act on every output of its own instance, or of all that are integrated together, through
-    states. From there on only what the
-    evaluation at the end of the step passes on counts: wires, and outputs with direct feedthrough.
+    Over a step, every input may act on every output of its own instance, or of the whole ODE, through states. After
+    that, only the evaluation at the end of the step counts: wires, and outputs with direct feedthrough.
     """
     names = set(names)
     ode = {one.name for one in plan.integrated}
@@ -102,7 +101,7 @@ def interface_pattern(plan: Plan, names: Collection[str], unknowns: Sequence[int
     calls = count()
     for planned in plan.groups:
         for call in _calls(plan, planned.schedule):
-            # Through a vertex between them, of which there is one per call: of arrays there are many pairs.
+            # Through one intermediate vertex per call, because arrays have very many pairs.
             between = -1 - next(calls)
             for slot in call.inputs:
                 passing.add_edge(slot, between)
@@ -129,7 +128,7 @@ def _reached(passing: "DiGraph[int]", sources: Iterable[int]) -> set[int]:
 
 
 def _calls(plan: Plan, steps: Iterable[Call | SolveLoop]) -> Iterator[Call]:
-    """Calls of a schedule; a loop is one call with a full pattern."""
+    """Calls of a schedule; a loop becomes one call with a full pattern."""
     for step in steps:
         if isinstance(step, Call):
             yield step
@@ -140,7 +139,7 @@ def _calls(plan: Plan, steps: Iterable[Call | SolveLoop]) -> Iterator[Call]:
 
 
 MANY_STATES = 100
-"""Number of states of a component above which its matrix exponential costs more than repeating a few steps."""
+"""Number of states above which the matrix exponential of a component costs more than repeating a few steps."""
 
 
 def _follows(plan: Plan, one: PlannedInstance) -> bool:

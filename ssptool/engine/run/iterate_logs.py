@@ -1,4 +1,4 @@
-"""Logs of the iterates that a system tells of: of algebraic loops, and of macro steps."""
+"""Logs of the iterates of algebraic loops and of macro steps that a system reports."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -12,12 +12,12 @@ from ssptool.engine.run.loops import RunningLoop
 
 
 class IterateLogs:
-    """Writes iterates into the logs of an assembly; an error is kept, since it cannot pass through the system.
+    """Writer of iterates to the logs of an assembly. An error is stored, because it cannot pass through the system.
 
     Attributes
     ----------
     groups
-        Groups whose macro steps are iterated, as far as they are known.
+        Iterated groups, after they are known.
     """
 
     def __init__(self, assembly: Assembly) -> None:
@@ -26,18 +26,18 @@ class IterateLogs:
         self._error: BaseException | None = None
 
     def check(self) -> None:
-        """Raise what has gone wrong with a file."""
+        """Raise the stored error of a log, if there is one."""
         if self._error is not None:
             raise self._error
 
     def loop(self, time: float, number: int, iterates: Iterable[Iterate]) -> None:
-        """Iterates of a loop at this time [s], by its number in the plan."""
+        """Write iterates of a loop at this time [s]; `number` is its number in the plan."""
         loop = RunningLoop(self._assembly, self._assembly.plan.loops[number], number, -1)
         self._attempt(lambda: loop.write(time, iterates))
 
     def step(self, end: float, group: int, number: int, x: Floats, found: Floats, excess: float, agrees: bool) -> None:
-        """An iterate x of the macro step to `end` [s] of a group, by its number in the kernel; what followed for
-        it, and its change over what is allowed.
+        """Write an iterate x of the macro step to `end` [s] of a group (by its number in the kernel), with the values
+        found for it and the ratio of its change to the limit.
         """
         log = self._assembly.coupling_log
         if log is None:
@@ -47,7 +47,7 @@ class IterateLogs:
         self._attempt(lambda: log.write((end, ", ".join(own.names), number, excess, agrees), values, residuals))
 
     def of_bonds(self, end: float, error: float, carried: Floats, residuals: Floats) -> None:
-        """Energies of a macro step to `end` [s], by power bond."""
+        """Write the energies of a macro step to `end` [s], by power bond."""
         log, master = self._assembly.coupling_log, stepping_master(self._assembly.plan)
         if log is not None and isinstance(master, EnergyControlled):
             self._attempt(lambda: log_energies(log, master.bonds, (end, error), carried, residuals))

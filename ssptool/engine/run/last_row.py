@@ -1,4 +1,6 @@
-"""Last row of a run that ends early: a value that is not finite, or the end that a component asks for."""
+"""Last row of a run that ends early, because of a value that is not finite or because a component ended the
+simulation.
+"""
 
 import numpy as np
 
@@ -12,7 +14,9 @@ from ssptool.fmu.instance import FmiError
 
 
 def last_row(steps: AnySteps, failure: Failure, last: Floats) -> tuple[Floats | None, str]:
-    """The row (1 + recorded,) after the `last` one of a run that ended, and a remark on it; None: there is none."""
+    """The row (1 + recorded,) after the `last` one of an early end, and a remark on it; None if there is no such
+    row.
+    """
     if failure.ending is Ending.NONFINITE:
         return _with_nonfinite(steps, failure, float(last[0]))
     if failure.ending is Ending.TERMINATED and not steps.assembly.plan.is_one_ode:
@@ -21,8 +25,8 @@ def last_row(steps: AnySteps, failure: Failure, last: Floats) -> tuple[Floats | 
 
 
 def _with_nonfinite(steps: AnySteps, failure: Failure, since: float) -> tuple[Floats | None, str]:
-    """Last row with the value that is not finite. There is no row if it is in no slot, as a derivative, or was taken
-    back.
+    """Last row with the value that is not finite. There is none if no slot contains the value (for example a
+    derivative), or if the step was undone.
     """
     if failure.time < since:
         return None, ""
@@ -47,7 +51,7 @@ def _of_end(steps: AnySteps, failure: Failure, last: Floats) -> tuple[Floats | N
     """Last row with the values of the component that ended the simulation, after its last event or at the end of its
     last step.
 
-    Other components keep the values of the row before: they have not been there, or are beyond.
+    Other components keep the values of the previous row, because they have not reached this time or have passed it.
     """
     plan, since = steps.assembly.plan, float(last[0])
     close = CLOSE * plan.interval.step
@@ -57,12 +61,12 @@ def _of_end(steps: AnySteps, failure: Failure, last: Floats) -> tuple[Floats | N
     row, found = last.copy(), np.empty(len(last))
     place = next(place for place, one in enumerate(plan.instances) if one.name == failure.component)
     stepped = plan.instances[place].interface is _CS and failure.component not in plan.event_modes.members
-    if stepped and t == since:  # nothing was done of the step, but the values may be those of its end
+    if stepped and t == since:  # no step was done, but the values may already be those of its end
         return None, ""
     try:
         if not (_read(steps, place, t) and steps.kernel.record(t, found).ok):
             return None, ""
-    except (RunError, FmiError):  # the end itself is well without it
+    except (RunError, FmiError):  # the simulation ends regularly even without this row
         return None, ""
     interface = plan.instances[place].interface  # components of model exchange are one ODE
     ended = {failure.component} if interface is _CS else {one.name for one in plan.instances if one.interface != _CS}
@@ -82,7 +86,9 @@ _CS = InterfaceType.CO_SIMULATION
 
 
 def _read(steps: AnySteps, place: int, t: float) -> bool:
-    """Read the values of the component with this number, at its end at t [s], into the kernel; whether it gave them."""
+    """Read the values of the component with this number, at its end at t [s], into the kernel; true if it returned
+    them.
+    """
     plan = steps.assembly.plan
     if plan.stimuli and t > steps.start:
         steps.write_inputs(t)

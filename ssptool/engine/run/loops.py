@@ -1,4 +1,4 @@
-"""Algebraic loops of running FMUs: have them solved, report, put failures into words."""
+"""Algebraic loops of running FMUs: reports, and messages about failures."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,16 +30,16 @@ WRONG_DERIVATIVES = (
 )
 
 _SHOWN = 12
-"""Signals of a loop that a message shows; of more unknowns those with the largest residuals."""
+"""Number of signals of a loop in a message; if there are more unknowns, those with the largest residuals are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopReport:
     """Report on the solution of one algebraic loop.
 
-    `torn` are its unknowns, in the order of `solution.x`; `cause` says what stood in the way, if that is known: which
-    component could not be evaluated, in which direction nothing changes, which bounds were reached. `iteration` is that
-    of a loop that was not solved, and `units` are those of `torn` then.
+    `torn` are its unknowns, in the order of `solution.x`. `cause` is the reason of a failure, if known: a component
+    that could not be evaluated, a direction in which nothing changes, or bounds that were reached. If the loop was not
+    solved, `iteration` describes the iteration and `units` are the units of `torn`.
     """
 
     stage: Stage
@@ -62,18 +62,18 @@ class LoopReport:
 
     @property
     def values(self) -> Mapping[Signal, float]:
-        """The best point found."""
+        """Values of the unknowns at the best point found."""
         return dict(zip(self.torn, self.solution.x.tolist(), strict=True))
 
     @property
     def relative_residual(self) -> str:
-        """The largest residual over the nominal value, in words, with its limit for a loop that was not solved."""
+        """Text for the largest residual relative to the nominal value, with its limit if the loop was not solved."""
         allowed = None if self.iteration is None else self.iteration.allowed
         limit = "" if allowed is None else f" (allowed {allowed:.3g})"
         return f"relative residual {self.solution.residual_norm:.3g}{limit}"
 
     def facts(self) -> dict[str, Any]:
-        """Content of the report for JSON."""
+        """Content of the report as JSON."""
         return {
             "stage": self.stage,
             "signals": list(map(str, self.signals)),
@@ -114,7 +114,7 @@ class LoopReport:
 
 
 def unit_of(plan: Plan, signal: Signal) -> str:
-    """The unit of a signal of a component in the results; "": none."""
+    """The unit of a signal of a component in the results; empty if it has none."""
     ports = plan.network.components[signal.component].ports
     return next((port.unit or "" for port in ports if port.signal == signal), "")
 
@@ -139,7 +139,7 @@ class RunningLoop:
     """A planned loop, registered with the `kernel` of an assembly."""
 
     def __init__(self, assembly: Assembly, planned: PlannedLoop, number: int, index: int = -1) -> None:
-        """`index`: of the kernel, after initialization."""
+        """`index`: index of the loop in the kernel, after initialization."""
         self.planned = planned
         self.number = number
         self._assembly = assembly
@@ -148,8 +148,8 @@ class RunningLoop:
         self.rtol = planned.calls.rtol
 
     def report(self, solution: Solution, time: float, iterates: Sequence[Iterate] = ()) -> LoopReport:
-        """Report on a solution of this loop; a remark on the run, if derivatives were wrong. `iterates` are those of
-        all methods that were tried, where they are known.
+        """Report on a solution of this loop. If derivatives were wrong, a remark on the run is added. `iterates` are
+        those of all methods that were tried, where they are known.
         """
         if solution.contradicted:
             self._assembly.remark(WRONG_DERIVATIVES)
@@ -158,7 +158,7 @@ class RunningLoop:
         return report if report.ok else self._explained(report, iterates)
 
     def _explained(self, report: LoopReport, iterates: Sequence[Iterate]) -> LoopReport:
-        """The report on a loop that was not solved, with its iteration."""
+        """Report on a loop that was not solved, with its iteration."""
         x, residual, plan = report.solution.x, report.solution.residual, self._assembly.plan
         nominal = np.array(self.planned.calls.nominal)
         allowed = self._convergence.allowed(x, nominal)
@@ -181,8 +181,8 @@ class RunningLoop:
         return Convergence(self.rtol, self.planned.calls.atol)
 
     def _points(self, solution: Solution, iterates: Sequence[Iterate]) -> dict[str, list[tuple[int, float, float]]]:
-        """Points of the residual curve of each method: number, largest residual and what is allowed there, both over
-        the nominal value.
+        """Points of the residual curve of each method: number, largest residual and its limit, both relative to the
+        nominal value.
         """
         nominal = np.array(self.planned.calls.nominal)
         found: dict[str, list[tuple[int, float, float]]] = {}
@@ -199,7 +199,9 @@ class RunningLoop:
         return found
 
     def _connections(self, x: Floats, residual: Floats, allowed: Floats) -> Iterator[IteratedConnection]:
-        """Connections of numbers in the loop; values of those that are not iterated are where the components are."""
+        """Connections of real numbers in the loop. Values that are not iterated are the present values of the
+        components.
+        """
         plan, torn = self._assembly.plan, {slot: place for place, slot in enumerate(self.planned.calls.torn)}
         inside = set(self.planned.signals)
         for wire in plan.wires:
@@ -263,7 +265,7 @@ def _along(torn: Sequence[Signal], direction: Floats) -> str:
 
 
 def _switching(frozen: Sequence[Signal], seen: Sequence[Sequence[int]]) -> str:
-    """The discrete signals that change, with the values that they took."""
+    """Text for the discrete signals that change, with their values."""
     columns = zip(frozen, zip(*seen, strict=True), strict=True)
     changing = ((signal, dict.fromkeys(values)) for signal, values in columns)
     return "; ".join(f"{signal} goes through {', '.join(map(str, v))}" for signal, v in changing if len(v) > 1)

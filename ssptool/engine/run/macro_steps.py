@@ -1,4 +1,4 @@
-"""Macro steps of a plan: how components are coupled over each, and where it ends."""
+"""Macro steps of a plan: the coupling over each step, and its end."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,31 +12,23 @@ from ssptool.engine.ode.integrator import Integrator
 class MacroSteps:
     """Macro steps of a coupling master, or of a control of their sizes.
 
-    Driven inputs run over a step as they are given, where the FMU can follow; else they have the value of its middle,
-    which is exact to the second order, or where inputs are to be held that of its start. No input is extrapolated over
-    a jump.
+    Driven inputs follow their signal over a step if the FMU can follow inputs. Otherwise they have the value of the
+    middle of the step, which is accurate to second order, or that of its start if the settings ask for held inputs. No
+    input is extrapolated over a jump.
 
-    To the coupling, the ODE of all components of model exchange is one more component. Steps end at its time events,
-    unless an FMU takes steps of one size only. It adds rows: each event inside a macro step has one for either side,
-    with the signals that the ODE had there; outputs of all others are those of the communication point before. Where
-    signals of others that it takes at events only change at a communication point, there is an event too.
+    For the coupling, the ODE of all components of model exchange is one more component. Steps end at its time events,
+    unless an FMU accepts only one step size. The ODE adds rows: each event inside a macro step has one row for each
+    side, with the signals of the ODE at the event; outputs of all other components are those of the previous
+    communication point. If a signal that the ODE reads only at events changes at a communication point, there is also
+    an event.
 
     Attributes
     ----------
-    jumps
-        Steps end where inputs or scenarios jump, with a row for each side.
-    events
-        Components have an event mode: steps end at events.
-    with_ode
-        Events of the ODE are those of the whole system.
-    integrator
-        Integrator of the ODE beside other components, if there is one.
-    timed
-        Steps end at time events of that ODE.
-    goes_back
-        Where a component ends a step early, all others go back, and step to that time.
-    leader
-        Where they do not, a component that steps before all others, and may end a step early.
+    jumps True if steps end at jumps of inputs or scenarios, with a row for each side. events True if components have an
+    event mode: steps end at events. with_ode True if events of the ODE are events of the whole system. integrator
+    Integrator of the ODE in a mixed system; None without an ODE. timed True if steps end at time events of that ODE.
+    goes_back True if all other components are restored after an early end of a step, and step to that time. leader If
+    they are not, a component that steps before all others, and may end a step early.
 
     References
     ----------
@@ -58,21 +50,21 @@ class MacroSteps:
 
     @property
     def coupling(self) -> CouplingMaster:
-        """The master of each macro step, of whatever size."""
+        """The master of each macro step, independent of its size."""
         return self.base.base if isinstance(self.base, StepSizeControl) else self.base
 
     @property
     def follows_a_leader(self) -> bool:
-        """One component may step before all others, which then step to where it has come."""
+        """True if one component may step before all others, which then step to the same time."""
         return not isinstance(self.base, StepSizeControl) and self.base.follows_a_leader
 
     @property
     def chooses_steps(self) -> bool:
-        """The number of rows is not known beforehand."""
+        """True if the number of rows is not known in advance."""
         return self.base.chooses_steps or self.jumps or self.events or self.integrator is not None
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
-        """Calls of a macro step in words, until the outputs at its end are known."""
+        """Text for the calls of a macro step, up to the point at which the outputs at its end are known."""
         ode = () if self.integrator is None else self.integrator.as_component()
         return (*self._before(), *self.base.outline(groups), *self._after(), *ode)
 

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 
 def _refuse_jumps_inside(stimuli: Stimuli, everyone: Mapping[str, Capabilities], interval: Interval) -> None:
-    """Raises UnsupportedByFmu if an FMU takes steps of one size only, and something jumps in the middle of one."""
+    """Raise UnsupportedByFmu if an FMU accepts only one step size, and a jump lies inside of a step."""
     rigid = [name for name, can in everyone.items() if not can.varies_step]
     between = _between(stimuli, interval) if stimuli and rigid else None
     if between is not None:
@@ -91,15 +91,15 @@ def make_plan(
     bonds: tuple[PowerBond, ...] = (),
     units: Units = NO_UNITS,
 ) -> Plan:
-    """Resolve names to slots, dependencies to schedules, and what the user left open to choices with reasons.
+    """Resolve names to slots, dependencies to schedules, and settings without a value to choices with reasons.
 
-    `bonds` are power bonds that are taken where the settings declare none; `units` define those of the system. If model
-    exchange is the default, but the system cannot be run so, the plan is that of co-simulation.
+    `bonds` are the power bonds to use if the settings declare none; `units` are those that the system defines. If model
+    exchange is the default but cannot run the system, the plan uses co-simulation.
 
     Raises
     ------
     Unsupported, UnsupportedByFmu, ContradictingSettings
-        The system or the settings need what cannot be simulated.
+        The system or the settings need an unsupported feature.
     WrongValue
         A time or a number does not fit.
     BadData
@@ -124,7 +124,7 @@ def _made(
     units: Units,
     instead: str = "",
 ) -> Plan:
-    """The plan; `instead` is the reason for co-simulation where model exchange is the default."""
+    """The plan; `instead` is the reason for co-simulation if model exchange is the default."""
     prepared = _prepare(network, settings, stimuli, instead)
     network, implementations = prepared.network, prepared.implementations
     table = SlotTable(network, implementations.of, prepared.stimuli, prepared.events.beside(prepared.of_ode))
@@ -140,18 +140,18 @@ def _made(
 
 
 def completed(plan: Plan, found: FoundAtStart) -> Plan:
-    """The plan with what was found at the start of its run."""
+    """The plan with the facts that were found at the start of its run."""
     if found.undeclared:
         plan = with_feedthrough(plan, found.undeclared)
     if found.substeps:
-        from ssptool.engine.run.needed_substeps import with_substeps  # few runs have them
+        from ssptool.engine.run.needed_substeps import with_substeps  # rarely needed
 
         plan = with_substeps(plan, dict(found.substeps))
     return plan
 
 
 def with_feedthrough(plan: Plan, found: Sequence[Feedthrough]) -> Plan:
-    """The plan with the evaluation order, and the loops, of a system with this feedthrough as well."""
+    """The plan with this direct feedthrough in its evaluation order and loops."""
     components = dict(plan.network.components)
     for name, pairs in groupby(sorted(found), key=attrgetter("component")):
         description = components[name].description
@@ -183,7 +183,9 @@ def with_feedthrough(plan: Plan, found: Sequence[Feedthrough]) -> Plan:
 
 
 class _Prepared(NamedTuple):
-    """A network as it is planned: with driven inputs as its own, and with what is to be known of each component."""
+    """A network prepared for planning: with driven inputs as inputs of the system, and with the properties of each
+    component.
+    """
 
     network: Network
     interval: Interval
@@ -206,7 +208,7 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli, instead: st
     implementations = choose_implementations(network, settings, stimuli, instead)
     interval, substeps, choices, guesses = choose_interval(network, settings, implementations.of)
     if settings.delay:
-        from ssptool.engine.planning.delays import delayed  # few runs delay
+        from ssptool.engine.planning.delays import delayed  # rarely needed
         from ssptool.engine.run.adaptive_steps import largest_step
 
         longest = interval.step if settings.adaptive is None else largest_step(settings, interval)[0]
@@ -282,10 +284,10 @@ def _planned(
 
 
 def _by_need(settings: Settings, schedules: Schedules, events: EventModes) -> tuple[str, ...]:
-    """Components that are to have as many substeps as they need."""
+    """Components that get as many substeps as they need."""
     if settings.stated_substeps == settings.substeps:
         return ()
-    from ssptool.engine.run.needed_substeps import by_need  # few runs have them
+    from ssptool.engine.run.needed_substeps import by_need  # rarely needed
 
     return by_need(settings, {one.name: one.capabilities for one in schedules.instances}, events.members)
 
@@ -325,7 +327,7 @@ def _choose_master(
 
 
 def _threads(settings: Settings, master: CouplingMaster, ode: PlannedOde | None) -> Iterator[Choice]:
-    """Choice of the number of threads, if several were asked for."""
+    """Choice of the number of threads, if the settings ask for several."""
     if settings.threads == 1:
         return
     if not master.side_by_side:
@@ -358,7 +360,7 @@ def planned(
     scenario: "Scenario | Path | str | None",
     accepted: Acceptance = NOTHING_ACCEPTED,
 ) -> Plan:
-    """The plan for a structure of an archive, in spite of the findings that are accepted."""
+    """The plan for a structure of an archive, in spite of accepted findings."""
     settings = settings or Settings()
     network = build_network(archive, structure, start_values=start_values, parameter_files=parameters)
     accepted_notes = tuple(accepted.notes(network.unsupported))
@@ -379,7 +381,7 @@ def planned(
 
 
 def _bonds(archive: Archive, network: Network, units: Units) -> tuple[PowerBond, ...]:
-    """Power bonds of annotations and terminals; unreadable ones are left out."""
+    """Power bonds from annotations and terminals; unreadable ones are skipped."""
     stated: list[PowerBond] = []
     for pair in network.annotated.power_bonds:
         with contextlib.suppress(ContradictingSettings):

@@ -1,6 +1,6 @@
-"""Manifest of a run: what went in, the values that were overridden, what was decided, how it went.
+"""Manifest of a run: its inputs, overridden values, choices and results.
 
-`differences` says what tells several runs apart by their manifests.
+`differences` compares several runs by their manifests.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ LIBRARIES = ("ssptool", "numpy", "scipy", "fmpy", "lxml", "pyarrow")
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A file that the run depends on: its name in the package, or as given; and where it is."""
+    """A file that the run depends on: its name in the package or as given, and its path."""
 
     name: str
     path: Path
@@ -60,22 +60,15 @@ class OverrideKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """A value that a caller gave in place of that of the documents.
+    """A value of a caller that replaces the value in the documents.
 
     Attributes
     ----------
     name
-        Full name of the variable; of an accepted finding its code; of a variant "variant".
-    before
-        Value that the documents give, else the start value of the FMU; None where there is none.
-    after
-        Value in its place; of an input or a scenario in words.
-    unit
-        Unit of both values; "" where there is none.
-    by
-        Origin: an option, or file and line.
-    place
-        File and line of `before`; "" where nothing states it.
+        Full name of the variable; the code of an accepted finding; "variant" for a variant. before Value in the
+        documents (default: start value of the FMU); None if there is none. after New value; a text for an input or a
+        scenario. unit Unit of both values; "" if there is none. by Origin: an option, or file and line. place File and
+        line of `before`; "" if it is not stated.
     time : [s]
         Start of the override; None: start of the run.
     """
@@ -104,7 +97,7 @@ class Override:
 
 
 def value_text(value: Value, unit: str = "") -> str:
-    """A value as summaries, reports and legends show it."""
+    """Text of a value in summaries, reports and legends."""
     number = rounded_text(value, 12) if isinstance(value, float) else str(value)
     return with_unit(number, unit)
 
@@ -130,14 +123,14 @@ def _others(found: Sequence[Override], stronger: Sequence[Override]) -> Iterator
 
 
 def replaced_value(network: Network, signal: Signal, value: Value, by: str) -> Override:
-    """A start value of an FMU that something else than the network gives, in the unit of the variable."""
+    """Override of the start value of an FMU by a source other than the network, in the unit of the variable."""
     before, place = _documented(network, signal, network.assignments.get(signal))
     unit = network.variable(signal).unit or ""
     return Override(OverrideKind.START_VALUE, str(signal), before, value, unit, by, place)
 
 
 def _overridden_values(network: Network) -> Iterator[Override]:
-    """Values of parameter sets outside of the package and of single start values, as far as they win."""
+    """Values of parameter sets outside of the package and of single start values, if no later source overrides them."""
     for signal, assignment in (*network.boundary_assignments.items(), *network.assignments.items()):
         if kind := _kind(assignment):
             before, place = _documented(network, signal, assignment)
@@ -147,7 +140,9 @@ def _overridden_values(network: Network) -> Iterator[Override]:
 
 
 def _kind(assignment: Assignment) -> OverrideKind | None:
-    """None where the documents give it, or where it only passes on what was given to a connector."""
+    """Kind of override of an assignment; None if it comes from the documents, or only passes on the value of a
+    connector.
+    """
     first = assignment.chain[0] if assignment.chain else None
     if first is None or first.kind not in (StepKind.OVERRIDE, StepKind.GIVEN):
         return None
@@ -157,7 +152,7 @@ def _kind(assignment: Assignment) -> OverrideKind | None:
 
 
 def _documented(network: Network, signal: Signal, assignment: Assignment | None) -> tuple[Value | None, str]:
-    """The value of the documents for a variable, or else of its FMU, with file and line."""
+    """Value of a variable in the documents (default: start value of its FMU), with file and line."""
     candidates = () if assignment is None else (assignment, *(one.assignment for one in assignment.overridden))
     for one in candidates:
         if _kind(one) is None and one.chain:
@@ -177,7 +172,7 @@ def _inputs(plan: Plan) -> Iterator[Override]:
 
 
 def _is_given(source: InputSource) -> bool:
-    """True if a caller gave the source; False for a scenario alone, and for a table of the system."""
+    """True if a caller gave the source; False for a scenario alone, and for a table in the system."""
     only_scenario = isinstance(source.time_signal, Overridden) and isinstance(source.time_signal.base, Constant)
     return source.table is None and (source.file is not None or not only_scenario)
 
@@ -195,7 +190,7 @@ def _scenario(plan: Plan) -> Iterator[Override]:
 
 
 def _modified(plan: Plan) -> Iterator[tuple[Signal, Value | None, tuple[SignalOverride, ...]]]:
-    """Signals that a scenario overrides: the signal, its value before if that is constant over the run, and the
+    """Signals that a scenario overrides, each with its previous value if that is constant over the run, and the
     actions.
     """
     stimuli = plan.stimuli
@@ -212,12 +207,12 @@ def _modified(plan: Plan) -> Iterator[tuple[Signal, Value | None, tuple[SignalOv
 
 
 def as_json(value: object) -> Any:
-    """Facts as a manifest has them once it is read again."""
+    """A value as it is read back from the JSON of a manifest."""
     return json.loads(strict_json(value, default=_content))
 
 
 def _content(value: object) -> Any:
-    """Fields of a value that JSON does not have, else its text."""
+    """Fields of a value that JSON cannot represent; if it has none, its text."""
     if is_dataclass(value):
         return {one.name: getattr(value, one.name) for one in fields(value)}
     return str(value)
@@ -226,17 +221,17 @@ def _content(value: object) -> Any:
 _DEFAULTS: Mapping[str, Any] = as_json(Settings())
 
 INSIGHT = frozenset({"log_loops", "log_coupling", "fmu_log", "fmu_log_level", "fmu_log_categories"})
-"""Settings that no result depends on."""
+"""Settings that do not affect results."""
 
 
 ACCEPTED = "accepted findings"
-"""Difference between runs: codes of errors in spite of which one was made."""
+"""Difference between runs: codes of errors that were accepted."""
 
 
 def differences(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Differences between runs: for each manifest the overrides and settings that are not the same in all.
+    """Differences between runs: for each manifest the overrides and settings that differ between the runs.
 
-    A run that does not override what another one does has the value that the other one replaced.
+    A run without an override of another run has the value that the other one replaced.
     """
     known = all("overrides" in one for one in manifests)  # earlier versions did not write them
     every = [_facts(one if known else {**one, "overrides": ()}) for one in manifests]
@@ -270,21 +265,20 @@ def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Arguments of a run other than its settings, as texts, numbers and lists: what JSON holds.
+    """Arguments of a run other than its settings, as strings, numbers and lists, so that JSON can represent them.
 
     Attributes
     ----------
     values
-        By name; paths are absolute.
-    unstated
-        Names of those that no file can hold, such as a function that drives an input.
+        Values by name; paths are absolute. unstated Names of arguments that a file cannot represent, such as a function
+        that drives an input.
     """
 
     values: Mapping[str, Any]
     unstated: tuple[str, ...] = ()
 
     def beside(self, **more: Any) -> "Arguments":
-        """These and more."""
+        """These arguments, extended by `more`."""
         return Arguments({**self.values, **more}, self.unstated)
 
     @classmethod
@@ -300,11 +294,10 @@ class Arguments:
 
 
 def _stated(value: Any) -> Any:
-    """
-    Raises
+    """Raises
     ------
     TypeError
-        No file can hold it.
+        A file cannot represent it.
     """
     match value:
         case None | bool() | int() | float() | str():
@@ -322,14 +315,14 @@ def _stated(value: Any) -> Any:
 
 
 def _stated_source(source: Any) -> Any:
-    """Texts are paths."""
+    """Strings are paths."""
     if isinstance(source, list | tuple):
         return [_stated_source(one) for one in source]
     return _stated(Path(source) if isinstance(source, str) else source)
 
 
 UNSTATED = "default"
-"""Value of a setting that a run leaves at its default."""
+"""Text for a setting that a run leaves at its default."""
 
 
 def made(plan: Plan) -> Mapping[str, Any]:
@@ -338,11 +331,11 @@ def made(plan: Plan) -> Mapping[str, Any]:
 
 
 SHOWN = 3
-"""Number of differences that name a run."""
+"""Number of differences in the name of a run."""
 
 
 def labels(names: Sequence[str], manifests: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Names of runs, each with what tells it from the others."""
+    """Names of runs, each with its differences to the others."""
     shown = map(_shortened, differences(manifests))
     return [f"{name}: {facts}" if facts else name for name, facts in zip(names, shown, strict=True)]
 
@@ -374,14 +367,13 @@ def manifest(
 ) -> str:
     """The manifest as JSON text, in one line without `indent`.
 
-    Its keys: `accuracy` (estimated error, and how it was found), `arguments` (of the call, and in `unstated` the names
-    of those that no file holds), `system`, `created`,
-    `status`, `failure` (with the `iteration` that did not converge), `columns`, `inputs` with their SHA-256,
-    `interval`, `settings`, `overrides` (what replaced values of the documents, with the value before and its place),
-    `accepted` (findings that the caller accepted), `stimuli` (inputs and scenario), `choices`, `notes` (of planning, of
-    the initialization and of the file), `problems` (warnings and errors that FMUs logged: how many, and the first of
-    each kind), `loops` (how each was solved), `statistics`, `versions`,
-    `warnings` (signs that the results are not right).
+    Its keys: `accuracy` (estimated error, and its origin), `arguments` (of the call; `unstated` lists the names of
+    those that a file cannot represent), `system`, `created`, `status`, `failure` (with the `iteration` that did not
+    converge), `columns`, `inputs` with their SHA-256, `interval`, `settings`, `overrides` (values that replace those of
+    the documents, with the previous value and its location), `accepted` (findings that the caller accepted), `stimuli`
+    (inputs and scenario), `choices`, `notes` (of planning, of the initialization and of the file), `problems` (warnings
+    and errors that FMUs logged: their number, and the first of each kind), `loops` (solution of each loop),
+    `statistics`, `versions`, `warnings` (signs of incorrect results).
     """
     interval = plan.interval
     facts = {
@@ -427,7 +419,7 @@ _recent_digests: RecentValues[str] = RecentValues()
 
 
 def versions() -> dict[str, str]:
-    """Versions of what takes part; asked of the modules themselves, because package metadata take long to find."""
+    """Versions of the packages involved, read from the modules themselves because package metadata are slow."""
     loaded = {name: getattr(sys.modules[name], "__version__", "") for name in LIBRARIES if name in sys.modules}
     return {
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""Choice of the methods of a run: interface of each component, integrator, master with its input approximation."""
+"""Choice of the methods of a run: interface of each component, integrator, and master with its input approximation."""
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -40,13 +40,13 @@ from ssptool.network.network import FlatComponent, Network, Stated
 
 EXCHANGE, SIMULATION = InterfaceType.MODEL_EXCHANGE, InterfaceType.CO_SIMULATION
 ANY = "any"
-"""Implementation of a component that states none."""
+"""Implementation of a component that the system does not state."""
 SIMULATED = "co-simulation"
 _WORDS = {EXCHANGE: "model exchange", SIMULATION: SIMULATED}
 
 
 class Implementations(NamedTuple):
-    """Interface of each component; `exchange` are those of model exchange, to be integrated as one ODE."""
+    """Interface of each component; `exchange` are the components of model exchange, which are integrated as one ODE."""
 
     of: Mapping[str, InterfaceType]
     choice: Choice
@@ -60,17 +60,17 @@ class Implementations(NamedTuple):
 def choose_implementations(
     network: Network, settings: Settings, stimuli: Stimuli, instead: str = ""
 ) -> Implementations:
-    """Choose the interface of each component: as asked (`--implementation`), else as in the SSD, else model exchange if
-    `exchange_is_default`, else co-simulation where the FMU offers it.
+    """Choose the interface of each component: as in the settings (`--implementation`); otherwise as in the SSD;
+    otherwise model exchange if `exchange_is_default`; otherwise co-simulation if the FMU offers it.
 
     `instead` is the reason for co-simulation in spite of this default; empty: none.
 
     Raises
     ------
     UnsupportedByFmu
-        An FMU does not offer what was asked for.
+        An FMU does not offer the requested interface.
     Unsupported
-        A component is to be run as scheduled execution.
+        The system states scheduled execution for a component.
     """
     components = network.components.values()
     of: Mapping[str, InterfaceType]
@@ -89,14 +89,15 @@ def choose_implementations(
 
 
 BY_DEFAULT = "all FMUs offer it, and the system states none; --implementation cs for co-simulation"
-"""Reason for model exchange where nobody asked for it."""
+"""Reason for model exchange by default."""
 
 
 def exchange_is_default(network: Network, settings: Settings, stimuli: Stimuli) -> bool:
-    """True if all components are integrated as one ODE although nobody asked for it: all FMUs offer model exchange and
-    some co-simulation too, and neither the system nor the user states anything that belongs to co-simulation.
+    """True if all components are integrated as one ODE by default: all FMUs offer model exchange, some also offer
+    co-simulation, and neither the system nor the user states a setting of co-simulation.
 
-    A function as an input does: an integrator would call it at times in any order, and not find its jumps.
+    A function as an input counts as such a setting: an integrator would call it at times in any order, and would miss
+    its jumps.
     """
     components = network.components.values()
     return (
@@ -131,7 +132,7 @@ def _coupled_by_document(network: Network) -> Stated | None:
 
 
 def settings_of_coupling(settings: Settings) -> Iterator[str]:
-    """Settings that belong to the coupling of steps, of those that differ from their default."""
+    """Names of settings of the coupling of steps that differ from their default."""
     asked = {
         f"master {settings.master}": settings.master != AUTO,
         f"approximation {settings.approximation}": settings.approximation is not ApproximationName.AUTO,
@@ -153,7 +154,7 @@ def settings_of_coupling(settings: Settings) -> Iterator[str]:
 
 
 def _simulated_where_offered(network: Network) -> Mapping[str, InterfaceType]:
-    """Co-simulation of all components that offer it, and of one at least."""
+    """Co-simulation for all components that offer it; empty if there are none."""
     of = {
         one.name: EXCHANGE if one.description.co_simulation is None else SIMULATION
         for one in network.components.values()
@@ -191,7 +192,7 @@ def _value(of: Mapping[str, InterfaceType]) -> str:
 
 
 def _reason(network: Network, settings: Settings, stimuli: Stimuli) -> tuple[str, str]:
-    """Reason for the interfaces that system, settings and inputs lead to, and the place that says so."""
+    """Reason for the interfaces that follow from system, settings and inputs, and the location that states it."""
     components = network.components.values()
     if any(map(_states, components)):
         return STATED, ""
@@ -205,7 +206,7 @@ def _reason(network: Network, settings: Settings, stimuli: Stimuli) -> tuple[str
 
 
 STATED = "stated in the system"
-"""Reason for interfaces that the components of the SSD state."""
+"""Reason for interfaces that the SSD states."""
 
 
 def _notes(network: Network, of: Mapping[str, InterfaceType]) -> Iterator[str]:
@@ -215,13 +216,13 @@ def _notes(network: Network, of: Mapping[str, InterfaceType]) -> Iterator[str]:
 
 
 INTEGRATION_TOLERANCE = 1e-8
-"""Relative tolerance of an integrator: it keeps the errors of steps within it, of which the results have many times."""
+"""Relative tolerance of an integrator, which limits the error of each step; results accumulate many such errors."""
 
 
 def unfollowed(network: Network, settings: Settings, step: float, exchange: Collection[str]) -> Iterator[str]:
-    """Notes on what documents state of a run, and what does not become of it.
+    """Notes on settings in the documents that the run does not follow.
 
-    `exchange` are the components that are run as model exchange.
+    `exchange` are the components that run as model exchange.
     """
     annotated = network.annotated
     yield from annotated.notes
@@ -251,7 +252,7 @@ def choose_integrator(
     Raises
     ------
     ContradictingSettings
-        The settings are those of a master that couples steps.
+        The settings belong to a master that couples steps.
     WrongValue
         The tolerance is not a positive number below 1.
     """
@@ -268,7 +269,7 @@ def choose_integrator(
 
 
 def refuse_integrator(settings: Settings) -> None:
-    """Raise ContradictingSettings if one is asked for where nothing is integrated."""
+    """Raise ContradictingSettings if the settings ask for an integrator but there is nothing to integrate."""
     if settings.integrator is not None:
         raise ContradictingSettings(
             f"integrator {settings.integrator} without model exchange",
@@ -284,8 +285,8 @@ def integrator_of(
 ) -> tuple[Integrator, tuple[Choice, ...]]:
     """The integrator of components of model exchange.
 
-    Its tolerance is the one asked for, else the one that the system states, else the smallest that the FMUs state and
-    the default.
+    Its tolerance comes from the settings; if these have none, from the system; if that has none, it is the smallest of
+    the FMUs' tolerances and the default.
 
     Raises
     ------
@@ -310,11 +311,14 @@ def integrator_of(
 
 
 MOST_STATES = 100
-"""States up to which a Jacobian in each step costs little beside what restarts of a multistep method lose."""
+"""Largest number of states for which a Jacobian in each step costs little compared with restarts of a multistep method.
+"""
 
 
 def _integrator(names: Collection[str], settings: Settings, network: Network) -> tuple[str, str]:
-    """The integrator, and why; tests/accuracy/integrators.py measures the errors that the default follows from."""
+    """Name of the integrator, and reason; tests/accuracy/integrators.py measures the errors on which the default is
+    based.
+    """
     if settings.integrator is not None:
         return settings.integrator, ASKED
     every = [network.components[name] for name in names]
@@ -346,7 +350,7 @@ def _tolerance(names: Collection[str], settings: Settings, network: Network) -> 
 
 
 def refuse_substeps(capabilities: Mapping[str, Capabilities], settings: Settings) -> None:
-    """Raise `ContradictingSettings` where substeps are asked for of a component of model exchange."""
+    """Raise `ContradictingSettings` if the settings ask for substeps of a component of model exchange."""
     for name in capabilities:
         if name in settings.substeps:
             raise ContradictingSettings(
@@ -359,14 +363,12 @@ def refuse_substeps(capabilities: Mapping[str, Capabilities], settings: Settings
 def choose_master(
     situation: Situation, settings: Settings, interval: Interval
 ) -> tuple[CouplingMaster | StepSizeControl, tuple[Choice, ...]]:
-    """The master algorithm, complete with coupling of the inputs, acceleration and tolerances.
+    """The master algorithm, with input approximation, acceleration and tolerances.
 
     Raises
     ------
     UnsupportedByFmu
-        An FMU lacks what was asked for.
-    ContradictingSettings
-        Master and coupling of inputs exclude each other.
+        An FMU lacks a requested capability. ContradictingSettings Master and input approximation exclude each other.
     WrongValue
         A number is out of range.
     """
@@ -397,15 +399,15 @@ def choose_master(
             "late exchange imitates tools with fixed steps",
             "leave out --adaptive, or use exchange consistent",
         )
-    from ssptool.engine.run.adaptive_steps import with_adaptive_steps  # few runs have them
+    from ssptool.engine.run.adaptive_steps import with_adaptive_steps  # rarely needed
 
     master, how = with_adaptive_steps(base, situation, settings, interval, _alternative(situation))
     return master, (*choices, *how)
 
 
 def _divided(situation: Situation, settings: Settings) -> Situation:
-    """Replace the approximation of divided steps: in several steps per macro step a component can follow any inputs,
-    step by step.
+    """Replace the capabilities of components with substeps: with several steps per macro step, a component can follow
+    any inputs, step by step.
     """
     for component, count in settings.stated_substeps.items():
         if component not in situation.everyone:
@@ -422,7 +424,7 @@ def _divided(situation: Situation, settings: Settings) -> Situation:
 
 
 _OF_ITERATIONS = ("iterations", "max_iterations", "prediction_order", "convergence")
-"""Settings that only an iterated master takes: asking for one of them asks for it."""
+"""Settings of iterated masters only; if one is set, the master is iterated."""
 
 
 def _master_name(situation: Situation, settings: Settings) -> tuple[str, str]:
@@ -470,7 +472,7 @@ def _must_save(name_of_master: str, situation: Situation) -> None:
 
 
 def _alternative(situation: Situation) -> str:
-    """Best choice for these FMUs with fixed steps, in words of the settings."""
+    """Text for the best settings with fixed steps for these FMUs."""
     name, _ = _master_name(situation, Settings())
     if not situation.following():
         return f"master {name} with held inputs"
@@ -527,11 +529,11 @@ def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputA
 def _held(entry: MasterEntry, situation: Situation, settings: Settings) -> Hold | MidStep:
     """The default for inputs that can only be constant over a step."""
     if settings.adaptive is not None and situation.bonds and not _all_save(situation):
-        return Hold()  # steps are chosen by the energy residuals that held inputs leave
-    if settings.adaptive is not None and not entry.repeats_steps:  # the higher the order, the longer the steps
+        return Hold()  # step sizes follow from the energy residuals that held inputs cause
+    if settings.adaptive is not None and not entry.repeats_steps:  # a higher order allows longer steps
         return MidStep(ends=entry.approximation is ApproximationName.INTERPOLATE)
     if not entry.repeats_steps:
-        # An input whose value at the end of a step is known is best for FMUs that follow it at once.
+        # If its value at the end of a step is known, an input is best held there for FMUs that follow it at once.
         return Hold(ahead=True) if entry.approximation is ApproximationName.INTERPOLATE else MidStep()
     cyclic = [can for name, can in situation.capabilities.items() if can.obstacles and name in situation.cyclic]
     able = all(can.saves_state and can.varies_step for can in cyclic)
@@ -544,7 +546,7 @@ def _all_save(situation: Situation) -> bool:
 
 
 def _must_follow(approximation: ApproximationName, situation: Situation) -> None:
-    """Raises UnsupportedByFmu for an FMU that cannot do what was asked for."""
+    """Raise UnsupportedByFmu for an FMU that lacks a requested capability."""
     if approximation in (ApproximationName.HOLD, ApproximationName.MEAN):
         return
     for component, can in situation.capabilities.items():

@@ -1,4 +1,4 @@
-"""Substeps by need: how many steps of their own components need in each macro step, as the first one shows."""
+"""Substeps by need: the number of steps that components need in each macro step, found in the first one."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,12 +19,12 @@ STATE_IT = "state their number"
 
 
 def by_need(settings: Settings, everyone: Mapping[str, Capabilities], with_events: Collection[str]) -> tuple[str, ...]:
-    """The components that are to have as many substeps as they need.
+    """The components that get as many substeps as they need.
 
     Raises
     ------
     UnsupportedByFmu
-        An FMU does not save its state, or takes steps of one size only.
+        An FMU does not save its state, or accepts only one step size.
     ContradictingSettings
         Steps are adaptive, or a component has events.
     """
@@ -44,7 +44,9 @@ def by_need(settings: Settings, everyone: Mapping[str, Capabilities], with_event
 
 
 def frozen_trials(plan: Plan) -> Iterator[Json]:
-    """Components whose first step is to be tried, with what is disturbed, and what must not depend on their number."""
+    """Components whose first step is tried: variables to vary, and variables that must not depend on the number of
+    substeps.
+    """
     for number, one in enumerate(plan.instances):
         if one.name not in plan.by_need:
             continue
@@ -66,7 +68,7 @@ def frozen_trials(plan: Plan) -> Iterator[Json]:
 
 
 def found_substeps(plan: Plan, numbers: Sequence[int]) -> tuple[Mapping[str, int], Failure | None]:
-    """Numbers of substeps by component, found in the order of the trials; or the failure where one is 0."""
+    """Number of substeps by component, in the order of the trials; or a failure if one of them is 0."""
     tried = [one.name for one in plan.instances if one.name in plan.by_need]
     found = dict(zip(tried, numbers, strict=True))
     missing = [name for name, number in found.items() if not number]
@@ -82,7 +84,7 @@ def found_substeps(plan: Plan, numbers: Sequence[int]) -> tuple[Mapping[str, int
 
 
 def with_substeps(plan: Plan, found: Mapping[str, int]) -> Plan:
-    """The plan with these numbers of substeps, as if they had been stated."""
+    """The plan with these numbers of substeps, as if the settings stated them."""
     counts = {**plan.substep_counts, **found}
     told = ", ".join(f"{count} of {name}" for name, count in counts.items())
     reason = f"as many as {abbreviated(list(found))} need{'s' if len(found) == 1 else ''}: {FOUND}"

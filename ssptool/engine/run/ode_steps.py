@@ -1,4 +1,4 @@
-"""Steps of a system with an ODE, which a system in C++ integrates: of nothing else, or beside co-simulation."""
+"""Steps of a system with an ODE, which a C++ system integrates: of an ODE alone, or of a mixed system."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ WRONG_DERIVATIVES = (
 
 
 class OdeInSystem:
-    """The ODE of an initialized and coupled system, with its solver. The kernel of the assembly is that of the ODE."""
+    """The ODE of an initialized and coupled system, with its solver; the assembly has the kernel of the ODE."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class OdeInSystem:
         loops: Sequence[int],
         functions: SampledFunctions | None = None,
     ) -> None:
-        """`functions` drive the inputs of an ODE that is alone."""
+        """`functions` drive the inputs of a system that consists of one ODE."""
         self._native, self._assembly, self._loops, self._functions = native, assembly, loops, functions
         plan = assembly.plan
         self._solver: ChosenSolver = choose_solver(integrator_of(plan).method, assembly.remark)
@@ -57,7 +57,7 @@ class OdeInSystem:
             assembly.remark(note)
 
     def remark(self) -> None:
-        """Remarks on what has happened since the last time."""
+        """Add remarks on new events since the last call."""
         for what, t, reason in self._native.take_remarks():
             match IntegrationEvent(what):
                 case IntegrationEvent.RETREAT:
@@ -74,7 +74,7 @@ class OdeInSystem:
 
     @cached_property
     def evaluation(self) -> Evaluation:
-        """Puts loops into words."""
+        """Messages about loops of the ODE."""
         return evaluation_in(self._assembly, self._loops)
 
     def _sample(self, t: float, begin: float, end: float, now: float) -> Stopped | None:
@@ -92,7 +92,7 @@ class OdeInSystem:
         return as_stopped(self.failure(error, t))
 
     def _refused(self, outcome: Outcome, t: float) -> Failure | None:
-        """Failure of a function of model exchange."""
+        """Failure from a rejected call of a function of model exchange."""
         plan = self._assembly.plan
         if outcome.code is not Code.FMI or plan.ode is None or outcome.instance not in plan.ode.instances:
             return None
@@ -105,18 +105,18 @@ class OdeInSystem:
 
 
 def steps_with_ode(loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> "OdeSteps | OdeBesideSteps":
-    """Ready for the first step of an initialized system with an ODE, or of one that is resumed."""
+    """Prepare the first step of an initialized or resumed system with an ODE."""
     kind = OdeSteps if assembly.plan.is_one_ode else OdeBesideSteps
     return kind(loaded, assembly, resumed=resumed)
 
 
 class OdeSteps(StepsOfSystem):
-    """Steps of a system that is nothing but an ODE.
+    """Steps of a system that consists of one ODE.
 
     Attributes
     ----------
     limit : [s]
-        No row is made beyond; there is one at it.
+        Time of the last row.
     """
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
@@ -137,29 +137,31 @@ class OdeSteps(StepsOfSystem):
 
     @property
     def unconverged(self) -> Unconverged:
-        """None: there are no iterated steps."""
+        """Always empty, because there are no iterated steps."""
         return NONE_UNCONVERGED
 
     @property
     def damped_phases(self) -> tuple[Stretches, ...]:
-        """None: there are no iterated steps."""
+        """Always empty, because there are no iterated steps."""
         return ()
 
     def remarks(self) -> Iterable[str]:
-        """None beside those that were made meanwhile."""
+        """Always empty, because remarks are added during the steps."""
         return ()
 
     def restart(self) -> None:
-        """The integrator chooses its steps."""
+        """Does nothing, because the integrator chooses its steps."""
 
     def jacobian(self, time: float, states: Floats) -> Floats | None:
-        """(n, n) df/dx at this time [s] and states (n,); None: the integrator has no way to it, or an FMU refuses."""
+        """(n, n) df/dx at this time [s] and states (n,); None if the integrator cannot compute it, or an FMU rejects a
+        call.
+        """
         columns = self._native.jacobian(time, states.tolist())
         n = len(states)
         return columns.reshape(n, n).T if len(columns) == n * n else None
 
     def run(self, _first: int, rows: Floats) -> StepBatch:
-        """Make as many rows as there is room for."""
+        """Compute as many rows as fit."""
         found = self._native.run_alone(self.limit, rows)
         self._loaded.check_logs()
         self._ode.remark()
@@ -175,14 +177,12 @@ class OdeSteps(StepsOfSystem):
 
 
 class OdeBeside:
-    """An ODE beside co-simulation, as an instance of the kernel that a system steps.
+    """The ODE of a mixed system, as an instance of the kernel that a system steps.
 
     Attributes
     ----------
     assembly
-        With it.
-    events
-        Its events, for remarks on them.
+        Assembly with the kernel of the ODE. events Events of the ODE, for remarks on them.
     """
 
     def __init__(self, native: "NativeSystem", assembly: Assembly) -> None:
@@ -194,14 +194,14 @@ class OdeBeside:
         self._told = 0, 0
 
     def begin(self, *, resumed: bool) -> None:
-        """Go from a coupled system to the first instant, unless it is `resumed`."""
+        """Evaluate the first instant of a coupled system, unless it is `resumed`."""
         self._words = OdeInSystem(self._native, self.assembly.of_ode, self._native.loops_of_ode)
         if not resumed:
             self._native.begin_beside()
         self._words.remark()
 
     def remark(self) -> None:
-        """Remarks on what has happened since the last time."""
+        """Add remarks on new events since the last call."""
         self._words.remark()
 
     def explain(self) -> Failure:
@@ -217,13 +217,13 @@ class OdeBeside:
 
 
 class OdeBesideSteps(SystemSteps):
-    """Steps of a system with an ODE beside co-simulation: rows of its events stand between those of macro steps."""
+    """Steps of a mixed system; rows of events of the ODE are inserted between those of macro steps."""
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
         self._beside = OdeBeside(loaded.native, assembly)
         super().__init__(loaded, self._beside.assembly, resumed=resumed)
         self.limit = assembly.plan.interval.stop
-        self._waiting = False  # for room are rows that are made already
+        self._waiting = False  # finished rows wait for space
 
     def _begin_ode(self, *, resumed: bool) -> None:
         self._beside.begin(resumed=resumed)
@@ -233,7 +233,7 @@ class OdeBesideSteps(SystemSteps):
         yield from super().remarks()
 
     def _time_of(self, component: str, time: float) -> float:
-        # An ODE with events of its own is where its integration is, which is not exactly there.
+        # An ODE with its own events has its own time, which may differ slightly from that of the macro steps.
         apart = not self.assembly.plan.event_modes.with_ode
         integrated = component in {one.name for one in self.assembly.plan.integrated}
         return self._native.time_of_ode if apart and integrated else time
@@ -257,4 +257,4 @@ class OdeBesideSteps(SystemSteps):
     def go_back(self, number: int) -> None:
         super().go_back(number)
         self._waiting = False
-        self._beside.new_counts()  # those of the future
+        self._beside.new_counts()  # discard counts of undone steps

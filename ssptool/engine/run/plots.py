@@ -1,4 +1,4 @@
-"""Plots of traces over time, one panel per unit, as a picture or a page."""
+"""Plots of traces over time, one panel per unit, as a picture or an HTML page."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,9 +55,9 @@ def plot_traces(
     size: str | None,
     errors: Mapping[str, StatedErrors] = MappingProxyType({}),
 ) -> Plot:
-    """Draw traces by the names that they have in the legend, as `plot` does for results and files.
+    """Draw traces with these names in the legend, as `plot` does for results and files.
 
-    `errors` are those that runs state, by the same names: each curve has its own as a band.
+    `errors` are the errors stated by the runs, by the same names: each curve gets a band.
     """
     path = None if output is None else file_path("output", output)
     if path is not None:
@@ -82,14 +82,14 @@ def plot_traces(
 def curves_of(
     traces: Mapping[str, Trace], patterns: Sequence[str], errors: Mapping[str, StatedErrors] = MappingProxyType({})
 ) -> list[Curve]:
-    """The signals that a pattern fits, without patterns all of real numbers, of several runs by their names.
+    """Curves of several runs, by name: of signals that match a pattern (default: all real signals).
 
-    Discrete signals are held; texts are left out. `errors` are those that runs state.
+    Discrete signals are held; strings are left out. `errors` are the errors stated by the runs.
 
     Raises
     ------
     UnknownName
-        A pattern fits no signal.
+        A pattern matches no signal.
     """
     columns = [column for trace in traces.values() for column in trace.columns]
     patterns = column_patterns(patterns, columns, "recorded signal")
@@ -97,7 +97,7 @@ def curves_of(
 
 
 def band_words(curves: Iterable[Curve], run: str, errors: StatedErrors) -> str:
-    """The meaning of the bands around the curves of a run; empty if there are none."""
+    """Explanation of the bands around the curves of a run; empty if there are none."""
     return errors.band(curve.label for curve in curves if curve.run == run and curve.error)
 
 

@@ -1,4 +1,4 @@
-"""Recorder of a run: rows go to a file, to memory, and past the progress bar, whole even after Ctrl-C."""
+"""Recorder of a run: writes rows to a file and memory and reports progress; rows stay complete even after Ctrl-C."""
 
 import signal
 import threading
@@ -32,15 +32,15 @@ _waiting: list[Callable[[], Any]] = []
 
 @contextmanager
 def interrupts_deferred() -> Iterator[None]:
-    """An interrupt or a request to end waits for the end of this context; a second one does not.
+    """Defer an interrupt or a termination request to the end of this context; a second one is not deferred.
 
-    Does nothing inside another such context, and in threads other than the main one, which gets the signals.
+    Does nothing inside of another such context, and in threads other than the main thread, which receives the signals.
     """
     global _holding
     if _holding or threading.current_thread() is not threading.main_thread():
         yield
         return
-    # One that is ignored, ends the process, or is not Python's business, is not held.
+    # Signals that are ignored, end the process, or are not handled by Python are not deferred.
     handlers = {number: handler for number in _HELD if callable(handler := signal.getsignal(number))}
     try:
         for number, handler in handlers.items():
@@ -65,7 +65,7 @@ def _hold(handler: _Handler, number: int, frame: FrameType | None) -> None:
 
 
 def deliver_interrupts() -> None:
-    """Deliver interrupts that were held back, because no block is half recorded now."""
+    """Deliver deferred interrupts at a point at which no block is half recorded."""
     if _waiting:
         _waiting.pop()()
 
@@ -74,33 +74,27 @@ Progress = Callable[[float], None]
 
 
 class Recorder:
-    """Hands rows on as they come.
+    """Recorder of the rows of a run.
 
     Parameters
     ----------
     open_writer
-        Begins the file, if there is to be one, with the list of all contents; called when the system is initialized.
-    keep
-        Keep the rows in memory, for `trace`.
-    most
-        Number of cells above which none is kept.
+        Creates the file, if there is one, with the list of all contents; called when the system is initialized. keep
+        Keep the rows in memory, for `trace`. most Largest number of cells to keep.
     decimation
         Selection of the recorded rows; None: all.
     rows
         Expected number of recorded rows.
     progress
         Called with the fraction 0 … 1 of the interval that is done.
-    lend
-        Gives memory for so many rows of such a width, which the writer takes back with the rows in it.
-    earlier
-        The file has results of another run, which stay until the first row of this one.
+    lend Returns memory for rows (count, width); the writer reuses it after it wrote the rows. earlier True if the file
+    contains results of another run, which are kept until the first row of this one.
 
     Attributes
     ----------
     report
-        Report of initialization, once known.
-    seen
-        Rows that were there, whether recorded or not; `last_time` [s] is that of the last.
+        Report of initialization, after it is known. seen Number of rows of the run, recorded or not; `last_time` [s] is
+        the time of the last.
     recorded
         Rows in the file, or in memory.
     contents
@@ -143,7 +137,7 @@ class Recorder:
         self._lend = lend or self._own_space
         self._earlier = earlier
 
-    # -- as `Rows` of an execution in this process -----------------------------------------------------------
+    # -- interface of `Rows`, for an execution in this process -----------------------------------------------
 
     def initialized(self, report: InitializationReport) -> None:
         self.report = report
@@ -165,10 +159,10 @@ class Recorder:
     # --------------------------------------------------------------------------------------------------------
 
     def add(self, rows: Floats, entries: NewEntries = NO_ENTRIES) -> None:
-        """Rows of cells (k, 1 + p), the time first, and the news of contents with them; they are copied.
+        """Add rows of cells (k, 1 + p), with the time first, and new contents; they are copied.
 
         An interrupt waits until a block is recorded as a whole. If these rows fill several blocks, the interrupt ends
-        the recording after the present one, and later rows are not taken.
+        the recording after the present block, and later rows are dropped.
         """
         if self._cut:
             return
@@ -181,7 +175,7 @@ class Recorder:
             end = float(rows[-1, 0])
             points = entries.points(len(rows))
             if self._keep and (entries.between or self._between):
-                # A side of an event at a communication point is not a row between two: the other side is that point.
+                # At an event at a communication point, neither side counts as between points.
                 self._between |= set(rows[~points, 0].tolist())
                 self._between -= set(rows[points, 0].tolist())
             blocks = _with_more(self._decimation.keep(rows, points))
@@ -208,14 +202,14 @@ class Recorder:
             self._writer.when_written(partial(self.contents.drop, going))
 
     def _record_next(self, blocks: Iterator[tuple[Floats, bool]], end: float) -> bool:
-        """One block of rows that reach to the time `end`; gives whether there are more."""
+        """Record one block of rows that extend to the time `end`; returns true if there are more."""
         block, more = next(blocks)
         self._record(block)
         self.last_time = float(block[-1, 0]) if more else end
         return more
 
     def begin(self) -> None:
-        """Report that nothing is done yet: FMUs may take long to load and to initialize."""
+        """Report progress 0, because loading and initializing FMUs may take long."""
         self._report(0.0)
 
     def _tell(self) -> None:
@@ -224,12 +218,12 @@ class Recorder:
 
     def _report(self, fraction: float) -> None:
         if self._progress is not None:
-            tell, self._progress = self._progress, None  # not again, if it raises
+            tell, self._progress = self._progress, None  # not called again if it raises
             tell(fraction)
             self._progress = tell
 
     def references(self, rows: Floats) -> NDArray[np.int64]:
-        """The numbers of contents in these rows."""
+        """Numbers of the contents in these rows."""
         return rows[:, self._numbered].view(np.int64)
 
     def finish(self) -> None:
@@ -254,12 +248,12 @@ class Recorder:
 
     @property
     def kept_earlier(self) -> bool:
-        """True if the file still has the results of another run, because this one has no row."""
+        """True if the file still contains the results of another run, because this run has no row."""
         return self._earlier and self._writer is None
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes of initialization, and on what the file could not keep."""
+        """Notes of initialization, and on facts that the file could not represent."""
         told = () if self.report is None else self.report.notes
         return (*told, *(self._writer.notes() if self._writer is not None else ()))
 
@@ -290,7 +284,7 @@ class Recorder:
 
 
 def _with_more(blocks: Iterator[Floats]) -> Iterator[tuple[Floats, bool]]:
-    """Each block and whether another one follows; at least one, which may be empty."""
+    """Each block, and true if another one follows; at least one block, which may be empty."""
     block = next(blocks, np.empty((0, 1)))
     for following in blocks:
         yield block, True
@@ -300,12 +294,12 @@ def _with_more(blocks: Iterator[Floats]) -> Iterator[tuple[Floats, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Choice of what a run records, and where.
+    """Recording of a run: which rows and signals, and where.
 
     Attributes
     ----------
     output
-        File that rows are written to as they come; CSV, Parquet, MAT, HDF5 or MDF4 by its ending.
+        File that rows are written to during the run; CSV, Parquet, MAT, HDF5 or MDF4 by its extension.
     keep
         Keep the rows in memory, for `Result.trace`.
     signals
@@ -314,8 +308,8 @@ class Recording:
     every
         Only each n-th row, the last, and the sides of events.
     output_step : [s]
-        Only rows at this distance, the last, and the sides of events. Between communication points values are on
-        straight lines, those of discrete signals held.
+        Only rows at this distance, the last, and the sides of events. Between communication points, values are
+        interpolated linearly; discrete signals are held.
     units
         Patterns of signals and the units of their values in the file and in memory; or "display": the display units
         of FMUs.
@@ -329,7 +323,7 @@ class Recording:
     units: Mapping[str, str] | Literal["display"] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """A file may be given by its name."""
+        """Accept the name of a file."""
         if self.output is not None:
             object.__setattr__(self, "output", Path(self.output))
 
@@ -361,7 +355,7 @@ class Recording:
         )
 
     def rows(self, plan: Plan) -> int:
-        """Largest number of recorded rows of a run to the stop time, without those that events or a master add."""
+        """Largest number of recorded rows of a run to the stop time, not counting rows that events or a master add."""
         interval = plan.interval
         if self.output_step is None:
             return interval.steps // self.every + 2

@@ -1,4 +1,4 @@
-"""Finer runs of a system: the accuracy of a run, and the coarsest run that is as accurate as asked for."""
+"""Finer runs of a system: accuracy of a run, and search for the coarsest run with a requested accuracy."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -42,56 +42,60 @@ from ssptool.fmu.instance import FmiError
 from ssptool.work_in_progress import NOTHING, tell
 
 AUTO_SECONDS = 4.0
-"""Largest expected time of finer runs that nobody asked for [s]: one at half the step if the run takes two seconds."""
+"""Largest expected time of finer runs without a request [s]: one run with half the step if the run takes two seconds.
+"""
 
 STRICTEST = 1e-12
 """Smallest relative tolerance of an integrator that rounding allows."""
 
 MOST_MET = 200
-"""Communication points of adaptive runs that are compared."""
+"""Largest number of communication points of adaptive runs that are compared."""
 
 MOST_LEVELS = 10
-"""Steps (or tolerances) whose error is estimated before a search ends."""
+"""Largest number of steps (or tolerances) whose error a search estimates."""
 
 SEARCH_SECONDS, SEARCH_RUNS = 60.0, 30
-"""Time of a search without a limit of time: so many seconds, or so many times that of the first run if that is more."""
+"""Time of a search without a time limit: this number of seconds, or this multiple of the time of the first run if that
+is more.
+"""
 
 LARGEST_JUMP = 5
-"""Levels that a search goes at once: predictions from far away are not trusted."""
+"""Largest number of levels that a search skips at once, because predictions over larger distances are not reliable."""
 
 FEWEST_STEPS = 100
-"""Macro steps that a run is left with if coarser ones suffice."""
+"""Smallest number of macro steps of the result, if coarser steps would suffice."""
 
 LOOSEST = 1e-2
-"""Tolerance of an integrator or of adaptive steps that a search does not exceed."""
+"""Largest tolerance of an integrator or of adaptive steps in a search."""
 
 MOST_CELLS = 5e7
-"""Numbers in the trace of a finer run, which is kept in memory: 400 MB."""
+"""Largest number of values in the trace of a finer run, which is kept in memory: 400 MB."""
 
 OVERDUE, LEAST_SECONDS = 3.0, 10.0
-"""A finer run of a search is ended after so many times its expected time, if that is more than so many seconds."""
+"""A finer run of a search is stopped after this multiple of its expected time, but not before this number of seconds.
+"""
 
 EXCHANGE_TOLERANCE = 1e-9
-"""Tolerance of the integrator where all components are integrated as one ODE for comparison."""
+"""Tolerance of the integrator if all components are integrated as one ODE for comparison."""
 
 AS_LARGE = 1.5
-"""Ratio to the error that finer steps show from which on the one that model exchange shows is another one."""
+"""Ratio to the error from finer steps above which the error from model exchange counts as a different error."""
 
 MOST_FALL = 64.0
-"""Largest ratio of the errors of neighbouring levels that a prediction counts on."""
+"""Largest ratio of the errors of neighbouring levels that a prediction assumes."""
 
 MOST_FAILED = 3
-"""Levels without an estimate after which a search ends."""
+"""Number of levels without an estimate after which a search ends."""
 
 MARGIN = 0.7
-"""Part of the error asked for at which a search aims."""
+"""Fraction of the requested error that a search aims at."""
 
 MOST_HALVINGS = 5
-"""Halvings of fixed steps after which adaptive steps are tried first, if there may be any."""
+"""Number of halvings of fixed steps after which adaptive steps are tried first, if they are allowed."""
 
 
 class FinerRun(NamedTuple):
-    """A finer run: its trace, its failure if it has one, and its plan, with what was found at its start."""
+    """A finer run: its trace, its failure if it failed, and its plan, with the facts found at its start."""
 
     trace: Trace | None
     failure: Failure | None
@@ -99,34 +103,29 @@ class FinerRun(NamedTuple):
 
 
 class TookTooLong(Exception):
-    """A finer run did not end within its time."""
+    """A finer run did not end within its time limit."""
 
 
 CarryOut = Callable[[Plan, tuple[float, ...], float], FinerRun]
-"""Carries out a plan, with steps that also end at some times [s], and within a number of seconds: TookTooLong. An
-FMU may refuse: FmiError.
+"""Function that executes a plan, with steps that also end at the given times [s], within a number of seconds (raises
+TookTooLong). An FMU may reject a call (FmiError).
 """
 
 
 class RefinedRuns:
-    """Runs of a system, each finer than the one before by the same factor; level 0 is as in the plan.
+    """Runs of a system, each finer than the previous one by the same factor; level 0 is the plan itself.
 
     Parameters
     ----------
     replan
-        Makes the plan of the same run with other `settings`, a keyword.
-    left
-        Seconds of wall time that are left.
-    bounded
-        End runs that take far longer than expected.
-    longest
-        Seconds after which the first run is ended.
+        Makes the plan of the same run with other `settings` (keyword). left Returns the remaining wall time [s].
+        bounded True: stop runs that take far longer than expected. longest Time limit of the first run [s].
 
     Attributes
     ----------
     setting
-        Name of the setting that is refined: the step size, the error of adaptive steps, or where all components are
-        integrated as one ODE, so that macro steps are only a grid of its results, the tolerance.
+        Name of the setting that is refined: the step size; the error of adaptive steps; or the tolerance if all
+        components are integrated as one ODE, because macro steps are then only a grid for results.
     """
 
     def __init__(
@@ -150,7 +149,7 @@ class RefinedRuns:
         self.setting, self._own = "step_size", plan.interval.step
         if self.adaptive:
             self.setting, self._own = "adaptive", plan.settings.adaptive or 0.0
-            self.ratio, self._times = 10.0, sqrt(10)  # of order 1, where the error of a step falls with its square
+            self.ratio, self._times = 10.0, sqrt(10)  # order 1: the error of a step is proportional to its square
         elif self.ratio == 10.0 and isinstance(plan.master, Integrator):
             self.setting, self._own = "tolerance", plan.master.rtol
         self.method = AccuracyMethod.HALVED if self.setting == "step_size" else AccuracyMethod.TOLERANCE
@@ -171,7 +170,7 @@ class RefinedRuns:
         return planned if self._substeps is None else planned.with_choice(self._substeps)
 
     def expected(self, level: int, met: Sequence[float] = ()) -> float:
-        """Seconds that the run of a level, with these further communication points, is expected to take."""
+        """Expected time of the run of a level with these additional communication points [s]."""
         known = max(self.seconds, default=None)
         if known is None:
             return 0.0
@@ -180,9 +179,9 @@ class RefinedRuns:
         return self.seconds[known] * self._times ** (level - known) * (1.0 + more)
 
     def accuracy(self, level: int, finer: int = 2, reserve: int = 0) -> Accuracy:
-        """The error of the run of a level, from one finer run, and from the next (up to `finer`) if there is time.
+        """The error of the run of a level, from one finer run, and from further ones (up to `finer`) if time allows.
 
-        `reserve`: so many runs of this level still have to be made.
+        `reserve`: number of runs of this level that must still fit into the time.
         """
         base = self._trace(level)
         if isinstance(base, str):
@@ -202,8 +201,8 @@ class RefinedRuns:
         return self._with_late_jumps(level, traces, compared, left)
 
     def _with_late_jumps(self, level: int, traces: Sequence[Trace], found: Accuracy, reserve: float) -> Accuracy:
-        """The accuracy that was `found` from runs of this and finer levels, or that of jumps which all of them may have
-        noticed at the same point, if those cost more.
+        """The accuracy `found` from runs of this and finer levels; or the error of jumps that all of them may have
+        noticed at the same point, if that is larger.
         """
         found_in = (noticed_jumps(part, self.plan.interval.step) for part in self._parts(traces))
         jumps = tuple(sorted(chain.from_iterable(found_in)))
@@ -228,8 +227,8 @@ class RefinedRuns:
         return max(found, key=lambda one: -inf if one.error is None else one.error)
 
     def _parts(self, traces: Sequence[Trace]) -> Iterator[Sequence[Trace]]:
-        """The traces, or if there are events between communication points, the signals that have values there; and
-        with the points only the others.
+        """The traces; or if there are events between communication points, first the signals with values there, and
+        then the other signals at the points only.
         """
         if all(one.points is None for one in traces):
             yield traces
@@ -246,7 +245,7 @@ class RefinedRuns:
         return part.rows(part.points) if of_points and part.points is not None else part
 
     def _recorded(self, trace: Trace) -> Trace:
-        """The signals of a trace that are recorded: others are only there to show jumps."""
+        """The recorded signals of a trace; other signals only serve to find jumps."""
         count = len(self.plan.recorded)
         return replace(trace, cells=trace.cells[:, :count], columns=trace.columns[:count])
 
@@ -257,8 +256,8 @@ class RefinedRuns:
         return "" if bound is None else f"the FMU of {bound[0]} {bound[1]}"
 
     def inside(self, level: int, found: Accuracy) -> Accuracy:
-        """The error of a level, of which this was `found` from finer ones: that of all components integrated as one ODE
-        counts if it is larger, as errors inside FMUs do not depend on the macro step.
+        """The error of a level; `found` is the estimate from finer levels. The difference to all components integrated
+        as one ODE replaces it if it is larger, because errors inside of FMUs do not depend on the macro step.
         """
         if self.setting == "tolerance" or any(one.description.model_exchange is None for one in self.plan.instances):
             return found
@@ -274,7 +273,7 @@ class RefinedRuns:
         return larger if other.remark or other.error <= ROUNDING else replace(larger, remark=INSIDE)
 
     def _exchanged(self, level: int) -> Trace | None:
-        """The trace of all components as one ODE, with the rows of a level; None if there is no such run."""
+        """Trace of all components as one ODE, with the rows of a level; None if no such run is possible."""
         own, interval = self.plan.settings, self.plan.interval
         settings = replace(
             Settings(start_time=interval.start, stop_time=interval.stop, implementation="me"),
@@ -286,15 +285,15 @@ class RefinedRuns:
         most = min(max(OVERDUE * self.expected(level + 2), LEAST_SECONDS), self._left())
         try:
             trace, failure, _ = self._carry_out(self._replan(settings=settings), (), most)
-        except (WrongValue, Unsupported, FmiError, TookTooLong):  # then the other estimate stands
+        except (WrongValue, Unsupported, FmiError, TookTooLong):  # the other estimate remains
             return None
         finally:
             tell(NOTHING)
-        # All components are integrated there: no signal has values at communication points only.
+        # All components are integrated, so no signal has values at communication points only.
         return None if failure is not None or trace is None else replace(trace, points=None)
 
     def _trace(self, level: int, reserve: float = 0.0, met: tuple[float, ...] = ()) -> Trace | str:
-        """The trace of a level, or why there is none. `reserve` [s] is to be left afterwards."""
+        """Trace of a level, or the reason why there is none. `reserve` [s] must remain afterwards."""
         if level in self.traces and not met:
             return self.traces[level]
         if self.setting != "step_size" and self.value(level) < STRICTEST:
@@ -308,7 +307,7 @@ class RefinedRuns:
         began = perf_counter()
         try:
             trace, failure, plan = self._carry_out(self.planned(level), met, self._most(level))
-        except (WrongValue, FmiError) as error:  # an FMU may refuse to be instantiated again
+        except (WrongValue, FmiError) as error:  # an FMU may not allow to be instantiated again
             return f"{self.words(level)} are not possible: {error}"
         except TookTooLong:
             return f"the run with {self.words(level)} took much longer than expected and was ended"
@@ -330,33 +329,33 @@ class RefinedRuns:
         return trace
 
     def _settle(self, plan: Plan) -> None:
-        """All runs have the substeps of this one: otherwise smaller steps would not show their error."""
+        """Let all runs have the substeps of this one: otherwise smaller steps would not show their error."""
         self._substeps = next(one for one in plan.choices if one.setting == "substeps")
         self.plan = replace(
             self.plan, settings=replace(self.plan.settings, substeps=plan.settings.substeps), by_need=()
         )
 
     def _cells(self, level: int) -> float:
-        """Numbers in the trace of a level; as many as in the first one where the step is not what is refined."""
+        """Number of values in the trace of a level; constant if the refined setting is not the step."""
         finer = self.ratio**level if self.setting == "step_size" else 1.0
         return finer * self.plan.interval.steps * (1 + len(self.plan.signals))
 
     def _most(self, level: int) -> float:
-        """Seconds after which the run of a level is ended."""
+        """Time limit for the run of a level [s]."""
         if not self.seconds:
             return self._longest
         return max(OVERDUE * self.expected(level), LEAST_SECONDS) if self.bounded else inf
 
 
 def _values_of(trace: Trace) -> list[tuple[str, str]]:
-    """The signals of a trace with their types. Whether the value of an output is carried as it is depends on who steps
-    its component.
+    """Signals of a trace with their types. It is not compared whether the value of an output is passed on unchanged,
+    because this depends on how its component is stepped.
     """
     return [(column.signal, column.type) for column in trace.columns]
 
 
 def _met(trace: Trace) -> tuple[float, ...]:
-    """Some communication points [s], evenly chosen: all if they are few."""
+    """Some communication points [s], evenly selected; all of them if they are few."""
     t = trace.t if trace.points is None else trace.t[trace.points]
     rows = np.unique(np.linspace(0, len(t) - 1, MOST_MET).round().astype(int))
     return tuple(np.unique(t[rows]).tolist())
@@ -364,18 +363,14 @@ def _met(trace: Trace) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class AccuracyCheck:
-    """Check of a run by finer ones.
+    """Check of a run by finer runs.
 
     Attributes
     ----------
     replan
-        Makes the plan of the same run with other `settings`, a keyword.
-    asked
-        The check was asked for: it takes the time that it needs.
-    wanted
-        Error that was asked for, relative to the range of each signal; None: none was.
-    earlier
-        Accuracy of an earlier run with these settings, where that suffices; None: there is none.
+        Makes the plan of the same run with other `settings` (keyword). asked True if the check was requested; it then
+        takes the time that it needs. wanted Requested error, relative to the range of each signal; None: none was
+        requested. earlier Accuracy of an earlier run with these settings, if that suffices; None: there is none.
     """
 
     replan: Callable[..., Plan]
@@ -386,7 +381,7 @@ class AccuracyCheck:
     def of(
         self, plan: Plan, trace: Trace | None, seconds: float, carry_out: CarryOut, left: Callable[[], float]
     ) -> Accuracy:
-        """The accuracy of a run that took this long [s] and gave this trace; `left` are the seconds that remain."""
+        """The accuracy of a run that took `seconds` [s] and gave this trace; `left` returns the remaining time [s]."""
         if reason := unrepeatable(plan, self.asked):
             return Accuracy(remark=reason)
         if self.earlier is not None:
@@ -401,8 +396,8 @@ class AccuracyCheck:
         return levels.inside(0, levels.accuracy(0))
 
     def search(self, plan: Plan, carry_out: CarryOut, left: Callable[[], float]) -> tuple[Plan, Accuracy]:
-        """The plan of the coarsest run whose error is at most the one asked for, or if none is found of the best one;
-        with its accuracy.
+        """The plan of the coarsest run whose error is at most the requested one, with its accuracy; if none is found,
+        the best one.
         """
         assert self.wanted is not None
         if reason := unrepeatable(plan, asked=True):
@@ -428,8 +423,8 @@ class AccuracyCheck:
         return with_reason(chosen, setting, value, reason), accuracy
 
     def _varied(self, plan: Plan) -> Plan | None:
-        """The plan with adaptive steps that are repeated until they are as exact as asked for; None if there are none,
-        or steps of a size were asked for.
+        """The plan with adaptive steps for the requested error; None if adaptive steps are not possible, or if a step
+        size was requested.
         """
         settings = plan.settings
         if plan.is_one_ode or settings.adaptive is not None or settings.step_size is not None:
@@ -443,14 +438,14 @@ class AccuracyCheck:
 
 
 def _is_better(one: Accuracy, other: Accuracy) -> bool:
-    """True if the first error is the only one as small as asked for, or none is and it is the smaller one."""
+    """True if only the first error is as small as requested, or if neither is and the first is smaller."""
     if one.met or other.met:
         return one.met and not other.met
     return (inf if one.error is None else one.error) < (inf if other.error is None else other.error)
 
 
 def with_reason(plan: Plan, setting: str, value: float, reason: str) -> Plan:
-    """The plan with a reason for a number that other runs have led to, which is written as it is to be typed again."""
+    """The plan with the reason for a number that other runs determined, written so that it can be typed again."""
 
     def told(words: str) -> str:
         return words.replace(f"{value:g}", f"{value:.12g}")
@@ -465,7 +460,8 @@ def with_reason(plan: Plan, setting: str, value: float, reason: str) -> Plan:
 class _Search:
     """Search for the coarsest level at which the error is at most `wanted`.
 
-    It `gives_way` to another one, if there is one, where the error does not fall regularly, or many levels lie ahead.
+    It `gives_way` to an alternative search, if there is one, when the error does not decrease regularly or many levels
+    remain.
     """
 
     def __init__(self, levels: RefinedRuns, wanted: float, left: Callable[[], float]) -> None:
@@ -476,7 +472,9 @@ class _Search:
         self._spent, self._reason = 0.0, ""
 
     def result(self, to_the_end: bool = False) -> tuple[int, Accuracy]:
-        """The level, and the accuracy of its run; so far, if the search gives way, from where it may go on."""
+        """The level, and the accuracy of its run. If the search gives way, these are intermediate; it can continue from
+        them.
+        """
         began = perf_counter() - self._spent
         following: int | None = self._following
         while following is not None and not (self._is_for_another(following) and not to_the_end):
@@ -492,7 +490,7 @@ class _Search:
         return best, replace(self.found[best], remark="; ".join(filter(None, parts)), wanted=self.wanted)
 
     def _is_for_another(self, level: int) -> bool:
-        """True if another search is to be tried before this one looks at a further level."""
+        """True if the alternative search should be tried before the next level."""
         if not self.gives_way or not self.found or self._good:
             return False
         return level > MOST_HALVINGS or any(one.remark not in ("", TOO_LARGE) for one in self.found.values())
@@ -506,7 +504,7 @@ class _Search:
         return inf if error is None else error
 
     def _next(self, spent: float) -> tuple[int | None, str]:
-        """The level to look at after these seconds; or None, and why if the error is too large everywhere."""
+        """The next level after these seconds; or None, and the reason if the error is too large at all levels."""
         level = self._coarser() if self._good else self._finer()
         if level is None or len(self.found) >= MOST_LEVELS:
             return None, "" if level is None else f"{MOST_LEVELS} steps or tolerances were tried"
@@ -528,7 +526,7 @@ class _Search:
         return None, told + more
 
     def _cost(self, level: int) -> float:
-        """Seconds for a level: its run, a finer one, and the run of the result."""
+        """Time for a level [s]: its run, a finer one, and the run of the result."""
         levels = self.levels
         finer = 0.0 if level + 1 in levels.traces and not levels.adaptive else levels.expected(level + 1)
         return finer + levels.expected(level) * (1 if level in levels.traces else 2)
@@ -548,7 +546,7 @@ class _Search:
         return min(max(fall, LEAST_FALL), MOST_FALL)
 
     def _finer(self) -> int | None:
-        """The level at which the error is expected to be as asked for; None where finer runs lead nowhere."""
+        """The level at which the requested error is expected; None if finer runs do not reach it."""
         finest = max(self.found)
         error = self._error(finest)
         if error == inf or self._fall is None:
@@ -558,7 +556,7 @@ class _Search:
         return finest + min(max(jump, 1), LARGEST_JUMP)
 
     def _coarser(self) -> int | None:
-        """The coarsest level at which the error is expected to be as asked for; None if there is no other."""
+        """The coarsest level at which the requested error is expected; None if there is none."""
         best = min(self._good)
         error = self._error(best)
         if self.found[best].remark == UNSEEN:
@@ -570,7 +568,7 @@ class _Search:
 
     @property
     def _coarsest(self) -> int:
-        """The coarsest level that is looked at."""
+        """The coarsest level that is tried."""
         levels = self.levels
         if levels.setting == "step_size":
             return ceil(-log(max(levels.plan.interval.steps / FEWEST_STEPS, 1.0), 2))
@@ -578,7 +576,7 @@ class _Search:
 
 
 def _falls(one: Accuracy) -> bool:
-    """True if the error is one that falls with smaller steps."""
+    """True if the error decreases with smaller steps."""
     return not one.remark or one.remark.startswith(LATE)
 
 
@@ -587,7 +585,7 @@ def _rounded(seconds: float) -> str:
 
 
 def unrepeatable(plan: Plan, asked: bool = False) -> str:
-    """Reason why the run cannot be checked by finer ones, or is only if that is `asked` for; empty if it can be."""
+    """Reason why the run cannot be checked by finer runs, or only if that is `asked` for; empty if it can."""
     if not plan.interval.steps:
         return "the run has no step"
     tools = [one.name for one in plan.instances if one.used_interface.needs_tool]
@@ -599,6 +597,6 @@ def unrepeatable(plan: Plan, asked: bool = False) -> str:
 
 
 def step_is_guessed(plan: Plan, asked: bool = False) -> bool:
-    """True if nothing states a macro step, and the run can begin several times to find one."""
+    """True if no macro step is stated, and the run can start several times to find one."""
     guessed = any(one.setting == "step_size" and one.reason.startswith(GUESSED) for one in plan.choices)
     return guessed and plan.settings.adaptive is None and not unrepeatable(plan, asked)

@@ -49,13 +49,13 @@ class Statistics:
     iterations_mean, iterations_max
         Iterations per macro step of an iterated master; 1 for others.
     rejected
-        Macro steps that were taken back because their error was too large.
+        Macro steps that were repeated because their error was too large.
     events, evaluations
-        State and time events, of model exchange and of components in event mode, where ticks of clocks count too; and
-        of model exchange evaluations of the derivatives of all components together.
+        Number of state and time events (model exchange, and components in event mode; ticks of clocks count as events),
+        and number of joint evaluations of the derivatives of all components (model exchange).
     loops_solved, loop_iterations
-        Solves of single algebraic loops after the start and their iterations, at communication points and within
-        steps, and the evaluations of what is in them; without those of the full solver.
+        Solves of single algebraic loops after the start, at communication points and within steps, and their
+        iterations; without those of the full solver.
     loops_rescued, rescue_iterations
         Solves of an algebraic loop with the full solver during the run, and their iterations.
     seconds, initialization_seconds : [s]
@@ -72,7 +72,7 @@ class Statistics:
     costs
         Share of each FMU and of the engine in the wall time of stepping [%], if measured.
     slowest
-        The step of a component that took longest, if it was to be measured: component, time, and how long it took.
+        The slowest step of a component, if measured: component, simulated time and duration.
     """
 
     steps: int
@@ -295,12 +295,12 @@ def trace_of(name: str, given: object) -> Trace:
 
 
 def with_units(traces: Mapping[str, Trace], units: Mapping[str, str] | Literal["display"]) -> dict[str, Trace]:
-    """Traces by name with the signals that patterns fit in other units.
+    """Traces by name, with signals that match patterns in other units.
 
     Raises
     ------
     UnknownName
-        A pattern fits no signal of any of them.
+        A pattern matches no signal of any of them.
     WrongValue
         As `Trace.in_units`.
     """
@@ -311,7 +311,8 @@ def with_units(traces: Mapping[str, Trace], units: Mapping[str, str] | Literal["
 def changed_units(
     units: Mapping[str, str] | Literal["display"], columns: Sequence[Column], every: Sequence[Column] = ()
 ) -> UnitChanges:
-    """Changes of columns to the units of patterns, each of which fits one of `every` (default: of these columns).
+    """Conversions of columns to the units given by patterns. Each pattern must match a column in `every` (default:
+    `columns`).
 
     Raises
     ------
@@ -328,7 +329,7 @@ def changed_units(
 
 
 def _of_frame(name: str, frame: Any) -> Trace:
-    """The trace in a frame: times as of inputs, units in headers such as `T [degC]` or in `attrs["units"]`."""
+    """The trace in a frame: times as for inputs, units in headers such as `T [degC]` or in `attrs["units"]`."""
     table, units = dict(frame_columns(frame)), getattr(frame, "attrs", {}).get("units", {})
     header = time_header(table) or TIME
     if header not in table:
@@ -421,7 +422,7 @@ def plot(
     --------
     >>> ssptool.plot([first, second], "runs.png", signals="*.x1")
     """
-    from ssptool.engine.run.plots import plot_traces  # a run that nobody draws loads nothing that draws
+    from ssptool.engine.run.plots import plot_traces  # drawing libraries are only loaded for drawing
 
     named = _named(runs)
     traces = with_units({name: trace_of("runs", run) for name, run in named.items()}, units)
@@ -430,7 +431,7 @@ def plot(
 
 
 def _named(runs: Any) -> dict[str, Any]:
-    """Each run by a name that no other has."""
+    """Each run by a unique name."""
     if isinstance(runs, Mapping) and not isinstance(runs, Result):
         return {str(name): run for name, run in runs.items()}
     several = list(runs) if isinstance(runs, list | tuple) else [runs]
@@ -441,7 +442,8 @@ def _named(runs: Any) -> dict[str, Any]:
 
 
 def _distinct(runs: Sequence[Any]) -> list[str]:
-    """The shortest names that tell runs apart: of files without ending, with it, or with their folders; else numbered.
+    """The shortest distinct names of runs: file names without extension, with extension, or with folders; otherwise
+    numbered.
 
     Raises
     ------
@@ -468,7 +470,7 @@ def _name(run: Any) -> str:
 
 
 def made_by(run: Any) -> Mapping[str, Any]:
-    """Facts on how a result was made, from its manifest or the result itself; none for a trace."""
+    """Facts about the origin of a result, from its manifest or the result itself; empty for a trace."""
     if isinstance(run, Result):
         return run.manifest
     if isinstance(run, str | Path):
@@ -479,7 +481,7 @@ def made_by(run: Any) -> Mapping[str, Any]:
 def result_html(result: "Result") -> str:
     """HTML of a result: end, initialization, choices, and the trace if it was kept.
 
-    The name is not a heading, as the page in which it stands has levels of its own.
+    The name is not a heading, because the surrounding page has its own levels.
     """
     lines = "".join(f"<li>{line}</li>" for line in _facts(result))
     trace = "" if result.kept is None else trace_html(result.kept)

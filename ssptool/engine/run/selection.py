@@ -22,17 +22,17 @@ _SETTLED_KINDS = frozenset({"parameter", "structuralParameter", "calculatedParam
 
 
 def select(plan: Plan, patterns: Sequence[str]) -> Plan:
-    """The plan with only those signals recorded that one of the patterns fits; without patterns, all of them,
-    with a note if there is none.
+    """The plan that records only signals that match one of the patterns; without patterns, it records all signals, with
+    a note if there are none.
 
-    Besides the signals that are exchanged, these may be all variables of the FMUs, and the connectors of systems
-    inside: `component.variable`, with the full path of nested systems. A pattern leaves out parameters and constants if
-    it fits anything that varies, unless it is their name.
+    In addition to exchanged signals, patterns may match all variables of the FMUs and the connectors of nested systems:
+    `component.variable`, with the full path of nested systems. A pattern that matches varying signals does not match
+    parameters and constants, unless it is their name.
 
     Raises
     ------
     UnknownName
-        A pattern fits none of them.
+        A pattern matches none of them.
     """
     if not patterns:
         silent = not plan.recorded and NOTHING_RECORDED not in plan.notes
@@ -50,7 +50,7 @@ def select(plan: Plan, patterns: Sequence[str]) -> Plan:
 
 
 def select_first(plan: Plan, patterns: Sequence[str]) -> Plan:
-    """The plan with the signals of `select` recorded, and after them all others that are exchanged."""
+    """The plan that records the signals of `select` first, and then all other exchanged signals."""
     chosen = select(plan, patterns)
     others = [number for number, slot in enumerate(plan.recorded) if slot not in chosen.recorded]
     return replace(
@@ -68,8 +68,8 @@ class Route(NamedTuple):
 
 
 class Inside:
-    """Signals that can be recorded besides those that are exchanged: variables of FMUs, and connectors of systems that
-    follow from them or from signals.
+    """Signals that can be recorded in addition to exchanged ones: variables of FMUs, and connectors of nested systems
+    whose values follow from those variables or from signals.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -93,13 +93,13 @@ class Inside:
         return tuple(map(str, self.signals))
 
     def called(self, name: str) -> str | None:
-        """Name of the signal that can be recorded and that `name` means: as it is written, without the only component,
-        or in other upper and lower case. None: there is none.
+        """Full name of the recordable signal with this `name`: an exact match, a match without the name of the only
+        component, or a match regardless of case. None if there is none.
 
         Raises
         ------
         AmbiguousName
-            Several signals have this name in other cases.
+            Several signals match in different upper and lower case.
         """
         every = (*(column.signal for column in self._plan.columns), *self.names)
         meant = (name, self._plan.network.in_the_only_component(name))
@@ -112,7 +112,7 @@ class Inside:
         return tuple(map(str, self._plan.network.arrays))
 
     def chosen(self, patterns: Sequence[str]) -> tuple[list[int], list[Signal]]:
-        """The columns of the plan, by number, and the signals inside that patterns fit. Raises UnknownName."""
+        """Column numbers of the plan, and signals inside, that match the patterns. Raises UnknownName."""
         names = [column.signal for column in self._plan.columns]
         patterns = [self._full(pattern, names) for pattern in patterns]
         if set(patterns).issubset(names):
@@ -126,7 +126,9 @@ class Inside:
         return exchanged, [signal for signal, name in known if name in shown or fits_any(wholes, name)]
 
     def _full(self, pattern: str, exchanged: Sequence[str]) -> str:
-        """The pattern; for one that fits nothing, that of the names in a system of one component."""
+        """The pattern itself; in a system of one component, a pattern without a match gets the name of the
+        component.
+        """
         network = self._plan.network
         others = [
             network.in_the_only_component(pattern),
@@ -140,12 +142,14 @@ class Inside:
         return next((one for one in every if self._fits_some(one, exchanged)), next(alike, pattern))
 
     def _fits_some(self, pattern: str, exchanged: Sequence[str]) -> bool:
-        """True if a pattern fits any name. Those inside are looked at last: there may be very many."""
+        """True if a pattern matches any name. Names inside are checked last, because there may be very many."""
         known = any(fits(pattern, name) for name in (*exchanged, *self.arrays))
         return known or any(fits(pattern, name) for name in self.names)
 
     def _fitting(self, pattern: str, exchanged: Iterable[str]) -> Iterator[str]:
-        """Names inside that a pattern fits: if anything varies that it fits, no parameters and constants but itself."""
+        """Names inside that match a pattern. If varying signals match, parameters and constants only match by their
+        exact name.
+        """
         found = [(signal, name) for signal, name in zip(self.signals, self.names, strict=True) if fits(pattern, name)]
         varying = [name for signal, name in found if self._varies(signal)]
         some = bool(varying) or any(fits(pattern, name) for name in exchanged)
@@ -161,18 +165,18 @@ class Inside:
 
     @cached_property
     def connectors(self) -> Mapping[Signal, Port]:
-        """Connectors of systems that have no slot, and whose values are known."""
+        """Connectors of systems without a slot, whose values are known."""
         network = self._plan.network
         ports = {port.signal: port for port in (*network.ports, *network.boundaries)}
         found = {s: port for s, port in ports.items() if s not in self._slots and port.type in ACCESS[3]}
         return {s: port for s, port in found.items() if self.route(s) or s in network.boundary_assignments}
 
     def route(self, signal: Signal) -> Route | None:
-        """Source of the value of a connector; None if no connection leads to it or from it."""
+        """Source of the value of a connector; None if it has no connection."""
         return next((route for route in self._routes.get(signal, ()) if self.is_known(route.source)), None)
 
     def is_known(self, signal: Signal) -> bool:
-        """True if it has a slot, or is a variable that can be got."""
+        """True if the signal has a slot, or is a variable that can be read."""
         one = self._components.get(signal.component)
         variable = None if one is None else one.description.variables.get(signal.variable)
         return signal in self._slots or (one is not None and variable is not None and self._can_be_got(one, variable))
@@ -199,7 +203,7 @@ class Inside:
         return None if one is None else one.description.variables.get(signal.variable)
 
     def together(self, signal: Signal) -> tuple[Signal, ...]:
-        """Variables that are got together with one: for an element of an array, all its elements."""
+        """Variables that are read together with this one: for an element of an array, all its elements."""
         variable, arrays = self.variable(signal), self._components[signal.component].description.arrays
         if variable is None or variable.array is None:
             return (signal,)
@@ -207,7 +211,7 @@ class Inside:
         return tuple(Signal(signal.component, name) for name in names)
 
     def kind(self, signal: Signal) -> str:
-        """The type of any signal that is known."""
+        """Type of any known signal."""
         if signal in self._slots:
             return self._plan.types[self._slots[signal]]
         if (variable := self.variable(signal)) is not None:
@@ -219,7 +223,7 @@ class Inside:
         return source
 
     def unit(self, signal: Signal) -> str | None:
-        """Unit of a connector; where it states none, that of the signal that it follows from."""
+        """Unit of a connector; if it states none, the unit of the signal that it follows from."""
         if (variable := self.variable(signal)) is not None:
             return variable.unit
         port = self.connectors.get(signal)
@@ -249,7 +253,7 @@ class Inside:
 
 
 def _passed(wire: Wire) -> Iterator[tuple[Signal, Conversion]]:
-    """Every connector between the ends of a wire, and the ends, with what becomes of the value until there."""
+    """All connectors along a wire, including its ends, each with the conversion from the source of the wire."""
     conversion = IDENTITY
     yield wire.source, conversion
     for leg in wire.legs:
@@ -266,7 +270,7 @@ def _inverse(conversion: Conversion) -> Conversion | None:
 
 
 def _showing(plan: Plan, inside: Inside, shown: Sequence[Signal]) -> Plan:
-    """The plan with slots for these variables and connectors, which are recorded too."""
+    """The plan with additional slots for these variables and connectors, which are also recorded."""
     routes = {signal: inside.route(signal) for signal in shown if inside.variable(signal) is None}
     needed = (route.source for route in routes.values() if route is not None)
     variables = [signal for signal in (*shown, *needed) if signal not in routes and signal not in plan.signals]

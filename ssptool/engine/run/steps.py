@@ -1,4 +1,4 @@
-"""Steps of whatever a plan has: co-simulation, one ODE, or both."""
+"""Steps of a plan of any kind: co-simulation, one ODE, or both."""
 
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,9 +12,9 @@ AnySteps: TypeAlias = "SystemSteps | OdeSteps | OdeBesideSteps"
 
 
 def steps_of(loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> AnySteps:
-    """Ready for the first step of an initialized system, or of one that is `resumed`."""
+    """Prepare the first step of an initialized or `resumed` system."""
     if assembly.plan.ode is None:
         return SystemSteps(loaded, assembly, resumed=resumed)
-    from ssptool.engine.run.ode_steps import steps_with_ode  # only systems of model exchange load it
+    from ssptool.engine.run.ode_steps import steps_with_ode  # needed for model exchange only
 
     return steps_with_ode(loaded, assembly, resumed=resumed)

@@ -1,4 +1,4 @@
-"""Texts about a run: five lines, the whole summary, and the report as JSON."""
+"""Texts about a run: five lines, the full summary, and the report as JSON."""
 
 import shlex
 from collections.abc import Iterable, Iterator
@@ -15,10 +15,10 @@ from ssptool.foreign_text import indented, joined_lines, json_text
 from ssptool.printed import prints
 
 SHOWN_OVERRIDES = 5
-"""Overrides in a summary; of more, their number."""
+"""Number of overrides in a summary; the others are only counted."""
 
 SHOWN_KINDS, SHOWN_TEXT = 3, 200
-"""Kinds of messages of an FMU that a summary shows, and how many characters of each."""
+"""Number of kinds of messages of an FMU in a summary, and the length of each message [characters]."""
 
 Entry = tuple[str, str]
 """Line of the summary: a name, and its text."""
@@ -26,7 +26,9 @@ Entry = tuple[str, str]
 
 @prints(Result)
 def summary_text(result: Result, plot: Path | None = None) -> str:
-    """Five lines on a run: what ran, accuracy, warnings, files, and a command to look at them; and a failure, whole."""
+    """Five lines on a run: what ran, accuracy, warnings, files, and a command for viewing them; also the full text of a
+    failure.
+    """
     failure = [] if result.failure is None else [indented(str(result.failure))]
     below = (f"{name:<{SHORT}}{text}" for name, text in _below(result, plot))
     return "\n".join([joined_lines([f"{'run':<{SHORT}}{_ran(result)}"]), *failure, joined_lines(below)])
@@ -75,7 +77,7 @@ def _below(result: Result, plot: Path | None) -> Iterator[Entry]:
 
 
 def _warned(result: Result, notes: int) -> str:
-    """The first warning, and the number of everything else that only `--verbose` prints."""
+    """The first warning, and the number of other items that only `--verbose` prints."""
     first, count = [str(one) for one in result.warnings[:1]], len(result.warnings)
     none = "off" if result.settings.warnings == "off" else "none"
     parts = [none] if not first else [first[0] if count == 1 else f"{count}, the first: {first[0]}"]
@@ -91,7 +93,7 @@ def _warned(result: Result, notes: int) -> str:
 
 
 def result_text(result: Result, plot: Path | None = None) -> str:
-    """The whole summary of a run: initialization, choices, course, and files of results and plot."""
+    """The full summary of a run: initialization, choices, course, and files of results and plot."""
     failure = [] if result.failure is None else [indented(str(result.failure))]
     went = _lines(_overrides(result), _initialization(result), _choices(result), _run(result))
     measured = chain(_lines(_costs(result.statistics)), _calls(result), _lines(_files(result, plot)))
@@ -103,7 +105,7 @@ def _lines(*parts: Iterable[Entry]) -> Iterator[str]:
 
 
 def result_json(result: Result, plot: Path | None = None) -> str:
-    """The whole report of a run: choices, notes, warnings, and all that is counted and measured."""
+    """The full report of a run: choices, notes, warnings, and all counts and measurements."""
     facts = {
         "system": result.name,
         "status": result.status,
@@ -127,7 +129,7 @@ def result_json(result: Result, plot: Path | None = None) -> str:
 
 
 def _overrides(result: Result) -> Iterator[Entry]:
-    """The first of them; accepted findings are notes already."""
+    """The first overrides; accepted findings are notes already."""
     found = [one for one in result.overrides if one.kind != "accepted finding"]
     for one in found[:SHOWN_OVERRIDES]:
         yield "override", str(one)
@@ -196,7 +198,7 @@ def _speed(result: Result) -> str:
 
 
 def _counts(statistics: Statistics) -> Iterator[Entry]:
-    """Counts that not every run has."""
+    """Counts that only some runs have."""
     if statistics.evaluations:
         events = f", {counted(statistics.events, 'event')}" if statistics.events else ""
         yield "integrator", f"{counted(statistics.evaluations, 'evaluation')} of all derivatives{events}"
@@ -215,7 +217,7 @@ def _counts(statistics: Statistics) -> Iterator[Entry]:
 
 
 def _calls(result: Result) -> Iterator[str]:
-    """Table of calls, the longest first; names are at the end of rows, where the longest of them displace nothing."""
+    """Table of calls, the longest first. Names are at the end of rows, so that long names do not shift columns."""
     calls = result.statistics.calls
     if not calls:
         return
@@ -226,7 +228,7 @@ def _calls(result: Result) -> Iterator[str]:
 
 
 def _costs(statistics: Statistics) -> Iterator[Entry]:
-    """Distribution of the time of stepping; names are at the end of rows, as in the table of calls."""
+    """Distribution of the time of steps; names are at the end of rows, as in the table of calls."""
     name = "cost"
     for one in statistics.costs[:_MOST_COSTS]:
         yield name, f"{one.seconds:>12.6f} s{one.percent:>6.1f} %  {one.component or one.part}"

@@ -1,7 +1,7 @@
-"""Systems in C++ that carry out frozen plans, in words.
+"""C++ systems that carry out frozen plans, for Python.
 
-The FMUs are those of an `Assembly`. A system answers with outcomes and solutions, which become failures and remarks
-here.
+Their FMUs belong to an `Assembly`. This module turns the outcomes and solutions that a system returns into failures and
+remarks.
 """
 
 import math
@@ -45,22 +45,16 @@ if TYPE_CHECKING:
 
 
 class LoadedSystem:
-    """A frozen plan that is loaded, for runs of all plans that differ from it in values of parameters only.
+    """A loaded frozen plan, for runs of all plans that differ from it only in values of parameters.
 
     Attributes
     ----------
     plan
         The plan of the present run.
     iterations
-        Number of its groups whose steps are iterated.
-    asks_python
-        Whether a master in Python does its macro steps.
-    chunk
-        Macro steps between two looks at the clock, if that is known from an earlier run.
-    logs
-        Logs of iterates of the present run, if there are any.
-    adopted
-        Its components.
+        Number of iterated groups. asks_python True if a master in Python does its macro steps. chunk Macro steps
+        between two checks of the clock, if known from an earlier run. logs Logs of iterates of the present run, if
+        there are any. adopted Its components.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -68,7 +62,7 @@ class LoadedSystem:
         content = frozen_run(plan)
         self.native = native_system(strict_json(content).encode())
         if plan.stimuli.actions:
-            from ssptool.engine.run.frozen_scenario import frozen_scenario  # few runs have one
+            from ssptool.engine.run.frozen_scenario import frozen_scenario  # rarely needed
 
             self.native.state_scenario(strict_json(frozen_scenario(plan)).encode())
         self.iterations = len(content["stepping"].get("iterations", ()))
@@ -79,7 +73,7 @@ class LoadedSystem:
         self.adopted = AdoptedInstances(self.native)
 
     def serves(self, plan: Plan) -> bool:
-        """Whether it can carry out this plan, too; it is ready for that then."""
+        """Prepare for this plan, and return true, if the system can also carry it out."""
         if not _agree(_FIXED, self.plan, plan) or self.plan.recorded != plan.recorded:
             return False
         if len(plan.instances) != len(self.plan.instances):
@@ -95,7 +89,7 @@ class LoadedSystem:
         return True
 
     def _same_signals(self, one: PlannedInstance, other: PlannedInstance) -> bool:
-        """Whether start values differ in no variable that is exchanged."""
+        """True if start values of exchanged variables are equal."""
         if one.starts is other.starts:
             return True
         if one.name not in self._exchanged:
@@ -105,19 +99,17 @@ class LoadedSystem:
         return all(first.get(name, missing) == second.get(name, missing) for name in self._exchanged[one.name] & names)
 
     def initialize(self, assembly: Assembly) -> InitializedSystem:
-        """Go from start values to the first row; what goes wrong is in the report."""
+        """Initialize from start values to the first row; the report contains the failure, if there is one."""
         self._log_iterates(assembly)
         return Initialization(assembly, self.native, self.check_logs).carried_out()
 
     def resume(self, assembly: Assembly, state: bytes) -> None:
-        """Instead of initialization: components go on from a state that was saved.
+        """Continue from a saved state, instead of initializing.
 
         Raises
         ------
         FmiError
-            A component refuses its state.
-        RuntimeError, ValueError
-            The state is of another system.
+            A component rejects its state. RuntimeError, ValueError The state belongs to another system.
         """
         self._log_iterates(assembly)
         refusal = self.native.resume(state)
@@ -127,14 +119,14 @@ class LoadedSystem:
             instance.was_initialized(done=True)
 
     def check_logs(self) -> None:
-        """Raise what writing of a log has raised."""
+        """Raise the stored error of a log, if there is one."""
         if self.logs is not None:
             self.logs.check()
 
     def _log_iterates(self, assembly: Assembly) -> None:
         self.logs = None
         if assembly.loop_log is not None or assembly.coupling_log is not None:
-            from ssptool.engine.run.iterate_logs import IterateLogs  # few runs have logs
+            from ssptool.engine.run.iterate_logs import IterateLogs  # rarely needed
 
             self.logs = IterateLogs(assembly)
             self.native.log_iterates(self.logs.loop, self.logs.step, self.logs.of_bonds)
@@ -142,19 +134,19 @@ class LoadedSystem:
 
 
 _MAY_DIFFER = frozenset({"instances", "settings", "columns", "recorded", "choices", "notes", "accepted", "instead"})
-"""Fields of a plan that say nothing to a system, or are compared otherwise."""
+"""Fields of a plan that the system does not use, or that are compared separately."""
 
 _FIXED = attrgetter(*(field.name for field in fields(Plan) if field.name not in _MAY_DIFFER))
 _FIXED_OF_PART = attrgetter(*(field.name for field in fields(PlannedInstance) if field.name != "starts"))
 
 
 def _agree(values: Callable[[Any], Any], one: Any, other: Any) -> bool:
-    """Whether two plans, or parts of plans, have the very same values."""
+    """True if two plans, or parts of plans, have equal values."""
     return all(map(is_, values(one), values(other)))
 
 
 def _exchanged(plan: Plan, one: PlannedInstance) -> frozenset[str]:
-    """Variables whose first guess may be a start value."""
+    """Variables whose start value may be used as a first guess."""
     signals = (*one.inputs, *one.outputs)
     if (member := plan.event_modes.members.get(one.name)) is not None:
         signals = (*signals, *(clocked.signal for clocked in (*member.inputs, *member.outputs)))
@@ -162,7 +154,7 @@ def _exchanged(plan: Plan, one: PlannedInstance) -> frozenset[str]:
 
 
 def system_for(plan: Plan, pool: Pool | None) -> LoadedSystem:
-    """A system for a run of this plan, out of the pool if one of an earlier run serves."""
+    """A system for a run of this plan: one of an earlier run from the pool if possible, otherwise a new one."""
     kept = [] if pool is None else pool.systems
     found = next((one for one in kept if isinstance(one, LoadedSystem) and one.serves(plan)), None)
     if found is not None:
@@ -183,20 +175,20 @@ class _InputSources:
 
     @property
     def sample(self) -> Callable[[float, float, float], bool] | None:
-        """Caller of functions; None: there are none."""
+        """Function that calls the functions of input sources; None if there are none."""
         return self._sample if self._functions else None
 
     def _sample(self, t: float, begin: float, end: float) -> bool:
         self._segment = begin, end
         try:
             self._functions.sample(t, begin, end)
-        except BaseException as error:  # it passes the system by
+        except BaseException as error:  # it cannot pass through the system, so it is stored
             self._error = error
             return False
         return True
 
     def failure(self, t: float) -> Failure:
-        """Failure of the function that gave no value, at t [s]. Raises what is no such failure."""
+        """Failure of the function that returned no value, at t [s]. Raises any other error of the function."""
         assert self._error is not None
         if not isinstance(self._error, BadData):
             raise self._error
@@ -209,12 +201,12 @@ class _InputSources:
 
 
 class StepsOfSystem:
-    """Rows of an initialized system, and loops in words.
+    """Rows of an initialized system, and messages about its loops.
 
     Attributes
     ----------
     unobserved
-        Failures to get variables for rows.
+        Failed reads of variables for rows.
     """
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
@@ -224,7 +216,7 @@ class StepsOfSystem:
 
     @property
     def start(self) -> float:
-        """[s]"""
+        """Start time [s]."""
         return self.assembly.plan.interval.start
 
     @property
@@ -234,30 +226,32 @@ class StepsOfSystem:
 
     @property
     def next_jump(self) -> float:
-        """The next jump of inputs or scenarios [s], whose other side is a row; inf: the integrator goes through."""
+        """The next jump of inputs or scenarios [s], which has a row on each side; inf for an ODE, whose integrator
+        handles jumps.
+        """
         return math.inf
 
     def write_inputs(self, time: float) -> None:
         """Write the values of all input sources at this time [s]."""
 
     def show_end(self, time: float) -> None:
-        """Make outputs of the ODE consistent at this time [s], where one of its components has ended the simulation.
+        """Make outputs of the ODE consistent at this time [s], at which one of its components has ended the simulation.
         May raise `Stopped`, `FmiError`.
         """
 
     @cached_property
     def _evaluation(self) -> Evaluation:
-        """Puts loops into words."""
+        """Messages about loops."""
         return evaluation_in(self.assembly, self._native.loops)
 
     def record(self, time: float, row: Floats) -> None:
-        """Write the row of present values; what cannot be observed is remembered."""
+        """Write the row of present values; failed reads are stored in `unobserved`."""
         outcome = self.kernel.record(time, row)
         if not outcome.ok:
             self.unobserved.append(self._evaluation.explain(outcome, time))
 
     def intervene(self, time: float, act: Callable[[], None], *, at_events: bool) -> Failure | None:
-        """Do something to components in event mode: with an event of the whole system, or one of the ODE."""
+        """Call `act`, which changes components in event mode, within an event of the whole system or of the ODE."""
         try:
             reason = self._native.intervene(act, not at_events)
         except FmiError as error:
@@ -265,27 +259,27 @@ class StepsOfSystem:
         return None if reason is None else self._stopped(reason, time)
 
     def follow(self, components: Collection[str], time: float) -> Failure | None:
-        """Outputs follow from what was set in these components, and the past is forgotten."""
+        """Update outputs after these components were set, and forget the past."""
         parts = [number for number, one in enumerate(self.assembly.plan.instances) if one.name in components]
         reason = self._native.follow(parts)
         return None if reason is None else self._stopped(reason, time)
 
     def save(self) -> bytes:
-        """The complete state, for `LoadedSystem.resume`; no row waits. Raises `FmiError`, `RunError`."""
+        """Return the complete state, for `LoadedSystem.resume`; no rows may wait. Raises `FmiError`, `RunError`."""
         found = self._native.save()
         if not isinstance(found, bytes):
             raise self._refusal(found)
         return found
 
     def keep(self) -> int:
-        """Keep the complete state in memory, for `go_back`; no row waits. Raises `FmiError`, `RunError`."""
+        """Keep the complete state in memory, for `go_back`; no rows may wait. Raises `FmiError`, `RunError`."""
         found = self._native.keep()
         if not isinstance(found, int):
             raise self._refusal(found)
         return found
 
     def go_back(self, number: int) -> None:
-        """Go back to a state that is kept. Raises `FmiError`, `RunError`."""
+        """Restore a kept state. Raises `FmiError`, `RunError`."""
         reason = self._native.go_back(number)
         if reason is not None:
             raise self._refusal(reason)
@@ -297,14 +291,14 @@ class StepsOfSystem:
         return RunError(self._stopped(reason, self.start))
 
     def memory(self) -> SavedState | None:
-        """Memory of a master in Python, which is not part of the system; None: it cannot be stored."""
+        """Memory of a master in Python, which is not part of the system; None if it cannot be stored."""
         return {}
 
     def recall(self, memory: SavedState) -> None:
-        """Go on with this memory."""
+        """Restore this memory."""
 
     def _go_on(self) -> None:
-        """Continue as the resumed simulation was."""
+        """Continue from the restored state."""
         reason = self._native.go_on()
         if reason is not None:
             raise RunError(self._stopped(reason, self.start))
@@ -320,11 +314,11 @@ class StepsOfSystem:
         return self.assembly.refused(refused_call(self.assembly, reason), self._time_of(reason.component, time))
 
     def _time_of(self, _component: str, time: float) -> float:
-        """Time [s] of a component that has refused something at this time [s]."""
+        """Time [s] of a component that rejected a call at this time [s]."""
         return time
 
     def rescues(self) -> LoopWork:
-        """Loops in steps that needed the full chain of solvers; a remark on the run, if derivatives were wrong."""
+        """Loops in steps that needed the full chain of solvers. If derivatives were wrong, a remark is added."""
         outside, inside = self._native.rescue_work, self.kernel.rescue_work
         if outside.contradicted or inside.contradicted:
             self.assembly.remark(WRONG_DERIVATIVES)
@@ -337,16 +331,14 @@ class SystemSteps(StepsOfSystem):
     Attributes
     ----------
     limit : [s]
-        No step goes beyond.
-    failure
-        Reason of the end.
+        Time that no step exceeds. failure Reason of an early end.
     """
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
         super().__init__(loaded, assembly)
         self._iterations = loaded.iterations
         self.limit = math.inf
-        # An empty one: its number tells those of the schedules that come next.
+        # An empty schedule, whose number is the offset of the following schedules.
         self._schedules = self.kernel.schedule(()) + 1
         self._native.couple()
         self._sources = _InputSources(assembly.plan, self.kernel, self._native)
@@ -360,19 +352,19 @@ class SystemSteps(StepsOfSystem):
         self.failure = None if first is None else self._stopped(first, self.start)
 
     def _begin_ode(self, *, resumed: bool) -> None:
-        """An ODE beside co-simulation begins after the coupling."""
+        """Start the ODE of a mixed system, after the coupling."""
 
     def _ask(self, master: CouplingMaster) -> "AskedSteps":
-        """Steps of a master in Python."""
+        """Connect a master in Python to the system."""
         assert asks_python(master)
-        from ssptool.engine.run.asked_steps import AskedSteps  # few are
+        from ssptool.engine.run.asked_steps import AskedSteps  # rarely needed
 
         self.assembly.at_end.callback(self._native.answer_steps, None)
         return AskedSteps(self._native, master.start(self._system))
 
     @property
     def _system(self) -> CoupledSystem:
-        """System for a master in Python."""
+        """The system as a master in Python sees it."""
         plan = self.assembly.plan
         return CoupledSystem(
             self.kernel,
@@ -386,7 +378,7 @@ class SystemSteps(StepsOfSystem):
 
     @cached_property
     def _coupling(self) -> Coupling:
-        """Coupling as it is registered with the kernel, except the schedules that come before."""
+        """The coupling as registered with the kernel, with numbers of schedules shifted by the earlier ones."""
         return Registrations(self.assembly.plan).coupling()
 
     @property
@@ -406,7 +398,7 @@ class SystemSteps(StepsOfSystem):
 
     @property
     def _iterated(self) -> Iterator[tuple[InstanceGroup, UnconvergedSteps]]:
-        """Groups whose steps are iterated, with what is to be said of these."""
+        """Iterated groups, with their accepted steps that did not converge."""
         master = coupling_master(self.assembly.plan)
         if isinstance(master, Iterated):
             for number, group in enumerate(one for one in self._coupling.groups if len(one.unknowns)):
@@ -414,33 +406,35 @@ class SystemSteps(StepsOfSystem):
 
     @property
     def _tells(self) -> bool:
-        """Whether steps were accepted of which something is to be said."""
+        """True if there are accepted steps to report."""
         return any(self.kernel.accepted_steps(number).remarkable for number in range(self._iterations))
 
     @property
     def unconverged(self) -> Unconverged:
-        """Steps of a fixed number of iterations that had not converged, of all groups."""
+        """Steps with a fixed number of iterations that had not converged, of all groups."""
         if not self._tells:
             return NONE_UNCONVERGED
         return reduce(Unconverged.beside, (steps.unconverged for _, steps in self._iterated), NONE_UNCONVERGED)
 
     @property
     def damped_phases(self) -> tuple[Stretches, ...]:
-        """Stretches of time [s] in whose steps inputs had their value at the end, for each iterated group."""
+        """For each iterated group, the intervals of time [s] in whose steps inputs were held at their value at the
+        end.
+        """
         return tuple(self.kernel.damped_phases(number) for number in range(self._iterations))
 
     def remarks(self) -> Iterator[str]:
-        """Remarks on accepted steps, and on rows of events between their ends."""
+        """Remarks on accepted steps, and on events between communication points."""
         if self._tells:
             for group, steps in self._iterated:
                 yield from steps.remarks(group.names)
 
     def restart(self) -> None:
-        """Sizes of steps begin anew, where they are chosen."""
+        """Restart the control of step sizes, if there is one."""
         self._native.restart()
 
     def run(self, first: int, rows: Floats) -> StepBatch:
-        """Do steps for as many rows as there is room for; called again and again, each time from where it came to."""
+        """Do steps until `rows` is full. Each call continues where the previous one ended."""
         return StepBatch(0, self.failure) if self.failure is not None else self._batch(self._advanced(rows))
 
     def _advanced(self, rows: Floats) -> SystemBatch:
@@ -486,7 +480,7 @@ class SystemSteps(StepsOfSystem):
             self._asked.recall(memory)
 
     def _without_size(self, done: SystemBatch, why: NoSize) -> Failure:
-        """Failure where no step is small enough."""
+        """Failure because no step is small enough."""
         if why.why is WhyNoSize.FAILED:
             failed = self._failure(done)
             return too_small(why.size, failed.message, why.time, failed)
@@ -513,7 +507,7 @@ class SystemSteps(StepsOfSystem):
         )
 
     def _iteration_of(self, outcome: Outcome) -> int | None:
-        """Number of the iteration that has failed, if it is one."""
+        """Number of the failed iteration; None if the failure is another one."""
         plan = self.assembly.plan
         if not self._iterations:
             return None
@@ -523,7 +517,7 @@ class SystemSteps(StepsOfSystem):
         return found.argument if found is not None and found.op is Op.ITERATE else None
 
     def _iteration_failures(self, number: int) -> IterationFailures:
-        """Words for failures of this iteration."""
+        """Messages about failures of this iteration."""
         plan, master = self.assembly.plan, coupling_master(self.assembly.plan)
         assert isinstance(master, Iterated)
         group, steps = list(self._iterated)[number]

@@ -1,1 +1,1 @@
-"""Simulations that a program steps."""
+"""Simulations that a program controls step by step."""

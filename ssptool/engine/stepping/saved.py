@@ -31,7 +31,7 @@ _DAMAGED = (
     KeyError,
     EOFError,
     AttributeError,
-    RuntimeError,  # of encrypted entries, and of compressions that zipfile does not know
+    RuntimeError,  # from encrypted entries, and from compressions that zipfile does not know
     struct.error,
     zlib.error,
     zipfile.BadZipFile,
@@ -125,7 +125,7 @@ def saved_substeps(path: Path, names: Collection[str]) -> tuple[tuple[str, int],
 
 
 def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arrays of a file, and its description, complete and as they were saved. Raises UnusableFile."""
+    """Arrays and description of a file, complete and unchanged. Raises UnusableFile."""
     try:
         with ForeignZip(path) as packed:
             for problem in exceeded(packed.infolist(), ArchiveLimits()):
@@ -134,12 +134,13 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             arrays = {name: archive[name] for name in archive.files}
         facts = json_content(arrays[_FACTS].tobytes())
     except _DAMAGED:
-        # numpy's own message would advise to unpickle a foreign file.
+        # numpy's own message would advise to unpickle an untrusted file.
         raise UnusableFile(path, "not a saved simulation: it is incomplete, or was not written by save()") from None
     except SpecialFile:
         raise
     except OSError as error:
-        if error.errno not in (None, errno.EINVAL):  # of the system, not of a decompressor or a wrong offset
+        # Raised by the operating system, not by a decompressor or for a wrong offset.
+        if error.errno not in (None, errno.EINVAL):
             raise
         raise UnusableFile(path, f"not a saved simulation: it is damaged: {error}") from None
     _require_intact(path, arrays, facts)
@@ -159,7 +160,7 @@ def _require_intact(path: Path, arrays: Mapping[str, Any], facts: Any) -> None:
 
 
 def _digest(arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
-    """SHA-256 of all arrays and the description: masters rely on the shapes of their saved arrays."""
+    """SHA-256 of all arrays and the description. Masters rely on the shapes of their saved arrays."""
     stated = {name: fact for name, fact in facts.items() if name != _CHECKSUM}
     digest = hashlib.sha256(strict_json(stated, sort_keys=True).encode())
     for name in sorted(arrays.keys() - {_FACTS}):
@@ -186,7 +187,7 @@ def _parts(content: bytes, sizes: Any) -> Iterator[bytes]:
 
 
 def _identity(plan: Plan) -> dict[str, Any]:
-    """Facts that must agree with the plan when a saved state is read."""
+    """Facts about the plan that must be equal when a saved state is read."""
     interval = plan.interval
     return {
         "system": plan.name,
@@ -219,6 +220,6 @@ def contents(kernel: Kernel) -> tuple[bytes, ...]:
 
 
 def number_contents(kernel: Kernel, contents: Iterable[bytes]) -> None:
-    """Give the kernel these contents in their order, so that they keep their numbers."""
+    """Add these contents to the kernel in order, so that they keep their numbers."""
     for content in contents:
         kernel.number(content)

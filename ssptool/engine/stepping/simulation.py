@@ -161,7 +161,7 @@ class SteppedRun:
 
     def _use(self, plan: Plan) -> None:
         self.plan = plan
-        # All slots, because whoever goes on from a saved simulation may record others.
+        # All slots, because a simulation that continues from a saved state may record other signals.
         self._whole = replace(plan, recorded=tuple(range(len(plan.signals))))
         self._rows = SimulationRows(len(plan.signals), plan.recorded)
 
@@ -554,7 +554,7 @@ class SteppedRun:
         Raises the same errors as entering the context.
         """
         self._check_running()
-        self._running, self._ended = False, True  # unless it can begin
+        self._running, self._ended = False, True  # until initialization succeeds
         with ExitStack() as failing:
             failing.callback(lambda: self._pool.close())
             with self._stack:
@@ -567,7 +567,7 @@ class SteppedRun:
             self._begin_completed()
             failing.pop_all()
         if before is not None and self.initialization is not None:
-            # FMUs that were reset are not asked for this again.
+            # Notes of start values are not repeated for FMUs that were reset.
             self.initialization = self.initialization._replace(unheld=before.unheld)
         self._running, self._ended = True, False
 

@@ -1,4 +1,4 @@
-"""Inputs as a user gives them: CSV files, tables, functions and constants."""
+"""Inputs of a user: CSV files, tables, functions and constants."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ TIME = "time"
 LINEAR_TYPES = frozenset({"Float64", "Float32"})
 
 One: TypeAlias = ArrayLike | Callable[[float], ArrayLike] | TimeSignal
-"""A constant, a function of time [s], or a signal over time; of an array all elements."""
+"""A constant, a function of time [s], or a signal over time; for an array with values for all elements."""
 
 
 Source: TypeAlias = Path | str | Sequence[Path | str] | Mapping[str, One] | Frame | ColumnFrame | NDArray[np.void]
@@ -58,7 +58,7 @@ class Inputs:
     columns: Mapping[str, Interpolation | InterpolationWord] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what is not an interpolation."""
+        """Reject an invalid interpolation."""
         word("interpolation", self.interpolation, Interpolation)
         for name, how in mapping("columns", self.columns, "a mapping from full names to linear or hold").items():
             word(f"interpolation of {name}", how, Interpolation)
@@ -73,7 +73,9 @@ InputData: TypeAlias = Inputs | Source | Sequence[Inputs | Path | str]
 
 
 def interpolated(given: InputData, how: Any) -> InputData:
-    """Sources with one interpolation for all of them, or for columns by full name; None: as they are."""
+    """Sources with one interpolation for all columns, or with interpolations by full name; None keeps them
+    unchanged.
+    """
     if how is None:
         return given
     if isinstance(given, Inputs) or (isinstance(given, list | tuple) and any(isinstance(one, Inputs) for one in given)):
@@ -85,7 +87,7 @@ def interpolated(given: InputData, how: Any) -> InputData:
 
 
 def resolve_inputs(given: InputData, network: Network, units: Mapping[str, PhysicalUnit]) -> tuple[InputSource, ...]:
-    """Input sources of a system, in the order in which they are given.
+    """Input sources of a system, in the given order.
 
     Parameters
     ----------
@@ -111,7 +113,7 @@ def resolve_inputs(given: InputData, network: Network, units: Mapping[str, Physi
 
 
 class _Resolution:
-    """Collect input sources and findings."""
+    """Collector of input sources and findings."""
 
     def __init__(self, network: Network, units: Mapping[str, PhysicalUnit]) -> None:
         self.network = network
@@ -128,7 +130,7 @@ class _Resolution:
             self._find("interpolation", 0, name, "no input of this name has values to interpolate")
 
     def _source(self, inputs: Inputs, source: Any) -> set[str]:
-        """Names of the inputs in one source."""
+        """Add one source; returns the names of its inputs."""
         if isinstance(source, str | Path):
             path = Path(source)
             is_table = path.suffix.lower() in (".csv", WORKBOOK) or path.suffix.lower() not in FORMATS
@@ -172,7 +174,7 @@ class _Resolution:
     def _from_file(self, inputs: Inputs, path: Path, column: CsvColumn) -> None:
         name = column.name
         if name not in self.targets and column.bracketed is not None:
-            name = column.bracketed[0]  # `speed [km/h]`, where there is no input `speed [km/h]`
+            name = column.bracketed[0]  # `speed [km/h]` is a name with a unit, if no input has this whole name
         target = self._target(str(path), 1, name)
         if target is None:
             return
@@ -194,7 +196,7 @@ class _Resolution:
             self._accept(target, Table(column.times, tuple(values), how), origin, path, column.note)
 
     def _results(self, inputs: Inputs, path: Path) -> set[str]:
-        """Names of the inputs in a file of results."""
+        """Add a result file; returns the names of its inputs."""
         trace = read_trace(path)
         for column in trace.columns:
             target = self._target(str(path), 0, column.signal)
@@ -245,7 +247,7 @@ class _Resolution:
                 self._find("inputs", 0, name, f"found {error.found!r}, expected {error.expected}")
 
     def _elements(self, name: str) -> dict[tuple[int, ...], str]:
-        """Index → name of the elements of an array that is an input; empty for all else."""
+        """Index → name of the elements of an array input; empty if the name is not that of an array input."""
         if name in self.targets:
             return {}
         whole = name if any(one.startswith(f"{name}[") for one in self.targets) else ""
@@ -257,7 +259,7 @@ class _Resolution:
         return {index: names[found[index]] for index in np.ndindex(found.shape)}
 
     def _table(self, inputs: Inputs, table: Mapping[str, Sequence[Any]]) -> set[str]:
-        """Names of the inputs in a table."""
+        """Add a table; returns the names of its inputs."""
         header = time_header(table)
         if header is None:
             self._find("inputs", 0, TIME, f"a table needs the times; its columns are {', '.join(table)}")
@@ -321,7 +323,7 @@ _SAME = Conversion()
 
 
 def _from_unit(unit: str | None, target: Target, change: Conversion) -> str:
-    """The conversion of units, as the end of an origin."""
+    """Text for the conversion of units, as the end of the description of an origin."""
     return f", converted from {unit} to {target.unit}" if change != _SAME else ""
 
 
@@ -330,7 +332,7 @@ def _converted(target: Target, value: Value, change: Conversion) -> Value:
 
 
 def _doubles(target: Target, texts: Sequence[str], change: Conversion) -> list[float]:
-    """Convert a whole column at once; empty where a value needs the slower check."""
+    """Convert a whole column at once; empty if a value needs the slower check."""
     if not target.unbounded:
         return []
     try:
@@ -339,14 +341,14 @@ def _doubles(target: Target, texts: Sequence[str], change: Conversion) -> list[f
         return []
     if change != _SAME:
         values = [change(value) for value in values]
-    # Python reads 1_000 as a number.
+    # Python accepts 1_000 as a number.
     good = all(map(math.isfinite, values)) and not any("_" in text for text in texts)
     return values if good else []
 
 
 @dataclass(frozen=True, slots=True)
 class _Typed:
-    """A user's function, whose values become those of the input's type."""
+    """A user's function, with its values converted to the type of the input."""
 
     target: Target
     function: Callable[[float], Any]
@@ -376,7 +378,7 @@ def _shape(elements: Mapping[tuple[int, ...], str]) -> tuple[int, ...]:
 
 
 def _part_of(one: Any, index: tuple[int, ...], name: str, shape: tuple[int, ...]) -> Any:
-    """The signal of an element, of the signal of an array.
+    """The signal of one element, from the signal of an array.
 
     Raises
     ------
@@ -401,12 +403,12 @@ def _part_of(one: Any, index: tuple[int, ...], name: str, shape: tuple[int, ...]
 
 
 def _less(one: Interpolation | str, other: Interpolation) -> Interpolation:
-    """Linear only if both are."""
+    """Linear only if both are linear."""
     return other if Interpolation(one) is Interpolation.LINEAR else Interpolation.HOLD
 
 
 def _is_table(source: Mapping[str, Any]) -> bool:
-    """True of columns with their times; else each name has a signal of its own."""
+    """True for columns with times; false for one signal per name."""
     header = time_header(source)
     return header is not None and np.ndim(source[header]) == 1
 
@@ -432,7 +434,7 @@ def _columns(source: Any) -> dict[str, Sequence[Any]]:
 
 
 def frame_columns(frame: Any) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Columns of a frame of pandas or polars by name, the times among them."""
+    """Columns of a pandas or polars frame by name, including times."""
     if not is_frame(frame):
         yield from ((name, frame.get_column(name).to_numpy()) for name in frame.columns)
         return

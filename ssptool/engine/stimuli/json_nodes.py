@@ -1,4 +1,4 @@
-"""Read JSON as nodes of YAML, which know their places: YAML 1.1 has no tabs for blanks and no pairs of surrogates.
+"""Read JSON as YAML nodes with positions, because YAML 1.1 does not accept tabs for indentation or surrogate pairs.
 
 References: RFC 8259; YAML 1.1 §4.1.3.
 """
@@ -20,7 +20,7 @@ _WORDS = {"true": "bool", "false": "bool", "null": "null"}
 
 
 def looks_like_json(text: str) -> bool:
-    """True if a text begins as an object with a name in quotes, or an empty one; in YAML names rarely have quotes."""
+    """True if a text starts like a JSON object: with a name in quotes, or empty. Names in YAML rarely have quotes."""
     return re.match(r'[ \t\r\n]*\{[ \t\r\n]*["}]', text) is not None
 
 
@@ -30,14 +30,14 @@ def compose_json(text: str) -> yaml.Node:
     Raises
     ------
     json.JSONDecodeError
-        It is not JSON, with line and column; or it is nested too deeply.
+        It is not JSON (the error has line and column), or is nested too deeply.
     """
 
     def refuse(constant: str) -> NoReturn:
         raise json.JSONDecodeError(f"JSON has no {constant}", text, text.find(constant))
 
     try:
-        content = json.loads(text, parse_constant=refuse, parse_int=str, parse_float=str)  # of any length
+        content = json.loads(text, parse_constant=refuse, parse_int=str, parse_float=str)  # numbers of any length
     except RecursionError:
         raise json.JSONDecodeError(TOO_DEEP, text, 0) from None
     if too_deep(content):
@@ -46,7 +46,7 @@ def compose_json(text: str) -> yaml.Node:
 
 
 class _JsonNodes:
-    """Makes nodes of a text that is known to be JSON, from `at` on."""
+    """Builder of nodes from a text that is known to be JSON, starting at `at`."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -76,12 +76,12 @@ class _JsonNodes:
         return yaml.ScalarNode(f"{_TAG}{kind}", bare[0], *self._marks(start))
 
     def _value(self) -> yaml.Node:
-        """The node behind a colon."""
+        """The node after a colon."""
         self.at = self._next() + 1
         return self.node()
 
     def _entries(self, end: str) -> Iterator[None]:
-        """Stop before each entry of a collection, and behind its end."""
+        """Stop before each entry of a collection, and after its end."""
         self.at += 1
         while self._text[self._next()] != end:
             if self._text[self.at] == ",":
@@ -90,7 +90,7 @@ class _JsonNodes:
         self.at += 1
 
     def _next(self) -> int:
-        """Pass over blanks."""
+        """Skip blanks; returns the new position."""
         blank = _BLANK.match(self._text, self.at)
         assert blank is not None
         self.at = blank.end()

@@ -1,4 +1,4 @@
-"""Scenarios: at a time, override, bias or reset a variable."""
+"""Scenarios: override, bias or reset a variable at a time."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -51,7 +51,7 @@ class Event:
     line: int = 0
 
     def __post_init__(self) -> None:
-        """Take plain text for the action, and refuse what cannot be."""
+        """Convert text to an action, and reject invalid values."""
         if self.action not in list(Action):
             raise WrongValue(f"action must be one of {', '.join(Action)}; found {self.action!r}")
         object.__setattr__(self, "action", Action(self.action))
@@ -81,7 +81,7 @@ class Scenario:
 
 
 def by_variable(scenario: Scenario) -> Iterator[tuple[str, tuple[Event, ...]]]:
-    """Each variable with its events, in the order of time; those at one time as they are listed."""
+    """Variables with their events in the order of time; events at the same time keep the order of the list."""
     found: dict[str, list[Event]] = {}
     for event in sorted(scenario.events, key=lambda event: event.time):
         found.setdefault(event.variable, []).append(event)
@@ -90,7 +90,7 @@ def by_variable(scenario: Scenario) -> Iterator[tuple[str, tuple[Event, ...]]]:
 
 
 def resolve_scenario(scenario: Scenario, network: Network, sources: tuple[InputSource, ...], start: float) -> Stimuli:
-    """The stimuli of a run that starts at `start` [s]: inputs that are driven, as the scenario changes them.
+    """The stimuli of a run that starts at `start` [s]: driven inputs with the changes of the scenario.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def resolve_scenario(scenario: Scenario, network: Network, sources: tuple[InputS
 
 
 class _Resolution:
-    """Sorts events by what they act on: free inputs, connected ones, outputs, parameters."""
+    """Events sorted by their targets: unconnected inputs, connected inputs, outputs and parameters."""
 
     def __init__(self, scenario: Scenario, network: Network, sources: tuple[InputSource, ...], start: float) -> None:
         self.scenario = scenario
@@ -203,7 +203,7 @@ class _Resolution:
     # --------------------------------------------------------------------------------------------------------
 
     def _overrides(self, target: Target, events: tuple[Event, ...]) -> tuple[SignalOverride, ...]:
-        """Overrides of a variable, with the reset at the end of the scenario; times are those of the run."""
+        """Overrides of a variable, including the reset at the end of the scenario, in times of the run."""
         found = []
         unbounded = replace(target, minimum=-math.inf, maximum=math.inf)
         for event in events:
@@ -246,7 +246,7 @@ _NEUTRAL: Mapping[str, float | str | bool] = {"String": "", "Boolean": False, "F
 
 
 def _outer(network: Network, signal: Signal) -> Constant | None:
-    """Start value of an input of the system that states none: that of the first input that it leads to."""
+    """Start value of an input of the system; if it states none, that of the first input that it is connected to."""
     for wire in network.wires:
         if wire.source == signal and (there := start_constant(network, wire.destination)) is not None:
             value, conversion = there.value, wire.conversion

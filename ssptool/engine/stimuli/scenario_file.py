@@ -42,12 +42,12 @@ def read_scenario(path: Path) -> Scenario:
 
 
 def scenario_from(text: str, source: str) -> Scenario:
-    """A scenario from the text of a file. Raises BadData."""
+    """Scenario from the text of a file. Raises BadData."""
     return _Reading(source).scenario(compose(text, source))
 
 
 def compose(text: str, source: str) -> yaml.Node | None:
-    """The root of a text in JSON, else in YAML; None if it is empty. Raises BadData."""
+    """Root node of a JSON or YAML text; None if it is empty. Raises BadData."""
     wrong: Exception | None = None
     if looks_like_json(text):
         try:
@@ -64,7 +64,7 @@ def compose(text: str, source: str) -> yaml.Node | None:
 
 
 def _fault(source: str, error: Exception) -> DataFinding:
-    """Reason why a text cannot be read, with its line."""
+    """Finding for a text that cannot be read, with its line."""
     match error:
         case json.JSONDecodeError():
             return DataFinding(source, error.lineno, "", f"it is not valid JSON: column {error.colno}: {error.msg}")
@@ -76,7 +76,7 @@ def _fault(source: str, error: Exception) -> DataFinding:
 
 
 def _too_deep(root: yaml.Node | None) -> bool:
-    """Whether lists and mappings within each other have more than `MOST_LEVELS`; an alias is looked into once."""
+    """True if lists and mappings are nested deeper than `MOST_LEVELS`; an alias is followed once."""
     seen: set[int] = set()
     nodes: list[Any] = [root]
     for _ in range(MOST_LEVELS + 1):
@@ -89,7 +89,7 @@ def _too_deep(root: yaml.Node | None) -> bool:
 
 
 class _Reading:
-    """Reads the nodes of one file, which know their lines, and collects what is wrong."""
+    """Reader of the nodes of one file, which have line numbers; collects findings."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -146,7 +146,7 @@ class _Reading:
     def _number(self, node: yaml.Node, key: str) -> float | None:
         value = self._scalar(node, key)
         if isinstance(value, str):
-            with suppress(ValueError):  # 500ms
+            with suppress(ValueError):  # for example 500ms
                 value = parse_time(value)
         good = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
         if not good or not isinstance(value, int | float) or value < 0:
@@ -197,7 +197,7 @@ def _construct(node: yaml.ScalarNode) -> object:
         return None
     finally:
         loader.dispose()
-    # YAML 1.1 takes `1e-3`, without a dot, for a text.
+    # YAML 1.1 reads `1e-3`, without a dot, as a string.
     if isinstance(value, str) and node.style is None:
         try:
             return float(value)

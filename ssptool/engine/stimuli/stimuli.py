@@ -1,4 +1,4 @@
-"""Inputs and scenarios of a run, resolved: the inputs that they drive, and the times at which one of them jumps."""
+"""Resolved inputs and scenarios of a run: driven inputs, and the times of their jumps."""
 
 import hashlib
 import math
@@ -25,14 +25,14 @@ from ssptool.network.conversion import NO_ITEMS, InvalidValue, conversion, conve
 from ssptool.network.network import Assignment, Conversion, Network, Port, Signal, TableComponent, Wire
 
 NAMED = 5
-"""Inputs that a message names."""
+"""Number of inputs that a message lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An input that nothing inside of the system drives: of the system itself, or of a component.
+    """An input that no connection drives: of the system itself, or of a component.
 
-    `items` are those of an enumeration; `minimum` and `maximum` what the FMU allows.
+    `items` are those of an enumeration; `minimum` and `maximum` is the range that the FMU allows.
     """
 
     signal: Signal
@@ -49,28 +49,28 @@ class Target:
 
     @property
     def unbounded(self) -> bool:
-        """True if every finite double is a value."""
+        """True if every finite double is valid."""
         return self.type == "Float64" and self.minimum == -math.inf and self.maximum == math.inf
 
     def read(self, text: str) -> Value:
-        """The value that a text states. Raises InvalidValue."""
+        """Value from a text. Raises InvalidValue."""
         return self.within(self.parsed(text))
 
     def parsed(self, text: str) -> Value:
-        """The same, in any unit."""
+        """Value from a text, without a check of its range, because it may have another unit."""
         return from_cell(self.name, text, self.type, self.items)
 
     def take(self, value: object) -> Value:
-        """A value of Python or numpy as one of the type. Raises InvalidValue."""
+        """Convert a Python or numpy value to the type. Raises InvalidValue."""
         return self.within(self.typed(value))
 
     def typed(self, value: object) -> Value:
-        """The same, in any unit."""
+        """Convert a value to the type, without a check of its range, because it may have another unit."""
         if getattr(value, "shape", ()) != ():
             raise InvalidValue(self.name, value, "one value, not an array")
         plain = value.item() if hasattr(value, "item") else value
         if isinstance(plain, float) and plain.is_integer() and self.type not in ("Float64", "Float32", "String"):
-            plain = int(plain)  # a table of doubles
+            plain = int(plain)  # from a table of doubles
         if self.type == "Boolean" and plain in (0, 1):
             plain = bool(plain)
         if not isinstance(plain, bool | int | float | str):
@@ -78,7 +78,7 @@ class Target:
         return convert(self.name, plain, self.type, self.items or NO_ITEMS)
 
     def within(self, value: Value) -> Value:
-        """The value, if it is finite and the FMU allows it."""
+        """The value itself; raises InvalidValue if it is not finite, or out of the range of the FMU."""
         if isinstance(value, float) and not math.isfinite(value):
             raise InvalidValue(self.name, value, "a finite number")
         if isinstance(value, int | float) and not self.minimum <= value <= self.maximum:
@@ -103,7 +103,7 @@ def targets(network: Network) -> dict[str, Target]:
 
 
 def of_variable(signal: Signal, variable: Variable) -> Target:
-    """A variable of an FMU as something that takes values."""
+    """A variable of an FMU as a target."""
     return Target(
         signal,
         variable.type,
@@ -116,7 +116,7 @@ def of_variable(signal: Signal, variable: Variable) -> Target:
 
 
 def _outer(network: Network, port: Port) -> Target:
-    """Target for an input of the system; an enumeration has the items of the input that it leads to."""
+    """Target for an input of the system; an enumeration has the items of the input that it is connected to."""
     for wire in network.wires:
         component = network.components.get(wire.destination.component)
         if wire.source == port.signal and component is not None and port.type == "Enumeration":
@@ -127,7 +127,7 @@ def _outer(network: Network, port: Port) -> Target:
 
 
 def why_not(network: Network, name: str, known: Mapping[str, Target]) -> str:
-    """Reason why no input of this name can be driven."""
+    """Reason why an input of this name does not exist or cannot be driven."""
     for wire in network.wires:
         if str(wire.destination) == name:
             return f"it is connected: {wire.source} drives it"
@@ -144,7 +144,7 @@ def why_not(network: Network, name: str, known: Mapping[str, Target]) -> str:
 
 
 def known_units(network: Network, more: Mapping[str, PhysicalUnit]) -> dict[str, PhysicalUnit]:
-    """The units that the system defines: those of its documents, then those of its FMUs."""
+    """Units that the system defines: those of its documents, then those of its FMUs."""
     found = dict(more)
     for component in network.components.values():
         for name, unit in component.description.units.items():
@@ -155,10 +155,10 @@ def known_units(network: Network, more: Mapping[str, PhysicalUnit]) -> dict[str,
 
 @dataclass(frozen=True, slots=True)
 class InputSource:
-    """Source of an input: its signal over time, in the unit and type of the input, and its origin in words.
+    """Source of an input: its signal over time, in the unit and type of the input, and text for its origin.
 
-    `file` is the file that it comes from, if it does, `note` a note on what was left out of it. `table` is the
-    component whose output it is; its first value is held before its first row.
+    `file` is the file that it comes from, if there is one, and `note` a note on skipped parts of the file. `table` is
+    the component whose output it is; its first value is held before its first row.
     """
 
     signal: Signal
@@ -191,7 +191,7 @@ class ParameterChange(NamedTuple):
 class Stimuli:
     """Input sources, overridden connections and parameter changes of a run.
 
-    `events` are the lines of the scenario in words, `files` what all of it was read from.
+    `events` are texts for the events of the scenario, `files` are all files that were read.
     """
 
     sources: tuple[InputSource, ...] = ()
@@ -228,7 +228,7 @@ class Stimuli:
             yield from (one.time for one in parameter.overrides)
 
     def fingerprint(self) -> list[str]:
-        """Texts that are equal for equal stimuli; functions are compared by their settings only."""
+        """Strings that are equal for equal stimuli; functions are compared only by their settings."""
         time_signals = [f"{one.signal}: {_digest(one.time_signal)}" for one in self.sources]
         return [*time_signals, *map(_digest, self.connections), *map(_digest, self.parameter_changes)]
 
@@ -255,7 +255,7 @@ class Stimuli:
 
 
 def of_tables(network: Network) -> tuple[InputSource, ...]:
-    """The outputs of the components that are tables."""
+    """Outputs of table components."""
     return tuple(
         InputSource(
             signal,
@@ -269,7 +269,7 @@ def of_tables(network: Network) -> tuple[InputSource, ...]:
 
 
 def notes_on_sources(stimuli: Stimuli, start: float, stop: float) -> Iterator[str]:
-    """Notes on what was left out of files, and on tables that do not cover the run from start to stop [s]."""
+    """Notes on skipped parts of files, and on tables that do not cover the run from start to stop [s]."""
     yield from dict.fromkeys(source.note for source in stimuli.sources if source.note)
     told: set[str] = set()
     for source in stimuli.sources:
@@ -299,15 +299,15 @@ NO_STIMULI = Stimuli()
 
 
 def source_signal(signal: Signal) -> Signal:
-    """Signal that has the values of an input source: the input itself if it is one of the system, else a hidden input
-    of the system that is wired to it.
+    """Signal with the values of an input source: an input of the system itself; otherwise a hidden input of the system
+    that is wired to the input.
     """
     return signal if not signal.component else Signal("", f"{signal} (driven)")
 
 
 def extended(network: Network, stimuli: Stimuli, start: float) -> Network:
-    """The network with a hidden input of the system, and a wire, for each input source of a component; and with the
-    parameter values of the start time [s].
+    """The network with a hidden input of the system, and a wire, for each driven input of a component; and with the
+    parameter values at the start time [s].
     """
     inside = [one.signal for one in stimuli.sources if one.signal.component]
     if not inside and not stimuli.parameter_changes:
@@ -323,7 +323,7 @@ def extended(network: Network, stimuli: Stimuli, start: float) -> Network:
 
 
 def start_constant(network: Network, signal: Signal) -> Constant | None:
-    """The value that an undriven input of a component has from the start, if the system or its FMU states one."""
+    """Start value of an undriven input of a component, if the system or its FMU states one."""
     if signal in network.assignments:
         return Constant(network.assignments[signal].value)
     component = network.components.get(signal.component)
@@ -332,11 +332,11 @@ def start_constant(network: Network, signal: Signal) -> Constant | None:
 
 
 SAME_TIME = 1e-12
-"""Relative: jumps so close to each other, as 0.3 and 0.1 + 0.2, are one."""
+"""Relative distance below which jumps count as one, such as 0.3 and 0.1 + 0.2."""
 
 
 class Boundary(NamedTuple):
-    """One instant [s], as the earliest and the latest of the jumps that are at it state it."""
+    """An instant [s] of one or several jumps, with the earliest and the latest of their times."""
 
     first: float
     last: float

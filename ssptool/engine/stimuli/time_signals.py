@@ -1,4 +1,4 @@
-"""Signals over time that drive an input, and overrides of values for some time."""
+"""Signals over time that drive inputs, and overrides of values."""
 
 import math
 from bisect import bisect_left, bisect_right
@@ -14,16 +14,17 @@ from ssptool.public_calls import public
 
 
 class Interpolation(StrEnum):
-    """Interpolation between two rows of a table: `hold` the earlier value, `linear` the line from one to the other."""
+    """Interpolation between two rows of a table: `hold` the earlier value, or `linear`."""
 
     HOLD = "hold"
     LINEAR = "linear"
 
 
 class TimeSignal(Protocol):
-    """Signal over time, with a limit from the left and one from the right where it jumps.
+    """Signal over time, with limits from the left and from the right at jumps.
 
-    `continuous`: between jumps it is a continuous function of time; else it is constant between them, or sampled.
+    `continuous`: true for a continuous function of time between jumps; false for a constant or sampled signal between
+    jumps.
     """
 
     @property
@@ -31,7 +32,7 @@ class TimeSignal(Protocol):
 
     @property
     def steady(self) -> bool:
-        """True if it is constant between jumps."""
+        """True if the signal is constant between jumps."""
         ...
 
     @property
@@ -41,7 +42,7 @@ class TimeSignal(Protocol):
 
     @property
     def knots(self) -> tuple[float, ...]:
-        """Times [s] at which its slope jumps, ascending: an integrator must not step over them."""
+        """Times [s] at which the slope jumps, ascending; an integrator must not step over them."""
         ...
 
     @property
@@ -54,13 +55,13 @@ class TimeSignal(Protocol):
         ...
 
     def after(self, t: float) -> Value:
-        """The value at t [s], which is the limit from the right."""
+        """The value at t [s], equal to the limit from the right."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """The same value all the time."""
+    """A constant signal."""
 
     value: Value
     continuous: bool = False
@@ -89,7 +90,7 @@ class Table:
     interpolation: Interpolation | InterpolationWord = Interpolation.LINEAR
 
     def __post_init__(self) -> None:
-        """Take lists, arrays and plain words as well."""
+        """Accept lists, arrays and strings as well."""
         for name in ("times", "values"):
             given = getattr(self, name)
             if not isinstance(given, Iterable) or isinstance(given, str):
@@ -138,7 +139,9 @@ class Table:
         return self.values[row - 1]
 
     def _between(self, row: int, t: float) -> float:
-        """Value on the line from this row to the next; at both ends, and if it is level, the stored number itself."""
+        """Value on the line from this row to the next. At both ends, and on a horizontal line, it is exactly the stored
+        number.
+        """
         first, second = float(self.values[row]), float(self.values[row + 1])
         share = (t - self.times[row]) / (self.times[row + 1] - self.times[row])
         if share == 0.0 or first == second:
@@ -167,7 +170,7 @@ class Function:
     first: float = -math.inf
 
     def __post_init__(self) -> None:
-        """Take plain words as well."""
+        """Accept strings as well."""
         object.__setattr__(self, "interpolation", word("interpolation", self.interpolation, Interpolation))
 
     @property
@@ -190,7 +193,7 @@ class Function:
 
 
 class Action(StrEnum):
-    """Action of a scenario's event on a variable, in the words of libcosim."""
+    """Action of a scenario's event on a variable, named as in libcosim."""
 
     OVERRIDE = "override"
     BIAS = "bias"
@@ -217,7 +220,7 @@ class SignalOverride:
 
 
 def active(overrides: Iterable[SignalOverride], t: float, *, before: bool = False) -> SignalOverride | None:
-    """The override in force at t [s], or just `before`; of two at one time the later in the list."""
+    """The override in force at t [s], or just `before`; if two have the same time, the later one in the list."""
     found = None
     for one in overrides:
         if one.time < t or (one.time == t and not before):
@@ -262,5 +265,7 @@ class Overridden:
 
 
 def is_function(signal: TimeSignal) -> bool:
-    """True if the values are those of a user's function, which may have effects, or not go back in time."""
+    """True if the values come from a user's function, which may have side effects, or may not support going back in
+    time.
+    """
     return isinstance(signal, Function) or (isinstance(signal, Overridden) and is_function(signal.base))

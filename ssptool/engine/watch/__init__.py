@@ -1,8 +1,9 @@
-"""Records of calls to FMUs: the function of the instance that is running now, readable from another process.
+"""Records of calls to FMUs: the function of each instance that is running now, readable from another process.
 
-A `Watch` observes all calls of FMUs: the kernel gets stand-ins in place of an FMU's functions (`_watch.c`), calls from
-Python go through `around`. Both write records into memory that may be shared with a parent process, so that the records
-outlive a crash."""
+A `Watch` observes all calls of FMUs. The kernel gets stand-ins instead of an FMU's functions (`_watch.c`), and calls
+from Python go through `around`. Both write records to memory that may be shared with a parent process, so that the
+records survive a crash.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,24 +36,24 @@ _RECORD = np.dtype(
 """The layout of `Record` in _watch.c."""
 
 STAND_INS: Mapping[str, tuple[int, int, int]] = _found if _record_size == _RECORD.itemsize else {}
-"""Function → (index, address of its stand-in, address of the stand-in that counts and measures). None of a module that
+"""Function → (index, address of its stand-in, address of the stand-in that counts and measures). Empty if the module
 was built for another layout.
 """
 
 NATIVE = bool(STAND_INS)
-"""Whether the stand-ins were built; without them calls of the kernel are not noted."""
+"""True if the stand-ins were built. Without them, calls of the kernel are not recorded."""
 
 _COUNT = len(STAND_INS)
 _NAMES = {index: name for name, (index, _, _) in STAND_INS.items()}
 
-_ALIGNMENT = 64  # bytes: of a cache line
+_ALIGNMENT = 64  # bytes of a cache line
 _FIELDS: list[tuple[Any, ...]] = [
     # The layout of `Counts` …
     ("calls", np.int64, (_COUNT,)),
     ("nanoseconds", np.int64, (_COUNT,)),
     ("slowest_nanoseconds", np.int64),
     ("slowest_time", np.float64),
-    # … and behind it the function that Python is calling.
+    # … followed by the function that Python is calling.
     ("called", "S48"),
 ]
 _NOTES = np.dtype([*_FIELDS, ("padding", np.uint8, (-np.dtype(_FIELDS).itemsize % _ALIGNMENT,))])
@@ -70,7 +71,7 @@ class CallCount:
 
 @dataclass(frozen=True, slots=True)
 class SlowestStep:
-    """The call of fmiDoStep, fmi2DoStep or fmi3DoStep that took longest: from which time [s], and how long [s]."""
+    """The slowest call of fmiDoStep, fmi2DoStep or fmi3DoStep: its start time [s], and its duration [s]."""
 
     component: str
     time: float
@@ -78,7 +79,7 @@ class SlowestStep:
 
 
 class CallPhase(StrEnum):
-    """Phase of a run to which the time of a call counts."""
+    """Phase of a run, by which call times are added up."""
 
     COMPONENT = "component"
     ENGINE = "engine"
@@ -87,10 +88,10 @@ class CallPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A part of the wall time of stepping: of the calls to the FMU of a component, of the engine, or of waiting.
+    """A part of the wall time of steps: calls to the FMU of a component, the engine, or waiting.
 
-    `percent` has one decimal; those of a run sum to 100. Calls of FMUs that step at the same time, on several threads,
-    are counted one by one: percentages are then of the sum of all parts.
+    `percent` has one decimal; the values of a run sum to 100. Simultaneous calls on several threads are counted
+    separately, so percentages then refer to the sum of all parts.
     """
 
     part: CallPhase
@@ -118,7 +119,7 @@ def costs(components: Mapping[str, float], seconds: float, waited: float = 0.0) 
 
 
 def _tenths(amounts: Sequence[float]) -> list[int]:
-    """Shares in tenths of a percent that sum to 1000: rounded down, and up where most was lost (largest remainder)."""
+    """Shares in tenths of a percent that sum to 1000: rounded down, and then up for the largest remainders."""
     total = sum(amounts)
     exact = [1000 * amount / total if total > 0 else 1000 / len(amounts) for amount in amounts]
     rounded = [int(share) for share in exact]
@@ -129,12 +130,12 @@ def _tenths(amounts: Sequence[float]) -> list[int]:
 
 
 def _stated(called: bytes) -> str:
-    """A function that a process has noted, or what an FMU has written there instead."""
+    """Function that a process has recorded; another text if an FMU has overwritten the record."""
     return one_line(called.decode(errors="replace"))
 
 
 class Watch:
-    """Notes of the calls to some instances.
+    """Records of the calls to some instances.
 
     Parameters
     ----------
@@ -157,19 +158,21 @@ class Watch:
 
     @staticmethod
     def size(count: int) -> int:
-        """Bytes for `count` instances."""
+        """Size of the records of `count` instances [byte]."""
         return count * (_RECORD.itemsize + _NOTES.itemsize)
 
     @classmethod
     def private(cls, names: Sequence[str], *, measured: bool = False) -> "Watch":
-        """Notes for this process only."""
-        # numpy aligns to 16 bytes; what matters here is that the notes stay where they are.
+        """Records for this process only."""
+        # numpy aligns to 16 bytes. That suffices here, because the records only have to stay at their address.
         return cls(np.zeros(max(1, cls.size(len(names))), dtype=np.uint8), names, measured=measured)
 
-    # -- taking notes ----------------------------------------------------------------------------------------
+    # -- recording -------------------------------------------------------------------------------------------
 
     def stand_ins(self, instance: int, functions: Mapping[str, int], component: int) -> tuple[dict[str, int], int]:
-        """Stand-ins for the functions that have one, and the component that they take; if none was built, the same."""
+        """Stand-ins for the functions that have one, and the component argument for them. If no stand-ins were built,
+        functions and component are unchanged.
+        """
         if not NATIVE:
             return dict(functions), component
         noted = {name: address for name, address in functions.items() if name in STAND_INS}
@@ -181,7 +184,7 @@ class Watch:
         return {name: STAND_INS[name][which] for name in noted}, record.ctypes.data
 
     def _at_indices(self, functions: Mapping[str, int]) -> NDArray[np.uint64]:
-        """Array of their addresses for the stand-ins; one for all instances of an FMU."""
+        """Array of the addresses of the functions for the stand-ins; one for all instances of an FMU."""
         known = frozenset(functions.items())
         if known not in self._addresses:
             addresses = self._addresses[known] = np.zeros(_COUNT, dtype=np.uint64)
@@ -190,7 +193,7 @@ class Watch:
         return self._addresses[known]
 
     def around(self, instance: int) -> Callable[[str, Callable[..., Any]], Callable[..., Any]]:
-        """Wraps functions of the instance that are called from Python."""
+        """Wrapper for functions of the instance that are called from Python."""
 
         def wrap(function: str, call: Callable[..., Any]) -> Callable[..., Any]:
             def noted(*arguments: Any) -> Any:
@@ -203,7 +206,7 @@ class Watch:
 
     @contextmanager
     def during(self, instance: int, function: str) -> Iterator[None]:
-        """Context in which this function of the instance is in flight."""
+        """Context in which this function of the instance is recorded as running."""
         called = self._notes["called"]
         outer, called[instance] = called[instance], function.encode()
         began = perf_counter_ns()
@@ -215,10 +218,10 @@ class Watch:
             count[0] += 1
             count[1] += perf_counter_ns() - began
 
-    # -- reading them ----------------------------------------------------------------------------------------
+    # -- reading ---------------------------------------------------------------------------------------------
 
     def in_flight(self) -> tuple[tuple[str, str], ...]:
-        """(component, function) of every call that has begun and not returned."""
+        """(component, function) of every call that has started and not returned."""
         found: list[tuple[str, str]] = []
         native, called = self._records["in_flight"], self._notes["called"]
         for instance in np.flatnonzero((native != 0) | (called != b"")):
@@ -234,7 +237,9 @@ class Watch:
         return {name: int(total) * 1e-9 for name, total in zip(self.names, totals, strict=True)}
 
     def slowest_step(self) -> SlowestStep | None:
-        """Slowest step of all components; None where none was measured, as where all are integrated as one ODE."""
+        """Slowest step of all components; None if none was measured, for example because all are integrated as one
+        ODE.
+        """
         took = self._notes["slowest_nanoseconds"]
         if not took.any():
             return None
