@@ -58,7 +58,7 @@ from ssptool.tempfiles import locked, settle
 from ssptool.working_directory import absolute
 
 DEFAULT_STRUCTURE = "SystemStructure.ssd"
-_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can state, for entries that come from a folder
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can represent, for entries that come from a folder
 
 
 class EntryEdit(NamedTuple):
@@ -76,13 +76,14 @@ def unknown_variant(name: str, available: Collection[str]) -> UnknownName:
 
 
 LONE_SUFFIXES = (".ssv", ".ssm", ".ssb")
-"""Endings of documents that can be validated and migrated without a system."""
+"""Extensions of documents that can be validated and migrated without a system."""
 
 
 class Archive:
-    """The documents and resources of one system. Names are paths inside, with forward slashes. `packed`: it is a zip.
+    """The documents and resources of one system. Names are paths inside, with forward slashes. `packed`: true for a
+    zip.
 
-    Use it as a context manager, or `close` it: files unpacked from a zip live as long as it does.
+    Use it as a context manager, or `close` it: files unpacked from a zip exist until then.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class Archive:
         self.count_against(allowance)
         self._all = NestedPackages(self._now, allowance)
         self._documents: dict[str, Document] = {}
-        # Files by their names in the folder of the system, as they were before they were read.
+        # Files by their names in the folder of the system, in the state before they were read.
         self._seen = {path.name: FileState.of(self._place)} if self.packed else {}
         self._unlock: Callable[[], None] | None = None
         self._is_new = False
@@ -138,7 +139,7 @@ class Archive:
 
         `exclusive`: lock the system until the archive is closed; others who open it exclusively wait.
 
-        `reading`: nobody is going to edit its documents, which then take a third of the memory.
+        `reading`: its documents will not be edited, and need a third of the memory.
 
         Raises
         ------
@@ -204,7 +205,7 @@ class Archive:
 
     @classmethod
     def of_unsaved(cls, path: Path, content: bytes) -> Self:
-        """A single document as its author has it before, or beside, a file on disk."""
+        """Open a single document whose unsaved content replaces, or precedes, a file on disk."""
         archive = cls(path, FolderEntries(path.parent, lone=path.name), default=path.name)
         archive.put(path.name, content)
         return archive
@@ -221,7 +222,7 @@ class Archive:
         path = Path(path)
         _require_free(path)
         lone = path.name if path.suffix.lower() == ".ssd" else None
-        # A folder that is not there has no entries, so this serves a zip as well.
+        # A folder that does not exist has no entries, so this also serves a zip.
         entries = FolderEntries(path.parent if lone else path, lone=lone)
         archive = cls(path, entries, default=lone or DEFAULT_STRUCTURE)
         archive._is_new = True
@@ -229,7 +230,7 @@ class Archive:
         return archive
 
     def count_against(self, allowance: RemainingLimits) -> None:
-        """Take the entries of a package from what is left of limits."""
+        """Subtract the entries of a package from the remaining limits."""
         if isinstance(self._entries, ZipEntries):
             allowance.take(self._entries)
 
@@ -253,13 +254,13 @@ class Archive:
             self._unlock()
 
     def release(self) -> None:
-        """Close files on disk, which others may then replace, until something is read of them again."""
+        """Close files on disk, so that other programs can replace them; they are reopened when needed."""
         self._all.release()
         if isinstance(self._entries, ZipEntries):
             self._entries.release()
 
     def footprint(self) -> Footprint | None:
-        """The places on disk that were read or looked for; None for formats that may refer to files anywhere."""
+        """Locations on disk that were read or searched; None for formats that may refer to files anywhere."""
         if isinstance(self._entries, FolderEntries):
             base = self._entries.base
             roots = lone_roots(self._place) if self.is_lone else (base,)
@@ -273,7 +274,7 @@ class Archive:
         return isinstance(self._entries, ZipEntries) or self.is_fmu
 
     def looked_up_once(self) -> AbstractContextManager[None]:
-        """Context for reading much, without writing; see `FolderEntries.looked_up_once`."""
+        """Context for many reads without writing; see `FolderEntries.looked_up_once`."""
         return self._entries.looked_up_once() if isinstance(self._entries, FolderEntries) else nullcontext()
 
     def names(self) -> tuple[str, ...]:
@@ -291,7 +292,7 @@ class Archive:
     def local_path(self, name: str) -> Path:
         """A read-only file with the bytes of an entry, unpacked if necessary. Raises as `read`."""
         if name in OWN_FMUS:
-            from ssptool.documents.delays import delay_file  # few runs delay
+            from ssptool.documents.delays import delay_file  # rarely needed
 
             return delay_file(name)
         self._see(name)
@@ -299,12 +300,12 @@ class Archive:
 
     @property
     def is_generated(self) -> bool:
-        """Whether the structure is generated from an FMU or another format, and cannot be saved in place."""
+        """True if the structure is generated from an FMU or another format, and cannot be saved in place."""
         return isinstance(self._entries, GeneratedEntries)
 
     @property
     def is_fmu(self) -> bool:
-        """Whether the system is one FMU, given by itself."""
+        """True if the system is a single FMU."""
         return self.is_generated and self.default == MODEL_DESCRIPTION
 
     @property
@@ -313,13 +314,13 @@ class Archive:
         return self._entries.notes if isinstance(self._entries, GeneratedEntries) else ()
 
     def stated(self, name: str) -> str:
-        """The name of an entry, existing or not, as the user knows it: of a generated system that in its source."""
+        """Name of an entry, existing or not, that the user knows: for a generated system the name in its source."""
         return self._entries.stated(name) if isinstance(self._entries, GeneratedEntries) else name
 
     @property
     def zip_facts(self) -> ZipFacts | None:
         """Facts from the directory of the zip on disk; None for a folder or a lone `.ssd`. With unsaved edits no entry
-        is odd, because saving packs all of them anew.
+        is odd, because saving packs all entries again.
         """
         if not isinstance(self._entries, ZipEntries):
             return None
@@ -327,16 +328,16 @@ class Archive:
         return facts._replace(odd=()) if facts.odd and self.edits() else facts
 
     def state_on_disk(self, name: str) -> FileState | None:
-        """Facts by which a later change of an unpacked file shows; None if it is packed, edited, no file, or outside.
+        """Facts for detecting a later change of an unpacked file; None if it is packed, edited, not a file, or outside.
 
-        Raises InvalidDocument (PKG-101) for a link that leads out of the folder.
+        Raises InvalidDocument (PKG-101) for a link that points outside of the folder.
         """
         if not isinstance(self._entries, FolderEntries) or name in self._now.added:
             return None
         return self._entries.state(name)
 
     def put(self, name: str, content: EntryContent) -> None:
-        """Add an entry, or replace one; `content` is bytes, or a file to be copied. On disk at `save`.
+        """Add an entry, or replace one; `content` is bytes, or a file to be copied. `save` writes it to disk.
 
         Raises
         ------
@@ -350,7 +351,7 @@ class Archive:
         self._forget(name)
 
     def remove(self, name: str) -> None:
-        """Remove an entry; on disk at `save`. Raises MissingEntry."""
+        """Remove an entry; `save` removes it from disk. Raises MissingEntry."""
         self._now.remove(name)
         self._forget(name)
 
@@ -360,7 +361,9 @@ class Archive:
         return tuple(EntryEdit(name, self._entries.has(name), self._now.has(name)) for name in names)
 
     def edited_files(self) -> dict[str, bytes | None]:
-        """The content of all entries that differ from those on disk; None: taken away. Documents are written once."""
+        """Content of all entries that differ from those on disk; None for a removed entry. Each document is serialized
+        once.
+        """
         written = {name: document.to_bytes() for name, document in self._documents.items()}
         self._edited({name: text != self._documents[name].source for name, text in written.items()})
         contents = {
@@ -370,7 +373,7 @@ class Archive:
         return {name: content for name, content in {**contents, **removed}.items() if content != self.on_disk(name)}
 
     def on_disk(self, name: str) -> bytes | None:
-        """The bytes of an entry without any edit; None if it is not there."""
+        """The bytes of an entry without any edit; None if it does not exist."""
         return self._entries.read(name) if self._entries.has(name) else None
 
     def content(self, name: str) -> bytes:
@@ -387,9 +390,10 @@ class Archive:
         return self._documents[name]
 
     def adopt(self, document: Document | None) -> bool:
-        """Take the document of another archive, so that equal bytes are not parsed again; whether that was done.
+        """Use the document of another archive, so that equal bytes are not parsed again. Returns true on success.
 
-        It is not if the bytes differ, or if the document of this name has been opened here. Raises as `read`.
+        This fails if the bytes differ, or if the document of this name is already open in this archive. Raises as
+        `read`.
         """
         if document is None or document.name in self._documents or self.read(document.name) != document.source:
             return False
@@ -401,7 +405,7 @@ class Archive:
         return tuple(self.document(name) for name in self._variant_names())
 
     def structure(self, variant: str | None = None) -> Document:
-        """The SSD of the variant with this name (of the system structure; else of the file), or the default SSD.
+        """The SSD of the variant with this name (name of its system structure, or file name), or the default SSD.
 
         Raises
         ------
@@ -416,27 +420,27 @@ class Archive:
         return document
 
     def links_out(self) -> tuple[LinkOut, ...]:
-        """The links of an unpacked system that lead out of its folder; reading them is refused."""
+        """Links of an unpacked system that point outside of its folder; they are not read."""
         return tuple(self._entries.links_out()) if isinstance(self._entries, FolderEntries) else ()
 
     def entry_of(self, path: Path) -> str | None:
-        """The entry that a file on disk is or would be; None for a zip, and for a file outside the folder."""
+        """Entry of a file on disk, existing or not; None for a zip, and for a file outside of the folder."""
         if not isinstance(self._entries, FolderEntries) or not absolute(path).is_relative_to(self._entries.base):
             return None
         return absolute(path).relative_to(self._entries.base).as_posix()
 
     def special_kind(self, name: str) -> str | None:
-        """`a named pipe`, `a socket` or `a device`, if that has the name of an entry; None for files and in a zip."""
+        """`a named pipe`, `a socket` or `a device` if an entry is one; None for files and in a zip."""
         return special_kind(self._on_disk(name)) if isinstance(self._entries, FolderEntries) else None
 
     def require_links_inside(self) -> None:
-        """Refuse to edit what a link fetches from outside the folder. Raises WrongUsage."""
+        """Reject edits of files that are linked from outside of the folder. Raises WrongUsage."""
         for link in self.links_out():
             if link.target.is_dir() or link.name.lower().endswith((".ssd", ".ssp", ".fmu", *LONE_SUFFIXES)):
                 raise link_leads_out(self._on_disk(link.name), self.path)
 
     def resolve(self, document_name: str, reference: str) -> str:
-        """The name of the entry to which a URI in a document leads, whether or not it exists; see `uri.resolve`.
+        """Name of the entry, existing or not, that a URI in a document refers to; see `uri.resolve`.
 
         Raises
         ------
@@ -456,19 +460,19 @@ class Archive:
         return name
 
     def outside(self, document_name: str, reference: str) -> Path:
-        """The path on disk of a URI that leads outside the archive, whether or not that is allowed."""
+        """Path on disk of a URI that refers outside of the archive, whether or not reading is allowed."""
         name = uri.resolve(document_name, reference, upwards=True)
         return Path(os.path.normpath(self._now.surroundings.folder / name))
 
     def inside(self, name: str, reference: str) -> str:
         """The name of the entry of a URI relative to the root of a nested package or FMU (AMB-10).
 
-        `name` is that of the package, a file or an unpacked folder. Raises UnresolvableUri.
+        `name` is the name of the package, a file or an unpacked folder. Raises UnresolvableUri.
         """
         return name.rstrip("/") + (NESTING_MARK if self.has(name) else "/") + uri.resolve("", reference)
 
     def names_inside(self, name: str) -> tuple[str, ...]:
-        """The entries of a nested package or FMU, packed or as a folder, by their names inside it.
+        """The entries of a nested package or FMU, packed or as a folder, with their names inside of it.
 
         Raises
         ------
@@ -521,7 +525,7 @@ class Archive:
 
     @contextmanager
     def _exclusive(self, target: Path) -> Iterator[None]:
-        """Lock the system while it is saved in place, and refuse if another program has changed it."""
+        """Lock the system while it is saved in place. Raises an error if another program has changed it."""
         if not _is_same(target, self._place):
             yield
             return
@@ -543,7 +547,7 @@ class Archive:
         return tuple(name for name, state in self._seen.items() if FileState.of(self._on_disk(name)) != state)
 
     def _see(self, name: str) -> None:
-        """Remember the file of an entry as it is before it is read."""
+        """Store the state of an entry's file before it is read."""
         file = name.partition(NESTING_MARK)[0]
         if isinstance(self._entries, FolderEntries) and file not in self._seen and not name.startswith(uri.UP):
             self._seen[file] = FileState.of(self._on_disk(file))
@@ -552,7 +556,7 @@ class Archive:
         return (self._entries.base if isinstance(self._entries, FolderEntries) else self._place.parent) / name
 
     def _edited(self, changed: Mapping[str, bool] | None = None) -> set[str]:
-        """Edited documents. Edits of nested packages are refused, because they cannot be saved."""
+        """Names of edited documents. Edits of nested packages raise an error, because they cannot be saved."""
         if changed is None:
             changed = {name: document.changed for name, document in self._documents.items()}
         edited = {name for name, differs in changed.items() if differs}
@@ -563,7 +567,7 @@ class Archive:
         return edited
 
     def _forget(self, name: str) -> None:
-        """Forget what was read of a replaced or removed entry and of entries inside it."""
+        """Discard cached data of a replaced or removed entry and of entries inside of it."""
         self._all.forget(name)
         for known in list(self._documents):
             if known == name or known.startswith(name + NESTING_MARK):
@@ -571,17 +575,17 @@ class Archive:
 
     @property
     def files_read(self) -> tuple[str, ...]:
-        """Files of an unpacked system, by name, of which something was read."""
+        """Files of an unpacked system, by name, that were read."""
         return tuple(self._seen)
 
     @property
     def unpacked(self) -> bool:
-        """Whether its entries are files of a folder."""
+        """True if its entries are files of a folder."""
         return isinstance(self._entries, FolderEntries)
 
     @property
     def is_lone(self) -> bool:
-        """Whether it is a single document, which may refer to files beside it."""
+        """True for a single document, which may refer to files next to it."""
         return isinstance(self._entries, FolderEntries) and self._entries.lone is not None
 
     def _variant_names(self) -> list[str]:
@@ -632,7 +636,7 @@ class Archive:
                 files.write(target / name, self._stored(name))
 
     def _save_edits(self, folder: Path) -> None:
-        # Structures come last: what they refer to is there before them.
+        # Structures come last, after the files that they refer to.
         edits = sorted(self.edits(), key=lambda edit: edit.name.lower().endswith(".ssd"))
         for edit in edits:
             if not (self.is_lone and edit.name == self.default):
@@ -666,7 +670,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _locked_file(place: Path) -> Path:
-    """The file that editors of a system lock; for a new system its folder."""
+    """The file that editors of a system lock; the folder for a new system."""
     if not place.exists():
         return place.parent
     return place / DEFAULT_STRUCTURE if place.is_dir() else place
@@ -674,13 +678,13 @@ def _locked_file(place: Path) -> Path:
 
 @contextmanager
 def _lock_to_keep(place: Path, exclusive: bool) -> Iterator[Callable[[], None] | None]:
-    """Lock a system whose files are of one version; it is unlocked if the block fails, else by the owner of the result.
-    If not `exclusive`, it is not locked.
+    """Lock a system in a consistent state. If the block fails, the lock is released; otherwise the owner of the result
+    releases it. Without `exclusive`, nothing is locked.
     """
     folder = place if place.is_dir() else place.parent
     settle(folder)
     unlock = locked(_locked_file(place)) if exclusive else None
-    while unlock is not None and settle(folder):  # who had the lock was killed, and the file may be another one now
+    while unlock is not None and settle(folder):  # the previous owner was killed, and the file may have been replaced
         unlock()
         unlock = locked(_locked_file(place))
     try:
@@ -700,7 +704,7 @@ def _entries(path: Path, limits: ArchiveLimits, outside: Sequence[Path], inside:
     """Open the entries of an existing path."""
     place = absolute(path)
     if is_osp(place):
-        from ssptool.documents.osp import system_of_osp  # few systems are of this format
+        from ssptool.documents.osp import system_of_osp  # rarely needed
 
         return system_of_osp(place, outside)
     if place.is_dir():

@@ -11,8 +11,8 @@ from ssptool.documents.vocabulary import SETTINGS_FILE, is_named_as_output
 def aside(archive: Archive) -> Mapping[str, str]:
     """Entries of an unpacked system that do not go into a package, by name, each with the reason.
 
-    Results, logs, plots and studies that commands have written beside the structure stay out unless a document refers
-    to them. Of a package all entries are part.
+    Results, logs, plots and studies that commands wrote next to the structure are left out, unless a document refers to
+    them. All entries of a package belong to it.
     """
     if not archive.unpacked:
         return {}
@@ -25,7 +25,7 @@ def aside(archive: Archive) -> Mapping[str, str]:
 
 
 def _reason(name: str, is_output: bool) -> str:
-    """Empty for what belongs to the system."""
+    """Reason for leaving out an entry; empty if it belongs to the system."""
     if hidden(name) is not None:
         return "hidden"
     if "/" not in name and name.lower().startswith("readme"):
@@ -42,7 +42,9 @@ def hidden(name: str) -> str | None:
 
 
 def referenced(archive: Archive) -> set[str]:
-    """The entries to which any URI of the documents leads, in annotations too: their tools may need the files."""
+    """Entries that any URI of the documents refers to, including URIs in annotations, because other tools may need the
+    files.
+    """
     found = set()
     for name in archive.names():
         if not name.lower().endswith((".ssd", *LONE_SUFFIXES)):

@@ -1,4 +1,4 @@
-"""Columns of a CSV file: `time` first, one signal in each of the others."""
+"""Columns of a CSV file: `time` first, then one column per signal."""
 
 import csv
 import io
@@ -18,10 +18,10 @@ from ssptool.working_directory import absolute
 
 
 class CsvForm(NamedTuple):
-    """The form of a CSV file, as spreadsheets write it in different countries.
+    """Format of a CSV file, which depends on the country settings of spreadsheets.
 
-    `start` is the offset of the header, behind a line `sep=;`, which tells spreadsheets the separator. `decimals` is
-    the first number whose decimals begin with a comma, where they do so; else empty.
+    `start` is the offset of the header, which may follow a line such as `sep=;` with the separator for spreadsheets.
+    `decimals` is the first number with a decimal comma; empty if there is none.
     """
 
     separator: str = ","
@@ -30,25 +30,25 @@ class CsvForm(NamedTuple):
 
     @property
     def first_line(self) -> int:
-        """The line of the header, from 1."""
+        """Line number of the header, from 1."""
         return 2 if self.start else 1
 
     @property
     def assumption(self) -> str:
-        """Assumption about numbers; empty where they are written as usual."""
+        """Assumption about decimal commas; empty if there is none."""
         return self.decimals and f"a comma begins the decimals of numbers, as in {self.decimals!r}"
 
     def numbers(self, texts: Sequence[str]) -> Sequence[str]:
-        """The texts of a column, with points instead of decimal commas."""
+        """Cells of a column, with decimal points instead of commas."""
         return (
             [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts] if self.decimals else texts
         )
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """The form of a file, from a line `sep=`, else what separates the first names, and the numbers in it.
+        """Format of a file, from a line `sep=` or the separator of the first names, and from its numbers.
 
-        Commas begin decimals only where no number of the file has a decimal point.
+        Commas are decimal commas only if no number of the file has a decimal point.
         """
         stated = _STATED.match(text)
         start = 0 if stated is None else stated.end()
@@ -66,7 +66,7 @@ class CsvForm(NamedTuple):
 
 
 def _number_cells(separator: str) -> re.Pattern[str]:
-    """A value that is a number with decimals, quoted or not."""
+    """Pattern of a cell that is a number with decimals, quoted or not."""
     ends = re.escape(separator) + r"\r\n"
     return re.compile(rf'(?<=[{ends}])\s*"?([+-]?\d*[.,]\d+(?:[eE][+-]?\d+)?)"?\s*(?=[{ends}]|\Z)')
 
@@ -77,15 +77,15 @@ _COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
 
 
 def left_out(place: object, line: int, found: int, expected: int) -> str:
-    """Note on the last row of a file, which lacks values because it was cut off."""
+    """Note on the last row of a file that is incomplete because it was cut off."""
     return f"{place}:{line}: the last row has {found} of {counted(expected, 'value')} and is left out"
 
 
 class CsvColumn(NamedTuple):
-    """One column of texts as written, with times [s] and line numbers.
+    """One column of cells as written, with times [s] and line numbers.
 
-    `unit` is that of the JSON file that a run writes beside the CSV file; `bracketed` are name and unit of a header
-    such as `name [unit]`. `note` is about a last row of the file that was left out; empty where there is none.
+    `unit` is the unit in the JSON file that a run writes next to the CSV file; `bracketed` are name and unit of a
+    header such as `name [unit]`. `note` is a note on an incomplete last row of the file; empty if there is none.
     """
 
     name: str
@@ -99,7 +99,7 @@ class CsvColumn(NamedTuple):
 
     @property
     def numbers(self) -> Sequence[str]:
-        """The texts, with points instead of decimal commas."""
+        """Cells with decimal points instead of commas."""
         return self.form.numbers(self.texts)
 
 
@@ -108,14 +108,14 @@ def read_columns(
 ) -> tuple[list[CsvColumn], list[DataFinding]]:
     """Read the columns of a CSV file, or of the first sheet of a workbook (.xlsx), with findings on its format.
 
-    A last row that lacks values is left out, with a note in the columns.
+    An incomplete last row is left out, with a note in the columns.
 
     Parameters
     ----------
     name
         Name of the file in findings; by default its path.
     portable
-        Accept only what other tools read too: commas between values, decimal points, and whole rows.
+        Accept only files that all tools read: commas between values, decimal points, and complete rows.
 
     Raises
     ------
@@ -171,7 +171,9 @@ def read_columns(
 
 
 def _rows_of_text(path: Path) -> tuple[CsvForm, list[tuple[int, list[str]]]]:
-    """Form, and numbers and cells of the lines that are not empty. Raises UnicodeDecodeError, csv.Error, OSError."""
+    """Format, and line numbers with cells of the lines that are not empty. Raises UnicodeDecodeError, csv.Error,
+    OSError.
+    """
     with open_text(absolute(path), newline="") as file:
         text = file.read()
     allow_fields_of(len(text))
@@ -181,8 +183,8 @@ def _rows_of_text(path: Path) -> tuple[CsvForm, list[tuple[int, list[str]]]]:
 
 
 def _rows_of_workbook(path: Path, findings: list[DataFinding]) -> list[tuple[int, list[str]]]:
-    """Numbers and cells of the rows that are not empty, without columns that are empty to their heading."""
-    from ssptool.documents.workbook import cell_text, read_cells  # most runs read no workbook
+    """Row numbers with cells of the rows that are not empty, without columns that are empty including their heading."""
+    from ssptool.documents.workbook import cell_text, read_cells  # rarely needed
 
     rows, faults = read_cells(path)
     findings += faults
@@ -201,7 +203,7 @@ KNOWN_TIME_UNITS = frozenset(EXPONENTS.keys() | MULTIPLES.keys())
 
 
 def time_unit(header: str) -> str | None:
-    """Unit of the times below a header `time` or `time [ms]`; None: they are not times."""
+    """Unit of the times below a header `time` or `time [ms]`; None if the column does not contain times."""
     match = re.fullmatch(r"time(?:\s*\[([^\]]*)\])?", header, re.IGNORECASE)
     return None if match is None else match[1] or "s"
 
@@ -218,7 +220,7 @@ def _check_header(header: list[str], find: Any, portable: bool) -> bool:
 
 
 def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any, form: CsvForm) -> Any:
-    """Valid rows and their times; all other rows become findings."""
+    """Valid rows and their times; other rows become findings."""
     body: list[tuple[int, list[str]]] = []
     times: list[float] = []
     if not rows:
@@ -242,7 +244,7 @@ def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any, form:
 
 
 def _units_beside(path: Path) -> Mapping[str, str]:
-    """Column → unit, if a run has written the file."""
+    """Column → unit, from the JSON file of a run."""
     try:
         manifest: Any = json_content(read_text(sidecar(absolute(path)), "utf-8"))
         return {column["signal"]: column["unit"] for column in manifest["columns"] if column["unit"]}
@@ -251,20 +253,20 @@ def _units_beside(path: Path) -> Mapping[str, str]:
 
 
 def allow_fields_of(length: int) -> None:
-    """Raise the limit of Python's CSV reader (131072 characters) to fields of this length."""
+    """Raise the limit of Python's CSV reader (131072 characters) to this field length."""
     csv.field_size_limit(max(length, csv.field_size_limit()))
 
 
 def bracketed(header: str) -> tuple[str, str] | None:
-    """The name and the unit of a header `name [unit]`; else None."""
+    """Name and unit of a header `name [unit]`; None for other headers."""
     match = _BRACKETED.fullmatch(header)
     return None if match is None else (match["name"], match["unit"])
 
 
 def labelled(name: str, unit: str | None) -> str:
-    """A header that `bracketed` takes apart again: `speed [km/h]`; the name alone where there is no unit.
+    """Header for `bracketed`: `speed [km/h]`, or the name alone without a unit.
 
-    A name that looks like one with a unit gets empty brackets.
+    A name that looks like a name with a unit gets empty brackets.
     """
     label = f"{name} [{unit or ''}]"
     stated = bracketed(label) == (name, unit or "") and (unit or bracketed(name))
@@ -272,7 +274,7 @@ def labelled(name: str, unit: str | None) -> str:
 
 
 _BRACKETED = re.compile(r"(?P<name>.*\S)\s+\[(?P<unit>[^\]]*)\]")
-"""`speed [km/h]`: with a space, since `x[1]` is the name of an array's element."""
+"""Pattern of `speed [km/h]`: with a space, because `x[1]` is the name of an array element."""
 
 
 def sidecar(path: Path) -> Path:

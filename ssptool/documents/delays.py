@@ -1,4 +1,4 @@
-"""FMUs that delay a signal, for delayed connections of a run. No document contains them."""
+"""FMUs that delay a signal, for delayed connections of a run. They are not part of any document."""
 
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -8,12 +8,12 @@ from ssptool.documents.vocabulary import OWN_HELD_DELAY
 from ssptool.tempfiles import TemporaryFolder
 
 OUTPUT, INPUT, DELAY, HELD = "y", "u", "delay", "held"
-"""Variables of a delay: its output, its input, the delay [s], and whether the input is held between its points."""
+"""Variables of a delay: output, input, delay [s], and whether the input is held between its points."""
 
 
 @cache
 def delay_file(name: str) -> Path:
-    """The FMU of a delay, by its name in place of an entry; it stays until the process ends.
+    """The FMU of a delay, by its name in place of an entry; it exists until the process ends.
 
     Raises
     ------
@@ -31,7 +31,9 @@ def _folder() -> TemporaryFolder:
 
 
 def _description(*, held: bool) -> str:
-    """The output depends on the input during initialization only: before the start it is what it is there."""
+    """Model description. The output depends on the input only during initialization: before the start, both are
+    equal.
+    """
     changes = "discrete" if held else "continuous"
     variables = (
         (OUTPUT, "output", changes, "<Real/>"),

@@ -9,7 +9,7 @@ from ssptool.foreign_text import one_line
 
 
 class Severity(StrEnum):
-    """Severity of a diagnostic. A document with errors is refused."""
+    """Severity of a diagnostic. A document with errors is rejected."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -17,15 +17,15 @@ class Severity(StrEnum):
 
 
 class HasAttributes(Protocol):
-    """An element, or the mapping of its attributes."""
+    """An element, or a mapping of its attributes."""
 
     def get(self, name: str, /) -> str | None: ...
 
 
 class LaterAddress(NamedTuple):
-    """The address of an element, put into words when it is asked for: of most elements it never is.
+    """Address of an element that is formatted at first use, because most addresses are never used.
 
-    `around` is the address of the parent; `attributes`, of which `identity` names some, tell the element from others of
+    `around` is the address of the parent; the attributes listed in `identity` distinguish the element from others of
     its `name`.
     """
 
@@ -51,7 +51,7 @@ class LaterAddress(NamedTuple):
 
 
 def identified(attributes: HasAttributes, identity: Iterable[str]) -> str:
-    """The stated attributes of an `identity` as conditions of an address; empty if none is stated."""
+    """The attributes of an `identity` that have values, as conditions of an address; empty if there are none."""
     stated = ((name, attributes.get(name)) for name in identity)
     return "".join(
         f"[@{name}='{value}']" if "'" not in value else f'[@{name}="{value}"]'
@@ -61,7 +61,7 @@ def identified(attributes: HasAttributes, identity: Iterable[str]) -> str:
 
 
 class Position(NamedTuple):
-    """A place in a document.
+    """A position in a document.
 
     `file` is the path inside the archive, `line` counts from 1 (0: unknown, e.g. for an element that was just
     added), `address` is like an XPath from the root: `/System/Elements/Component[@name='System1']`.
@@ -80,7 +80,7 @@ class Position(NamedTuple):
 
 
 class DataFinding(NamedTuple):
-    """An error in data, with its place; `line` is 0 for data that are not from a file."""
+    """An error in data, with its location; `line` is 0 for data that do not come from a file."""
 
     source: str
     line: int
@@ -93,11 +93,11 @@ class DataFinding(NamedTuple):
 
 
 MOST_LISTED = 50
-"""Findings that a message lists before it counts the others."""
+"""Number of findings that a message lists; the others are only counted."""
 
 
 class BadData(ValueError):
-    """Inputs, a scenario, a study or parameters that cannot be used; `findings` name the place of each error."""
+    """Inputs, a scenario, a study or parameters cannot be used; `findings` contain the location of each error."""
 
     def __init__(self, what: str, findings: Sequence[DataFinding]) -> None:
         shown = [str(finding) for finding in findings[:MOST_LISTED]]

@@ -1,6 +1,6 @@
-"""One document: its bytes, its element tree, the positions of elements, and the bytes of the edited tree.
+"""One document: its bytes, its element tree, positions of elements, and the bytes of the edited tree.
 
-Also repairs of bytes that no XML reader accepts: another encoding, undeclared namespace prefixes.
+Also repairs of documents that XML readers reject: other encodings, undeclared namespace prefixes.
 """
 
 import gc
@@ -27,7 +27,7 @@ from ssptool.documents.xml_text import SourceText, lines_of_nodes
 from ssptool.many_values import made
 
 MANY_VALUES = 100_000
-"""Number of objects from which a garbage collection takes noticeable time."""
+"""Number of objects above which a garbage collection takes noticeable time."""
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def garbage_collection_paused() -> Iterator[None]:
         yield
     finally:
         if enabled:
-            if gc.get_count()[0] > MANY_VALUES and gc.get_freeze_count() == 0:  # nobody else has put anything aside
+            if gc.get_count()[0] > MANY_VALUES and gc.get_freeze_count() == 0:  # nothing else uses `gc.freeze`
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
@@ -75,8 +75,8 @@ ROOTS: dict[type[Element], Format] = {
 class Document:
     """An XML file of an archive: `name` is its path there, `source` its bytes as read, `root` its editable tree.
 
-    `lines` are line numbers of the elements, in document order, if they come from another file. `reading`: nobody is
-    going to edit it, so its tree may be `frozen`; it is, if the document is valid by the schema of its version.
+    `lines` are line numbers of the elements, in document order, if they come from another file. `reading`: the document
+    will not be edited. If it is valid against the schema of its version, its tree is `frozen`.
 
     Raises
     ------
@@ -99,17 +99,17 @@ class Document:
 
     @property
     def frozen(self) -> bool:
-        """Whether it cannot be edited; then it is known to be valid by its schema."""
+        """True if the document cannot be edited; it is then known to be valid against its schema."""
         return self._source is None
 
     @cached_property
     def format(self) -> Format | None:
-        """The format by the root element; None if it is not the root of an SSP document."""
+        """Format of the document, from its root element; None if that is not the root of an SSP document."""
         return ROOTS.get(self.root.element_class)
 
     @property
     def version(self) -> str:
-        """The root's `version`, not checked; empty if there is none."""
+        """`version` of the root, unchecked; empty if there is none."""
         return self.root.get("version", "")
 
     def root_as(self, kind: type[R]) -> R:
@@ -139,22 +139,22 @@ class Document:
 
     @property
     def changed(self) -> bool:
-        """Whether the tree was edited."""
+        """True if the tree was edited."""
         return self.to_bytes() != self.source
 
     def to_bytes(self) -> bytes:
-        """The edited document; everything else keeps the bytes of `source`."""
+        """The edited document; unchanged parts keep the bytes of `source`."""
         return self.source if self._source is None else self._source.to_bytes()
 
     def release(self) -> None:
-        """Free the memory of a frozen tree, which nobody may look into any more."""
+        """Free the memory of a frozen tree, which must not be used afterwards."""
         either: object = self.root
         if isinstance(either, FrozenNode):
             either.dissolve()
 
     @property
     def text(self) -> SourceText:
-        """The bytes as read, with the offsets of every node and attribute in them."""
+        """The bytes as read, with the offsets of all nodes and attributes."""
         if self._source is None:
             raise TypeError(f"{self.name} was opened to be read, without the places of its elements in the bytes")
         return self._source
@@ -186,14 +186,14 @@ def _require_utf8(name: str, source: bytes) -> None:
 
 
 class _RootReached(Exception):
-    """The root element begins: no document type declaration can follow."""
+    """Signal that the root element starts, after which no document type declaration can follow."""
 
     def __init__(self, version: str) -> None:
         self.version = version
 
 
 def _version_without_dtd(name: str, source: bytes) -> str:
-    """The version that the root states, after a document type declaration was refused before any of its entities is
+    """The version in the root, after documents with a document type declaration were rejected before any entity is
     expanded.
     """
 
@@ -218,7 +218,7 @@ def _version_without_dtd(name: str, source: bytes) -> str:
     except _RootReached as reached:
         return reached.version
     except expat.ExpatError as problem:
-        # Not well-formed: lxml tells better what is wrong, but it is never stricter than what was refused here.
+        # Not well-formed: lxml reports the error better. It is never stricter than the checks here.
         _parse(name, source)
         message = expat.ErrorString(problem.code)
         raise InvalidDocument(_malformed(name, problem.lineno, message)) from None
@@ -226,7 +226,7 @@ def _version_without_dtd(name: str, source: bytes) -> str:
 
 
 def _frozen(name: str, source: bytes, version: str) -> Element | None:
-    """The frozen tree of a document that the schema of its version finds nothing wrong with."""
+    """The frozen tree of a document, if it is valid against the schema of its version; otherwise None."""
     if version not in VERSIONS:
         return None
     root = cast(Element | None, frozen_root(name, source, load_schema(version), lines_of_nodes(source)))
@@ -247,7 +247,7 @@ def _malformed(name: str, line: int, message: str) -> Diagnostic:
 class Positions:
     """Positions in a document that is not being edited; addresses of parents are computed once.
 
-    They are those that `Element.position` gives.
+    They are equal to those of `Element.position`.
     """
 
     def __init__(self, document: Document) -> None:
@@ -286,14 +286,14 @@ _PREFIXES = {**NSMAP, "xsi": "http://www.w3.org/2001/XMLSchema-instance"}
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """The repaired bytes; `certain`: no other reading of the original is possible."""
+    """Repaired bytes; `certain`: the original has no other possible reading."""
 
     content: bytes
     certain: bool
 
 
 def in_utf8(source: bytes) -> Repair | None:
-    """A document in another encoding as UTF-8, its declaration included; None if it cannot be read."""
+    """A document converted to UTF-8, including its declaration; None if it cannot be read."""
     text, certain = decoded(source)
     if text is None:
         return None
@@ -304,9 +304,9 @@ def in_utf8(source: bytes) -> Repair | None:
 def decoded(source: bytes) -> tuple[str | None, bool]:
     """The text of a document in any encoding (None if unreadable), and whether the encoding is certain.
 
-    The byte order mark or zero bytes tell UTF-16; else the declaration counts (XML 1.0 §4.3.3, appendix F). The
-    encoding is uncertain if bytes beyond ASCII are also valid UTF-8, or if it is a guess because the document states
-    UTF-8 or nothing.
+    UTF-16 is recognized by the byte order mark or by zero bytes; otherwise the declaration counts (XML 1.0 §4.3.3,
+    appendix F). The encoding is uncertain if bytes beyond ASCII are also valid UTF-8, or if it is a guess because the
+    document states UTF-8 or nothing.
     """
     wide = next((encoding for mark, encoding in _WIDE if source.startswith(mark)), None)
     if wide is not None:
@@ -330,8 +330,8 @@ def _decoded(source: bytes, encoding: str) -> str | None:
 
 
 def with_prefixes(source: bytes) -> Repair | None:
-    """A document whose root declares the usual prefixes of SSP where the document uses them undeclared; None if that
-    does not make it well-formed.
+    """A document with declarations of the usual SSP prefixes that it uses without declaration; None if it is still not
+    well-formed.
     """
     at = _end_of_root_name(source)
     declared = set[str]()
@@ -351,7 +351,7 @@ def with_prefixes(source: bytes) -> Repair | None:
 
 
 def _end_of_root_name(source: bytes) -> int | None:
-    """The place behind the name in the start tag of the root; None if there is none, or a document type comes first."""
+    """Offset after the name in the start tag of the root; None if there is no root, or a document type comes first."""
     places: list[int] = []
 
     def start(name: str, _: object) -> None:

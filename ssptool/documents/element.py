@@ -38,14 +38,14 @@ _TEXT = etree._Element.__dict__["text"]
 
 
 def text_of(node: etree._Element) -> str | None:
-    """The character data before the first child; of a frozen node without blanks around it."""
+    """Character data before the first child; for a frozen node without surrounding blanks."""
     either: object = node
     text: str | None = either.character_data if isinstance(either, FrozenNode) else _TEXT.__get__(node)
     return text
 
 
 def is_element(node: etree._Element) -> bool:
-    """Whether a node is an element: not a comment, nor a processing instruction."""
+    """True for an element, false for a comment or a processing instruction."""
     return isinstance(cast(object, node.tag), str)
 
 
@@ -56,7 +56,7 @@ def set_text(node: etree._Element, text: str | None) -> None:
 def insert_indented(parent: etree._Element, index: int, child: etree._Element, *, keeps_lines: bool = False) -> None:
     """Insert `child`, with everything below it, as number `index` among the children of `parent`.
 
-    A child from elsewhere `keeps_lines`: they are indented as here, and not broken in other places.
+    With `keeps_lines`, the lines of a child from another place are indented, but line breaks are not changed.
     """
     first = len(parent) == 0
     outer = _line_start(parent)
@@ -64,7 +64,7 @@ def insert_indented(parent: etree._Element, index: int, child: etree._Element, *
     if first:
         inner = outer + _step(parent) if outer else ""
     if not _is_space(_before(parent, index)) or "\n" not in inner:
-        parent.insert(index, child)  # Running text, or neighbours in one line: add no white space.
+        parent.insert(index, child)  # running text, or several siblings in one line: add no white space
         _put_in_one_line(child)
         return
     closing = _before(parent, index) if not first else outer
@@ -119,7 +119,7 @@ def _line_start(node: etree._Element) -> str:
 
 
 def _step(node: etree._Element) -> str:
-    """The indentation of one level, as in the nearest levels above; else two spaces."""
+    """Indentation of one level, as in the nearest parent levels; two spaces by default."""
     lines = [_line_start(node), *map(_line_start, node.iterancestors())]
     if len(node) and "\n" in (first := _before(node, 0)) and _is_space(first):
         lines.insert(0, "\n" + first.rpartition("\n")[2])
@@ -130,7 +130,7 @@ def _step(node: etree._Element) -> str:
 
 
 def _put_in_one_line(node: etree._Element) -> None:
-    """Take the line breaks between the elements below a new node away, unless it has text of its own."""
+    """Remove the line breaks between the elements below a new node, unless it contains text."""
     if len(node) and all(_is_space(text) for text in (text_of(node), *(below.tail for below in node))):
         set_text(node, None)
         for below in node:
@@ -139,7 +139,7 @@ def _put_in_one_line(node: etree._Element) -> None:
 
 
 def _indent(node: etree._Element, line: str, step: str) -> None:
-    """Indent everything below a new node, unless it has text of its own."""
+    """Indent everything below a new node, unless it contains text."""
     if len(node) == 0 or not all(_is_space(text) for text in (text_of(node), *(below.tail for below in node))):
         return
     set_text(node, line + step)
@@ -150,7 +150,7 @@ def _indent(node: etree._Element, line: str, step: str) -> None:
 
 
 def _shift(node: etree._Element, before: str, line: str) -> None:
-    """Give all lines in a node another indentation: `line`, with its break, instead of `before`."""
+    """Change the indentation of all lines in a node from `before` to `line`, both with line break."""
 
     def shifted(text: str | None) -> str | None:
         if text is None or "\n" not in text or not text.isspace():
@@ -173,7 +173,7 @@ _MISSING: Any = object()
 
 
 class InvalidAttribute(InvalidDocument, ValueError):
-    """An attribute whose text is not of the declared type."""
+    """The text of an attribute does not have the declared type."""
 
     def __init__(self, position: Position, attribute: str, found: str | None, expected: str) -> None:
         self.position, self.attribute, self.found, self.expected = position, attribute, found, expected
@@ -187,7 +187,7 @@ def expand(name: str) -> str:
     return f"{{{NSMAP[prefix]}}}{local}"
 
 
-# Safe by construction: no DTD, no entities, no network, bounded depth and sizes.
+# No DTD, no entities, no network, limited depth and sizes.
 PARSER = etree.XMLParser(
     resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, collect_ids=False, compact=True
 )
@@ -199,8 +199,7 @@ class LineLookup(Protocol):
     def line_of(self, node: etree._Element) -> int: ...
 
 
-# By root: who knows the lines of a document that is being held. libxml2 alone knows the line on which a start tag
-# ends, and that in 16 bits.
+# By root, for documents in use. libxml2 itself only knows the line on which a start tag ends, in 16 bits.
 LINE_LOOKUPS: "WeakKeyDictionary[etree._Element, ref[LineLookup]]" = WeakKeyDictionary()
 
 
@@ -209,7 +208,7 @@ class Attribute(Generic[T]):
 
     def __init__(self, converter: Converter[Any], default: T, name: str | None) -> None:
         self.converter = converter
-        self._read = converter.read  # asked for a million times in a large document
+        self._read = converter.read  # called a million times for a large document
         self.default = default
         self.name = name or ""
 
@@ -265,7 +264,7 @@ FEW_TAGS, MANY_CHILDREN = 3, 50
 
 
 class Slot(Generic[E]):
-    """A place among the children of an element: which elements may stand there, and in which container."""
+    """Position among the children of an element: the elements that are allowed there, and their container."""
 
     def __init__(self, kinds: "tuple[type[E] | str, ...]", within: str | None, keep: bool = False) -> None:
         self._kinds = kinds
@@ -273,13 +272,13 @@ class Slot(Generic[E]):
         self.keep = keep
         self.tags = frozenset(expand(kind) if isinstance(kind, str) else kind.qualified_name for kind in kinds)
         self.container = expand(within) if within else None
-        # To ask a node for its class is cheaper than for its tag; but classes that come later are named only.
+        # The class of a node is faster to get than its tag; but classes that are defined later are only known by name.
         self.classes = frozenset(form for kind in kinds if not isinstance(kind, str) for form in kind.forms)
         self.by_class = not any(isinstance(kind, str) for kind in kinds)
 
     @property
     def here(self) -> frozenset[str]:
-        """The tags that stand directly below the owner."""
+        """Tags of the direct children of the owner."""
         return frozenset({self.container}) if self.container else self.tags
 
     def elements(self, owner: "Element") -> Iterator[E]:
@@ -294,7 +293,7 @@ class Slot(Generic[E]):
                 yield from self._among(container)
 
     def _among(self, parent: etree._Element) -> Iterable[E]:
-        # To compare tags in C takes long to prepare, which few children do not repay.
+        # Comparing tags in C has a high fixed cost, which does not pay for few children.
         if len(parent) < MANY_CHILDREN:
             if self.by_class:
                 classes = self.classes
@@ -304,7 +303,7 @@ class Slot(Generic[E]):
         return cast(Iterator[E], parent.iterchildren(*self.tags))
 
     def holds(self, node: etree._Element) -> bool:
-        """Whether a node is of one of the kinds."""
+        """True if a node is of one of the kinds."""
         return type(node) in self.classes if self.by_class else node.tag in self.tags
 
 
@@ -373,7 +372,7 @@ def children(*kinds: str, within: str | None = None, keep: bool = False) -> Chil
 def children(*kinds: Any, within: str | None = None, keep: bool = False) -> Children[Any]:
     """Declare any number of children, directly or `within` a plural container (`keep`: it stays even if empty).
 
-    Reading gives a tuple of the present children: keep it in a variable, do not index it in a loop.
+    Reading returns a tuple of the present children; store it in a variable instead of indexing it in a loop.
     """
     return Children(kinds, within, keep)
 
@@ -392,11 +391,11 @@ _CLASSES = etree.ElementNamespaceClassLookup()
 PARSER.set_element_class_lookup(_CLASSES)
 
 FOREIGN_HOLDERS = frozenset(map(expand, ("ssc:Annotation", "ssc:Content")))
-"""The tags of elements in which anything may stand."""
+"""Tags of elements with arbitrary content."""
 
 
 class EditableNode(etree.ElementBase):
-    """A node of lxml: what is asked of the document around it."""
+    """Node of lxml, with access to its document."""
 
     PARSER = PARSER
 
@@ -414,7 +413,7 @@ class EditableNode(etree.ElementBase):
         return cast(int | None, self.sourceline) or 0
 
     def telling(self, names: Iterable[str]) -> Mapping[str, str] | None:
-        """None: only the attributes of a frozen node stay what they are."""
+        """Always None, because attributes of an editable node may change."""
         return None
 
     def likeness(self) -> Hashable | None:
@@ -422,7 +421,7 @@ class EditableNode(etree.ElementBase):
         return None
 
     def having(self, *attributes: str) -> "Iterator[Element]":
-        """The elements, this one among them, that have one of these attributes, in document order."""
+        """Elements, including this one, that have one of these attributes, in document order."""
         return iter(cast(list[Element], _having(attributes)(self)))
 
 
@@ -434,26 +433,26 @@ def _having(attributes: tuple[str, ...]) -> etree.XPath:
 if TYPE_CHECKING:
     _Node = EditableNode
 else:
-    _Node = object  # the two forms of each class add nodes
+    _Node = object  # the two forms of each class add node classes
 
 
 class _Stateless(type):
-    """Classes without a place for attributes in their instances, of which there are very many."""
+    """Classes without instance attributes, because there are very many instances."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **stated: Any) -> "_Stateless":
         return super().__new__(cls, name, bases, {"__slots__": (), **body}, **stated)
 
 
 class Element(_Node, metaclass=_Stateless):
-    """Base class of elements; elements that SSP does not define (content of annotations) have exactly this class.
+    """Base class of elements. Elements that SSP does not define (content of annotations) have exactly this class.
 
-    `element_class` is the declared class of an element, `forms` are those of its nodes.
+    `element_class` is the declared class of an element, `forms` are the classes of its nodes (editable and frozen).
     """
 
     slots: ClassVar[tuple[Slot[Any], ...]] = ()
     qualified_name: ClassVar[str] = ""
     local_name: ClassVar[str] = ""
-    # The attributes that tell this element from its siblings, for addresses.
+    # Attributes that distinguish this element from its siblings, for addresses.
     identity: ClassVar[tuple[str, ...]] = ("name",)
     element_class: ClassVar[type["Element"]]
     forms: ClassVar[tuple[type["Element"], ...]] = ()
@@ -484,7 +483,7 @@ class Element(_Node, metaclass=_Stateless):
 
     @classmethod
     def kinds(cls) -> "Iterator[type[Element]]":
-        """The classes that are declared as special cases of this one, broader ones first."""
+        """Derived classes that are declared, base classes first."""
         for kind in cls.__subclasses__():
             if kind.element_class is kind:
                 yield kind
@@ -492,7 +491,7 @@ class Element(_Node, metaclass=_Stateless):
 
     @classmethod
     def new(cls, **values: Any) -> Self:
-        """A new element, not yet in a document, with these attributes (or single children) set in this order."""
+        """A new element outside of any document, with these attributes (or single children) set in this order."""
         element = cast(Self, _make(cls.qualified_name))
         for name, value in values.items():
             if not isinstance(getattr(cls, name, None), Attribute | AtMostOne | property):
@@ -524,7 +523,7 @@ class Element(_Node, metaclass=_Stateless):
     def every(self, kind: type[E]) -> Iterator[E]:
         """All elements of a kind below this one, and itself if it is of the kind, in document order.
 
-        The content of annotations and metadata is none of SSP's, whatever it looks like.
+        The content of annotations and metadata does not count as SSP, even if it looks like SSP.
         """
         foreign: set[etree._Element] = set()
         for element in self.iter(kind.qualified_name, *FOREIGN_HOLDERS):
@@ -534,7 +533,7 @@ class Element(_Node, metaclass=_Stateless):
                 yield cast(E, element)
 
     def own(self) -> Iterator["Element"]:
-        """This element and all below it in document order, without the content of annotations and metadata."""
+        """This element and all descendants in document order, without the content of annotations and metadata."""
         waiting = [self]
         while waiting:
             element = waiting.pop()
@@ -543,9 +542,9 @@ class Element(_Node, metaclass=_Stateless):
                 waiting.extend(cast(Iterator[Element], element.iterchildren("*", reversed=True)))
 
     def add(self, child: "Element", *, keeps_lines: bool = False) -> None:
-        """Insert a child at the place that the schema demands, in its container, indented like its neighbours.
+        """Insert a child at the position that the schema requires, in its container, indented like its neighbours.
 
-        One from elsewhere `keeps_lines`, as it was written.
+        With `keeps_lines`, an element from another place keeps its line breaks.
 
         Raises
         ------
@@ -555,7 +554,7 @@ class Element(_Node, metaclass=_Stateless):
         slot = next((slot for slot in self.slots if child.tag in slot.tags), None)
         if slot is None:
             raise ValueError(f"{local_name(self.tag)} has no place for {local_name(child.tag)}")
-        child.tail = None  # of where it was before
+        child.tail = None  # the tail belongs to its old position
         before = frozenset(chain.from_iterable(s.here for s in self.slots[: self.slots.index(slot) + 1]))
         if slot.container is None:
             insert_indented(self, _end_of(self, before), child, keeps_lines=keeps_lines)
@@ -567,20 +566,22 @@ class Element(_Node, metaclass=_Stateless):
         insert_indented(container, _end_of(container, slot.tags), child, keeps_lines=keeps_lines)
 
     def add_before(self, sibling: "Element") -> None:
-        """Insert an element from elsewhere in front of this one, with its lines, indented like its neighbours."""
+        """Insert an element from another place before this one; it keeps its line breaks and is indented like its
+        neighbours.
+        """
         parent = self.getparent()
         if parent is None:
             raise ValueError("the root of a document has no neighbours")
         insert_indented(parent, parent.index(self), sibling, keeps_lines=True)
 
     def copied(self) -> Self:
-        """A copy in no document, without what follows it."""
+        """A copy outside of any document, without its tail."""
         made = copy.deepcopy(self)
         made.tail = None
         return made
 
     def delete(self) -> None:
-        """Remove this element, with its line; a plural container that becomes empty goes as well."""
+        """Remove this element with its line, and a plural container that becomes empty."""
         parent = self.getparent()
         if parent is None:
             raise ValueError("the root of a document cannot be removed")
@@ -602,12 +603,12 @@ def local_name(tag: str) -> str:
 
 
 def _make(tag: str) -> etree._Element:
-    """A new element that declares its usual prefix; lxml drops the declaration if the document has one."""
+    """A new element that declares its usual prefix; lxml removes the declaration if the document has one."""
     return PARSER.makeelement(tag, nsmap={prefix: uri for prefix, uri in NSMAP.items() if tag.startswith(f"{{{uri}}}")})
 
 
 def _end_of(parent: etree._Element, tags: frozenset[str]) -> int:
-    """The index behind the last child that has one of the tags."""
+    """Index after the last child that has one of the tags."""
     end = 0
     for index, node in enumerate(parent):
         if node.tag in tags:
@@ -616,8 +617,8 @@ def _end_of(parent: etree._Element, tags: frozenset[str]) -> int:
 
 
 def step(node: etree._Element, parent: etree._Element) -> str:
-    """One step of an address: the identifying attribute of an element, else its number among siblings of its kind."""
-    name: str = getattr(node, "local_name", "")  # That of the class is at hand already.
+    """One step of an address: identifying attributes of an element, or its number among siblings of its kind."""
+    name: str = getattr(node, "local_name", "")  # that of the class needs no look-up
     if not name:
         tag: object = node.tag
         if not isinstance(tag, str):
@@ -636,7 +637,7 @@ _counted: ContextVar[dict[tuple[etree._Element, str], dict[etree._Element, int]]
 
 @contextmanager
 def siblings_counted_once() -> Iterator[None]:
-    """Count siblings for addresses once for all of them; no element may be added, moved or removed meanwhile."""
+    """Count siblings for addresses once; within the context, no element may be added, moved or removed."""
     token = _counted.set({})
     try:
         yield
@@ -645,7 +646,7 @@ def siblings_counted_once() -> Iterator[None]:
 
 
 def _numbers(parent: etree._Element, tag: str) -> dict[etree._Element, int]:
-    """The numbers, from 1, of the children that have a tag."""
+    """Numbers, from 1, of the children with this tag."""
     known = _counted.get()
     known = {} if known is None else known
     if (parent, tag) not in known:

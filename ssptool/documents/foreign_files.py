@@ -57,7 +57,7 @@ def special_kind(path: Path | str) -> str | None:
 
 
 def require_file(path: Path | str, shown: Path | str | None = None) -> None:
-    """Refuse a named pipe, a socket or a device; a missing path is none. Raises SpecialFile."""
+    """Reject a named pipe, a socket or a device; a missing path is accepted. Raises SpecialFile."""
     if (kind := special_kind(path)) is not None:
         raise SpecialFile(path if shown is None else shown, kind)
 
@@ -67,10 +67,10 @@ def _kind(mode: int) -> str | None:
 
 
 def _open(path: str, flags: int) -> int:
-    require_file(path)  # opening a device may do something already
+    require_file(path)  # opening a device may already have an effect
     require_readable(path)
     descriptor = os.open(path, flags | _NO_WAITING)
-    if (kind := _kind(os.fstat(descriptor).st_mode)) is not None:  # changed meanwhile
+    if (kind := _kind(os.fstat(descriptor).st_mode)) is not None:  # replaced since the check
         os.close(descriptor)
         raise SpecialFile(path, kind)
     return descriptor
@@ -99,7 +99,7 @@ def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
 
 
 def _unexpected_link(path: Path) -> WrongUsage:
-    """A link where ssptool writes a file that the user has not named."""
+    """Error for a link at the path of a file that ssptool chose."""
     return WrongUsage(
         f"{path} is a link to {real(path)}, which nobody has asked to write: remove the link, or say where to "
         "write instead"
@@ -107,7 +107,7 @@ def _unexpected_link(path: Path) -> WrongUsage:
 
 
 def own_output(path: Path) -> Path:
-    """A path to write that the user has not named, such as the default of an option. Raises WrongUsage."""
+    """Check a path to write that the user did not choose, such as the default of an option. Raises WrongUsage."""
     if path.is_symlink():
         raise _unexpected_link(path)
     require_file(path)
@@ -115,12 +115,12 @@ def own_output(path: Path) -> Path:
 
 
 def write_beside(path: Path, text: str) -> None:
-    """Write a text in UTF-8 to a file that the user has not named; no link is followed.
+    """Write UTF-8 text to a file that the user did not choose; links are not followed.
 
     Raises
     ------
     WrongUsage, SpecialFile
-        There is one of this name.
+        The path is a link or a special file.
     """
     with open(own_output(path), "w", encoding="utf-8", opener=_open_own) as file:
         file.write(text)
@@ -140,9 +140,9 @@ def _open_own(path: str, flags: int) -> int:
 
 
 def leads_out(folder: str, path: str, allowed: Sequence[str] = ()) -> str | None:
-    """The real path of a file whose links lead out of `folder` and of the folders `allowed`; None if they do not.
+    """Real path of a file if its links point outside of `folder` and of the folders `allowed`; otherwise None.
 
-    The folders are real paths. Links to files of the kernel lead out of all.
+    The folders are real paths. Links to files of the kernel always count as outside.
     """
     target = real(path)
     inside = below(target, [folder]) or (below(target, allowed) and not of_the_kernel(target))
@@ -154,7 +154,7 @@ def links_below(folder: Path) -> Iterator[Path]:
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
-    except OSError:  # it is not there, or must not be read
+    except OSError:  # it does not exist, or cannot be read
         return
     yield from (Path(entry.path) for entry in entries if entry.is_symlink())
     for entry in entries:
@@ -165,7 +165,7 @@ def links_below(folder: Path) -> Iterator[Path]:
 # -- zips ----------------------------------------------------------------------------------------------------
 
 _MIB = 2**20
-# Below this size the ratio says nothing: a small file of zeros is harmless.
+# Below this size the ratio is not checked, because a small file of zeros is harmless.
 _RATIO_MATTERS_FROM = 16 * _MIB
 _CHUNK = _MIB
 _READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -178,7 +178,7 @@ UNREADABLE_ZIP = (zipfile.BadZipFile, ZlibError, EOFError, OSError, RuntimeError
 class ArchiveLimits:
     """Limits of a zip: number of entries, unpacked bytes in total, and unpacked bytes per packed byte.
 
-    The first two include nested packages, of which there may be `packages` in all, nested to a `depth`.
+    The first two include nested packages, of which there may be `packages` in total, nested up to `depth`.
     """
 
     entries: int = 50_000
@@ -189,7 +189,7 @@ class ArchiveLimits:
 
 
 def exceeded(infos: Sequence[zipfile.ZipInfo], limits: ArchiveLimits) -> Iterator[str]:
-    """Sentences on the limits that a zip exceeds by its own directory."""
+    """Sentences on the limits that a zip exceeds, according to its own directory."""
     unpacked = sum(info.file_size for info in infos)
     ratio = unpacked // max(sum(info.compress_size for info in infos), 1)
     if len(infos) > limits.entries:
@@ -202,11 +202,11 @@ def exceeded(infos: Sequence[zipfile.ZipInfo], limits: ArchiveLimits) -> Iterato
 
 _ODD = re.compile(r"\\|(?:^|/)\.?/|(?:^|/)\.$")
 _COMPARED = 256 * _MIB
-"""Bytes, unpacked, of entries of one name that are compared; others count as different."""
+"""Limit of the unpacked size of entries with the same name that are compared [byte]; larger ones count as different."""
 
 
 class OddEntry(NamedTuple):
-    """An entry that a zip should not have as it is, by the name in its directory, and what it is read as."""
+    """An irregular entry of a zip: its name in the directory, and how it is read."""
 
     name: str
     told: str
@@ -215,7 +215,7 @@ class OddEntry(NamedTuple):
 def plain_name(stored: str) -> str:
     """The name of an entry with forward slashes, and without parts that are empty or `.`; "" for the root itself.
 
-    What leads out of a folder stays as it is, for `unsafe` to see.
+    Parts that lead outside of a folder are kept, so that `unsafe` can find them.
     """
     name = stored.replace("\\", "/")
     if name.startswith("/") or not _ODD.search(stored):
@@ -225,11 +225,11 @@ def plain_name(stored: str) -> str:
 
 
 class ForeignZip(zipfile.ZipFile):
-    """A zip whose directory may lie: entries are unpacked in pieces, to at most the size that the directory states.
+    """A zip whose directory may be wrong: entries are unpacked in pieces, up to the size that the directory states.
 
-    So limits on stated sizes are limits on real ones. Entries have plain names, and each stands once if it is stored
-    several times with the same bytes; `odd` tells where that is not so in the directory. Raises SpecialFile, or as
-    `zipfile.ZipFile`.
+    So limits on stated sizes are limits on real ones. Entries have plain names, and an entry that is stored several
+    times with the same bytes is listed once; `odd` lists the entries for which the directory differs from that. Raises
+    SpecialFile, or as `zipfile.ZipFile`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -242,7 +242,7 @@ class ForeignZip(zipfile.ZipFile):
             raise
 
     def _made_plain(self) -> Iterator[OddEntry]:
-        """Give entries plain names, and leave out the root and repeated ones."""
+        """Give entries plain names, and leave out the root and repeated entries."""
         kept: dict[str, list[zipfile.ZipInfo]] = {}
         compared = 0
         for info in self.filelist:
@@ -267,7 +267,7 @@ class ForeignZip(zipfile.ZipFile):
             return False
         try:
             return all(first == second for first, second in zip_longest(self.pieces(one), self.pieces(other)))
-        except UNREADABLE_ZIP:  # which reading it reports
+        except UNREADABLE_ZIP:  # reading it reports the error
             return False
 
     def close(self) -> None:
@@ -277,10 +277,10 @@ class ForeignZip(zipfile.ZipFile):
     def pieces(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
         """The bytes of an entry, piece by piece. Raises one of UNREADABLE_ZIP, BadZipFile for wrong sizes."""
         if info.compress_type not in _READABLE:
-            # Other methods unpack a piece to any size.
+            # Other methods could unpack a piece to any size.
             raise zipfile.BadZipFile(f"{info.filename} is compressed by method {info.compress_type}, not deflated")
         longer = copy(info)
-        longer.file_size += 2 * _CHUNK  # bytes beyond those stated show; the checksum is tested at the end only
+        longer.file_size += 2 * _CHUNK  # to notice bytes beyond the stated size; the checksum is only tested at the end
         left = info.file_size
         with self.open(longer) as file:
             while piece := file.read(_CHUNK):
@@ -306,7 +306,7 @@ class ForeignZip(zipfile.ZipFile):
         return packed.getvalue()
 
     def unpack(self, folder: Path, limits: ArchiveLimits | None = None) -> None:
-        """Write all entries into a folder of ours.
+        """Write all entries to a private folder.
 
         Raises
         ------

@@ -1,6 +1,6 @@
 """Frozen trees of read-only documents, with a third of the size of lxml's.
 
-lxml uses 800 bytes for an element with two attributes, mostly for the attributes. A frozen element has its line, its
+lxml needs 800 bytes for an element with two attributes, mostly for the attributes. A frozen element has its line, its
 children and a mapping of its attributes, shared by equal elements. It has the declared class of its tag and the reading
 methods of lxml. It does not keep blanks between elements, prefixes and bytes, which only edits need.
 """
@@ -15,14 +15,16 @@ from lxml import etree
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 ONLY_KNOWN: Any = "internal"
-"""Entities for a target of lxml's parser: told to resolve none, it gives `&amp;` in attributes as `&#38;`."""
+"""Entity mode for a target of lxml's parser: if all entities are left unresolved, lxml passes `&amp;` in attributes as
+`&#38;`.
+"""
 MOST_SHARED = 10_000
-"""Mappings of attributes among which equal ones are looked for: enough for those of many equal components."""
+"""Largest number of attribute mappings that are searched for equal ones; sufficient for many equal components."""
 
 
 class FrozenTree:
-    """A document of frozen nodes: these by their tags, the names of all attributes, and what few nodes have: text, and
-    declarations of namespaces.
+    """Document of frozen nodes: nodes by tag, names of all attributes, and data that few nodes have (text, namespace
+    declarations).
     """
 
     def __init__(self, name: str) -> None:
@@ -34,7 +36,7 @@ class FrozenTree:
         self.namespaces: dict[FrozenNode, Mapping[str | None, str]] = {}
 
     def dissolve(self) -> None:
-        """Let go of the nodes, which refer to each other: else they stay until the garbage is collected."""
+        """Remove the references between nodes, which would otherwise exist until the next garbage collection."""
         for nodes in self.by_tag.values():
             for node in nodes:
                 del node._children
@@ -42,7 +44,7 @@ class FrozenTree:
 
 
 class FrozenNode:
-    """A node of a frozen tree; its methods do what those of lxml do."""
+    """Node of a frozen tree, with the reading methods of lxml."""
 
     __slots__ = ("_around", "_attributes", "_children", "line")
 
@@ -78,7 +80,7 @@ class FrozenNode:
         return MappingProxyType(self._attributes)
 
     def telling(self, names: Iterable[str]) -> Mapping[str, str] | None:
-        """The attributes, also when the tree is gone, if one of these names is among them."""
+        """The attributes, even after the tree is gone, if one of these names is among them; otherwise None."""
         attributes = self._attributes
         for name in names:
             if name in attributes:
@@ -96,7 +98,7 @@ class FrozenNode:
 
     @property
     def character_data(self) -> str | None:
-        """The text in front of the first child, without blanks around it; None if there are only blanks."""
+        """The text before the first child, without surrounding blanks; None if there are only blanks."""
         return self._tree.texts.get(self)
 
     @property
@@ -153,7 +155,7 @@ class FrozenNode:
         return _with_tags(self._all(), present) if present else iter(())
 
     def having(self, *attributes: str) -> "Iterator[FrozenNode]":
-        """The elements, this one among them, that have one of these attributes, in document order."""
+        """Elements, including this one, that have one of these attributes, in document order."""
         if self._tree.attribute_names.isdisjoint(attributes):
             return iter(())
         return (node for node in self._all() if not node._attributes.keys().isdisjoint(attributes))
@@ -167,7 +169,7 @@ class FrozenNode:
                 waiting += node._children[::-1]
 
     def dissolve(self) -> None:
-        """Free the memory of the tree, none of whose nodes has children then."""
+        """Free the memory of the tree, whose nodes lose their children."""
         self._tree.dissolve()
 
     def set(self, name: str, value: str) -> NoReturn:
@@ -187,17 +189,17 @@ class FrozenAside(FrozenNode):
 
 
 FROZEN_CLASSES: dict[str, type[FrozenNode]] = {}
-"""Tag → class of frozen elements. The class of all other elements has an empty tag, and a tag in each."""
+"""Tag → class of frozen elements. The class of all other elements has an empty tag; its instances have their own."""
 
 
 class _Reader:
-    """Target of a parser that makes a frozen tree. `lines` are those of all nodes, in document order."""
+    """Parser target that builds a frozen tree. `lines` are those of all nodes, in document order."""
 
     def __init__(self, name: str, lines: Iterator[int]) -> None:
         self.tree = FrozenTree(name)
         self._next_line = chain(lines, repeat(0)).__next__  # damaged documents have fewer lines
         self._by_tag = defaultdict[object, list[FrozenNode]](list)
-        # What is open, from the outside: the document, then nodes.
+        # Open nodes, outermost first; the document itself comes before them.
         self._open: list[FrozenNode | FrozenTree] = [self.tree]
         self._texts: dict[str, str] = {}
         self._mappings: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
@@ -245,12 +247,12 @@ class _Reader:
         return next(iter(self.tree._children), None)
 
     def forget(self) -> None:
-        """Hold nothing any more: lxml's parser and its target refer to each other, and so stay for some time."""
+        """Drop all references: lxml's parser and its target refer to each other, and therefore exist for some time."""
         self.__dict__.clear()
 
     def _aside(self, kind: object) -> None:
         line = self._next_line()
-        if len(self._open) > 1:  # else it is around the root
+        if len(self._open) > 1:  # otherwise it lies outside of the root
             node = FrozenAside()
             node.tag, node.line, node._attributes = kind, line, NOTHING
             node._around = around = self._open[-1]
@@ -260,7 +262,7 @@ class _Reader:
             around._children.append(node)  # type: ignore[attr-defined]  # a list while it is read
 
     def _shared(self, stated: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
-        """A new mapping of attributes, for all elements that have the same ones."""
+        """A new attribute mapping, shared by all elements with equal attributes."""
         if not stated:
             return NOTHING
         if len(self._mappings) > MOST_SHARED:
@@ -272,14 +274,14 @@ class _Reader:
 
 
 def frozen_root(name: str, source: bytes, schema: etree.XMLSchema, lines: Iterator[int]) -> FrozenNode | None:
-    """The root of a document; None if it is not valid, or anything else is to be said about it.
+    """The root of a document; None if it is not valid, or if there is any other finding.
 
     Parameters
     ----------
     lines
-        Those of all nodes of the document in document order.
+        Lines of all nodes of the document, in document order.
     """
-    reader: Any = _Reader(name, lines)  # the stubs want members of a target that lxml does without
+    reader: Any = _Reader(name, lines)  # the stubs require members of a target that lxml does not need
     parser = etree.XMLParser(target=reader, schema=schema, resolve_entities=ONLY_KNOWN, no_network=True)
     try:
         root = cast(FrozenNode, etree.fromstring(source, parser))

@@ -33,8 +33,8 @@ class GeneratedEntries:
     """The entries of a generated system: `made` are generated contents, `files` are files on disk.
 
     A folder in `files` is an unpacked FMU, packed on demand. `documents` are structures generated from an entry, under
-    its name; `notes` are their differences from the source, and `problems` errors about parts that they lack. `stated`
-    maps entries, also of missing files, to the paths by which the user knows them.
+    its name; `notes` are their differences from the source, and `problems` errors about missing parts. `stated` maps
+    entries, also of missing files, to the paths that the user knows.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class GeneratedEntries:
         return path
 
     def stated(self, name: str) -> str:
-        """The name of an entry, or of a file in an FMU, as the user knows it."""
+        """Name of an entry, or of a file in an FMU, that the user knows."""
         entry, mark, inside = name.partition(NESTING_MARK)
         if entry not in self._stated:
             return name
@@ -104,24 +104,24 @@ def _pack(folder: Path, target: Path) -> None:
 
 
 def is_osp(path: Path) -> bool:
-    """Whether a file or folder is a system of the Open Simulation Platform, not an SSP."""
+    """True for a system of the Open Simulation Platform, not an SSP."""
     if path.is_dir():
         return (path / OSP_STRUCTURE).is_file() and not (path / STRUCTURE).exists()
     return path.suffix.lower() == ".xml"
 
 
 def is_fmu_folder(path: Path) -> bool:
-    """Whether a folder is an unpacked FMU, not a system."""
+    """True if a folder is an unpacked FMU, not a system."""
     return (path / MODEL_DESCRIPTION).is_file() and not (path / STRUCTURE).exists()
 
 
 def is_fmu(entries: ZipEntries) -> bool:
-    """Whether a zip is an FMU, not a system."""
+    """True if a zip is an FMU, not a system."""
     return entries.has(MODEL_DESCRIPTION) and not entries.has(STRUCTURE)
 
 
 class ExportedEntries(ZipEntries):
-    """The system that an FMU was exported from, which stays open with it. `variant`: its SSD, "" for the default."""
+    """The exported system in an FMU, which stays open with it. `variant`: its SSD, "" for the default."""
 
     def __init__(self, fmu: ZipEntries, limits: ArchiveLimits) -> None:
         self._fmu = fmu
@@ -153,12 +153,14 @@ def system_of_fmu(path: Path) -> GeneratedEntries:
 
 
 def component_name(stem: str) -> str:
-    """The name of a component from a file name without its ending; dots are replaced, because they separate systems."""
+    """Component name from a file name without its extension; dots are replaced, because they separate systems."""
     return stem.replace(".", "_") or "fmu"
 
 
 def _structure(name: str, source: str, signals: list["SignalOfFmu"]) -> str:
-    """Connectors state no types, units and sizes, so those of the FMU's variables count (SSP 2.0)."""
+    """The generated structure. Connectors state no types, units and sizes, so those of the FMU's variables apply (SSP
+    2.0).
+    """
     connectors = "".join(f"\n          {_connector(signal)}" for signal in signals)
     inside = f"\n        <ssd:Connectors>{connectors}\n        </ssd:Connectors>" if connectors else ""
     stated = f'name={quoted(name)} type="application/x-fmu-sharedlibrary" source={quoted(quote(source))}'
@@ -175,14 +177,14 @@ def _structure(name: str, source: str, signals: list["SignalOfFmu"]) -> str:
 
 
 def _connector(signal: "SignalOfFmu") -> str:
-    """The connector of a variable; of an array it states the number of dimensions."""
+    """The connector of a variable; for an array it states the number of dimensions."""
     stated = f"name={quoted(signal.name)} kind={quoted(signal.causality)}"
     dimensions = "<ssc:Dimension/>" * signal.dimensions
     return f"<ssd:Connector {stated}>{dimensions}</ssd:Connector>" if dimensions else f"<ssd:Connector {stated}/>"
 
 
 def _lines(description: etree._Element | None, signals: list["SignalOfFmu"]) -> Iterator[int]:
-    """The line in the model description for each element of the structure: of connectors that of the variable."""
+    """Line in the model description for each element of the structure; for connectors the line of the variable."""
     stated: Any = None if description is None else description.sourceline
     line = int(stated or 1)
     around = 5 if signals else 4  # root, System, Elements, Component, Connectors
@@ -201,14 +203,14 @@ class SignalOfFmu(NamedTuple):
 
 
 def fmu_facts(path: Path | None) -> tuple[str, dict[str, str]]:
-    """The model's name, and the causality of each input and output; empty for a missing FMU."""
+    """Name of the model, and causality of each input and output; empty for a missing FMU."""
     root = None if path is None else _parse(_model_description(path))
     signals = {signal.name: signal.causality for signal in _signals(root)}
     return ("" if root is None else root.get("modelName", "")), signals
 
 
 def _model_description(path: Path) -> bytes:
-    """The model description; empty if unreadable, which the rules on FMUs report."""
+    """The model description; empty if it cannot be read, which rules on FMUs report."""
     try:
         if path.is_dir():
             return read_bytes(path / MODEL_DESCRIPTION)
@@ -220,7 +222,7 @@ def _model_description(path: Path) -> bytes:
 
 
 def _signals(description: etree._Element | None) -> list[SignalOfFmu]:
-    """The variables that are inputs and outputs (FMI 1.0 to 3.0), each name once; parameters of FMI 1.0 are neither."""
+    """The variables that are inputs and outputs (FMI 1.0 to 3.0), each name once; without parameters of FMI 1.0."""
     if description is None:
         return []
     parameters_are_inputs = description.get("fmiVersion", "").startswith("1.")
@@ -266,7 +268,7 @@ def fmi1_role(variable: etree._Element) -> Fmi1Role:
 
 
 def _default_variability(variable: etree._Element) -> str:
-    """The schema's default is continuous, which only Reals can be."""
+    """Default of the schema: continuous, which only Reals can be; discrete for other types."""
     return "continuous" if variable.find("Real") is not None else "discrete"
 
 
@@ -285,7 +287,7 @@ def parsed_model_description(description: bytes) -> etree._Element:
 
 
 _parsed: dict[bytes, etree._Element] = {}
-"""The latest parsed model description, which is read again when an FMU is opened as a system."""
+"""The last parsed model description, which is read again when an FMU is opened as a system."""
 
 
 def _parse(description: bytes) -> etree._Element | None:

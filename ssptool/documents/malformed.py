@@ -1,6 +1,6 @@
 """Messages on malformed XML: the error in the text, and the correct spelling.
 
-libxml2 reports its own functions (`xmlParseEntityRef: no name`) where an engineer looks for a quote or an ampersand.
+libxml2 reports its own functions (`xmlParseEntityRef: no name`) instead of the wrong quote or ampersand.
 """
 
 import re
@@ -10,13 +10,13 @@ from ssptool.documents.vocabulary import NSMAP
 
 
 class Fault(NamedTuple):
-    """A syntax error in words, and the remedy."""
+    """A syntax error in words, and advice."""
 
     message: str
     advice: str
 
 
-# libxml2 appends the place, and where its limits are exceeded how a program lifts them.
+# libxml2 appends the position; for its limits it also appends advice for programmers.
 _PLACE = re.compile(r",? line \d+, column \d+")
 _LIMIT = re.compile(r",? (?:use|try) XML_PARSE_HUGE(?: option)?")
 _AMPERSAND = "write `&amp;` for `&`"
@@ -83,7 +83,7 @@ def _declaration(prefix: str) -> str:
 
 
 def _beyond_limits(message: str) -> Fault:
-    """Nesting or text beyond a limit, and what to do about it: the syntax may be right."""
+    """Nesting or text beyond a limit, with advice; the syntax may be correct."""
     deep = re.search(r"Excessive depth in document: (\d+)", message)
     if deep is not None:
         return Fault(

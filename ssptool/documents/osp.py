@@ -45,7 +45,7 @@ class OspEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class OspConnection:
-    """One connection as it is generated: from an output to an input, with factor and offset of a function."""
+    """A generated connection: from an output to an input, with factor and offset of a function."""
 
     start: OspEndpoint
     end: OspEndpoint
@@ -65,7 +65,7 @@ class VariableGroup(NamedTuple):
 def system_of_osp(path: Path, allowed: Sequence[Path] = ()) -> GeneratedEntries:
     """The system at `path`, a file or the folder around it, with its FMUs.
 
-    These lie in its folder, the working folder, the repository around it, or the folders `allowed`.
+    The FMUs must lie in its folder, the working folder, the repository around it, or the folders `allowed`.
 
     Raises
     ------
@@ -84,10 +84,10 @@ def system_of_osp(path: Path, allowed: Sequence[Path] = ()) -> GeneratedEntries:
 
 
 class _OspReader:
-    """Reads one OspSystemStructure.
+    """Reader of one OspSystemStructure.
 
-    `problems` are features without counterpart, `files` the FMUs by entry, `made` those of sums, and `stated` the paths
-    of all FMUs as the file states them.
+    `problems` are features without counterpart, `files` the FMUs by entry, `made` the generated FMUs of sums, and
+    `stated` the paths of all FMUs in the file.
     """
 
     def __init__(self, file: Path, document: Document, folders: Sequence[str]) -> None:
@@ -187,10 +187,10 @@ class _OspReader:
             made.end()
 
     def _source(self, node: etree._Element) -> str:
-        """The URI of the FMU in the generated structure, wherever the file is."""
+        """URI of the FMU in the generated structure, independent of the location of the file."""
         source = node.get("source", "")
         if "://" in source and not source.startswith("file://"):
-            return source  # the rules say what cannot be reached
+            return source  # rules report unreachable files
         stated = unquote(source.removeprefix("file://"))
         entry = f"resources/{Path(stated).name}"
         place = self.file.parent / stated
@@ -316,7 +316,7 @@ class _OspReader:
             yield OspConnection(start, target, self.document.line_of(node))
 
     def _check_sums(self, connected: set[tuple[str, str]]) -> None:
-        """Terms without a connection would silently count as 0."""
+        """Report terms without a connection, which would silently count as 0."""
         for name, one in self.sums.items():
             for signal in one.signals:
                 if signal != "out" and (name, signal) not in connected:
@@ -339,7 +339,9 @@ class _OspReader:
                 self._report(node, message, "connect its signals in and out, or remove it")
 
     def _link(self, first: OspEndpoint, second: OspEndpoint, node: etree._Element) -> OspConnection:
-        """A connection from output to input by the FMUs' causalities; if unknown, from the first to the second."""
+        """A connection from output to input, according to the causalities in the FMUs; if these are unknown, from the
+        first to the second.
+        """
         for end in (first, second):
             self._known(end, node)
         turned = (
@@ -379,7 +381,7 @@ class _OspReader:
         self.notes.append(f"{position}: the connected variable groups become {made} of variables")
         there = [link for link in links if link.start.simulator == one]
         back = [link for link in links if link.start.simulator != one]
-        # Effort one way, flow the other: by element these are power bonds.
+        # Effort in one direction, flow in the other: these elements are power bonds.
         bonds = len(there) == len(back) and groups[0].kind.endswith("Port")
         for several in (there, back):
             for number, link in enumerate(several, 1):
@@ -404,7 +406,9 @@ class _OspReader:
         return None
 
     def _model_description(self, simulator: str) -> Path | None:
-        """Named by model, FMU or simulator, beside the structure or the FMU, in upper or lower case."""
+        """File named after the model, the FMU or the simulator, next to the structure or the FMU, regardless of
+        case.
+        """
         fmu = self._fmu(simulator)
         source = self.simulators[simulator].get("source", "") if simulator in self.simulators else ""
         stated = Path(unquote(source.rpartition("file=")[2]))  # proxyfmu://host?file=x.fmu
@@ -441,7 +445,7 @@ class _OspReader:
             _annotation(made, self.document.line_of(where), tag, step, inside="osp:Algorithm")
         made.end()
 
-    # -- what is wrong ----------------------------------------------------------------------------------------------
+    # -- errors -----------------------------------------------------------------------------------------------------
 
     def _all(self, part: str) -> Iterator[etree._Element]:
         for node in self.root:
@@ -473,7 +477,7 @@ class _OspReader:
 
 
 class _XmlText:
-    """XML as it is written, with the line that each element comes from."""
+    """XML text under construction, with the source line of each element."""
 
     def __init__(self) -> None:
         self.lines: list[int] = []
@@ -530,12 +534,12 @@ def _annotation(made: _XmlText, line: int, tag: str, attributes: Mapping[str, st
 
 
 def _name(node: etree._Element) -> str:
-    """The name of an element without its namespace; empty of comments."""
+    """Name of an element without its namespace; empty for comments."""
     return etree.QName(node).localname if isinstance(node.tag, str) else ""
 
 
 def _entry(one: Sum) -> str:
-    """Entry of the FMU of a sum, where no FMU of the system itself can be."""
+    """Entry of the FMU of a sum, at a path that an FMU of the system cannot have."""
     return f"resources/sums/{one.name}.fmu"
 
 

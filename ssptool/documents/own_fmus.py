@@ -7,7 +7,7 @@ from pathlib import Path
 
 _BINARIES = Path(str(files("ssptool.documents").joinpath("binaries")))
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""Time of all entries, so that equal FMUs are equal files."""
+"""Time of all entries, so that equal FMUs are identical files."""
 
 
 def packed(model: str, description: str) -> bytes:

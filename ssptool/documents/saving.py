@@ -1,4 +1,4 @@
-"""Files that are saved together, all or none, without losing changes by other programs."""
+"""Save several files together, all or none, without losing changes by other programs."""
 
 import errno
 import os
@@ -14,11 +14,11 @@ from ssptool.journal import NAME, FileChange, sync, write_journal
 from ssptool.tempfiles import PREFIX, TemporaryFolder
 
 EntryContent: TypeAlias = bytes | Path
-"""Content of a file to write: these bytes, or those of a file elsewhere (an FMU may be large)."""
+"""Content of a file to write: bytes, or the path of another file (an FMU may be large)."""
 
 
 def link_leads_out(path: Path, folder: Path) -> WrongUsage:
-    """The error for a file that would be written through a link that points outside of the saved folder."""
+    """Error for a file that would be written through a link that points outside of the saved folder."""
     return WrongUsage(
         f"{path} is, or contains, a link that points outside {folder}, to {path.resolve()}, and is not written: "
         "remove the link, or edit its target directly"
@@ -38,13 +38,13 @@ class ChangedMeanwhile(WrongUsage):
 
 
 def stay_inside(folder: Path, name: str) -> None:
-    """Refuse to write a file of a folder through a link that leads elsewhere. Raises WrongUsage."""
+    """Reject writing a file of a folder through a link that points outside. Raises WrongUsage."""
     if not (folder / name).resolve().is_relative_to(folder.resolve()):
         raise link_leads_out(folder / name, folder)
 
 
 class FileState(NamedTuple):
-    """Facts by which a change of a file shows: a replaced one has another inode, a rewritten one another time."""
+    """Facts for detecting changes of a file: after replacement the inode differs, after rewriting the time."""
 
     device: int
     inode: int
@@ -53,7 +53,7 @@ class FileState(NamedTuple):
 
     @classmethod
     def of(cls, path: Path | str) -> "FileState | None":
-        """None of what is not a file."""
+        """State of a file; None for anything else."""
         try:
             found = os.stat(path)  # noqa: PTH116 (a thousand times)
         except OSError:
@@ -67,10 +67,9 @@ class FileState(NamedTuple):
 
 @contextmanager
 def replaced_atomically(target: Path) -> Iterator[IO[bytes]]:
-    """A file to write that takes the place of `target` when all of it is on disk, and vanishes if anything fails.
+    """A file to write that replaces `target` after all of it is on disk, and is removed if anything fails.
 
-    Where `target` is a link, the file that it leads to is replaced, and the link stays. An error of the disk names the
-    target.
+    If `target` is a link, the file that it points to is replaced, and the link is kept. Disk errors name the target.
     """
     with AtomicReplacement() as files, files.staged(target) as file:
         yield file
@@ -88,13 +87,13 @@ def save_file(target: Path, content: bytes | str) -> None:
 
 
 class AtomicReplacement:
-    """Files to write and files to delete, as a context manager: at its end everything happens, in the given order.
+    """Files to write and files to delete, as a context manager: at its end all changes are made, in the given order.
 
     Everything is written to hidden temporary folders and is on disk before the first target is touched. If anything
-    fails, before or then, the targets are as they were. Should the process be killed in the middle, each file is still
-    complete, the old one or the new one. Files in the folder `root` are of one version even then, as soon as that is
-    opened again: a journal (`ssptool.journal`) says what is left to do. Windows, and file systems without locks, have
-    none.
+    fails, the targets are restored. If the process is killed in the middle, each file is still complete, the old one or
+    the new one. Files in the folder `root` are consistent even then, after it is opened again, because a journal
+    (`ssptool.journal`) contains the remaining changes. There is no journal on Windows, and on file systems without
+    locks.
     """
 
     def __init__(self, root: Path | None = None) -> None:
@@ -128,7 +127,7 @@ class AtomicReplacement:
 
     @contextmanager
     def staged(self, target: Path) -> Iterator[IO[bytes]]:
-        """A file that will be `target`; folders above it are made. Errors of the disk name the target."""
+        """A file that will replace `target`; missing parent folders are created. Disk errors name the target."""
         place = _followed(target)
         with _naming(target):
             self._make_folder(place.parent)
@@ -149,11 +148,11 @@ class AtomicReplacement:
             shutil.copyfileobj(source, file)
 
     def delete(self, target: Path) -> None:
-        """A link is deleted itself, and not what it leads to."""
+        """Delete a target; for a link the link itself, not the file that it points to."""
         self._deleted.append(target)
 
     def _beside(self, place: Path) -> Path:
-        """A name in a temporary folder on the file system of a target."""
+        """A name in a temporary folder on the file system of the target."""
         folder = place.parent
         if self._root is not None and folder.stat().st_dev == self._root.stat().st_dev:
             folder = self._root
@@ -178,7 +177,7 @@ class AtomicReplacement:
             (self._journal[0] / NAME).unlink()
 
     def _begin_journal(self) -> None:
-        """Say what is to be done, if it is more than one thing and all in the folder that is edited."""
+        """Write the journal, if there are several changes, all in the edited folder."""
         root = self._root
         held = None if root is None else self._temporary.get(root)
         if root is None or held is None or not held.is_locked or len(self._undo) < 2:
@@ -189,32 +188,32 @@ class AtomicReplacement:
                 FileChange(str(_below(root, place)), _below(root, new), _below(root, old))
                 for (place, old), new in zip(self._undo, news, strict=True)
             ]
-        except ValueError:  # something is elsewhere
+        except ValueError:  # a target lies outside
             return
         self._journal = Path(held.name), changes
         write_journal(*self._journal)
 
     def _keep(self, place: Path) -> None:
-        """Remember what a target was, under another name."""
+        """Keep the present target under another name."""
         if not os.path.lexists(place):
             self._undo.append((place, None))
             return
         kept = self._beside(place)
         try:
             os.link(place, kept, follow_symlinks=False)
-        except OSError:  # no hard links on this file system
+        except OSError:  # this file system has no hard links
             shutil.copy2(place, kept, follow_symlinks=False)
         self._undo.append((place, kept))
 
     def _roll_back(self) -> None:
         if self._journal is not None:
-            with suppress(OSError):  # there may be no room for it
+            with suppress(OSError):  # there may be no space for it
                 write_journal(*self._journal, back=True)
         for place, kept in reversed(self._undo):
             if kept is None:
                 place.unlink(missing_ok=True)
             else:
-                kept.replace(place)  # Between two links to one file, replacing does nothing.
+                kept.replace(place)  # replacing has no effect between two links to the same file
 
     def _make_folder(self, folder: Path) -> None:
         missing = [path for path in (folder, *folder.parents) if not path.exists()]
@@ -232,7 +231,7 @@ def _below(root: Path, path: Path | None) -> str | None:
 
 
 def _followed(target: Path) -> Path:
-    """Path that a linked target leads to."""
+    """Path that a linked target points to."""
     if not target.is_symlink():
         return target
     place = Path(os.path.realpath(target))
@@ -243,7 +242,7 @@ def _followed(target: Path) -> Path:
 
 @contextmanager
 def _naming(target: Path) -> Iterator[None]:
-    """Name the target in errors of the disk that name no file, or one in a temporary folder."""
+    """Name the target in disk errors without a file name, or with one in a temporary folder."""
     try:
         yield
     except OSError as problem:

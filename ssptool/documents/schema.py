@@ -3,8 +3,8 @@
 `schema_findings` checks a document with its inline content, and rewords each violation of libxml2 for the author of the
 document. Limits of libxml2:
 
-- Of an element whose children are wrong, only the first wrong child is reported; those behind it are not checked.
-- Lines beyond 65 535 are estimated; the element of a finding is exact, so ask `Document.line_of`.
+- For an element with wrong children, only the first wrong child is reported; later ones are not checked.
+- Lines beyond 65 535 are estimated; the element of a finding is exact, so use `Document.line_of`.
 """
 
 import re
@@ -46,12 +46,12 @@ _SET = re.compile(r"is not an element of the set \{(.*)\}\.")
 _NC_NAME = re.compile(r"[^\W\d][\w.\-]*")
 
 MOST_FINDINGS = 10_000
-"""Violations of the schema that are told of one document; of others, their number."""
+"""Largest number of schema violations that are reported for one document; the others are only counted."""
 
 _REPEATED_ID, _SURPLUS = "repeated id", "surplus"
-"""Kinds of violations that libxml2 does not tell of."""
+"""Kinds of violations that libxml2 does not report."""
 
-# libxml2 names no more than ten elements of those that it expects.
+# libxml2 lists at most ten of the elements that it expects.
 _NAMED_AT_MOST = 10
 _SHOWN_LENGTH = 60
 
@@ -75,7 +75,7 @@ _EXPECTED_OF_TYPE = {
 
 
 class Violation(NamedTuple):
-    """A violation of a schema: libxml2's name of the constraint, or one of ours, and its words."""
+    """A violation of a schema: libxml2's name of the constraint (or a name of ours), and the message."""
 
     kind: str
     message: str
@@ -88,7 +88,7 @@ class Violation(NamedTuple):
 
 
 def violation_message(element: Element, violation: Violation) -> str:
-    """Message of a violation: the value found and the values allowed."""
+    """Message of a violation: the present value and the allowed values."""
     describe = _DESCRIPTIONS.get(violation.kind, _anything_else)
     return describe(element, violation.attribute, violation.message)
 
@@ -111,7 +111,7 @@ def _tagged(name: str) -> str:
 
 
 def _where(element: Element, attribute: str) -> str:
-    """The subject of a sentence about an attribute, with its value."""
+    """Subject of a sentence about an attribute, with its value."""
     value = _quoted(element.get(attribute, ""))
     return f"{_tagged(element.tag)}: attribute '{shown(attribute)}' is {value}"
 
@@ -119,7 +119,7 @@ def _where(element: Element, attribute: str) -> str:
 def _content(element: Element, _: str, message: str) -> str:
     listed = _EXPECTED.search(message)
     names = [name.strip() for name in listed[1].split(",")] if listed else []
-    # A wildcard reads ##other{…}*; what it admits cannot be named.
+    # A wildcard reads ##other{…}*; the elements that it allows cannot be listed.
     expected = [_tagged(name) for name in names if "*" not in name]
     choice = " or ".join(filter(None, [", ".join(expected[:-1]), *expected[-1:]]))
     if len(names) == _NAMED_AT_MOST:
@@ -200,7 +200,7 @@ def _wrong_root(element: Element, _: str, __: str) -> str:
 
 
 def _anything_else(_: Element, __: str, message: str) -> str:
-    """libxml2's own words, with prefixes for namespaces."""
+    """libxml2's own message, with prefixes for namespaces."""
     return _NAME.sub(lambda name: shown(name[0]), message)
 
 
@@ -231,7 +231,7 @@ _INLINE_ROOTS = {
     f"{{{SSB}}}SignalDictionary",
 }
 _METADATA_HOLDERS = {f"{{{SSD}}}ParameterMapping", f"{{{SSD}}}SignalDictionary"}
-# The parents whose content may be anything: wildcards in the schemas.
+# Parents with arbitrary content: wildcards in the schemas.
 _HOLDERS = _METADATA_HOLDERS | {f"{{{SSD}}}ParameterValues"}
 
 # libxml2 reports a list with a wrong item twice; this is the second report, which does not name the item.
@@ -254,9 +254,9 @@ class SchemaFinding(NamedTuple):
     element : Element
         The element concerned, of the tree that was validated.
     message : str
-        What was found and what is allowed, in words.
+        The present and the allowed content, in words.
     kind : str
-        libxml2's name of the violated constraint, e.g. `SCHEMAV_ELEMENT_CONTENT`, or one of this module.
+        libxml2's name of the violated constraint, e.g. `SCHEMAV_ELEMENT_CONTENT`, or a name of this module.
     part : DocumentPart
     attribute : str
         The attribute concerned, as written in the schema; empty if it is the element or its content.
@@ -270,7 +270,7 @@ class SchemaFinding(NamedTuple):
 
     @property
     def unknown_attribute(self) -> bool:
-        """True for an attribute that the element does not have, nor one of a similar name."""
+        """True for an attribute that the element does not have, and without a similar name."""
         describe = _DESCRIPTIONS.get(self.kind)
         not_allowed = describe is _attribute_not_allowed and self.part is DocumentPart.DOCUMENT
         return not_allowed and "did you mean" not in self.message
@@ -279,14 +279,14 @@ class SchemaFinding(NamedTuple):
 def schema_findings(root: Element, version: str) -> list[SchemaFinding]:
     """Violations of the schemas of an SSP version in a document, in document order.
 
-    Inline content is checked by the schema of its own declared version if that is 1.0 or 2.0, else by that of the
-    document. Ids are compared among all content of one version. The content of annotations and metadata is not checked,
-    even where it has elements of SSP.
+    Inline content is checked against the schema of its own declared version if that is 1.0 or 2.0, otherwise against
+    that of the document. Ids are compared among all content of one version. The content of annotations and metadata is
+    not checked, even where it has elements of SSP.
 
     Parameters
     ----------
     root : Element
-        The root of a document of any format (which one it should be is for the caller to say), or of an inline one.
+        The root of a document of any format (the caller checks that it is the right one), or of an inline document.
     version : str
         "1.0" or "2.0": usually what the root declares.
 
@@ -303,7 +303,7 @@ def schema_findings(root: Element, version: str) -> list[SchemaFinding]:
 
 
 def violated_places(root: Element, version: str) -> Set[tuple[Element, str]]:
-    """All elements at fault, with the names of attributes that are, as of `schema_findings`."""
+    """All elements with violations, with the names of violating attributes, as in `schema_findings`."""
     return {(element, violation.attribute) for element, violation in _violations(root, version)}
 
 
@@ -324,9 +324,9 @@ def _violations(root: Element, version: str) -> list[tuple[Element, Violation]]:
 
 
 def valid_by_one_schema(root: Element, version: str) -> bool:
-    """Whether a document that the schema of its version finds valid has no violations.
+    """True if a document that is valid against the schema of its version has no other violations.
 
-    Not known, and False, if it has inline content of another version, or an id twice.
+    False, meaning unknown, if it has inline content of another version, or an id twice.
     """
     others = {other for other in VERSIONS if other != version}
     if any(inline.get("version") in others for inline in root.iter(*_INLINE_ROOTS)):
@@ -336,7 +336,7 @@ def valid_by_one_schema(root: Element, version: str) -> bool:
 
 
 def _with_repeated_ids(root: Element, apart: Set[etree._Element]) -> Iterator[Element]:
-    """The elements whose id another one has before them: a reader that keeps no tree does not compare them."""
+    """Elements whose id an earlier element has; a reader without a tree does not compare them."""
     met = set[str]()
     for element in root.having("id"):
         identity = element.get("id", "").strip()
@@ -356,7 +356,7 @@ def load_schema(version: str, name: str = "all") -> etree.XMLSchema:
         "1.0" or "2.0".
     name : str
         "ssd", "ssv", "ssm" or "ssb": the format alone, without inline content of other formats, as in the standard's
-        own XML Schema files. "all": inline content included; 2.0 also checks metadata beside it.
+        own XML Schema files. "all": inline content included; 2.0 also checks metadata next to it.
 
     Raises
     ------
@@ -370,7 +370,7 @@ def load_schema(version: str, name: str = "all") -> etree.XMLSchema:
 
 
 def schema_folder() -> Path:
-    """The folder of the schemas: inside the installed package, or beside it in a checkout.
+    """The folder of the schemas: inside the installed package, or next to it in a checkout.
 
     Raises
     ------
@@ -386,7 +386,7 @@ def schema_folder() -> Path:
 
 
 def _guests(root: Element, version: str) -> Iterator[Element]:
-    """The outermost inline documents that declare the other version."""
+    """Outermost inline documents that declare the other version."""
     others = [other for other in VERSIONS if other != version]
     last: Element | None = None
     for inline in cast(Iterator[Element], root.iter(*_INLINE_ROOTS)):
@@ -398,7 +398,7 @@ def _guests(root: Element, version: str) -> Iterator[Element]:
 
 
 def outermost_foreign(root: Element) -> frozenset[Element]:
-    """The children of annotations and metadata that contain elements in the namespaces of SSP."""
+    """Children of annotations and metadata that contain elements in the namespaces of SSP."""
     holders = cast(Iterator[Element], root.iter(*FOREIGN_HOLDERS))
     children = {child for holder in holders for child in holder.iterchildren("*") if _speaks_ssp(child)}
     return frozenset(cast(Element, one) for one in children if children.isdisjoint(one.iterancestors()))
@@ -409,7 +409,7 @@ def _speaks_ssp(element: etree._Element) -> bool:
 
 
 class _Log(etree.PyErrorLog):  # type: ignore[misc]  # the stubs do not know it
-    """Gives each entry of its thread to a function at once."""
+    """Log that passes each entry of its thread to a function immediately."""
 
     def __init__(self, report: Callable[[etree._LogEntry], None]) -> None:
         super().__init__()
@@ -417,7 +417,7 @@ class _Log(etree.PyErrorLog):  # type: ignore[misc]  # the stubs do not know it
 
 
 class _Place:
-    """The number of the element that the reader of a document is at, in document order."""
+    """Number, in document order, of the element at which the reader of a document is."""
 
     def __init__(self) -> None:
         self.number = self._last = -1
@@ -436,8 +436,8 @@ class _Place:
 def violations(root: etree._Element, schema: etree.XMLSchema) -> list[tuple[etree._Element, Violation]]:
     """Violations of a schema in a tree, each with its element, in document order.
 
-    The document is read once more by a validating reader, whose errors are those of the element that it is at. For a
-    tree in memory lxml writes a path for each error and counts siblings for it: a thousand times slower in long lists.
+    The document is read again by a validating reader, whose errors belong to its present element. Validating the tree
+    in memory would be a thousand times slower for long lists, because lxml counts siblings for the path of each error.
     """
     found: list[tuple[int, Violation]] = []
 
@@ -447,20 +447,20 @@ def violations(root: etree._Element, schema: etree.XMLSchema) -> list[tuple[etre
 
     def read() -> None:
         etree.use_global_python_log(_Log(note))
-        # The stubs want members of a target that lxml does without.
+        # The stubs require members of a target that lxml does not need.
         target = cast(Any, place)
         parser = etree.XMLParser(target=target, schema=schema, resolve_entities=False, no_network=True, huge_tree=True)
         etree.fromstring(content, parser)
 
     place = _Place()
     content = etree.tostring(root, with_tail=False)
-    _in_own_thread(read)  # lxml's log is that of its thread for good
+    _in_own_thread(read)  # lxml's log stays that of its thread
     elements = list(root.iter("*")) if found else []
     return [(_named(elements[number], violation), violation) for number, violation in found]
 
 
 def _in_own_thread(work: Callable[[], None]) -> None:
-    """Do work in a thread; to load executors takes longer than to check a small document."""
+    """Run a function in a thread; importing executors takes longer than checking a small document."""
     failures: list[Exception] = []
 
     def guarded() -> None:
@@ -477,7 +477,7 @@ def _in_own_thread(work: Callable[[], None]) -> None:
 
 
 def _named(element: etree._Element, violation: Violation) -> etree._Element:
-    """The element that a violation names: that an element must be empty is found at its first child."""
+    """The element that a violation is about: a non-empty element that must be empty is noticed at its first child."""
     named = _SUBJECT.match(violation.message)
     around = [one for one in (element, *element.iterancestors()) if named is None or one.tag == named[1]]
     return around[0] if around else element
@@ -490,7 +490,7 @@ def _finding(element: Element, violation: Violation) -> SchemaFinding:
 
 
 def _document_part(element: Element, unexpected: bool) -> DocumentPart:
-    # An unexpected element is a fault in the content of its parent.
+    # An unexpected element is an error in the content of its parent.
     place: etree._Element | None = element.getparent() if unexpected else element
     while place is not None:
         parent = place.getparent()

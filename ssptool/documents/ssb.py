@@ -20,11 +20,11 @@ class DictionaryEntry(ssc.Base, tag="ssb:DictionaryEntry"):
 
     @property
     def unit(self) -> str | None:
-        return getattr(self.type, "unit", None) or None  # an empty one is none
+        return getattr(self.type, "unit", None) or None  # an empty unit counts as missing
 
 
 class SignalDictionary(ssc.TopLevel, tag="ssb:SignalDictionary"):
-    """The root of an SSB file; also inline in an SSD, where `ssd:SignalDictionary` gives it its name."""
+    """The root of an SSB file; also inline in an SSD, where `ssd:SignalDictionary` names it."""
 
     entries = children(DictionaryEntry)
     enumerations = children(ssc.Enumeration, within="ssb:Enumerations")

@@ -31,7 +31,9 @@ class Base(Element):
 
 
 class TopLevel(Base):
-    """The attributes of the four root elements. The date stays text: Python does not know `T24:00:00Z`."""
+    """The attributes of the four root elements. The date is stored as text, because Python does not accept
+    `T24:00:00Z`.
+    """
 
     author = attribute(string, default=None)
     fileversion = attribute(string, default=None)
@@ -78,7 +80,9 @@ class Enumeration(SignalType, tag="ssc:Enumeration"):
 
 
 class BaseUnit(Element, tag="ssc:BaseUnit"):
-    """Exponents of the SI base units and the radian; a value v of the unit is `factor * v + offset` of these."""
+    """Exponents of the SI base units and the radian; a value v of the unit is `factor * v + offset` of the base
+    unit.
+    """
 
     kg = attribute(signed(32), default=0)
     m = attribute(signed(32), default=0)
@@ -93,7 +97,7 @@ class BaseUnit(Element, tag="ssc:BaseUnit"):
 
 
 class Unit(Base, tag="ssc:Unit"):
-    """A unit by its base units: `factor` · v + `offset` of them."""
+    """A unit, defined by its base units."""
 
     name = attribute(string)
     base_unit = child(BaseUnit)
@@ -210,14 +214,14 @@ class LinearTransformation(Transformation, tag="ssc:LinearTransformation"):
 
 
 class MapEntry(Element, tag="ssc:MapEntry"):
-    """One row of a mapping, as text; the mappings below give the rows in the type of their values."""
+    """One row of a mapping, as text; the mappings below return the rows in the type of their values."""
 
     identity = ("source",)
     source = attribute(string)
     target = attribute(string)
 
     def read(self, name: str, converter: Converter[T]) -> T:
-        """The value of an attribute in the type of the mapping. Raises InvalidAttribute."""
+        """Value of an attribute in the type of the mapping. Raises InvalidAttribute."""
         text = str(getattr(self, name))
         try:
             return converter.read(text)
@@ -277,7 +281,7 @@ class SignatureRole(StrEnum):
 
 
 class MetaSourceBase(StrEnum):
-    """The base of the source of metadata or a signature; metadata itself has only the first two."""
+    """Attributes of the source of metadata or a signature; metadata itself has only the first two."""
 
     FILE = "file"
     RESOURCE = "resource"
@@ -289,7 +293,7 @@ class Content(Base, tag="ssc:Content"):
 
 
 class Signature(Base, tag="ssc:Signature"):
-    """Signs what contains it (2.0)."""
+    """Signature of the parent element (2.0)."""
 
     content = at_most_one(Content)
     role = attribute(one_of(SignatureRole))
@@ -300,7 +304,7 @@ class Signature(Base, tag="ssc:Signature"):
 
 
 class MetaData(Base, tag="ssc:MetaData"):
-    """Data about what contains it (2.0)."""
+    """Metadata of the parent element (2.0)."""
 
     content = at_most_one(Content)
     signatures = children(Signature)

@@ -28,7 +28,7 @@ E = TypeVar("E", bound=Element)
 
 
 class ConnectorKind(StrEnum):
-    """The role of a connector; the last four are of 2.0."""
+    """The role of a connector; the last four exist since 2.0."""
 
     INPUT = "input"
     OUTPUT = "output"
@@ -42,7 +42,7 @@ class ConnectorKind(StrEnum):
 
 
 class Implementation(StrEnum):
-    """The interface of an FMU to use; scheduled execution is of 2.0."""
+    """The interface of an FMU to use; scheduled execution exists since 2.0."""
 
     ANY = "any"
     MODEL_EXCHANGE = "ModelExchange"
@@ -70,7 +70,9 @@ class Box(Element):
 
 
 class ElementGeometry(Box, tag="ssd:ElementGeometry"):
-    """The place of an element in its parent's canvas; x1 > x2 or y1 > y2 mirrors it. Angles: degrees, ccw."""
+    """Position of an element in its parent's canvas; x1 > x2 or y1 > y2 mirrors it. Angles: degrees,
+    counterclockwise.
+    """
 
     rotation = attribute(double, default=0.0)
     icon_source = attribute(any_uri, default=None)
@@ -91,7 +93,9 @@ class Note(Box, tag="ssd:Note"):
 
 
 class ConnectorGeometry(Element, tag="ssd:ConnectorGeometry"):
-    """The place of a connector on its element, in fractions of the box; 2.0: also its place inside a system."""
+    """Position of a connector on its element, in fractions of the box; since 2.0 also its position inside of a
+    system.
+    """
 
     x = attribute(double)
     y = attribute(double)
@@ -110,13 +114,13 @@ class ConnectionGeometry(Element, tag="ssd:ConnectionGeometry"):
 
 
 class Clock(Element, tag="ssd:Clock"):
-    """Names the clock connector of the same element by which a connector is clocked (2.0)."""
+    """Name of the clock connector of the same element that clocks a connector (2.0)."""
 
     name = attribute(string)
 
 
 class Connector(ssc.Base, tag="ssd:Connector"):
-    """A named value that goes in or out of an element, with type and dimensions."""
+    """A named input, output or parameter of an element, with type and dimensions."""
 
     name = attribute(string)
     kind = attribute(one_of(ConnectorKind))
@@ -128,18 +132,20 @@ class Connector(ssc.Base, tag="ssd:Connector"):
 
     @property
     def type_name(self) -> str | None:
-        """The standard's name of the type, e.g. `Real`; None where the SSD states none."""
+        """The standard's name of the type, e.g. `Real`; None if the SSD states none."""
         type = self.type
         return None if type is None else type.type_name
 
     @property
     def unit(self) -> str | None:
-        """The name of a unit of the same document; None where none is stated or the type has none."""
-        return getattr(self.type, "unit", None) or None  # an empty one is none
+        """Name of a unit of the same document; None if none is stated or the type has none."""
+        return getattr(self.type, "unit", None) or None  # an empty unit counts as missing
 
 
 class ConnectorRef(NamedTuple):
-    """The address of a connector in a connection: an element ("": the enclosing system), and a connector of that."""
+    """Address of a connector in a connection: an element ("": the enclosing system), and a connector of this
+    element.
+    """
 
     element: str
     connector: str
@@ -149,7 +155,7 @@ class ConnectorRef(NamedTuple):
 
 
 class Connection(ssc.Base, tag="ssd:Connection"):
-    """Two ends, not an arrow: start and end imply no direction. An absent element is the enclosing system."""
+    """A connection between two ends; start and end imply no direction. A missing element is the enclosing system."""
 
     identity = ("startElement", "startConnector", "endElement", "endConnector")
     start_element = attribute(string, default="")
@@ -176,7 +182,7 @@ class Connection(ssc.Base, tag="ssd:Connection"):
     @property
     def ends(self) -> tuple[ConnectorRef, ConnectorRef]:
         """Both addresses as written; they imply no direction."""
-        get = self.get  # of very many connections, so not by the declared attributes
+        get = self.get  # direct access, because there are very many connections
         start, end = get("startConnector"), get("endConnector")
         if start is None or end is None:
             return self.start, self.end
@@ -185,7 +191,7 @@ class Connection(ssc.Base, tag="ssd:Connection"):
 
     @property
     def indices(self) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
-        """The indices at the start and at the end."""
+        """Indices at the start and at the end."""
         picks = self.get("startIndices") is not None or self.get("endIndices") is not None
         return (self.start_indices, self.end_indices) if picks else (None, None)
 
@@ -210,7 +216,7 @@ class ParameterMapping(ssc.Base, tag="ssd:ParameterMapping"):
 
 
 class ParameterBinding(ssc.Base, tag="ssd:ParameterBinding"):
-    """Gives parameters of one source to an element; inline or by `source`. Later bindings win over earlier ones."""
+    """Parameters of one source for an element; inline or by `source`. Later bindings override earlier ones."""
 
     identity = ("source",)
     type = attribute(string, default=PARAMETER_SET)
@@ -230,7 +236,7 @@ class ParameterBinding(ssc.Base, tag="ssd:ParameterBinding"):
 
 
 class SignalDictionary(ssc.Base, tag="ssd:SignalDictionary"):
-    """Gives a name to a dictionary of signals, inline or by `source`, for all references below its system."""
+    """A named dictionary of signals, inline or by `source`, for all references below its system."""
 
     type = attribute(string, default=SIGNAL_DICTIONARY)
     source = attribute(any_uri, default=None)
@@ -268,7 +274,7 @@ class Component(SystemElement, tag="ssd:Component"):
 
     @property
     def media_type(self) -> str:
-        """The normalized `type`; for a CSV file without a type, that of tables."""
+        """The normalized `type`; for a CSV file without a type, the type of tables."""
         stated = self.get("type")
         if stated is None:
             return TABLE if (self.source or "").lower().endswith(".csv") else FMU
@@ -276,7 +282,7 @@ class Component(SystemElement, tag="ssd:Component"):
 
     @property
     def is_table(self) -> bool:
-        """Whether the outputs are the columns of a file."""
+        """True if the outputs are the columns of a file."""
         return self.media_type in TABLES
 
 
@@ -288,7 +294,7 @@ class SignalDictionaryReference(SystemElement, tag="ssd:SignalDictionaryReferenc
 
 
 class System(SystemElement, tag="ssd:System"):
-    """Elements and the connections between them; itself an element of the system around it."""
+    """Elements and the connections between them; also an element of the system around it."""
 
     elements: Children[SystemElement] = children(
         "ssd:Component", "ssd:SignalDictionaryReference", "ssd:System", within="ssd:Elements"
@@ -301,7 +307,7 @@ class System(SystemElement, tag="ssd:System"):
 
 
 class DefaultExperiment(Element, tag="ssd:DefaultExperiment"):
-    """The interval to simulate unless the user says otherwise [s]."""
+    """Default interval of a simulation [s]."""
 
     start_time = attribute(double, default=None)
     stop_time = attribute(double, default=None)

@@ -6,7 +6,7 @@ from ssptool.documents.vocabulary import boolean, string
 
 
 class MappingEntry(ssc.Base, tag="ssm:MappingEntry"):
-    """A name in the parameter source, and the name that it gets in the element that owns the binding."""
+    """A name in the parameter source, and the corresponding name in the element that owns the binding."""
 
     identity = ("source", "target")
     source = attribute(string)

@@ -26,7 +26,7 @@ class ParameterType(Element):
 
     @property
     def entries(self) -> tuple[Any, ...]:
-        """All values in order; one for a scalar."""
+        """All values in order; one value for a scalar."""
         raise NotImplementedError(f"{self.tag} is not a type of a parameter")
 
     @entries.setter
@@ -126,7 +126,7 @@ class Boolean(Numbers[bool], tag="ssv:Boolean"):
 
 
 class Texts(ParameterType):
-    """Types whose items may hold white space: one in `value`, or any number of `ArrayItem` children (2.0)."""
+    """Types whose items may contain white space: one in `value`, or any number of `ArrayItem` children (2.0)."""
 
     value = attribute(string, default=None)
     items_in_children = children(ArrayItem)
@@ -169,7 +169,7 @@ class String(Texts, tag="ssv:String"):
 
 
 class Enumeration(Texts, tag="ssv:Enumeration"):
-    """Item names; `name` is an enumeration of the same file, without it that of the target variable counts."""
+    """Item names; `name` is an enumeration of the same file (default: the enumeration of the target variable)."""
 
     name = attribute(string, default=None)
 
@@ -203,13 +203,13 @@ class Parameter(ssc.Base, tag="ssv:Parameter"):
 
     @property
     def unit(self) -> str | None:
-        return getattr(self.type, "unit", None) or None  # an empty one is none
+        return getattr(self.type, "unit", None) or None  # an empty unit counts as missing
 
     @property
     def value(self) -> Any:
-        """The value as float, int, bool, str or bytes; of an array the tuple of its items, row by row.
+        """The value as float, int, bool, str or bytes; for an array the tuple of its items, row by row.
 
-        None if the type, or the value of a text, is missing.
+        None if the type, or the value of a string, is missing.
         """
         entries = () if self.type is None else self.type.entries
         if self.dimensions or len(entries) > 1:
@@ -224,7 +224,7 @@ class Parameter(ssc.Base, tag="ssv:Parameter"):
 
 
 class ParameterSet(ssc.TopLevel, tag="ssv:ParameterSet"):
-    """The root of an SSV file; also inline in an SSD, with units and enumerations of its own."""
+    """The root of an SSV file; also inline in an SSD, with its own units and enumerations."""
 
     name = attribute(string)
     parameters = children(Parameter, within="ssv:Parameters", keep=True)

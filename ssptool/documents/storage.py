@@ -38,15 +38,15 @@ from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import absolute, copied_from, forget_copies, real, shown
 
 STANDARD_FOLDERS = ("resources", "documentation", "extra")
-# The end record of a zip is 22 bytes and a comment of at most 65 535.
+# The end record of a zip has 22 bytes and a comment of at most 65 535.
 _LONGEST_END = 22 + 65_535
 
 
 class EntryFacts(NamedTuple):
     """Facts of an entry from the directory of a zip.
 
-    `raw` are the bytes of its name, `utf8` whether they are said to be UTF-8 (flag bit 11), `needs` the version of
-    the zip specification that is needed to read it, times ten.
+    `raw` are the bytes of its name, `utf8` is true if they are declared as UTF-8 (flag bit 11), `needs` is ten times
+    the version of the zip specification that is needed to read it.
     """
 
     name: str
@@ -82,7 +82,7 @@ class MissingEntry(LookupError):
 class Entries(Protocol):
     """Files by name; names have forward slashes and are relative to the root of the archive.
 
-    `local_path` takes the name of a folder as well, such as that of an unpacked FMU.
+    `local_path` also accepts the name of a folder, such as that of an unpacked FMU.
     """
 
     def names(self) -> tuple[str, ...]: ...
@@ -93,7 +93,7 @@ class Entries(Protocol):
 
 
 class LinkOut(NamedTuple):
-    """A link in an archive, by its name there, that leads out of its folder to `target`."""
+    """A link in an archive, by its name there, that points to `target` outside of its folder."""
 
     name: str
     target: Path
@@ -105,10 +105,10 @@ class LinkOut(NamedTuple):
 
 
 class FolderEntries:
-    """An unpacked archive; with `lone`, only that SSD, the standard folders and files asked for by name.
+    """An unpacked archive; with `lone`, only that SSD, the standard folders and files that are accessed by name.
 
-    A link is read only if it leads to a place in the folder itself, or in the folders `allowed`. The lone SSD may be a
-    link to anywhere, because the user names it.
+    A link is read only if it points into the folder itself, or into the folders `allowed`. The lone SSD may be a link
+    to any location, because the user chose it.
     """
 
     def __init__(self, base: Path, lone: str | None = None, allowed: Sequence[Path] = ()) -> None:
@@ -117,7 +117,7 @@ class FolderEntries:
         self.lone = lone
         self._allowed = tuple(real(path) for path in allowed if not is_outside(path))
         self.asked: set[str] = set()
-        """Names that a lone SSD has asked for; those of a folder are all in it."""
+        """Names that a lone SSD has accessed; a folder contains all its entries."""
         self._known: dict[str, bool] | None = None
         self._plain: dict[str, os.stat_result] = {}
         self._names: tuple[str, ...] | None = None
@@ -125,8 +125,8 @@ class FolderEntries:
 
     @contextmanager
     def looked_up_once(self) -> Iterator[None]:
-        """Context in which what is a file and where folders lead is asked once of the file system: for many questions
-        on files that are not written meanwhile.
+        """Context in which the file system is queried once about each file and folder, for many reads of files that are
+        not written at the same time.
         """
         if self._known is not None:
             yield
@@ -166,7 +166,7 @@ class FolderEntries:
             self.asked.add(name)
         path = f"{self.base}/{name}"
         try:
-            found = os.lstat(path)  # a hundred thousand times; tells at once that it is not a link
+            found = os.lstat(path)  # called a hundred thousand times; returns immediately that it is not a link
         except (OSError, ValueError):
             return False
         if stat.S_ISREG(found.st_mode):
@@ -179,7 +179,9 @@ class FolderEntries:
         return read_bytes(self.local_path(name))
 
     def local_path(self, name: str) -> Path:
-        """Raises MissingEntry, or InvalidDocument (PKG-101) for a link that leads out of the folder."""
+        """Path of an entry. Raises MissingEntry, or InvalidDocument (PKG-101) for a link that points outside of the
+        folder.
+        """
         path = self.base / name
         is_folder = not self.has(name)
         if is_folder and (unsafe(name) is not None or not path.is_dir()):
@@ -191,9 +193,9 @@ class FolderEntries:
         return path
 
     def state(self, name: str) -> FileState | None:
-        """Facts by which a later change of a file shows; None if it is not a file.
+        """Facts for detecting a later change of a file; None if it is not a file.
 
-        Raises InvalidDocument (PKG-101) for a link that leads out of the folder.
+        Raises InvalidDocument (PKG-101) for a link that points outside of the folder.
         """
         if not self.has(name):
             return None
@@ -203,7 +205,7 @@ class FolderEntries:
         return FileState.of(f"{self.base}/{name}") if known is None else FileState.told(known)
 
     def links_out(self) -> Iterator[LinkOut]:
-        """The links that lead out of the folder, sorted by name; hidden ones are not part of a package."""
+        """Links that point outside of the folder, sorted by name; hidden ones do not belong to a package."""
         folders = [self.base] if self.lone is None else [self.base / folder for folder in STANDARD_FOLDERS]
         links = [path for folder in folders for path in links_below(folder)]
         links += [folder for folder in folders if folder != self.base and folder.is_symlink()]
@@ -212,7 +214,7 @@ class FolderEntries:
         yield from (link for name in sorted(names) if (link := self._link_out(name)) is not None)
 
     def close(self) -> None:
-        """Do nothing: a folder needs no closing."""
+        """Do nothing, because a folder needs no closing."""
 
     def _stay_inside(self, name: str) -> None:
         if (link := self._link_out(name)) is not None:
@@ -229,7 +231,7 @@ class FolderEntries:
         return None if target is None else LinkOut(name, Path(target))
 
     def _folder_out(self, folder: str) -> str | None:
-        """The real path of a folder whose links lead out; None if they do not."""
+        """Real path of a folder whose links point outside; None for other folders."""
         if folder in self._folders:
             return self._folders[folder]
         found = leads_out(real(self.base), f"{self.base}/{folder}", self._allowed)
@@ -242,7 +244,7 @@ class FolderEntries:
         try:
             with os.scandir(self.base / folder) as found:
                 entries = list(found)
-        except OSError:  # it is not there, or must not be read
+        except OSError:  # it does not exist, or cannot be read
             return
         for entry in entries:
             name = f"{folder}/{entry.name}" if folder else entry.name
@@ -255,15 +257,16 @@ class FolderEntries:
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link that leads to itself
+    except OSError:  # a link to itself
         return False
 
 
 class SurroundingFiles:
-    """The files around an archive, which its documents may name with `../`.
+    """The files around an archive, which its documents may refer to with `../`.
 
-    `folder` is that of the archive; for a zip its own path. Files in the folders `allowed` can be read, and those of an
-    unpacked archive in the working folder and the repository around it too. Files of the kernel cannot.
+    `folder` is the folder of the archive, or the path of a zip. Files in the folders `allowed` can be read; for an
+    unpacked archive, also files in the working folder and in the repository around it. Files of the kernel cannot be
+    read.
     """
 
     def __init__(self, folder: Path, allowed: Sequence[Path], unpacked: bool) -> None:
@@ -281,7 +284,7 @@ class SurroundingFiles:
         if unsafe(without_ups(name)) is not None:
             return None
         path = Path(os.path.normpath(self.folder / name))
-        # Out of the folder, in again, and out by a link: as a link of the folder, which needs to be allowed.
+        # Out of the folder, back into it, and out by a link: such a link of the folder must be allowed.
         inside = path.is_relative_to(self.folder)
         return path if self._may_read(path, [] if inside else self._near) else None
 
@@ -292,7 +295,7 @@ class SurroundingFiles:
         return below(found, [*self._allowed, *near])
 
     def require_links_inside(self, name: str, folder: Path) -> None:
-        """Raise InvalidDocument (PKG-101) for a link in a folder that leads to a file which is not allowed."""
+        """Raise InvalidDocument (PKG-101) for a link in a folder that points to a file which is not allowed."""
         for link in links_below(folder):
             if not self._may_read(link, self._near):
                 place = f"{name}/{link.relative_to(folder).as_posix()}"
@@ -302,7 +305,7 @@ class SurroundingFiles:
 class ZipEntries:
     """A zip; files that must be on disk are unpacked, one at a time, into a private temporary folder.
 
-    `inside` is its name in the outer package, used in messages; empty without one.
+    `inside` is its name in the outer package, for messages; empty without an outer package.
     """
 
     def __init__(self, path: Path, limits: ArchiveLimits, inside: str = "") -> None:
@@ -321,7 +324,7 @@ class ZipEntries:
 
     @property
     def size(self) -> ArchiveLimits:
-        """Entries and bytes that count against the limits."""
+        """Entries and bytes that count for the limits."""
         infos = self._infos.values()
         return ArchiveLimits(entries=len(infos), unpacked_bytes=sum(info.file_size for info in infos))
 
@@ -377,7 +380,7 @@ class ZipEntries:
         return path
 
     def release(self) -> None:
-        """Close the file, which others may then replace, until something is read of it again."""
+        """Close the file, so that other programs can replace it; it is reopened when needed."""
         self._zip.close()
 
     def close(self) -> None:
@@ -389,13 +392,13 @@ class ZipEntries:
 
 def _facts(info: zipfile.ZipInfo) -> EntryFacts:
     utf8 = bool(info.flag_bits & 0x800)
-    # zipfile decoded the name by this flag; back to its bytes.
+    # zipfile decoded the name according to this flag; restore its bytes.
     raw = info.orig_filename.encode("utf-8" if utf8 else "cp437", "replace")
     return EntryFacts(info.filename, raw, utf8, info.extract_version, info.comment)
 
 
 def _end_disk(path: Path) -> int:
-    """The number of the disk that the end record of a zip states; zipfile does not look at it."""
+    """Number of the disk in the end record of a zip, which zipfile does not check."""
     with open_bytes(path) as file:
         file.seek(0, os.SEEK_END)
         file.seek(-min(file.tell(), _LONGEST_END), os.SEEK_CUR)
@@ -429,7 +432,7 @@ _KINDS = {
     ".toml": "a file in TOML, such as a study",
     ".xml": "an XML document by itself",
 }
-"""Suffix → what a file is that was given in place of a system."""
+"""Suffix → description of a file that was given in place of a system."""
 
 
 def _problems(file: str, infos: list[zipfile.ZipInfo], limits: ArchiveLimits, prefix: str) -> Iterator[Diagnostic]:
@@ -443,7 +446,7 @@ def _problems(file: str, infos: list[zipfile.ZipInfo], limits: ArchiveLimits, pr
     for name in sorted(names.intersection(chain.from_iterable(map(_parents, names)))):
         yield error("PKG-021", Position(prefix + name), "a file and a folder have this name", "rename one of them")
     for info in infos:
-        # zipfile cuts names at a zero byte and knows no other encryption than that of flag bit 0.
+        # zipfile cuts names at a zero byte, and only detects the encryption of flag bit 0.
         name = plain_name(info.orig_filename)
         at = Position(prefix + info.orig_filename)
         if reason := unsafe(name):
@@ -458,7 +461,7 @@ def _problems(file: str, infos: list[zipfile.ZipInfo], limits: ArchiveLimits, pr
 
 
 def _parents(name: str) -> Iterator[str]:
-    """The folders in which an entry stands, without the slash that marks the entry of a folder itself."""
+    """Parent folders of an entry, without the slash that marks the entry of a folder itself."""
     parts = name.rstrip("/").split("/")
     return ("/".join(parts[:depth]) for depth in range(1, len(parts)))
 
@@ -466,14 +469,14 @@ def _parents(name: str) -> Iterator[str]:
 class Overlay:
     """The entries of an archive with unsaved edits: those of `below` without removed ones, and added ones.
 
-    Files in its `surroundings` are not entries of it, but can be read under names that start with `../`.
+    Files in its `surroundings` are not entries, but can be read under names that start with `../`.
     """
 
     def __init__(self, below: Entries, path: Path, surroundings: SurroundingFiles) -> None:
         self._below = below
         self.surroundings = surroundings
         self.asked: set[str] = set()
-        """Names of files around it that were asked for."""
+        """Names of files around the archive that were accessed."""
         self._path = path
         self._folder: TemporaryFolder | None = None
         self.added: dict[str, EntryContent] = {}
@@ -484,7 +487,7 @@ class Overlay:
         self.removed.discard(name)
 
     def remove(self, name: str) -> None:
-        """Raises MissingEntry."""
+        """Remove an entry. Raises MissingEntry."""
         if not self.has(name):
             raise MissingEntry(name, self._path)
         self.added.pop(name, None)
@@ -567,7 +570,7 @@ class RemainingLimits:
 
 
 class NestedEntry(NamedTuple):
-    """The place of an entry: `name` in `entries`; `prefix` is the name of the outer package with a `!`."""
+    """Location of an entry: `name` in `entries`; `prefix` is the name of the outer package followed by `!`."""
 
     entries: Entries
     prefix: str
@@ -585,7 +588,7 @@ class NestedPackages:
         self._opened: dict[str, NestedPackages] = {}
 
     def has(self, name: str) -> bool:
-        """Whether an entry exists; false inside a package that cannot be opened."""
+        """True if an entry exists; false inside of a package that cannot be opened."""
         try:
             place = self.place(name)
         except InvalidDocument:
@@ -601,7 +604,7 @@ class NestedPackages:
         return place.entries.local_path(place.name)
 
     def place(self, name: str) -> NestedEntry:
-        """The place of an entry, existing or not.
+        """Location of an entry, existing or not.
 
         Raises
         ------
@@ -616,14 +619,14 @@ class NestedPackages:
         return NestedEntry(self._around, self._prefix, name)
 
     def release(self) -> None:
-        """Close the files of packages, which others may then replace, until something is read of them again."""
+        """Close the files of packages, so that other programs can replace them; they are reopened when needed."""
         for opened in self._opened.values():
             opened.release()
         if isinstance(self._around, ZipEntries):
             self._around.release()
 
     def forget(self, name: str) -> None:
-        """Forget an opened package that was replaced or removed."""
+        """Drop an opened package that was replaced or removed."""
         if name in self._opened:
             self._opened.pop(name).close()
 

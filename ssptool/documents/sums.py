@@ -9,12 +9,12 @@ from functools import cached_property
 from ssptool.documents.own_fmus import packed
 
 MOST = 0xFFFF
-"""Maximum number of terms, and of elements."""
+"""Largest number of terms, and of elements."""
 
 
 @dataclass(frozen=True)
 class Sum:
-    """A sum of `terms` signals; with a `dimension`, of vectors with so many elements."""
+    """A sum of `terms` signals; with a `dimension`, of vectors with that number of elements."""
 
     terms: int
     dimension: int | None = None
@@ -26,7 +26,7 @@ class Sum:
 
     @cached_property
     def signals(self) -> dict[str, tuple[str, ...]]:
-        """The variables of `out` and of each term, `in[0]` and so on: one for each element."""
+        """The variables of `out` and of each term (`in[0]`, …): one for each element."""
         elements = [""] if self.dimension is None else [f"[{number}]" for number in range(self.dimension)]
         names = ("out", *(f"in[{term}]" for term in range(self.terms)))
         return {name: tuple(f"{name}{element}" for element in elements) for name in names}

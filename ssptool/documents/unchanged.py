@@ -1,7 +1,8 @@
 """Detection of changed files, to decide whether data derived from them are still valid.
 
-Sizes, times and inodes tell, but not of a file that was written twice within one tick of the clock of its file system.
-So the content of a file that was young when it was first looked at is compared too, until the clock has gone on.
+Sizes, times and inodes are compared. They do not show that a file was written twice within one tick of the clock of its
+file system. Therefore the content of a file that was young at the first check is also compared, until the clock has
+advanced.
 """
 
 import hashlib
@@ -20,19 +21,21 @@ from ssptool.errors import WrongUsage
 from ssptool.working_directory import real
 
 YOUNG_SECONDS = 600.0
-"""Age up to which a file counts as young. The clock of a file server may differ so much from that of this machine."""
+"""Age up to which a file counts as young [s]. The clock of a file server may differ from that of this machine by this
+amount.
+"""
 
 SETTLED_SECONDS = 3.0
-"""Time after which a change gives a file another time. FAT has the coarsest clock, of two seconds."""
+"""Time after which a changed file has another time stamp [s]. FAT has the coarsest clock, of two seconds."""
 
 MOST_FILES = 10_000
 MOST_BYTES = 64 << 20
-"""Limits of what is looked at again: more files, or more bytes of young ones, cost more than to read what is needed."""
+"""Limits of the comparison: with more files, or more bytes of young files, reading all data again is cheaper."""
 
 
 class FileMark(NamedTuple):
-    """Facts of a file that change with it. `changed_ns` is the time when the system noted a change, which no program
-    can set (on Windows the time when the file was made).
+    """Facts of a file that change with it. `changed_ns` is the time at which the operating system noticed a change,
+    which no program can set (on Windows the creation time).
     """
 
     device: int
@@ -52,11 +55,11 @@ class FileMark(NamedTuple):
 
 
 class NotComparable(Exception):
-    """Files of which it cannot be told whether they change, or not cheaply."""
+    """Changes of these files cannot be detected, or only at high cost."""
 
 
 def marks_of(paths: Iterable[str | None]) -> dict[str, FileMark | None]:
-    """Marks of files, and of all that is in folders, by path; None of what is not there.
+    """Marks of files, and of all files in folders, by path; None for missing files.
 
     Raises NotComparable for links to folders, and for more than `MOST_FILES`.
     """
@@ -92,7 +95,7 @@ def _mark_below(folder: str, found: dict[str, FileMark | None]) -> None:
 
 
 def _followed(link: str) -> tuple[str, os.stat_result]:
-    """The file that a link leads to."""
+    """Target of a link."""
     target = os.path.realpath(link)
     told = os.stat(target)  # noqa: PTH116
     if stat.S_ISDIR(told.st_mode):
@@ -102,8 +105,8 @@ def _followed(link: str) -> tuple[str, os.stat_result]:
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Places from which a system is read: `roots`, with all that is in them, and names that its documents ask for,
-    whether or not there is such a file; those with `../` lead out of the `folder` to files that may be read.
+    """Locations from which a system is read: `roots` with all their content, and names that its documents refer to,
+    whether or not the files exist; names with `../` refer to files outside of the `folder` that may be read.
     """
 
     roots: tuple[Path, ...]
@@ -113,7 +116,7 @@ class Footprint:
     asked: frozenset[str]
 
     def paths(self) -> tuple[str | None, ...]:
-        """Present paths of these places, all links followed; None if reading is not allowed."""
+        """Present paths of these locations, with links followed; None if reading is not allowed."""
         return (*map(real, self.roots), *self._asked_paths())
 
     def _asked_paths(self) -> Iterator[str | None]:
@@ -126,13 +129,13 @@ class Footprint:
 
 
 def lone_roots(file: Path) -> tuple[Path, ...]:
-    """The roots of a lone SSD: itself, and the folders that SSP reserves."""
+    """Roots of a lone SSD: itself, and the folders that SSP reserves."""
     return (file, *(file.parent / name for name in STANDARD_FOLDERS))
 
 
 @dataclass(slots=True)
 class Snapshot:
-    """Files at one instant: `digests` are the contents of those that are young."""
+    """State of files at one instant: `digests` are hashes of the contents of young files."""
 
     paths: tuple[str | None, ...]
     marks: Mapping[str, FileMark | None]
@@ -141,7 +144,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, footprint: Footprint) -> Self:
-        """Raises NotComparable."""
+        """Snapshot of the files of a footprint. Raises NotComparable."""
         began = time.monotonic()
         paths = footprint.paths()
         marks = marks_of(paths)
@@ -151,7 +154,7 @@ class Snapshot:
         return cls(paths, marks, _digests(young), began)
 
     def holds(self, footprint: Footprint) -> bool:
-        """Whether the same places still have the same files."""
+        """True if the same locations still have the same files."""
         now = time.monotonic()
         try:
             paths = footprint.paths()
@@ -164,7 +167,7 @@ class Snapshot:
         except NotComparable:
             return False
         if now - self.began > SETTLED_SECONDS:
-            self.digests = {}  # a file that is written from now on has another time
+            self.digests = {}  # a file that is written from now on gets another time
         return True
 
 
@@ -178,6 +181,6 @@ def _digests(paths: Iterable[str]) -> dict[str, bytes]:
         try:
             with open_bytes(Path(path)) as file:
                 found[path] = hashlib.file_digest(file, "blake2b").digest()
-        except (OSError, WrongUsage):  # it has gone, or must not be read
+        except (OSError, WrongUsage):  # it was removed, or must not be read
             raise NotComparable from None
     return found

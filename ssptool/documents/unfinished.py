@@ -1,4 +1,4 @@
-"""A document that is being typed: what is open at a place, although the text is not well-formed."""
+"""A document that is being typed: the open elements at an offset, although the text is not well-formed."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ _VALUE = re.compile(r"""([^\s=<>"']+)\s*=\s*["']([^"'<>]*)$""")
 
 
 class OpenTag(NamedTuple):
-    """A start tag: its name as it is written, and its attributes."""
+    """A start tag: its name as written, and its attributes."""
 
     name: str
     attributes: Mapping[str, str]
@@ -28,10 +28,10 @@ class OpenTag(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TypingPlace:
-    """A place in a text: the elements around it, outermost first, and the tag in which it is, if any.
+    """A position in a text: the elements around it, outermost first, and the tag that contains it, if any.
 
-    `typed` is the part of a name or value that stands before it; `attribute` is the one whose value it is in.
-    `begin` is the offset of the tag, or the place itself.
+    `typed` is the part of a name or value before it; `attribute` is the attribute whose value contains it. `begin` is
+    the offset of the tag, or the position itself.
     """
 
     around: tuple[OpenTag, ...]
@@ -44,7 +44,7 @@ class TypingPlace:
 
     @property
     def namespaces(self) -> Mapping[str, str]:
-        """The namespaces that are declared by prefix; those of SSP where none are."""
+        """Declared namespaces by prefix; if none are declared, those of SSP."""
         declared = {"": "", **NSMAP}
         for tag in self.around:
             for key, value in tag.attributes.items():
@@ -53,7 +53,7 @@ class TypingPlace:
         return declared
 
     def kind(self, tag: OpenTag) -> type[Element] | None:
-        """The class of the element of a tag; None for containers and elements that are none of SSP's."""
+        """Class of the element of a tag; None for containers and elements that SSP does not define."""
         return element_kinds().get(self.qualified(tag.name))
 
     def qualified(self, name: str) -> str:
@@ -61,14 +61,14 @@ class TypingPlace:
         return f"{{{self.namespaces.get(prefix, '')}}}{local}"
 
     def written(self, qualified: str) -> str:
-        """A name as it is written here."""
+        """A qualified name with the prefixes of this document."""
         namespace, _, local = qualified[1:].partition("}")
         prefixes = [prefix for prefix, known in self.namespaces.items() if known == namespace]
         prefix = min(prefixes, key=len, default="")
         return f"{prefix}:{local}" if prefix else local
 
     def allowed(self) -> list[str]:
-        """The qualified names of the elements that may stand here."""
+        """Qualified names of the elements that are allowed here."""
         if not self.around:
             return []
         parent, above = self.around[-1], self.around[-2] if len(self.around) > 1 else None
@@ -86,7 +86,7 @@ class _Open:
 
 
 def typing_place(text: str, offset: int) -> TypingPlace:
-    """Context that is open at an offset; only the text before it counts."""
+    """The position at an offset; only the text before it counts."""
     before = text[:offset]
     opened = _opened(before)
     begin = before.rfind("<", opened.end)
@@ -121,7 +121,7 @@ def _attributes(text: str) -> dict[str, str]:
 
 
 def without_tag(text: str, place: TypingPlace, offset: int) -> str:
-    """The text without the tag that is being typed, and with the end tags that are missing there."""
+    """The text without the tag that is being typed, and with the missing end tags at its position."""
     of_tag = re.match(r"[^<>]*/?>", text[offset:])
     rest = text[offset + (of_tag.end() if of_tag else 0) :]
     ends = _ends(rest)
@@ -136,7 +136,7 @@ def without_tag(text: str, place: TypingPlace, offset: int) -> str:
 
 
 def _ends(text: str) -> Iterator[str]:
-    """The end tags of what is open at the beginning of a text."""
+    """End tags of the elements that are open at the start of a text."""
     opened = 0
     for token in _TOKEN.finditer(text):
         if token["start"] and not token["empty"]:
@@ -149,5 +149,5 @@ def _ends(text: str) -> Iterator[str]:
 
 @cache
 def element_kinds() -> Mapping[str, type[Element]]:
-    """The classes of the elements of SSP by qualified name."""
+    """Classes of the elements of SSP by qualified name."""
     return {kind.qualified_name: kind for kind in Element.kinds() if kind.qualified_name}

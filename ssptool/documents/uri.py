@@ -22,7 +22,7 @@ class UnresolvableUri(ValueError):
 
 
 def unsafe(name: str) -> str | None:
-    """The reason why a path is unsafe as the name of an entry; None if it is safe."""
+    """Reason why a path is unsafe as the name of an entry; None if it is safe."""
     if not name or name.startswith("/"):
         return "is absolute" if name else "is empty"
     if "\\" in name:
@@ -37,13 +37,13 @@ def unsafe(name: str) -> str | None:
 _RESERVED = re.compile(r"(CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(COM|LPT)[0-9¹²³])", re.IGNORECASE)
 _REFUSED = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
 LONGEST_PART = 255
-"""Bytes in UTF-8 that the name of a file or folder may have on Linux, macOS and Windows."""
+"""Largest length of the name of a file or folder on Linux, macOS and Windows [bytes in UTF-8]."""
 LONGEST_NAME = 240
-"""Characters of an entry's name; a path on Windows has at most 259, with that of the folder around it."""
+"""Largest length of an entry's name [characters]: a path on Windows has at most 259, including the folder."""
 
 
 def unportable(name: str) -> str | None:
-    """The reason why Linux, macOS or Windows cannot hold a file of this name; None if all can."""
+    """Reason why Linux, macOS or Windows does not support a file of this name; None if all do."""
     for part in name.split("/"):
         if found := _REFUSED.search(part):
             return f"has the character {found[0]!a}, which Windows does not take"
@@ -59,7 +59,9 @@ def unportable(name: str) -> str | None:
 
 
 def unportable_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The names that Linux, macOS or Windows cannot hold, alone or beside those before them, each with the reason."""
+    """Names that Linux, macOS or Windows does not support, alone or together with earlier names, each with the
+    reason.
+    """
     spelled: dict[str, str] = {}
     for name in names:
         other = _other_spelling(name, spelled)
@@ -69,7 +71,9 @@ def unportable_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _other_spelling(name: str, spelled: dict[str, str]) -> str | None:
-    """Name with the same letters as a name or a folder of it, in `spelled`, to which all of them are added."""
+    """A name in `spelled` that differs from this name, or from one of its folders, only in case. All of them are added
+    to `spelled`.
+    """
     ends = (*(found.start() for found in re.finditer("/", name)), len(name))
     for path in (name[:end] for end in ends):
         known = spelled.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
@@ -81,7 +85,7 @@ def _other_spelling(name: str, spelled: dict[str, str]) -> str | None:
 UP = "../"
 
 
-@lru_cache(maxsize=8192)  # of all components, again in each check while somebody types
+@lru_cache(maxsize=8192)  # for all components, in each check while a user types
 def resolve(base: str, uri: str, *, upwards: bool = False) -> str:
     """Resolve `uri` in the document `base` to the name of an entry.
 
@@ -126,14 +130,16 @@ def _decoded(segment: str, uri: str) -> str:
 
 
 def without_ups(name: str) -> str:
-    """A name without its leading `../`."""
+    """Name without its leading `../`."""
     while name.startswith(UP):
         name = name[len(UP) :]
     return name
 
 
 def _merged(base: str, uri: str, segments: list[str], upwards: bool) -> str:
-    """Merge with the folder of `base` and remove dot segments: above the root of the archive only with `upwards`."""
+    """Merge with the folder of `base` and remove dot segments; the result may lie above the root only with
+    `upwards`.
+    """
     path = base.split("/")[:-1]
     for segment in segments:
         if segment == "..":

@@ -1,9 +1,9 @@
 """Namespaces, media types and simple types of SSP (SSP 2.0 §5.2.3, §5.3.3, §5.4).
 
-The namespaces are the same in SSP 1.0 and 2.0: only the root attribute `version` tells the versions apart. A simple
-type is a `Converter` between the text of an attribute and its value. Reading is exactly as strict as the schema
-(Python's own `float` and `int` accept `1_000`, `infinity` and digits of other scripts, XML Schema does not); writing
-gives a text that reads back as the same value.
+The namespaces are the same in SSP 1.0 and 2.0; only the root attribute `version` differs. A simple type is a
+`Converter` between the text of an attribute and its value. Reading is exactly as strict as the schema (Python's own
+`float` and `int` accept `1_000`, `infinity` and digits of other scripts, XML Schema does not); writing gives a text
+that is read back as the same value.
 """
 
 import math
@@ -35,11 +35,11 @@ MODELICA = "text/x-modelica"
 EXPORTED_SYSTEM = "extra/ssptool/system.ssp"
 """Entry of the system in an FMU that was exported from one."""
 EXPORTED_VARIANT = "extra/ssptool/variant.txt"
-"""Entry with the SSD of that system, if it is another than the default."""
+"""Entry with the SSD of that system, if it is not the default."""
 TABLE = "text/csv"
 """Type of a component whose outputs are the columns of a CSV file, as in OMSimulator; not in the standard."""
 TABLES = (TABLE, "application/table")
-"""Types of tables, with the one of older versions of OMSimulator."""
+"""Types of tables, including that of older versions of OMSimulator."""
 
 
 @lru_cache(maxsize=256)
@@ -62,7 +62,7 @@ _SPACE = " \t\r\n"
 class Converter(Generic[T]):
     """A simple type: `read` raises ValueError for a text that is not of the type, `expected` describes valid texts.
 
-    `choices` are the texts of a small closed set.
+    `choices` are the texts of an enumerated type.
     """
 
     read: Callable[[str], T]
@@ -107,7 +107,8 @@ def _integer_between(lowest: int, highest: int, expected: str) -> Converter[int]
 
     def read(text: str) -> int:
         text = text.strip(_SPACE)
-        # The length bounds the work for absurd strings of digits; leading zeros are legal, but never so many.
+        # The limit of the length bounds the work for absurdly long numbers; leading zeros are legal, but never that
+        # many.
         if len(text) > 400 or not _INTEGER.fullmatch(text):
             raise ValueError(text)
         return within(int(text))
@@ -116,12 +117,12 @@ def _integer_between(lowest: int, highest: int, expected: str) -> Converter[int]
 
 
 def signed(bits: int) -> Converter[int]:
-    """Integers of two's complement."""
+    """Signed integers with this number of bits."""
     return _integer_between(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1, f"an integer of {bits} bits")
 
 
 def unsigned(bits: int) -> Converter[int]:
-    """Integers from zero."""
+    """Unsigned integers with this number of bits."""
     return _integer_between(0, 2**bits - 1, f"an integer from 0 to {2**bits - 1}")
 
 
@@ -135,10 +136,10 @@ def list_of(item: Converter[T]) -> Converter[tuple[T, ...]]:
 
 
 def one_of(enum: type[E]) -> Converter[E]:
-    """One word of a closed set, in the standard's spelling."""
+    """One word of an enumeration, in the standard's spelling."""
     members = {member.value: member for member in enum}
 
-    def read(text: str) -> E:  # a look-up is cheaper than a call of the enumeration
+    def read(text: str) -> E:  # a dictionary look-up is faster than a call of the enumeration
         try:
             return members[text]
         except KeyError:
@@ -153,7 +154,7 @@ double: Converter[float] = Converter(_read_double, _write_double, "a number such
 boolean: Converter[bool] = Converter(
     _read_boolean, lambda value: "true" if value else "false", "true or false", ("true", "false")
 )
-# What fits neither a signed nor an unsigned 64-bit integer has no place in any integer type of SSP.
+# A number that fits neither signed nor unsigned 64-bit integers does not fit any integer type of SSP.
 integer: Converter[int] = _integer_between(-(2**63), 2**64 - 1, "an integer of 64 bits")
 hex_binary: Converter[bytes] = Converter(
     _read_hex_binary, lambda value: value.hex().upper(), "pairs of hexadecimal digits"
@@ -161,28 +162,28 @@ hex_binary: Converter[bytes] = Converter(
 
 
 def number_text(value: float) -> str:
-    """The shortest text that reads back as the same number: `10` for 10.0."""
+    """Shortest text that is read back as the same number: `10` for 10.0."""
     return double.write(value).removesuffix(".0")
 
 
 def rounded_text(value: float, digits: int) -> str:
-    """A number for readers, with so many significant digits; INF, -INF and NaN as documents spell them."""
+    """A number with this number of significant digits; INF, -INF and NaN as in documents."""
     return f"{value:.{digits}g}" if math.isfinite(value) else number_name(value)
 
 
 SETTINGS_FILE = "ssptool.toml"
-"""The settings of ssptool in a folder; no part of a system."""
+"""File with the settings of ssptool in a folder; not part of a system."""
 
 
 OUTPUT_ENDINGS = (".csv", ".csv.json", ".parquet", ".mat", ".h5", ".mf4", ".jsonl", ".png", ".svg", ".pdf", ".html")
-"""Endings of results, logs, plots and reports; no document of a system has them."""
+"""Extensions of results, logs, plots and reports; documents of a system do not have them."""
 
 STUDY_ENDING = ".study"
-"""Ending of folders with the results of a study."""
+"""Extension of folders with the results of a study."""
 
 
 def is_named_as_output(name: str) -> bool:
-    """Whether a file is called, and stands beside the system structure, as what commands write into the folder."""
+    """True if a file is named and located like an output of commands, next to the system structure."""
     top, _, below = name.lower().partition("/")
     return top.endswith(STUDY_ENDING) if below else top.endswith(OUTPUT_ENDINGS)
 
@@ -199,6 +200,6 @@ class IntervalVariability(StrEnum):
 
 
 OWN_DELAY, OWN_HELD_DELAY = "ssptool/delay.fmu", "ssptool/delay-held.fmu"
-"""FMUs that delay a signal, which stand in no archive: names in place of those of entries."""
+"""Names, in place of entries, of FMUs that delay a signal; they are not part of any archive."""
 
 OWN_FMUS = (OWN_DELAY, OWN_HELD_DELAY)

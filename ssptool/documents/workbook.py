@@ -14,12 +14,12 @@ from ssptool.errors import WrongValue, missing_extra
 from ssptool.working_directory import absolute
 
 Cell: TypeAlias = str | float | int | bool | None
-"""Content of a cell; None of an empty one."""
+"""Content of a cell; None for an empty cell."""
 
 LONGEST_TEXT = 32_767
-"""Characters of a cell."""
+"""Largest length of the text of a cell [characters]."""
 _LARGEST_INTEGER = 2**53
-"""Spreadsheet programs keep numbers as doubles: larger integers are written as texts."""
+"""Spreadsheet programs store numbers as doubles, so larger integers are written as text."""
 
 
 def _openpyxl(path: Path) -> Any:
@@ -66,14 +66,14 @@ def read_cells(path: Path) -> tuple[list[tuple[int, list[Cell]]], list[DataFindi
 
 
 def cell_text(cell: Cell) -> str:
-    """The content of a cell as it is written in a CSV file."""
+    """Content of a cell as written in a CSV file."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
     return "" if cell is None else repr(cell) if isinstance(cell, float) else str(cell)
 
 
 def _fault(formula: Any, result: Any) -> str:
-    """The fault of a cell; empty without one."""
+    """Error in a cell; empty if there is none."""
     if result.data_type == "e":
         return f"the cell has the error {result.value}; correct its formula"
     if formula.data_type == "f" and result.value is None:
@@ -89,7 +89,7 @@ def write_cells(path: Path, title: str, rows: Iterable[Sequence[Cell]]) -> None:
     MissingPackage
         openpyxl is not installed.
     WrongValue
-        A text is too long for a cell, or has characters that a workbook cannot store.
+        A string is too long for a cell, or has characters that a workbook cannot store.
     OSError
         The file cannot be written.
     """
@@ -115,7 +115,7 @@ def write_cells(path: Path, title: str, rows: Iterable[Sequence[Cell]]) -> None:
 
 
 def _stored(path: Path, row: int, value: Cell) -> Cell:
-    """The value of a cell, as a text where a number of a spreadsheet cannot hold it."""
+    """Value of a cell; a number that spreadsheets cannot represent becomes text."""
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: "INF", -math.inf: "-INF"}.get(value, "NaN")
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _LARGEST_INTEGER:
@@ -137,4 +137,4 @@ def _write(library: Any, path: Path, cell: Any, value: Cell) -> None:
             "choose another format (.csv)"
         ) from None
     if isinstance(value, str):
-        cell.data_type = "s"  # a text that begins with "=" is not a formula
+        cell.data_type = "s"  # text that starts with "=" is not a formula

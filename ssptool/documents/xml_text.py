@@ -48,8 +48,8 @@ class Tags:
     """Offsets for each node (element, comment, processing instruction), numbered in document order.
 
     A node is `start … end`, its start tag (or all of it) `start … open_end`, its end tag `close_start … end`. The text
-    behind the start tag reaches to `text_end`, the text behind the node to `tail_end`. The `parent` of those at the
-    top is -1.
+    after the start tag ends at `text_end`, the text after the node at `tail_end`. The `parent` of top-level nodes is
+    -1.
     """
 
     start: "array[int]" = field(default_factory=_offsets)
@@ -61,7 +61,7 @@ class Tags:
     parent: "array[int]" = field(default_factory=_offsets)
 
     def add(self, start: int, end: int, parent: int) -> int:
-        """A node that, until more of it is found, is only a start tag."""
+        """Add a node that has only a start tag so far."""
         self.start.append(start)
         self.parent.append(parent)
         for place in (self.open_end, self.text_end, self.close_start, self.end, self.tail_end):
@@ -78,7 +78,7 @@ def find_tags(source: bytes) -> Tags:
     """The tags of a well-formed document without DTD."""
     tags = Tags()
     opened: list[int] = []
-    run, owner = _offsets(), -1  # where to note the end of the text that is being passed
+    run, owner = _offsets(), -1  # where to store the end of the present text
     for token in _TOKEN.finditer(source):
         start, end = token.span()
         if _NO_NODE.match(source, start):
@@ -139,7 +139,7 @@ def declaration(prefix: str | None) -> str:
 
 
 def attribute_name(key: str, scope: Namespaces) -> str:
-    """The name of an attribute with the prefix of its namespace."""
+    """Name of an attribute with the prefix of its namespace."""
     uri, local = _parted(key)
     if not uri:
         return local
@@ -149,11 +149,11 @@ def attribute_name(key: str, scope: Namespaces) -> str:
 
 
 def element_name(node: etree._Element, scope: Namespaces) -> str:
-    """The name of an element, with its own prefix if that is in scope, else with any prefix of its namespace."""
+    """Name of an element, with its own prefix if that is in scope, otherwise with any prefix of its namespace."""
     uri, local = _parted(node.tag)
     if not uri:
         return local
-    # Past the classes of elements: an ssd:ParameterBinding has a `prefix` of its own.
+    # Not via the element class: ssd:ParameterBinding has its own `prefix`.
     own: str | None = etree._Element.__dict__["prefix"].__get__(node)
     known = [prefix for prefix, candidate in scope.items() if candidate == uri]
     prefix = own if own in known else known[0]
@@ -161,12 +161,12 @@ def element_name(node: etree._Element, scope: Namespaces) -> str:
 
 
 def quoted(value: str, quote: str = '"') -> str:
-    """The value of an attribute as it stands in a tag."""
+    """Value of an attribute as written in a tag."""
     return f"{quote}{value.translate(_IN_QUOTES[quote])}{quote}"
 
 
 def escaped(text: str) -> str:
-    """Character data as it stands between tags."""
+    """Character data as written between tags."""
     return text.translate(_IN_TEXT)
 
 
@@ -176,7 +176,7 @@ def _parted(name: str) -> tuple[str, str]:
 
 
 def _expanded(name: str, scope: Namespaces) -> str | None:
-    """The full name of an attribute; None for the declaration of a namespace."""
+    """Full name of an attribute; None for the declaration of a namespace."""
     prefix, colon, local = name.rpartition(":")
     if name == "xmlns" or prefix == "xmlns":
         return None
@@ -186,10 +186,10 @@ def _expanded(name: str, scope: Namespaces) -> str | None:
 
 
 class SourceText:
-    """The bytes of a document and the place of every node of its tree in them.
+    """The bytes of a document and the offsets of all nodes of its tree.
 
-    `lines` are those of the nodes, if they come from another file. Holding the nodes keeps lxml from re-creating their
-    Python objects, so that a node is known again by identity.
+    `lines` are those of the nodes, if they come from another file. References to the nodes prevent lxml from
+    re-creating their Python objects, so that a node can be identified by its object.
     """
 
     def __init__(self, source: bytes, root: etree._Element, lines: Sequence[int] | None = None) -> None:
@@ -215,7 +215,7 @@ class SourceText:
         return _offsets(lines_of_nodes(self.bytes)) if self._stated_lines is None else self._stated_lines
 
     def line_of(self, node: etree._Element) -> int:
-        """The line on which a node starts, from 1; 0 if it is not in the source."""
+        """Line on which a node starts, from 1; 0 if it is not in the source."""
         number = self.number.get(node)
         return 0 if number is None or number >= len(self._lines) else self._lines[number]
 
@@ -227,17 +227,17 @@ class SourceText:
         return self.nodes[number] if number >= 0 else None
 
     def start_tag(self, node: etree._Element) -> tuple[int, int]:
-        """The offsets of the start tag of a node that was read; of a comment or instruction all of it."""
+        """Offsets of the start tag of a node that was read; for a comment or instruction of the whole node."""
         number = self.number[node]
         return self.tags.start[number], self.tags.open_end[number]
 
     def extent(self, node: etree._Element) -> tuple[int, int]:
-        """The offsets of a node that was read, from its start tag to its end tag."""
+        """Offsets of a node that was read, from its start tag to its end tag."""
         number = self.number[node]
         return self.tags.start[number], self.tags.end[number]
 
     def attribute_values(self, node: etree._Element) -> Iterator[tuple[str, int, int]]:
-        """The attributes in the start tag of an element as they are written, with the offsets of their values."""
+        """Attributes in the start tag of an element as written, with the offsets of their values."""
         start, end = self.start_tag(node)
         tag = self.bytes[start:end]
         for found in _ATTRIBUTE.finditer(tag, len(tag_name(tag)) + 1):
@@ -248,7 +248,7 @@ class SourceText:
 
 
 class _SourceWriter:
-    """One pass over the edited tree, giving its bytes piece by piece."""
+    """One pass over the edited tree that returns its bytes piece by piece."""
 
     def __init__(self, source: SourceText) -> None:
         self._bytes = source.bytes
@@ -286,12 +286,12 @@ class _SourceWriter:
             yield from self._known_element(node, number)
 
     def _in_other_scope(self, number: int, scope: Namespaces | None) -> bool:
-        """Whether a node was moved into a scope with other prefixes, so that its bytes cannot be copied."""
+        """True if a node was moved to a scope with other prefixes, so that its bytes cannot be copied."""
         above = self._pristine[number].getparent()
         return scope is not None and (above is None or above.nsmap != scope)
 
     def _left_default_namespace(self, node: etree._Element, number: int) -> bool:
-        """Whether an element was renamed so that the default namespace around it must be undeclared."""
+        """True if an element was renamed so that the default namespace around it must be undeclared."""
         renamed = node.tag != self._pristine[number].tag
         return renamed and not node.tag.startswith("{") and None in node.nsmap
 
@@ -319,7 +319,7 @@ class _SourceWriter:
         yield closing
 
     def _tags_of(self, node: etree._Element, number: int) -> tuple[bytes, bytes]:
-        """The start tag and the end tag; that is empty for an empty element that was written as one tag."""
+        """Start tag and end tag; the end tag is empty for an empty element that was written as one tag."""
         tags, pristine = self._tags, self._pristine[number]
         opening = self._bytes[tags.start[number] : tags.open_end[number]]
         closing = self._bytes[tags.close_start[number] : tags.end[number]]
@@ -329,7 +329,7 @@ class _SourceWriter:
             opening = opening[:-2].rstrip() + b">"
             closing = b"</" + tag_name(opening) + b">"
         elif closing and not len(node) and not text_of(node) and (len(pristine) or text_of(pristine)):
-            # All that it held is gone, so it is written as one tag.
+            # all its content is gone, so it is written as one tag
             opening, closing = opening[:-1].rstrip() + b"/>", b""
         elif closing and node.tag != pristine.tag:
             closing = b"</" + tag_name(opening) + b">"
@@ -338,7 +338,7 @@ class _SourceWriter:
     def _new_element(self, node: etree._Element, outer: Namespaces) -> Iterator[bytes]:
         wanted = node.nsmap
         if not node.tag.startswith("{"):
-            wanted[None] = ""  # It is in no namespace, so no default may be in scope.
+            wanted[None] = ""  # it is in no namespace, so no default namespace may be in scope
         declared = {prefix: uri for prefix, uri in wanted.items() if outer.get(prefix, "") != uri}
         scope = {**outer, **declared}
         name = element_name(node, scope).encode()
@@ -371,14 +371,14 @@ def lines_of_nodes(source: bytes) -> Iterator[int]:
     declared = source.startswith((b"<?xml ", b"\xef\xbb\xbf<?xml "))
     if b"<!" in source or source.count(b"<?") > declared:
         return _lines_at(source, find_starts(source))
-    # Without comments, CDATA and instructions, each `<` that begins no end tag begins a node.
+    # Without comments, CDATA and instructions, each `<` that does not start an end tag starts a node.
     numbers = [line.count(b"<") - line.count(b"</") for line in source.split(b"\n")]
     numbers[0] -= declared
     return chain.from_iterable(map(repeat, count(1), numbers))
 
 
 def _lines_at(source: bytes, offsets: "array[int]") -> Iterator[int]:
-    """The lines, from 1, of ascending offsets."""
+    """Line numbers, from 1, of ascending offsets."""
     line, before = 1, 0
     for offset in offsets:
         line += source.count(b"\n", before, offset)

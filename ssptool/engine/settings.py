@@ -140,8 +140,11 @@ class Setting:
     words
         Allowed words: an enumeration, or a function that returns them.
     notes
-        Word → its meaning, which the help shows in brackets. least, most Bounds of a count. more Additional text for
-        the Python documentation.
+        Word → its meaning, which the help shows in brackets.
+    least, most
+        Bounds of a count.
+    more
+        Additional text for the Python documentation.
     """
 
     kind: Kind

@@ -71,8 +71,9 @@ def run(
     output
         Short form of `Recording(output)`.
     recording
-        Recorded signals and files (default: keep all rows in memory). progress Called with the completed fraction 0 …
-        1.
+        Recorded signals and files (default: keep all rows in memory).
+    progress
+        Called with the completed fraction 0 … 1.
     isolated
         Run the FMUs in a child process, which may crash.
     limits
@@ -88,8 +89,9 @@ def run(
     arguments
         Arguments with which the caller made the plan, for the manifest.
     check
-        Check of the accuracy by finer runs; if an accuracy is requested, also the search for its step. kept Resources
-        of earlier runs in this process; if None, each run unpacks its FMUs and loads its plan.
+        Check of the accuracy by finer runs; if an accuracy is requested, also the search for its step.
+    kept
+        Resources of earlier runs in this process; if None, each run unpacks its FMUs and loads its plan.
 
     Returns
     -------
@@ -106,7 +108,9 @@ def run(
     WrongValue
         It, or a log, is a file that the run reads.
     ResultsNotWritten
-        Writing failed during the run; the file contains the earlier rows. UnknownName A pattern matches no signal.
+        Writing failed during the run; the file contains the earlier rows.
+    UnknownName
+        A pattern matches no signal.
     WrongValue
         The trace would not fit into the memory of this machine.
     ContradictingSettings

@@ -389,8 +389,9 @@ class UnitChanges(NamedTuple):
     columns
         All columns, some of them in other units.
     changes
-        Column index → conversion of its values. notes Columns that keep their units although others change, with the
-        reason.
+        Column index → conversion of its values.
+    notes
+        Columns that keep their units although others change, with the reason.
     """
 
     columns: tuple[Column, ...]

@@ -53,7 +53,8 @@ class Pool:
 
     Parameters
     ----------
-    reuse If false, each run makes new instances; libraries stay loaded.
+    reuse
+        If false, each run makes new instances; libraries stay loaded.
     earlier
         Resources that are shared with other runs.
 

@@ -241,8 +241,9 @@ class AcceptedSteps:
     ----------
     floor
         The largest change that is known to be noise.
-    noisy, level, signal, time Number of steps that were accepted at the noise of the FMUs; the largest change left in
-    one of them, its unknown, and the start of that step [s].
+    noisy, level, signal, time
+        Number of steps that were accepted at the noise of the FMUs; the largest change left in one of them, its
+        unknown, and the start of that step [s].
     damped, unrepeated
         Steps that were done with stronger damping or by Newton's method, and without repetition.
     damped_from, unrepeated_from
@@ -259,9 +260,9 @@ class AcceptedSteps:
     by_newton, by_newton_from
         Steps that were done by Newton's method because the chosen method did not converge; the start of the first [s].
     ends, ends_from
-        Steps with inputs held at their value at the end, to damp ringing, and the start of the first [s]. phase_left,
-        phase_length, phase_since Such steps that are still to do, their number in the last phase, and the number of
-        steps since then.
+        Steps with inputs held at their value at the end, to damp ringing, and the start of the first [s].
+    phase_left, phase_length, phase_since
+        Such steps that are still to do, their number in the last phase, and the number of steps since then.
     """
 
     floor: float = 0.0
@@ -303,15 +304,20 @@ class IterationReport(NamedTuple):
 
     Attributes
     ----------
-    left_domain A component failed at an iterate, which may lie outside of its domain, unlike the solution.
+    left_domain
+        A component failed at an iterate, which may lie outside of its domain, unlike the solution.
     first, least
         The largest change at the first and the best iterate, relative to the larger of value and nominal value.
-    noise Scatter of the outputs around the best iterate, if it was measured; 0: none.
+    noise
+        Scatter of the outputs around the best iterate, if it was measured; 0: none.
     worst
         The unknown that changes most at the best iterate.
-    stagnates, grows The change has stopped decreasing; iterates differ by more than the first ones did. escaped The
-    step was done without repetition, and its values are far beyond all previous ones. best, change : (m,) The best
-    iterate x, and found − x for it, in the units of the signals.
+    stagnates, grows
+        The change has stopped decreasing; iterates differ by more than the first ones did.
+    escaped
+        The step was done without repetition, and its values are far beyond all previous ones.
+    best, change : (m,)
+        The best iterate x, and found − x for it, in the units of the signals.
     judged : (k, 2)
         The largest change of each iterate, and the ratio of the difference to its limit; at most 400 rows.
     """

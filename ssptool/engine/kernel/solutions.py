@@ -213,10 +213,15 @@ class SystemBatch(NamedTuple):
     unsampled
         A function that drives an input gave no value.
     rejected
-        Steps that were repeated because of their error. waiting The next rows are finished already. no_size A reason to
-        stop in addition to the outcome, with steps of variable size. points True for rows at communication points; an
-        ODE in a mixed system adds other rows. None: all are. events_between Events of that ODE: time [s], and true if
-        it is a communication point.
+        Steps that were repeated because of their error.
+    waiting
+        The next rows are finished already.
+    no_size
+        A reason to stop in addition to the outcome, with steps of variable size.
+    points
+        True for rows at communication points; an ODE in a mixed system adds other rows. None: all are.
+    events_between
+        Events of that ODE: time [s], and true if it is a communication point.
     """
 
     steps: int

@@ -54,8 +54,9 @@ class Iterated(ProgrammedMaster):
     retreats
         True if steps that do not converge are repeated with stronger damping, and then done without repetition.
     newton
-        True if such steps are iterated by Newton's method first. damps True if inputs are held at their value at the
-        end in steps in which a stiff coupling would ring.
+        True if such steps are iterated by Newton's method first.
+    damps
+        True if inputs are held at their value at the end in steps in which a stiff coupling would ring.
 
     References
     ----------

@@ -91,8 +91,11 @@ class StepBatch(NamedTuple):
     Attributes
     ----------
     steps
-        Number of final steps, and of rows filled. iterations One entry per step, if steps are iterated. rejected Steps
-        that were repeated because their error was too large.
+        Number of final steps, and of rows filled.
+    iterations
+        One entry per step, if steps are iterated.
+    rejected
+        Steps that were repeated because their error was too large.
     finished
         A master that chooses its steps has reached the stop time.
     events, evaluations

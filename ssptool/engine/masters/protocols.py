@@ -36,8 +36,9 @@ class InputApproximation(Protocol):
     order_of_accuracy
         Order of accuracy of the solution of a coupled system with such inputs.
     from_the_past
-        The approximation to use if the values at the end of the step are not known before it. where_held The
-        approximation for components whose inputs can only be constant over a step.
+        The approximation to use if the values at the end of the step are not known before it.
+    where_held
+        The approximation for components whose inputs can only be constant over a step.
     """
 
     @property
@@ -83,8 +84,11 @@ class Unconverged:
     residual
         The largest change in the last iteration of a step, relative to the larger of value and nominal value.
     signal, time
-        The signal with that change, and the start of that step [s]. iterations Number in each step. grows True if in
-        some step the last iteration changed more than the first one.
+        The signal with that change, and the start of that step [s].
+    iterations
+        Number in each step.
+    grows
+        True if in some step the last iteration changed more than the first one.
     """
 
     steps: int = 0
@@ -125,8 +129,9 @@ class InstanceGroup(NamedTuple):
     schedule
         Kernel schedule that makes their outputs consistent at one instant.
     members
-        Groups of one instance each, in the order in which they are stepped. Empty for a group of one. unknowns Input
-        slots that are fed from inside the group: the unknowns of an iteration.
+        Groups of one instance each, in the order in which they are stepped. Empty for a group of one.
+    unknowns
+        Input slots that are fed from inside the group: the unknowns of an iteration.
     nominal
         Nominal values of `unknowns`, in the same order.
     interpolates
@@ -172,7 +177,8 @@ class Participants(NamedTuple):
         True if they are mutually coupled.
     interpolates
         `interpolates` of `InstanceGroup`, per name.
-    integrated Names of the components in the ODE.
+    integrated
+        Names of the components in the ODE.
     """
 
     names: tuple[str, ...]

@@ -154,8 +154,9 @@ class MasterEntry:
         Approximations of inputs that the master cannot use.
     settings
         Settings that only some masters have, including this one → reason and advice for the other masters. Settings
-        that no entry lists apply to all masters. repeats_steps True if steps of mutually coupled components are
-        repeated.
+        that no entry lists apply to all masters.
+    repeats_steps
+        True if steps of mutually coupled components are repeated.
     """
 
     create: Callable[[InputApproximation, Settings, Situation], tuple[CouplingMaster, Sequence[Choice]]]

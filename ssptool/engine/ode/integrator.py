@@ -71,7 +71,8 @@ class Integrator:
     rtol
         Relative tolerance of every state; the absolute one is this times its nominal value.
     directional
-        True: the Jacobian comes from the components' directional derivatives. False: from finite differences. retreats
+        True: the Jacobian comes from the components' directional derivatives. False: from finite differences.
+    retreats
         True if another method may replace this one when it cannot continue, because the user has not chosen a method.
     """
 

@@ -20,7 +20,9 @@ class OdeStructure:
     Attributes
     ----------
     states
-        Number of declared scalar states of all components. parts One per component.
+        Number of declared scalar states of all components.
+    parts
+        One per component.
     wires : (m, p)
         W, the factors of the wires between components.
     """

@@ -41,8 +41,9 @@ class FoundAtStart(NamedTuple):
     Attributes
     ----------
     undeclared
-        Direct feedthrough that no schedule contains. substeps Name and number of substeps, of components that get as
-        many as they need.
+        Direct feedthrough that no schedule contains.
+    substeps
+        Name and number of substeps, of components that get as many as they need.
     """
 
     undeclared: tuple[Feedthrough, ...] = ()
@@ -163,8 +164,12 @@ class PlannedOde(NamedTuple):
     instances
         By index.
     schedule
-        Computes their wired inputs and all outputs from given states. slopes The part of `schedule` that state
-        derivatives and event indicators need. inputs Slots of their continuous inputs that other sources feed. alone
+        Computes their wired inputs and all outputs from given states.
+    slopes
+        The part of `schedule` that state derivatives and event indicators need.
+    inputs
+        Slots of their continuous inputs that other sources feed.
+    alone
         True if the system has no co-simulation components; `schedule` is then also used at communication points.
     events
         Signals that are exchanged at events only.

@@ -52,8 +52,9 @@ def schedule(graph: SignalGraph, order: Iterable[int | Loop], outputs: AbstractS
     Parameters
     ----------
     graph
-        Edges inside a component are feedthrough, all others are wires. order Vertices and loops in evaluation order.
-        Signals of `graph` that are not in it are already known.
+        Edges inside a component are feedthrough, all others are wires.
+    order
+        Vertices and loops in evaluation order. Signals of `graph` that are not in it are already known.
     outputs
         The signals that components compute. All others are set.
     """

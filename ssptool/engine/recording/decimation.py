@@ -104,10 +104,14 @@ class Grid:
     Parameters
     ----------
     start, step : [s]
-        Rows are at start + k·step for every k, and at the end. held For each column after the time: true if it keeps
-        its value between two rows. Others are interpolated linearly. Empty: no column is held. of_points For each of
-        these columns: true if it has values only at communication points. Empty: no column. ticks For each of these
-        columns: true if it is a clock, which ticks only in rows of the run. Empty: no column.
+        Rows are at start + k·step for every k, and at the end.
+    held
+        For each column after the time: true if it keeps its value between two rows. Others are interpolated linearly.
+        Empty: no column is held.
+    of_points
+        For each of these columns: true if it has values only at communication points. Empty: no column.
+    ticks
+        For each of these columns: true if it is a clock, which ticks only in rows of the run. Empty: no column.
     """
 
     TOLERANCE = 1e-9

@@ -196,7 +196,9 @@ class _Changes:
     Attributes
     ----------
     place
-        Offset of the next byte that is read or written. size Size of the file with its changes [byte].
+        Offset of the next byte that is read or written.
+    size
+        Size of the file with its changes [byte].
     """
 
     def __init__(self, file: FileIO) -> None:

@@ -145,9 +145,11 @@ class _Layout:
     Attributes
     ----------
     content
-        Content of the file up to the data. data, comment Offsets of the data block, which is the last, and of the link
-        to the comment of the file. counts Offsets of the numbers of records: of rows, then of each column of strings or
-        bytes.
+        Content of the file up to the data.
+    data, comment
+        Offsets of the data block, which is the last, and of the link to the comment of the file.
+    counts
+        Offsets of the numbers of records: of rows, then of each column of strings or bytes.
     """
 
     def __init__(self, columns: Sequence[Column], numbered: int) -> None:

@@ -58,7 +58,9 @@ def checked_patterns(patterns: Iterable[str], signals: Sequence[str], what: str)
     Raises
     ------
     UnknownName
-        A pattern matches no signal. AmbiguousName It matches signals that differ in case only.
+        A pattern matches no signal.
+    AmbiguousName
+        It matches signals that differ in case only.
     """
     return tuple(found for pattern in patterns for found in _checked(pattern, signals, what))
 

@@ -56,8 +56,11 @@ class News:
     columns, times, values
         The columns, and the new rows: times (k,) [s] and an array (k,) for each column.
     replaced
-        True if the rows are the first of another run, whose file has replaced the previous one. manifest Manifest of a
-        run that has ended, with these rows as its last. more True if more rows can be read immediately.
+        True if the rows are the first of another run, whose file has replaced the previous one.
+    manifest
+        Manifest of a run that has ended, with these rows as its last.
+    more
+        True if more rows can be read immediately.
     """
 
     begun: bool = False
@@ -166,7 +169,9 @@ class FootedFile:
     Attributes
     ----------
     place
-        Offset of the next part. footer The present footer.
+        Offset of the next part.
+    footer
+        The present footer.
     """
 
     def __init__(self, file: FileIO, head: bytes, footer: bytes) -> None:
@@ -225,13 +230,13 @@ class FootedFile:
 class WritingThread:
     """Thread that writes rows; it ends with the context.
 
+    The native kernel, encoders of numbers and system calls run without the interpreter lock, so that steps and writing
+    overlap.
+
     Parameters
     ----------
     waiting
         Largest number of waiting blocks of rows, which limits the memory. If there are more, the caller waits.
-
-    The native kernel, encoders of numbers and system calls run without the interpreter lock, so that steps and writing
-    overlap.
 
     Notes
     -----

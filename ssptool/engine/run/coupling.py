@@ -66,7 +66,9 @@ class Registrations:
     Attributes
     ----------
     groups
-        Groups of instance numbers. schedules Calls, and loops by their number in the plan.
+        Groups of instance numbers.
+    schedules
+        Calls, and loops by their number in the plan.
     """
 
     plan: Plan

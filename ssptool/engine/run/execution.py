@@ -47,8 +47,9 @@ class Pace:
     Attributes
     ----------
     latest : [s]
-        Largest delay of a point behind the clock; 0 if the components were always fast enough. waited : [s] Total wall
-        time of waiting.
+        Largest delay of a point behind the clock; 0 if the components were always fast enough.
+    waited : [s]
+        Total wall time of waiting.
     """
 
     def __init__(self, factor: float, start: float) -> None:

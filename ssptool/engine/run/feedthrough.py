@@ -17,7 +17,7 @@ def undeclared_feedthrough(plan: Plan, found: tuple[tuple[int, int], ...]) -> tu
 
 
 def frozen_denials(plan: Plan) -> Iterator[Json]:
-    """For each component, the declared absence of direct feedthrough, with the data that the test needs."""
+    """Declared absence of direct feedthrough, by component, with the data for testing it."""
     wired = {wire.destination for wire in plan.wires}
     for number, one in enumerate(plan.instances):
         slots = {signal.variable: slot for signal, slot in zip(one.inputs, one.input_slots, strict=True)}

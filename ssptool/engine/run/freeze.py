@@ -189,7 +189,7 @@ def part_folder(number: int) -> str:
 
 
 def firsts_of_sources(plan: Plan) -> tuple[int, ...]:
-    """For each part, the number of the first part with the same FMU."""
+    """Number of the first part with the same FMU, for each part."""
     firsts: dict[str, int] = {}
     return tuple(firsts.setdefault(one.source, number) for number, one in enumerate(plan.instances))
 

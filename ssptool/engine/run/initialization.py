@@ -81,15 +81,15 @@ class InitializationReport(NamedTuple):
     ----------
     loops
         Reports on all algebraic loops that were solved or tried: in initialization mode, then at the first
-        communication
-        point.
+        communication point.
     failure
         Reason of a failed initialization; None if the system is initialized.
     seconds : [s]
         Wall time.
     notes
-        Notes on given start values that differ from those of the initialized system. unheld Parameters and similar
-        variables whose FMUs have other values than the given or declared ones.
+        Notes on given start values that differ from those of the initialized system.
+    unheld
+        Parameters and similar variables whose FMUs have other values than the given or declared ones.
     """
 
     loops: tuple[LoopReport, ...]

@@ -24,11 +24,20 @@ class MacroSteps:
 
     Attributes
     ----------
-    jumps True if steps end at jumps of inputs or scenarios, with a row for each side. events True if components have an
-    event mode: steps end at events. with_ode True if events of the ODE are events of the whole system. integrator
-    Integrator of the ODE in a mixed system; None without an ODE. timed True if steps end at time events of that ODE.
-    goes_back True if all other components are restored after an early end of a step, and step to that time. leader If
-    they are not, a component that steps before all others, and may end a step early.
+    jumps
+        True if steps end at jumps of inputs or scenarios, with a row for each side.
+    events
+        True if components have an event mode: steps end at events.
+    with_ode
+        True if events of the ODE are events of the whole system.
+    integrator
+        Integrator of the ODE in a mixed system; None without an ODE.
+    timed
+        True if steps end at time events of that ODE.
+    goes_back
+        True if all other components are restored after an early end of a step, and step to that time.
+    leader
+        If they are not, a component that steps before all others, and may end a step early.
 
     References
     ----------

@@ -65,10 +65,17 @@ class Override:
     Attributes
     ----------
     name
-        Full name of the variable; the code of an accepted finding; "variant" for a variant. before Value in the
-        documents (default: start value of the FMU); None if there is none. after New value; a text for an input or a
-        scenario. unit Unit of both values; "" if there is none. by Origin: an option, or file and line. place File and
-        line of `before`; "" if it is not stated.
+        Full name of the variable; the code of an accepted finding; "variant" for a variant.
+    before
+        Value in the documents (default: start value of the FMU); None if there is none.
+    after
+        New value; a text for an input or a scenario.
+    unit
+        Unit of both values; "" if there is none.
+    by
+        Origin: an option, or file and line.
+    place
+        File and line of `before`; "" if it is not stated.
     time : [s]
         Start of the override; None: start of the run.
     """
@@ -270,8 +277,9 @@ class Arguments:
     Attributes
     ----------
     values
-        Values by name; paths are absolute. unstated Names of arguments that a file cannot represent, such as a function
-        that drives an input.
+        Values by name; paths are absolute.
+    unstated
+        Names of arguments that a file cannot represent, such as a function that drives an input.
     """
 
     values: Mapping[str, Any]

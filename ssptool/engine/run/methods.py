@@ -368,7 +368,9 @@ def choose_master(
     Raises
     ------
     UnsupportedByFmu
-        An FMU lacks a requested capability. ContradictingSettings Master and input approximation exclude each other.
+        An FMU lacks a requested capability.
+    ContradictingSettings
+        Master and input approximation exclude each other.
     WrongValue
         A number is out of range.
     """

@@ -182,7 +182,9 @@ class OdeBeside:
     Attributes
     ----------
     assembly
-        Assembly with the kernel of the ODE. events Events of the ODE, for remarks on them.
+        Assembly with the kernel of the ODE.
+    events
+        Events of the ODE, for remarks on them.
     """
 
     def __init__(self, native: "NativeSystem", assembly: Assembly) -> None:

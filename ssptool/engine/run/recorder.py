@@ -79,22 +79,28 @@ class Recorder:
     Parameters
     ----------
     open_writer
-        Creates the file, if there is one, with the list of all contents; called when the system is initialized. keep
-        Keep the rows in memory, for `trace`. most Largest number of cells to keep.
+        Creates the file, if there is one, with the list of all contents; called when the system is initialized.
+    keep
+        Keep the rows in memory, for `trace`.
+    most
+        Largest number of cells to keep.
     decimation
         Selection of the recorded rows; None: all.
     rows
         Expected number of recorded rows.
     progress
         Called with the fraction 0 … 1 of the interval that is done.
-    lend Returns memory for rows (count, width); the writer reuses it after it wrote the rows. earlier True if the file
-    contains results of another run, which are kept until the first row of this one.
+    lend
+        Returns memory for rows (count, width); the writer reuses it after it wrote the rows.
+    earlier
+        True if the file contains results of another run, which are kept until the first row of this one.
 
     Attributes
     ----------
     report
-        Report of initialization, after it is known. seen Number of rows of the run, recorded or not; `last_time` [s] is
-        the time of the last.
+        Report of initialization, after it is known.
+    seen
+        Number of rows of the run, recorded or not; `last_time` [s] is the time of the last.
     recorded
         Rows in the file, or in memory.
     contents

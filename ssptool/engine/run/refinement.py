@@ -118,8 +118,13 @@ class RefinedRuns:
     Parameters
     ----------
     replan
-        Makes the plan of the same run with other `settings` (keyword). left Returns the remaining wall time [s].
-        bounded True: stop runs that take far longer than expected. longest Time limit of the first run [s].
+        Makes the plan of the same run with other `settings` (keyword).
+    left
+        Returns the remaining wall time [s].
+    bounded
+        True: stop runs that take far longer than expected.
+    longest
+        Time limit of the first run [s].
 
     Attributes
     ----------
@@ -368,9 +373,13 @@ class AccuracyCheck:
     Attributes
     ----------
     replan
-        Makes the plan of the same run with other `settings` (keyword). asked True if the check was requested; it then
-        takes the time that it needs. wanted Requested error, relative to the range of each signal; None: none was
-        requested. earlier Accuracy of an earlier run with these settings, if that suffices; None: there is none.
+        Makes the plan of the same run with other `settings` (keyword).
+    asked
+        True if the check was requested; it then takes the time that it needs.
+    wanted
+        Requested error, relative to the range of each signal; None: none was requested.
+    earlier
+        Accuracy of an earlier run with these settings, if that suffices; None: there is none.
     """
 
     replan: Callable[..., Plan]

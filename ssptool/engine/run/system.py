@@ -52,9 +52,15 @@ class LoadedSystem:
     plan
         The plan of the present run.
     iterations
-        Number of iterated groups. asks_python True if a master in Python does its macro steps. chunk Macro steps
-        between two checks of the clock, if known from an earlier run. logs Logs of iterates of the present run, if
-        there are any. adopted Its components.
+        Number of iterated groups.
+    asks_python
+        True if a master in Python does its macro steps.
+    chunk
+        Macro steps between two checks of the clock, if known from an earlier run.
+    logs
+        Logs of iterates of the present run, if there are any.
+    adopted
+        Its components.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -109,7 +115,9 @@ class LoadedSystem:
         Raises
         ------
         FmiError
-            A component rejects its state. RuntimeError, ValueError The state belongs to another system.
+            A component rejects its state.
+        RuntimeError, ValueError
+            The state belongs to another system.
         """
         self._log_iterates(assembly)
         refusal = self.native.resume(state)
@@ -331,7 +339,9 @@ class SystemSteps(StepsOfSystem):
     Attributes
     ----------
     limit : [s]
-        Time that no step exceeds. failure Reason of an early end.
+        Time that no step exceeds.
+    failure
+        Reason of an early end.
     """
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
@@ -418,9 +428,7 @@ class SystemSteps(StepsOfSystem):
 
     @property
     def damped_phases(self) -> tuple[Stretches, ...]:
-        """For each iterated group, the intervals of time [s] in whose steps inputs were held at their value at the
-        end.
-        """
+        """Intervals of time [s] in whose steps inputs were held at their value at the end, for each iterated group."""
         return tuple(self.kernel.damped_phases(number) for number in range(self._iterations))
 
     def remarks(self) -> Iterator[str]:
