@@ -131,7 +131,7 @@ def bounded_arrays(dimension: ssc.Dimension, structure: Structure) -> Iterator[F
 
 
 def _siblings(dimension: ssc.Dimension, structure: Structure) -> Mapping[str, Declared] | None:
-    """The connectors of the element whose connector has a dimension; None for other dimensions."""
+    """Connectors of the element that owns the connector with this dimension; None for other dimensions."""
     if not isinstance(dimension.getparent(), ssd.Connector):
         return None
     return _connectors(next(around(dimension, ssd.SystemElement)), structure)
@@ -227,7 +227,7 @@ ClockName = tuple[str, str]
 
 
 def _connected_clocks(found: tuple[Link, ...]) -> dict[ClockName, ClockName]:
-    """Representative of all clocks that are connected to a clock, by that clock."""
+    """Representative of each set of connected clocks, by clock."""
     groups: dict[ClockName, ClockName] = {}
     for link in found:
         if link.start.carried.type == link.end.carried.type == "Clock":

@@ -16,7 +16,7 @@ from ssptool.rules.subjects import Structure, around, found_once
 
 
 class ParameterTarget(NamedTuple):
-    """A variable of an FMU, or a connector of another element, that a name addresses."""
+    """A variable of an FMU, or a connector of another element, that a name refers to."""
 
     element: ssd.SystemElement
     name: str
@@ -24,16 +24,16 @@ class ParameterTarget(NamedTuple):
     variable: Variable | None = None
     fmi: str = ""
     connected: bool = False
-    """Whether a connection gives it its value."""
+    """True if a connection provides its value."""
     follows_from: frozenset[str] | None = None
-    """The variables from which its FMU calculates it at the start; None if undeclared."""
+    """Variables from which its FMU calculates it at the start; None if undeclared."""
 
     def __str__(self) -> str:
         return f"{self.element.name}.{self.name}"
 
 
 class ParameterUse(NamedTuple):
-    """One parameter of one binding, under the name that it has after prefix and mapping."""
+    """One parameter of one binding, with its name after prefix and mapping."""
 
     owner: ssd.SystemElement
     binding: ssd.ParameterBinding
@@ -42,17 +42,17 @@ class ParameterUse(NamedTuple):
     name: str
     targets: tuple[ParameterTarget, ...]
     addressed: ssd.SystemElement | None = None
-    """The element that the start of the name addresses, if there are no targets."""
+    """The element that the start of the name refers to, if there are no targets."""
     rest: str = ""
-    """The rest of the name after that element's name."""
+    """The rest of the name after the name of that element."""
     offered: tuple[str, ...] = ()
-    """The names that can be set at the element, if there are no targets."""
+    """Names that can be set at the element, if there are no targets."""
     judged: bool = True
-    """False if the name addresses an element whose variables are unknown."""
+    """False if the name refers to an element whose variables are unknown."""
 
 
 def variables_of(element: ssd.SystemElement, structure: Structure) -> list[str]:
-    """The names that can be set at an element, without those of elements inside it."""
+    """Names that can be set at an element, except those of elements inside of it."""
     description = structure.fmu_of(element)
     if description is not None:
         return [name for name, variable in description.variables.items() if settable(variable)]
@@ -132,7 +132,9 @@ def _variable(
 
 
 def _connector(name: str, element: ssd.SystemElement, structure: Structure) -> Iterator[ParameterTarget]:
-    """The connector of an element; for a component that refers to a system, also one that only the system declares."""
+    """The connector of an element; for a component that refers to a system, also a connector that only the system
+    declares.
+    """
     instance = instance_of(element, structure)
     places = (
         [(element, structure)] if instance is None else [(element, structure), (instance.system, instance.structure)]
@@ -148,7 +150,7 @@ def _connector(name: str, element: ssd.SystemElement, structure: Structure) -> I
 def _inside(
     name: str, element: ssd.SystemElement, structure: Structure
 ) -> Iterator[tuple[ssd.SystemElement, str, Structure]]:
-    """The children whose names are prefixes of the name, the rest of the name, and their structure."""
+    """The children whose names are prefixes of the name, each with the rest of the name and its structure."""
     for system, where in _system(element, structure):
         children = interface(system, where).elements
         dot = name.find(".")
@@ -169,7 +171,7 @@ def _system(element: ssd.SystemElement, structure: Structure) -> Iterator[tuple[
 def _addressed(
     name: str, element: ssd.SystemElement, structure: Structure
 ) -> tuple[ssd.SystemElement | None, str, Structure]:
-    """The innermost element that the start of a name addresses, and its structure."""
+    """The innermost element that the start of a name refers to, and its structure."""
     found: tuple[ssd.SystemElement | None, str, Structure] = (None, name, structure)
     for child, rest, where in _inside(name, element, structure):
         deeper = _addressed(rest, child, where)
@@ -185,13 +187,13 @@ def _offered(element: ssd.SystemElement, structure: Structure) -> Iterator[str]:
 
 @found_once
 def driven(structure: Structure) -> frozenset[tuple[ssd.SystemElement, str]]:
-    """The connectors that take their values from a connection, by the element that owns them."""
+    """Connectors that get their values from a connection, with the elements that own them."""
     found = (link for system in structure.systems for link in links(system, structure))
     return frozenset((link.flow[1].owner, link.flow[1].name) for link in found if link.flow is not None)
 
 
 def _known(element: ssd.SystemElement, structure: Structure) -> bool:
-    """Whether all variables of an element are known: false for a component without a readable FMU."""
+    """True if all variables of an element are known; false for a component without a readable FMU."""
     if not isinstance(element, ssd.Component):
         return True
     return structure.fmu_of(element) is not None or instance_of(element, structure) is not None

@@ -36,7 +36,7 @@ from ssptool.errors import UnknownName, similar_names
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.conversion import define_unit
 
-_FIX_LIKENESS = 0.75  # one slip in a name of four letters
+_FIX_LIKENESS = 0.75  # one typing error in a name of four letters
 
 
 class SetAttribute(NamedTuple):
@@ -70,13 +70,13 @@ class Rewrite(NamedTuple):
 
 
 class Repack(NamedTuple):
-    """Give the entries of a zip in the archive plain names, or of the archive itself (`name` empty)."""
+    """Give the entries of a zip in the archive plain names; an empty `name` means the archive itself."""
 
     archive: Archive
     name: str = ""
 
     def apply(self) -> None:
-        if not self.name:  # an archive with edits is packed anew when it is saved
+        if not self.name:  # an edited archive is packed again when it is saved
             first = self.archive.names()[0]
             self.archive.put(first, self.archive.read(first))
             return
@@ -89,10 +89,10 @@ Edit = SetAttribute | Delete | Define | Rewrite | Repack
 
 
 class Fix(NamedTuple):
-    """Changes of attributes and elements that mend a violation.
+    """Changes of attributes and elements that fix a violation.
 
-    A fix is safe if the right answer is certain: it keeps what the document means, or the document can mean only one
-    thing. All other fixes are guesses, which somebody should look at.
+    A fix is safe if the right answer is certain: it does not change the meaning of the document, or the document has
+    only one possible meaning. All other fixes are guesses that a user should review.
     """
 
     edits: tuple[Edit, ...]
@@ -100,12 +100,12 @@ class Fix(NamedTuple):
 
     @property
     def touched(self) -> frozenset[Element]:
-        """The elements that it edits."""
+        """Elements that the fix edits."""
         return frozenset(edit.element for edit in self.edits if not isinstance(edit, Rewrite | Repack))
 
     @property
     def title(self) -> str:
-        """Effect of a fix, for somebody who chooses among fixes."""
+        """Effect of a fix, for users who choose fixes."""
         told = ", ".join(dict.fromkeys(map(_told, self.edits)))
         return f"{told[:1].upper()}{told[1:]}"
 
@@ -161,13 +161,13 @@ def repaired(archive: Archive, name: str, repair: Repair | None) -> Fix | None:
 
 
 def repeats(element: Element, other: Element) -> Fix | None:
-    """Delete an element that equals another one, `id` included; None if they differ."""
+    """Delete an element that equals another one, including `id`; None if they differ."""
     return deleted(element) if content_of(element) == content_of(other) else None
 
 
 def renamed(element: Element, attribute: str, known: Collection[str]) -> Fix | None:
-    """Write the known name that is meant: a safe fix if only blanks around it differ, else the nearest name. None if no
-    name, or more than one, is near.
+    """Replace a name by a known one: a safe fix if they only differ in surrounding blanks, otherwise the nearest name.
+    None if no name, or more than one, is near.
     """
     name = element.get(attribute, "")
     same = [other for other in known if other.strip() == name.strip()]
@@ -179,7 +179,7 @@ def renamed(element: Element, attribute: str, known: Collection[str]) -> Fix | N
 
 @lru_cache(maxsize=64)
 def nearest(name: str, known: tuple[str, ...], number: int, likeness: float) -> tuple[str, ...]:
-    """The known names most similar to a wrong one. Cached, because one wrong name often stands in many places."""
+    """The known names most similar to a wrong one. Cached, because a wrong name often occurs many times."""
     return tuple(get_close_matches(name, known, number, likeness))
 
 
@@ -212,8 +212,8 @@ MUST, TEXT, XSD, SHOULD, DERIVED, POLICY = Basis
 class Finding:
     """A violation of a rule: its place, a message and advice.
 
-    `attribute` is the attribute at fault, if there is one. `severity` replaces that of the rule, for the few rules
-    whose violations differ in severity. `fix` is the automatic fix, if there is one.
+    `attribute` is the wrong attribute, if there is one. `severity` overrides that of the rule, for rules whose
+    violations differ in severity. `fix` is the automatic fix, if there is one.
     """
 
     place: Element | Position
@@ -226,9 +226,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of the catalogue. `severity` maps the versions of SSP that the rule concerns to severities.
+    """A rule of the catalogue. `severity` maps the versions of SSP for which the rule applies to severities.
 
-    `blocks_run`: a system with such an error cannot be run, even if the user accepts the finding.
+    `blocks_run`: a system with such an error cannot run, even if the user accepts the finding.
     """
 
     code: str
@@ -259,7 +259,7 @@ class Rule:
 
     @property
     def fix(self) -> str:
-        """The fix of a violation."""
+        """Advice for fixing a violation."""
         return self._paragraph("Fix: ")
 
     @property
@@ -272,7 +272,7 @@ class Rule:
 
     @property
     def optional(self) -> bool:
-        """Whether the basis is less than the words of the standard."""
+        """True if the basis is weaker than the text of the standard."""
         return self.basis in (SHOULD, DERIVED, POLICY)
 
 
@@ -289,7 +289,7 @@ RULES: dict[str, Rule] = {}
 
 VERSIONS = ("1.0", "2.0")
 _PARAGRAPHS = ("Fix: ", "Accepted: ")
-_LIKENESS = 0.5  # a slip in a name of two letters still leaves half of it
+_LIKENESS = 0.5  # a typing error in a name of two letters leaves half of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,22 +310,22 @@ class Chapter:
         blocks_run: bool = False,
         tools: Mapping[str, str] = MappingProxyType({}),
     ) -> Callable[[Check], Check]:
-        """Decorator: enter a generator into the catalogue.
+        """Decorator: add a generator to the catalogue.
 
         Parameters
         ----------
         code
-            Permanent: never reused, never renumbered.
+            Permanent code: never reused, never renumbered.
         severity
-            One for all, or one per SSP version.
+            One severity for all versions, or one per SSP version.
         source
-            The clause of the standard; by default that of the chapter.
+            The clause of the standard (default: that of the chapter).
         versions
-            The SSP versions of documents that the rule concerns.
+            The SSP versions of documents that the rule applies to.
         blocks_run
             A violation makes a run impossible: no FMU, no connector, no readable document.
         tools
-            For a limit of other tools: name in `TOOLS` → effect there, which ends the message of a finding.
+            For a limit of other tools: name in `TOOLS` → effect there, which is appended to the message of a finding.
         """
         severities = severity if isinstance(severity, Mapping) else dict.fromkeys(versions, severity)
 
@@ -348,7 +348,7 @@ def rules_over(kind: type) -> tuple[Rule, ...]:
 
 
 def near(name: str, known: Collection[str]) -> str:
-    """Advice for an unknown name: the nearest known names, or all known names if they are few."""
+    """Advice for an unknown name: the nearest known names; all known names if there are few."""
     matches = nearest(name, tuple(sorted(known)), 3, _LIKENESS)
     if matches:
         return "did you mean " + " or ".join(f"'{match}'" for match in matches) + "?"
@@ -358,7 +358,7 @@ def near(name: str, known: Collection[str]) -> str:
 
 
 def unknown_rule(code: str) -> UnknownName:
-    """The error for a code that no rule has, nor begins with."""
+    """Error for a code that is neither a rule nor the start of one."""
     near = similar_names(code, RULES)
     more = "" if near else "; `ssptool rule --all` lists the rules"
     return UnknownName(f"no rule has the code {code!r} or one that begins with it{more}", code, near=near)

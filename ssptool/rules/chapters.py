@@ -1,6 +1,6 @@
-"""Chapters of the rule catalogue, and its pages. Importing this module enters the rules of all chapters.
+"""Chapters of the rule catalogue, and its pages. Importing this module registers the rules of all chapters.
 
-The pages also list the requirements of the standard that no rule of its own checks, with the reason.
+The pages also list the requirements of the standard without an own rule, with the reason.
 """
 
 import textwrap
@@ -190,7 +190,7 @@ def _fact(name: str, value: str) -> str:
 
 
 def _run(rule: Rule) -> str:
-    """Whether a system with a violation can be run, and the effect of the violation."""
+    """Text: whether a system with a violation can run, and the effect of the violation."""
     if rule.blocks_run:
         return "a system with this error cannot be run; --accept does not help"
     return f"--accept {rule.code} runs a system all the same: {_joined(rule.accepted)}" if rule.accepted else ""

@@ -308,7 +308,7 @@ def one_direction(structure: Structure) -> Iterator[Finding]:
         for link in links(system, structure) if some else ():
             for end in link.flow or ():
                 if end.side.kind is Kind.UNSPECIFIED:
-                    # Whether the connector takes its value outside.
+                    # True if the connector gets its value from outside.
                     takes = (end is _destination(link)) is bool(end.element)
                     known, other = directions.setdefault(end.connector, (takes, link.connection))
                     if known is not takes:
@@ -344,7 +344,7 @@ def connected_inputs(system: ssd.System, structure: Structure) -> Iterator[Findi
 
 
 def _lacks_start(element: ssd.SystemElement, name: str, structure: Structure) -> bool:
-    """Whether neither the FMU of an element nor a parameter gives an input a start value."""
+    """True if neither the FMU of an element nor a parameter provides a start value for an input."""
     description = structure.fmu_of(element)
     variable = None if description is None else description.variables.get(name)
     if variable is None or variable.start is not None:
@@ -357,7 +357,7 @@ def _lacks_start(element: ssd.SystemElement, name: str, structure: Structure) ->
 def _connecting(
     system: ssd.System, element: ssd.SystemElement, name: str, wanted: Carried, structure: Structure
 ) -> str:
-    """The command that connects an input to the one output of the same name, type and unit beside it."""
+    """Command that connects an input to the only output of another element with the same name, type and unit."""
     beside = [
         other
         for other in system.elements
@@ -417,7 +417,7 @@ _FLOWING = frozenset(FLOWS)
 
 @remembered
 def _member_kinds(element: ssd.SystemElement, structure: Structure) -> Mapping[str, str]:
-    """The `variableKind` of variables of an FMU that are members of terminals."""
+    """The `variableKind` of the variables of an FMU that are members of terminals."""
     if not isinstance(element, ssd.Component) or structure.fmu_of(element) is None:
         return {}
     terminals = structure.fmu_files[structure.reference(element, element.source or "").entry].terminals
@@ -479,7 +479,7 @@ def _counsel(start: Side, end: Side) -> str:
 
 
 def against(code: str, system: ssd.System, structure: Structure) -> Iterator[Finding]:
-    """The findings of a rule on the values at both ends of connections."""
+    """Findings of a rule on the values at both ends of connections."""
     for link, one in found_obstacles(system, structure):
         if one.code == code and one.verdict is not Verdict.OK:
             message, severity = one.between(_source(link), _destination(link)), _SEVERITIES.get(one.verdict)
@@ -517,7 +517,7 @@ def algebraic_loops(structure: Structure) -> Iterator[Finding]:
 
 
 Needs: TypeAlias = dict[ElementConnector, dict[ElementConnector, None]]
-"""Signal → those that it directly depends on."""
+"""Signal → signals that it directly depends on."""
 
 
 def _dependencies(
@@ -525,7 +525,7 @@ def _dependencies(
 ) -> tuple[Needs, dict[tuple[ElementConnector, ElementConnector], ssd.Connection]]:
     needs: Needs = {}
     wires = {}
-    # Only mutually coupled parts can have loops, along outputs that depend on inputs at once; the rest is left out.
+    # Only mutually coupled parts can have loops, through direct feedthrough; all other parts are left out.
     near = coupled(structure)
     taking: dict[ssd.SystemElement, frozenset[str]] = {}
     for system in structure.systems if near else ():
@@ -566,7 +566,7 @@ def _feedthrough_of(component: ssd.SystemElement, description: FmuDescription, s
 
 
 class _Feedthrough(NamedTuple):
-    """Outputs, each with an input that it directly depends on, and the names of both; the same for all components of an
+    """Pairs of an output and an input that it directly depends on, and all their names; shared by all components of an
     FMU with the same connectors.
     """
 
@@ -594,7 +594,7 @@ def _cycle(graph: Mapping[ElementConnector, Iterable[ElementConnector]]) -> list
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as found:
-        # Each is a predecessor of the next there.
+        # The exception lists each vertex before the one that depends on it.
         cycle: list[ElementConnector] = found.args[1]
         return cycle[::-1]
     return []

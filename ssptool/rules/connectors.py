@@ -197,7 +197,7 @@ def _compared_inside(outer: Declared, outside: Carried, inner: Declared, inside:
 
 
 def _alike(inner: Statement, outside: str, inside: str) -> bool:
-    """Whether two types are equal; if the inner system states none, whether values can be converted."""
+    """True if two types are equal, or if the inner system states none and the values can be converted."""
     if inner.type is not None or outside == inside:
         return outside == inside
     taken = inner.kind in (ConnectorKind.INPUT, ConnectorKind.PARAMETER, ConnectorKind.STRUCTURAL_PARAMETER)
@@ -220,7 +220,9 @@ def specified_kinds(element: ssd.SystemElement, structure: Structure) -> Iterato
 def _with_inner(
     component: ssd.Component, structure: Structure
 ) -> Iterator[tuple[Declared, Declared | None, Collection[str]]]:
-    """The connectors of a component paired with those of the system that it refers to, and the names of the latter."""
+    """The connectors of a component, each with the connector of the system that it refers to, and the names of the
+    latter.
+    """
     instance = instance_of(component, structure)
     if instance is not None:
         inside = {connector.name: connector for connector in declared(instance.system, instance.structure)}
@@ -349,7 +351,7 @@ def some_writer(structure: Structure) -> Iterator[Finding]:
 
 
 class Access(NamedTuple):
-    """One connection of a reference, which writes or reads the entry."""
+    """A connection of a reference, which writes or reads an entry."""
 
     reference: ssd.SystemElement
     link: Link
@@ -441,7 +443,7 @@ def _around(reference: ssd.SignalDictionaryReference) -> list[ssd.System]:
 
 
 def _declaration(reference: ssd.SignalDictionaryReference) -> ssd.SignalDictionary | None:
-    """The nearest dictionary of the name, from the own system outwards."""
+    """The nearest dictionary of this name, searching from the own system outwards."""
     for system in _around(reference):
         for dictionary in system.signal_dictionaries:
             if dictionary.name == reference.dictionary:

@@ -100,7 +100,7 @@ def distinct_hierarchical_names(system: ssd.System, structure: Structure) -> Ite
 
 
 def _outer(name: str) -> Iterator[str]:
-    """The parts of a name before each dot: "A.B.C" → "A", "A.B"."""
+    """Parts of a name before each dot: "A.B.C" → "A", "A.B"."""
     return (name[: dot.start()] for dot in re.finditer(r"\.", name))
 
 
@@ -124,7 +124,7 @@ def no_empty_source(component: ssd.Component, structure: Structure) -> Iterator[
     Fix: remove the attribute (2.0), or refer to an FMU.
     """
     if component.source == "":
-        # Only 2.0 has components without a source.
+        # Components without a source exist since 2.0.
         fix = without(component, "source", safe=False) if structure.version == "2.0" else None
         yield Finding(component, f"the source of component '{component.name}' is empty", "", "source", fix=fix)
 

@@ -50,7 +50,7 @@ FMU_COMPONENTS = Chapter("Components against their FMUs (SSP 2.0 §4.5, §5.2.1,
 
 
 class Pair(NamedTuple):
-    """Connectors and the variable that they name: all connectors of components of one FMU with equal attributes."""
+    """Connectors with the variable that they name: all connectors of components of one FMU with equal attributes."""
 
     says: Statement
     variable: Variable
@@ -309,7 +309,7 @@ def _compared(clock: ssc.Clock | None, own: dict[str, str]) -> Iterator[Finding]
 
 
 def _same_text(stated: str, own: str) -> bool:
-    """Whether two texts of an attribute are equal values, such as `1` and `1.0`, or `1` and `true`."""
+    """True if two texts of an attribute have the same value, such as `1` and `1.0`, or `1` and `true`."""
     words = {"true": "1", "false": "0"}
     stated, own = words.get(stated.strip(), stated.strip()), words.get(own.strip(), own.strip())
     try:
@@ -335,7 +335,7 @@ def _pairs(structure: Structure) -> tuple[Pair, ...]:
 
 @remembered
 def _unpaired(component: ssd.Component, structure: Structure) -> tuple[Declared, ...]:
-    """The connectors that name no variable of the component's FMU."""
+    """The connectors without a variable in the component's FMU."""
     fmu = structure.fmu_of(component)
     return () if fmu is None else tuple(one for one in declared(component, structure) if one.name not in fmu.variables)
 
@@ -349,7 +349,7 @@ def _is_needless(name: str, says: Statement, component: ssd.Component, structure
 
 
 def _lacking(connector: ssd.Connector, message: str, advice: str, needless: bool) -> Finding:
-    """The finding on a connector without a counterpart in the FMU."""
+    """Finding on a connector without a counterpart in the FMU."""
     if not needless:
         return Finding(connector, message, advice, "name")
     told = f"{message}; nothing connects or sets this parameter, so it is left out"
@@ -376,7 +376,7 @@ def _used(component: ssd.Component, structure: Structure) -> frozenset[str]:
 
 
 def _is_exact(pair: Pair, stated: str) -> bool:
-    """True if what passes the connector arrives without loss although its type is another one than the variable's."""
+    """True if values pass the connector without loss although its type differs from that of the variable."""
     types = (stated, pair.variable.type) if pair.says.kind is Kind.INPUT else (pair.variable.type, stated)
     return pair.says.kind in (Kind.INPUT, Kind.OUTPUT) and relation(*types) is Relation.WIDENING
 
@@ -388,7 +388,7 @@ def _everywhere(pair: Pair, message: str, advice: str = "", severity: Severity |
 
 
 def _group(own: str, says: Statement, description: FmuDescription) -> list[str]:
-    """The variables of a structured name, which is not itself that of a variable."""
+    """Variables whose structured names start with this name, which is not itself a variable."""
     if not own or isinstance(says.type, ssc.Binary):
         return []
     starts = (own + "[", own + ".")
@@ -403,8 +403,8 @@ _CAUSALITIES = {
     Kind.STRUCTURAL_PARAMETER: Causality.STRUCTURAL_PARAMETER,
     Kind.LOCAL: Causality.LOCAL,
 }
-# FMI 1.0 expresses parameters by variability, with other causalities: those that it calculates may be outputs, or
-# internal like those that can be set.
+# FMI 1.0 expresses parameters by variability, with other causalities: calculated parameters may be outputs, and
+# internal ones look like parameters that can be set.
 _MORE_OF_FMI1 = {
     Kind.PARAMETER: {(Causality.LOCAL, Variability.FIXED)},
     Kind.OUTPUT: {(Causality.CALCULATED_PARAMETER, Variability.FIXED)},
@@ -429,7 +429,7 @@ def _kind_of(variable: Variable) -> Kind | None:
 FMUS = Chapter("FMUs: validity, and support on this machine (FMI 1.0, FMI 2.0, FMI 3.0)")
 
 MOST_SHOWN = 20
-"""Problems of one FMU; the rest are counted."""
+"""Largest number of problems of one FMU that are shown; the others are counted."""
 
 
 @FMUS.rule("FMU-101", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.2, FMI 3.0 §2.4")
@@ -576,7 +576,7 @@ def one_instance_per_process(structure: Structure) -> Iterator[Finding]:
 
 
 def _cycles(structure: Structure) -> Iterator[list[ssd.Component]]:
-    """Sets of components with mutually coupled FMUs, in document order."""
+    """Sets of mutually coupled components with FMUs, in document order."""
     feeds = signal_flow(structure)
     order = {component: number for number, component in enumerate(structure.all(ssd.Component))}
     for vertices in cyclic_components(feeds):
@@ -590,14 +590,14 @@ def _some_unrepeatable(structure: Structure) -> bool:
 
 
 def _interfaces(structure: Structure) -> Iterator[Interface]:
-    """Interfaces of all FMUs: of a large system, fewer than its components."""
+    """Interfaces of all FMUs, which in a large system are fewer than its components."""
     for description in structure.fmus.values():
         if isinstance(description, FmuDescription):
             yield from (one for kind in InterfaceType if (one := description.interface(kind)) is not None)
 
 
 def _unrepeatable(component: ssd.Component, structure: Structure) -> bool:
-    """Whether the FMU of a component can neither save its state nor reject a step."""
+    """True if the FMU of a component can neither save its state nor reject a step."""
     offered = [interface for _, _, kinds in _offered(component, structure) for interface in kinds.values()]
     return bool(offered) and not any(interface.saves_state or interface.rejects_steps for interface in offered)
 
@@ -607,7 +607,7 @@ Offer = tuple[FmuFile, FmuDescription, Mapping[InterfaceType, Interface]]
 
 @remembered
 def _offered(component: ssd.Component, structure: Structure) -> tuple[Offer, ...]:
-    """The FMU of a component, and its interfaces that the component can use; empty without any."""
+    """The FMU of a component, with the interfaces that the component can use; empty if there are none."""
     description = structure.fmu_of(component)
     if description is None:
         return ()

@@ -1,4 +1,4 @@
-"""The FMUs that components use, as rules read them: each file is opened once."""
+"""The FMUs of components, as rules read them; each file is opened once."""
 
 from collections.abc import Mapping, Set
 from functools import cached_property
@@ -21,7 +21,7 @@ from ssptool.fmu.terminals import Terminal, read_terminals
 
 
 class FmuFile:
-    """An FMU (a zip, or an unpacked folder), each fact of which is read when a rule first asks for it."""
+    """An FMU (a zip, or an unpacked folder); each fact is read when a rule first needs it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -50,12 +50,12 @@ class FmuFile:
 
     @cached_property
     def platforms(self) -> Mapping[InterfaceType, frozenset[str]]:
-        """The platforms for which there is a binary of an interface."""
+        """Platforms for which an interface has a binary."""
         return {kind: platforms(self.path, interface) for kind, interface in self._interfaces.items()}
 
     @cached_property
     def misnamed(self) -> Mapping[InterfaceType, tuple[str, str]]:
-        """Interfaces whose library for this machine has another name: the right entry, and the one that is there."""
+        """Interfaces whose library for this machine has a wrong name: the correct entry, and the present one."""
         found = {}
         for kind, interface in self._interfaces.items():
             assert isinstance(self.description, FmuDescription)
@@ -75,7 +75,7 @@ class FmuFile:
 
     @cached_property
     def odd(self) -> tuple[OddEntry, ...]:
-        """Entries of its zip with names that are not plain, and repeated ones."""
+        """Entries of its zip with names that are not plain, and repeated entries."""
         try:
             return () if self.path.is_dir() else zip_contents(self.path).odd
         except (OSError, BadZipFile, NotImplementedError, ValueError):

@@ -26,7 +26,7 @@ LEAVES_OUT, REFUSES = "leaves the component out", "refuses the system"
 IGNORES_IT, IGNORES_THEM = "ignores it", "ignores them"
 
 limit = partial(OTHER_TOOLS.rule, severity=ERROR, basis=POLICY)
-"""A rule on what other tools do not take."""
+"""Decorator for a rule on a limit of other tools."""
 
 
 @limit("PEER-001", tools={"omsimulator": LEAVES_OUT})

@@ -1,4 +1,4 @@
-"""Facts about unchanged parts that one check keeps for the next check of the same system."""
+"""Unchanged data that one check keeps for the next check of the same system."""
 
 from collections.abc import Iterable
 
@@ -14,10 +14,10 @@ _SOURCE = b" source="
 
 
 class Kept:
-    """Hand the same one to one check of a system after the other, as long as somebody works on it.
+    """Cache that is passed from one check of a system to the next, while somebody edits the system.
 
-    Kept are FMUs, by the state of their files; documents, by their bytes, whose trees must not be edited; and which
-    components had no finding. What a check of the whole system did not use is forgotten after it.
+    It contains FMUs, by the state of their files; documents, by their bytes, whose trees must not be edited; and
+    components without findings. Data that a check of the whole system did not use are dropped after it.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Kept:
         return fmu
 
     def clean_components(self, structure: Structure, tools: Iterable[str]) -> "CleanComponents":
-        """The components of a structure without findings, as far as nothing else has changed that their rules read."""
+        """Components of a structure without findings, while nothing else that their rules read has changed."""
         around = [etree.tostring(part, with_tail=False) for part in structure.root if not isinstance(part, ssd.System)]
         context = structure.version, tuple(around), structure.archive.names(), frozenset(tools)
         known = self._clean.get(structure.file.name)
@@ -46,7 +46,7 @@ class Kept:
         return known
 
     def finish(self, package: Package) -> None:
-        """End a check. What a document names that cannot be read for the moment is not forgotten."""
+        """End a check. If a document cannot be read at present, data about the files that it refers to are kept."""
         if all(file.valid for file in package.files):
             self._fmus.clear()
             self.files = {file.name: file for file in package.files if file.name in self.files}
@@ -59,9 +59,9 @@ class Kept:
 class CleanComponents:
     """Components without findings, by their text and their FMU.
 
-    That is enough because rules over components of FMUs, and over what is in them, read nothing but that, the
-    `context` (what the document defines around its system, and which files there are), and files that elements inside
-    the component name; components with such elements are not kept.
+    This suffices, because rules over components with FMUs, and over the elements inside of them, only read this, the
+    `context` (definitions around the system in the document, and names of existing files), and files that elements
+    inside of the component refer to. Components with such elements are not kept.
     """
 
     def __init__(self, context: object) -> None:
@@ -70,7 +70,7 @@ class CleanComponents:
         self._used: set[tuple[bytes, FmuFile]] = set()
 
     def key(self, component: ssd.Component, structure: Structure) -> tuple[bytes, FmuFile] | None:
-        """Facts by which a component is recognized; None if its rules read more."""
+        """Facts by which a component is recognized; None if its rules read more than these."""
         if structure.fmu_of(component) is None:
             return None
         text: bytes = etree.tostring(component, with_tail=False)

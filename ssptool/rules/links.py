@@ -1,7 +1,8 @@
 """Links: connections with the connectors at their ends, and the interfaces of components and systems.
 
-A component may refer to a system (SSP 2.0 §5.4) and then has the connectors of that system. `signal_flow` is the graph
-of connections with one vertex per FMU, which is far smaller than the graph of all signals."""
+A component may refer to a system (SSP 2.0 §5.4); it then has the connectors of that system. `signal_flow` is the graph
+of connections with one vertex per FMU, which is far smaller than the graph of all signals.
+"""
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
@@ -30,11 +31,11 @@ from ssptool.rules.subjects import Instance, Structure, around, first, found_onc
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
-    """The attributes of a connector besides its name. A large system has few different ones, so rules check each one
+    """The attributes of a connector except its name. A large system has few different values, so rules check each one
     once.
 
-    `type` is that of one of the connectors; those of the others have the same attributes. `sizes` and
-    `size_connectors` have one entry per dimension, `clocks` the names of those to which the connector belongs.
+    `type` is the type element of one of the connectors; those of the others have the same attributes. `sizes` and
+    `size_connectors` have one entry per dimension, `clocks` has the names of the clocks of the connector.
     """
 
     kind: ssd.ConnectorKind
@@ -55,7 +56,7 @@ class Statement:
 
 
 class Declared(NamedTuple):
-    """A connector and what it states."""
+    """A connector with its attributes."""
 
     connector: ssd.Connector
     name: str
@@ -64,7 +65,9 @@ class Declared(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SystemInterface:
-    """A system seen from inside: its elements by name, and by their names the connectors of each; its own under ""."""
+    """A system seen from inside: its elements by name, and the connectors of each element by the name of the element;
+    its own connectors under "".
+    """
 
     elements: Mapping[str, ssd.SystemElement]
     connectors: Mapping[str, Mapping[str, Declared]]
@@ -113,7 +116,7 @@ def interface(system: ssd.System, structure: Structure) -> SystemInterface:
     for element in system.elements:
         if elements.setdefault(element.name, element) is element:
             own = by_name(element, structure)
-            # An element without a name shares the key of the system, whose connectors come first.
+            # An element without a name has the same key as the system, whose connectors come first.
             connectors[element.name] = own if element.name else {**own, **connectors[""]}
     return SystemInterface(elements, connectors)
 
@@ -142,7 +145,7 @@ def instance_of(element: Element | None, structure: Structure) -> Instance | Non
 
 
 def recursive(component: ssd.Component, structure: Structure) -> bool:
-    """Whether a component is, directly or through others, an instance of a system that contains it."""
+    """True if a component is, directly or through others, an instance of a system that contains it."""
     found = structure.instance(component)
     if found is None:
         return False
@@ -173,8 +176,8 @@ Indices = tuple[int, ...] | None
 class Side:
     """The properties of an end of a connection that rules compare; equal connectors share one value.
 
-    `ticks`: it is a clock of an element that ticks by itself, which counts as an output. `shape` are the extents, None
-    where unknown; () for a scalar; None if even the rank is not known.
+    `ticks`: it is a clock of an element that ticks by itself, which counts as an output. `shape` contains the extents
+    (None if unknown), () for a scalar; it is None if the number of dimensions is unknown.
     """
 
     owner: Owner
@@ -185,9 +188,9 @@ class Side:
     ticks: bool = False
 
 
-@dataclass(slots=True, eq=False)  # freezing costs as much as all else of it, and there are very many
+@dataclass(slots=True, eq=False)  # frozen would double the cost of creation, and there are very many
 class LinkEnd:
-    """A connector in its place; `owner` is the enclosing system itself where `element` is empty."""
+    """A connector at the end of a connection; `owner` is the enclosing system if `element` is empty."""
 
     owner: ssd.SystemElement
     element: str
@@ -211,7 +214,7 @@ class LinkEnd:
 
 
 class StatedConnection(NamedTuple):
-    """A connection as it is written: the addresses of both connectors, and indices."""
+    """A connection as written: the addresses of both connectors, and indices."""
 
     connection: ssd.Connection
     start: ssd.ConnectorRef
@@ -223,7 +226,7 @@ class StatedConnection(NamedTuple):
 class Link(NamedTuple):
     """A connection between two connectors that exist. `flow` is (source, destination); None if it is not legal.
 
-    Indices are those of the elements of arrays that are connected; None: the whole.
+    Indices select connected elements of arrays; None: the whole array.
     """
 
     connection: ssd.Connection
@@ -236,7 +239,7 @@ class Link(NamedTuple):
 
 
 class Links(NamedTuple):
-    """The connections of a system: the `links`, and the `loose` ones, at an end of which no connector is declared."""
+    """The connections of a system: `links` with declared connectors, and `loose` ones with an undeclared connector."""
 
     links: tuple[Link, ...]
     loose: tuple[StatedConnection, ...]
@@ -244,7 +247,7 @@ class Links(NamedTuple):
 
 @remembered
 def connections(system: ssd.System, structure: Structure) -> tuple[StatedConnection, ...]:
-    """The connections of a system as they are written."""
+    """The connections of a system as written."""
     found = []
     for one in system.connections:
         get = one.get
@@ -275,7 +278,7 @@ def alike(system: ssd.System, structure: Structure) -> tuple[tuple[Link, ...], .
 
 @remembered
 def indexed(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
-    """The links with indices at an end."""
+    """Links with indices at one or both ends."""
     found = links(system, structure)
     return tuple(link for link in found if link.start_indices is not None or link.end_indices is not None)
 
@@ -305,7 +308,7 @@ def _leads_forward(one: Side, other: Side, version: str) -> bool | None:
 
 
 def connectable(system: ssd.System, start: ssd.ConnectorRef, end: ssd.ConnectorRef, structure: Structure) -> bool:
-    """Whether a connection of two connectors of a system would be legal, or one of them is not declared."""
+    """True if a connection of two connectors of a system would be legal, or if one of them is not declared."""
     ends = _Ends(system, structure)
     one, other = ends[start], ends[end]
     if one is None or other is None:
@@ -321,7 +324,7 @@ def _between(source: LinkEnd, destination: LinkEnd) -> Iterator[Obstacle]:
 
 @remembered
 def found_obstacles(system: ssd.System, structure: Structure) -> tuple[tuple[Link, Obstacle], ...]:
-    """Obstacles to the links of a system in the values at their ends."""
+    """Obstacles to the links of a system that result from the values at their ends."""
     found = []
     for same in alike(system, structure):
         if same[0].flow is not None:
@@ -338,7 +341,7 @@ def _lifted(obstacle: Obstacle, link: Link) -> bool:
 
 
 def both_ticking(link: Link) -> bool:
-    """Whether a connection joins two clocks of elements that both tick by themselves."""
+    """True if a connection joins two clocks of elements that both tick by themselves."""
     return link.start.side.ticks and link.end.side.ticks
 
 
@@ -374,7 +377,7 @@ def carried_inside(name: str, component: ssd.Component, structure: Structure) ->
 
 
 def _completed(stated: Carried, inside: tuple[Carried, ...], has_unit: bool) -> Carried:
-    """Complete a system's connector from the connectors behind it, if these agree (SSP 2.0 §4.5.1)."""
+    """A system's connector with facts from the connectors connected to it inside, if these agree (SSP 2.0 §4.5.1)."""
     types, units = distinct_types(inside), distinct_units(inside)
     type = stated.type or (types[0] if len(types) == 1 else None)
     unit = stated.unit or (units[0] if len(units) == 1 and not has_unit else None)
@@ -390,14 +393,14 @@ def distinct_types(values: tuple[Carried, ...]) -> list[str]:
 
 
 def distinct_units(values: tuple[Carried, ...]) -> list[PhysicalUnit]:
-    """The units, one of each definition."""
+    """The different units by definition."""
     units = [value.unit for value in values if value.unit is not None]
     return list({(unit.exponents or unit.name, unit.factor, unit.offset): unit for unit in units}.values())
 
 
 @remembered
 def attached(system: ssd.System, structure: Structure) -> Mapping[str, tuple[Carried, ...]]:
-    """Values, for each connector of a system, of the inner connectors that it is connected to."""
+    """For each connector of a system, the values of the inner connectors that it is connected to."""
     seen = interface(system, structure)
     found: dict[str, tuple[Carried, ...]] = {}
     for stated in connections(system, structure):
@@ -422,9 +425,9 @@ def stated_by(says: Statement, structure: Structure) -> Carried:
 
 @remembered
 def _by_words(words: tuple[str, str | None, str | None], structure: Structure) -> Carried:
-    """Type, unit and items by the names in the SSD."""
+    """Type, unit and items from their names in the SSD."""
     type_name, unit, enumeration = words
-    # Undefined units are the findings of another rule (UNIT-002).
+    # Another rule reports undefined units (UNIT-002).
     return Carried(
         canonical(type_name),
         structure.unit(structure.root, unit),
@@ -433,7 +436,7 @@ def _by_words(words: tuple[str, str | None, str | None], structure: Structure) -
 
 
 def enumeration_items(root: Element, name: str) -> Mapping[str, int] | None:
-    """The items of an enumeration of a document; None if it is not defined there."""
+    """Items of an enumeration of a document; None if the document does not define it."""
     for enumeration in getattr(root, "enumerations", ()):
         if enumeration.name == name:
             return {item.name: item.value for item in enumeration.items}
@@ -441,7 +444,7 @@ def enumeration_items(root: Element, name: str) -> Mapping[str, int] | None:
 
 
 class _Ends(dict[ssd.ConnectorRef, LinkEnd | None]):
-    """The connectors that a system sees, by element and connector; None for one that is not declared."""
+    """Connectors that connections of a system can refer to, by element and connector; None for an undeclared one."""
 
     def __init__(self, system: ssd.System, structure: Structure) -> None:
         super().__init__()
@@ -499,7 +502,7 @@ def _shape(connector: Declared, owner: ssd.SystemElement, structure: Structure) 
 
 @found_once
 def signal_flow(structure: Structure) -> Mapping[Hashable, Collection[Hashable]]:
-    """The graph of connections. Vertices are FMUs, by component, and connectors of systems, by owner and name."""
+    """Graph of connections. Vertices are FMUs, by component, and connectors of systems, by owner and name."""
     fed: dict[Hashable, dict[Hashable, None]] = {}
     between_fmus = set[tuple[ssd.SystemElement, ssd.SystemElement]]()
     for link in (link for system in structure.systems for link in links(system, structure)):
@@ -516,7 +519,7 @@ def signal_flow(structure: Structure) -> Mapping[Hashable, Collection[Hashable]]
 
 @found_once
 def coupled(structure: Structure) -> Collection[Hashable]:
-    """The vertices of the signal flow on cycles and between them."""
+    """Vertices of the signal flow that lie on cycles or between cycles."""
     return between_cycles(signal_flow(structure))
 
 

@@ -1,4 +1,4 @@
-"""Load the subjects of rules: structures of an archive, the files that they name, and model descriptions."""
+"""Load the subjects of rules: structures of an archive, the files that they refer to, and model descriptions."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -40,7 +40,7 @@ def load(archive: Archive, variant: str | None = None, kept: Kept | None = None)
     variant
         The only structure to load; None: all structures at the root, and everything that they refer to.
     kept
-        What an earlier check has left; used, and completed.
+        Data of earlier checks, which are used and updated.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def load(archive: Archive, variant: str | None = None, kept: Kept | None = None)
         return Package(archive, (file,), (LoneDocument(archive, file, {}, {}, {}, reader.structure),), (), True)
     names = root_structures(archive) if variant is None else [_find(reader, variant)]
     structures = [reader.structure(name) for name in names]
-    for structure in structures:  # grows: structures may be made of others
+    for structure in structures:  # grows in the loop, because components may refer to other structures
         known = {other.file.name for other in structures}
         here = (name for name in structure.inner if not _in_package(name, archive))
         structures += [reader.structure(name) for name in here if name not in known]
@@ -85,14 +85,14 @@ def root_structures(archive: Archive) -> list[str]:
 
 
 def _in_package(name: str, archive: Archive) -> bool:
-    """Whether an entry belongs to a nested package, which is checked separately."""
+    """True if an entry belongs to a nested package, which is checked separately."""
     return NESTING_MARK in name and name not in archive.names()
 
 
 def _find(reader: "_Reader", variant: str) -> str:
     names = root_structures(reader.archive)
     if variant in names:
-        return variant  # the usual case, in which no other file has to be read
+        return variant  # the usual case; no other file has to be read
     titles = {}
     for name in names:
         document = reader.file(name, ssd.SystemStructureDescription).document
@@ -159,7 +159,7 @@ class _Reader:
         fmus = {}
         for entry in one_by_one("reading FMU", entries):
             fmus[entry] = self.fmu(entry)
-            _ = fmus[entry].description  # read now, while its number is told
+            _ = fmus[entry].description  # read now, while its number is reported as progress
         inner = {entry: self.file(entry, ssd.SystemStructureDescription) for entry in self._inner(users, name)}
         return Structure(self.archive, file, files, fmus, inner, self.structure)
 
@@ -170,7 +170,7 @@ class _Reader:
                 yield reference.entry, kind
 
     def _inner(self, users: tuple[Element, ...], base: str) -> Iterator[str]:
-        """The SSDs that components refer to, in the archive and in nested packages."""
+        """SSDs that components refer to, in the archive and in nested packages."""
         for component in _structures(users):
             reference = resolve(component.source or "", base, self.archive.resolve)
             if reference.reach is Reach.INSIDE:
@@ -179,7 +179,7 @@ class _Reader:
                     yield entry
 
     def _entries(self, sources: list[str], base: str) -> Iterator[str]:
-        """The existing FMUs to which the URIs lead, each once."""
+        """Existing FMUs that the URIs refer to, each once."""
         resolved = dict.fromkeys(resolve(source, base, self.archive.resolve) for source in sources)
         for reference in resolved:
             if reference.reach is Reach.INSIDE and has_fmu(self.archive, reference.entry):
@@ -196,7 +196,7 @@ _FILES: tuple[tuple[type[_Naming], str, type[ssc.TopLevel]], ...] = (
     (ssd.ParameterMapping, PARAMETER_MAPPING, ssm.ParameterMapping),
     (ssd.SignalDictionary, SIGNAL_DICTIONARY, ssb.SignalDictionary),
 )
-"""Elements that name files, with media type and root class of the files."""
+"""Elements that refer to files, with media type and root class of the files."""
 _USERS: tuple[type[Element], ...] = (ssd.Component, *(user for user, _, _ in _FILES))
 
 
@@ -206,7 +206,7 @@ def _fmu_sources(users: Iterable[Element]) -> list[str]:
 
 
 def _file_sources(users: tuple[Element, ...]) -> Iterator[tuple[Element, str, type[ssc.TopLevel]]]:
-    """The URIs of parameter sets, then of mappings and dictionaries, and the elements that state them."""
+    """URIs of parameter sets, then of mappings and dictionaries, and the elements that state them."""
     for kind, media_type, root in _FILES:
         for user in users:
             if isinstance(user, kind) and user.source and user.type == media_type:
@@ -214,7 +214,7 @@ def _file_sources(users: tuple[Element, ...]) -> Iterator[tuple[Element, str, ty
 
 
 def _structures(users: Iterable[Element]) -> list[ssd.Component]:
-    """The components that are systems of their own."""
+    """Components that refer to systems."""
     components = (user for user in users if isinstance(user, ssd.Component))
     return [component for component in components if is_structure(component) and component.source]
 

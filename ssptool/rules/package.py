@@ -163,11 +163,11 @@ ANNOTATIONS = Chapter("Annotations (SSP 2.0 §4.2)")
 REVERSE_DOMAIN = re.compile(r"[A-Za-z0-9\-]+(\.[A-Za-z0-9_\-]+)+")
 RESERVED = ("org.modelica", "org.ssp-standard")
 LAYERED_STANDARDS = ("org.ssp-standard.ssp-traceability",)
-"""Layered standards of the Modelica Association under the reserved names so far."""
+"""Published layered standards of the Modelica Association under the reserved names."""
 
 
 def reserved(name: str) -> bool:
-    """Whether a name is in a domain of the standard's owner, and is not a published one."""
+    """True if a name is in a domain of the standard's owner, and is not a published one."""
     inside = any(name == domain or name.startswith(domain + ".") for domain in RESERVED)
     return inside and not name.startswith(LAYERED_STANDARDS)
 
@@ -200,7 +200,7 @@ def reserved_types(annotation: ssc.Annotation, structure: Structure) -> Iterator
 
 
 ENTRIES = Chapter("The package and its entries (SSP 2.0 §3)", section="SSP 2.0 §3")
-_SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")  # what U+D800 to U+DFFF would be in UTF-8
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")  # UTF-8 encoding of U+D800 to U+DFFF
 _FOLDERS = ("resources/", "documentation/", "extra/")
 
 
@@ -466,7 +466,7 @@ def links_stay_inside(package: Package) -> Iterator[Finding]:
     """
     used = set(_referenced(package)) if package.archive.path.suffix.lower() == ".ssd" else None
     for link in package.archive.links_out():
-        # Beside a lone SSD there may be files of others.
+        # There may be unrelated files next to a lone SSD.
         if used is None or any(name == link.name or name.startswith(f"{link.name}/") for name in used):
             found = link.diagnostic()
             yield Finding(found.position, found.message, found.advice)
@@ -518,7 +518,7 @@ def no_orphans(package: Package) -> Iterator[Finding]:
 
     Fix: delete it, or refer to it.
     """
-    alone = package.archive.path.suffix.lower() == ".ssd"  # other variants may be beside it
+    alone = package.archive.path.suffix.lower() == ".ssd"  # there may be other variants next to it
     if alone or not package.complete or not all(structure.file.valid for structure in package.structures):
         return
     used = set(_referenced(package))
@@ -543,7 +543,7 @@ def _whole(package: Package) -> Position:
 
 
 def _referenced(package: Package) -> Iterator[str]:
-    """The entries to which any URI of a checked document leads."""
+    """Entries that any URI of a checked document refers to."""
     for structure in package.structures:
         if structure.file.valid:
             icons = ((one, one.icon_source) for one in structure.all(ssd.ElementGeometry) if one.icon_source)

@@ -164,7 +164,8 @@ def settable_in_fmi23(structure: Structure) -> Iterator[Finding]:
     ]
     if not found:
         return
-    alone = sum(name.endswith(".ssd") for name in structure.archive.names()) == 1  # others may use the file too
+    # Other variants may use the file as well.
+    alone = sum(name.endswith(".ssd") for name in structure.archive.names()) == 1
     needed = {_place(use) for use in uses(structure) if not use.targets or any(map(_takes_value, use.targets))}
     for use, target, variable in found:
         why = "is constant" if variable.variability == "constant" else "is calculated by its FMU"
@@ -274,7 +275,7 @@ def known_mapping_sources(structure: Structure) -> Iterator[Finding]:
         if parameters is not None and renaming is not None:
             names = {binding.prefix + parameter.name for parameter in parameters.parameters}
             for entry in renaming.entries:
-                if entry.source not in names and entry.source.strip():  # else SSM-006
+                if entry.source not in names and entry.source.strip():  # otherwise a finding of SSM-006
                     message = f"the parameter set has no parameter '{entry.source}'"
                     yield Finding(entry, message, near(entry.source, names), "source")
 
@@ -300,7 +301,9 @@ def _place(use: ParameterUse) -> Element:
 
 
 def _meant_inside(use: ParameterUse, structure: Structure) -> str:
-    """The name relative to the owner of a binding, where the binding writes the owner's name before it; else empty."""
+    """The name relative to the owner of a binding, if the binding repeats the owner's name before it; otherwise
+    empty.
+    """
     outer = use.owner.name + "."
     if use.targets or not use.judged or not use.name.startswith(outer):
         return ""
@@ -309,7 +312,7 @@ def _meant_inside(use: ParameterUse, structure: Structure) -> str:
 
 
 def _matches_nothing(use: ParameterUse, structure: Structure) -> bool:
-    """Whether a name has no target for a reason that no other rule tells (SSD-PAR-010)."""
+    """True if a name has no target for a reason that no other rule reports (SSD-PAR-010)."""
     return use.judged and not use.targets and not _meant_inside(use, structure)
 
 
@@ -326,7 +329,7 @@ def _takes_value(target: ParameterTarget) -> bool:
 
 
 def _origin(target: ParameterTarget) -> str:
-    """Advice on variables to set instead, if the FMU declares from which variables a value is calculated."""
+    """Advice on variables to set instead, if the FMU declares the variables from which a value is calculated."""
     known = sorted(target.follows_from or ())
     if not known:
         return ""
@@ -350,7 +353,7 @@ def _unmatched(use: ParameterUse) -> Finding:
 
 
 def _shaped(use: ParameterUse, target: ParameterTarget) -> tuple[Finding, ...]:
-    """The finding about a value of another shape than its variable; variable sizes are not compared."""
+    """Finding on a value with another shape than its variable; shapes of variable size are not compared."""
     if target.variable is None:
         return ()
     stated, own = [dimension.size for dimension in use.parameter.dimensions], fixed_shape(target.variable)
@@ -363,7 +366,7 @@ def _shaped(use: ParameterUse, target: ParameterTarget) -> tuple[Finding, ...]:
 
 
 def _suits(use: ParameterUse, target: ParameterTarget, structure: Structure) -> Iterator[Finding]:
-    """The problem of a value, or of the first faulty element of an array."""
+    """Finding on a value that does not fit, or on the first wrong element of an array."""
     value = use.parameter.value
     for each in value if isinstance(value, tuple) else (value,):
         findings = list(_suits_one(use, target, each, structure))

@@ -32,16 +32,18 @@ from ssptool.rules.report import Report, in_zip, summary
 from ssptool.version import __version__
 
 SCHEMA_VERSION = 1
-"""Raised when a key is removed or changes its meaning; new keys may appear any time."""
+"""Version of the JSON format, increased when a key is removed or changes its meaning. New keys may be added at any
+time.
+"""
 
 
 _FIXES = {True: "safe", False: "unsafe", None: None}
 
 
 def render_json(report: Report) -> str:
-    """The report as one JSON object with sorted keys; `line` is null where no line is to blame.
+    """The report as one JSON object with sorted keys; `line` is null if the finding has no line.
 
-    `region` is the part of the text at fault; it may start below `line`, the line of the element.
+    `region` is the wrong part of the text; it may start below `line`, the line of the element.
     """
     content = {
         "schema": SCHEMA_VERSION,
@@ -83,12 +85,12 @@ def _json_diagnostic(report: Report, diagnostic: Diagnostic) -> dict[str, Any]:
 
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 SARIF_ROOT = "%SRCROOT%"
-"""The base of relative paths, by the name that code scanning services use."""
+"""The base of relative paths, with the name that code scanning services use."""
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
 def render_sarif(report: Report) -> str:
-    """One SARIF run; ignored findings of rules that rest on the words of the standard are suppressed results.
+    """One SARIF run; ignored findings of rules based on the text of the standard are suppressed results.
 
     Artifacts are files on disk. Entries of a zip are logical locations in the package.
     """
@@ -176,7 +178,7 @@ def _sarif_notifications(report: Report) -> list[dict[str, Any]]:
 
 
 def _without_links(text: str) -> str:
-    """A message without embedded links, which would be those of names (SARIF 2.1.0, 3.11.6)."""
+    """A message without embedded links, which names in it could look like (SARIF 2.1.0, 3.11.6)."""
     return one_line(text).replace("](", "] (")
 
 
@@ -250,7 +252,9 @@ def _state_counts(element: etree._Element) -> None:
 
 
 def _legal_text(text: str) -> str:
-    """The text with all that XML 1.0 cannot hold as escapes; a damaged archive may have such names."""
+    """The text with escapes for characters that XML 1.0 cannot represent, which names in a damaged archive may
+    contain.
+    """
     return _NO_CHARACTERS.sub("�", several_lines(text))
 
 
@@ -310,6 +314,6 @@ PLAIN_RENDERERS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
         "full text": partial(_text, colour=False, width=sys.maxsize, each=True),
     }
 )
-"""The same without colours and with lines of any length, for files."""
+"""Renderers without colours and without limit of line length, for files."""
 
 prints(Report)(PLAIN_RENDERERS["text"])

@@ -25,11 +25,11 @@ _ATTRIBUTE = re.compile(r"/@([\w:\-]+)$")
 
 
 class Excerpt(NamedTuple):
-    """One line of a document, with the characters `start` to `end` (from 0) at fault.
+    """One line of a document, with the wrong characters `start` to `end` (from 0).
 
-    `line` is its number, which differs from that of the finding if the attribute stands below the name of its element.
-    `text` is the part from character `shift` on of a line that is longer than anybody reads; `passed` are the
-    characters before it that are not ASCII: editors count columns by them.
+    `line` is its number, which differs from that of the finding if the attribute is on a line after the name of its
+    element. For a very long line, `text` is the part from character `shift` on; `passed` contains the non-ASCII
+    characters before it, from which editors compute columns.
     """
 
     text: str
@@ -41,12 +41,12 @@ class Excerpt(NamedTuple):
 
     @property
     def place(self) -> tuple[int, int]:
-        """The characters at fault in `text`."""
+        """The wrong characters in `text`."""
         return self.start - self.shift, min(self.end - self.shift, len(self.text))
 
 
 class SourceLine:
-    """A line of a document, whose tags are found once for all excerpts of it."""
+    """A line of a document, which is searched for tags only once for all its excerpts."""
 
     def __init__(self, text: str) -> None:
         self.text = text.rstrip()
@@ -54,7 +54,7 @@ class SourceLine:
 
     @cached_property
     def _tags(self) -> Mapping[str, list[tuple[int, int, Mapping[str, str]]]]:
-        """The start tags by local name: where they begin and end, and their attributes."""
+        """Start tags by local name: offsets and attributes."""
         tags: dict[str, list[tuple[int, int, Mapping[str, str]]]] = defaultdict(list)
         for tag in _TAG.finditer(self.text):
             stated = {key: value[1:-1] for key, value in _ATTRIBUTES.findall(tag[0])}
@@ -67,12 +67,12 @@ class SourceLine:
         return found, "".join(self.text[place] for place in found)
 
     def beyond_ascii(self, end: int) -> str:
-        """The characters that are not ASCII before this one."""
+        """The non-ASCII characters before offset `end`."""
         places, texts = self._beyond_ascii
         return texts[: bisect_left(places, end)]
 
     def first(self, name: str, wanted: Sequence[tuple[str, str]], at: int) -> tuple[int, int] | None:
-        """The first start tag of this name from `at` on that has the wanted attributes."""
+        """The first start tag from offset `at` on with this name and the wanted attributes."""
         keys = tuple(key for key, _ in wanted)
         if (name, keys) not in self._found:
             by_values = self._found[name, keys] = defaultdict(list)
@@ -86,13 +86,13 @@ class SourceLine:
 
 _TAG = re.compile(r"<(?:\w[\w.\-]*:)?(?P<name>\w[\w.\-]*)(?=[\s/>]|$)[^<>]*>?")
 _MOST_SHOWN, _AROUND = 4_000, 1_000
-"""Characters of a line that are kept, and of those beside the ones at fault."""
+"""Characters of a long line that are kept, and of these the ones before the wrong part."""
 
 
 def excerpt(source: str | SourceLine, position: Position, following: Sequence[str] = ()) -> Excerpt:
     """The attribute or element of an address in its line; the whole line if it is not found.
 
-    `following` are the lines below, to which the start tag may extend.
+    `following` are the next lines, because the start tag may extend over several lines.
     """
     source = SourceLine(source) if isinstance(source, str) else source
     found = _excerpt(source, position, following)
@@ -120,7 +120,7 @@ def _excerpt(source: SourceLine, position: Position, following: Sequence[str]) -
 
 
 def _of_tag(line: str, tag: tuple[int, int], following: Sequence[str]) -> Iterator[str]:
-    """The following lines to which a start tag extends."""
+    """The following lines that belong to a start tag."""
     if line.endswith(">", *tag):
         return
     for below in following:
@@ -137,7 +137,7 @@ def _split(address: str) -> tuple[str, str]:
 def _tag(line: SourceLine, address: str) -> tuple[int, int] | None:
     """The columns of the start tag of an element, found by its name and the identifying attributes of the address.
 
-    Enclosing elements may stand on the same line, before it.
+    Enclosing elements may start on the same line before it.
     """
     steps = [_step(part) for part in _parts_of(address)]
     if not steps or steps[-1] is None:
@@ -156,7 +156,7 @@ def _root_tag(line: str) -> tuple[int, int] | None:
 
 
 def _parts_of(address: str) -> list[str]:
-    """The steps of an address as text; quoted values may contain slashes."""
+    """The steps of an address as strings; quoted values may contain slashes."""
     return re.findall(r"(?:[^/'\"]|'[^']*'|\"[^\"]*\")+", address)
 
 
@@ -179,7 +179,7 @@ _COLOURS = {"error": "#b3261e", "warning": "#8a5000", "info": "#0b5394"}
 
 
 def report_html(subject: str, diagnostics: Sequence[Diagnostic]) -> str:
-    """A table of severity, code, place and message of every diagnostic."""
+    """Table of severity, code, location and message of all diagnostics."""
     if not diagnostics:
         return f"<p>{html_text(subject)}: no findings.</p>"
     rows = "".join(
@@ -202,7 +202,7 @@ class Skipped(NamedTuple):
 class Region(NamedTuple):
     """A region of a file: line and columns, counted from 1; the end column is exclusive.
 
-    Of a long line, `text` begins behind `shift` characters; see `Excerpt`.
+    For a long line, `text` starts after `shift` characters; see `Excerpt`.
     """
 
     line: int
@@ -217,9 +217,9 @@ class Report(Printed):
     """All diagnostics of a package in the order of files and lines.
 
     `subject` is the validated path, `files` its documents, `excerpts` the source lines of positions. `withheld` are
-    hidden diagnostics of rules that rest on the words of the standard, `unaccepted` the errors among them that are not
-    ignored by name. `fixable` maps diagnostics with an automatic
-    fix to whether the fix is safe. `folder` contains the files on disk; None for a zip.
+    hidden diagnostics of rules based on the text of the standard, `unaccepted` the errors among them that are not
+    ignored by name. `fixable` maps diagnostics with an automatic fix to whether the fix is safe. `folder` contains the
+    files on disk; None for a zip.
     """
 
     subject: str
@@ -232,7 +232,7 @@ class Report(Printed):
     folder: str | None = None
     unaccepted: tuple[Diagnostic, ...] = ()
     systems: tuple[str, ...] = ()
-    """Paths of a report on several systems and documents: the names of files begin with them."""
+    """Paths of the systems and documents, if the report is about several; names of files start with them."""
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -280,11 +280,11 @@ class Report(Printed):
         return Path(self.folder, file.partition(NESTING_MARK)[0] if in_zip(file) else file).as_posix()
 
     def path_of(self, file: str) -> str:
-        """Name of a file, beginning with the path of the system as given to `validate`."""
+        """Name of a file, starting with the path of the system as given to `validate`."""
         subject = Path(self.subject)
         if self.folder is not None:
             return posixpath.normpath(Path(self.folder, file).as_posix())
-        if file.startswith(subject.name + NESTING_MARK):  # a lone FMU
+        if file.startswith(subject.name + NESTING_MARK):  # a single FMU
             return subject.with_name(file).as_posix()
         return subject.as_posix() if file in ("", subject.name) else f"{subject.as_posix()}{NESTING_MARK}{file}"
 
@@ -309,7 +309,7 @@ class Report(Printed):
 
 
 def joined(reports: Sequence[Report]) -> Report:
-    """One report on several systems: files are named by their paths from the folder in which ssptool runs."""
+    """One report on several systems; files have paths relative to the working directory."""
     renamed = [_from_here(report) for report in reports]
     diagnostics = {one: None for report in renamed for one in report.diagnostics}
     return Report(
@@ -327,7 +327,7 @@ def joined(reports: Sequence[Report]) -> Report:
 
 
 def _from_here(report: Report) -> Report:
-    """The same with names of files that begin with the path of the system."""
+    """The report with names of files that start with the path of the system."""
     path, renamed = report.path_of, report.from_here
     return replace(
         report,
@@ -342,19 +342,19 @@ def _from_here(report: Report) -> Report:
 
 
 def in_order(diagnostic: Diagnostic) -> tuple[object, ...]:
-    """The key by which findings are sorted: errors first, then by place."""
+    """Sort key of findings: errors first, then by location."""
     severity = list(Severity).index(diagnostic.severity)
     return severity, diagnostic.position, diagnostic.code, diagnostic.message, diagnostic.advice
 
 
 def in_zip(file: str) -> bool:
-    """Whether a name is that of an entry of a nested package or FMU."""
+    """True if a name is that of an entry of a nested package or FMU."""
     return any(ending + NESTING_MARK in file.lower() for ending in (".ssp", ".fmu"))
 
 
 @public
 def summary(report: Report) -> str:
-    """Numbers of findings and their files."""
+    """Text with the numbers of findings and files."""
     where = _files_named(report)
     numbers = {"ignored": len(report.withheld) - len(report.unaccepted), "not selected": len(report.unaccepted)}
     hidden = [f"{number} more {why}" for why, number in numbers.items() if number]

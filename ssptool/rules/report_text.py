@@ -22,12 +22,11 @@ _MOST_OF_A_CODE = 100
 
 
 def render_text(report: Report, *, colour: bool | None = None, width: int | None = None, each: bool = False) -> str:
-    """Severity, code, place, message, source line and advice of each diagnostic, and a summary.
+    """Severity, code, location, message, source line and advice of each diagnostic, and a summary.
 
-    Findings that say the same are one, with their number and the first place, and of a code at most a hundred are
-    shown; `each`: all are listed.
-    `colour` None: as standard output supports it. `width` is the width at which lines are wrapped and source lines
-    shortened; None: that of the terminal of standard output, unlimited without one.
+    Equal findings are merged, with their number and the first location, and at most a hundred findings of a code are
+    shown; `each`: list all of them. `colour` None: if standard output supports it. `width` is the width at which lines
+    are wrapped and source lines shortened; None: that of the terminal of standard output, unlimited without one.
     """
     terminal = sys.stdout.isatty()
     if width is None and terminal:
@@ -96,7 +95,7 @@ def _diagnostic(diagnostic: Diagnostic, excerpt: Excerpt | None, width: int | No
 
 
 def _wrapped(text: Text, width: int | None) -> Text:
-    """Wrap between words with an indent; a path without blanks is not broken."""
+    """Wrap between words with an indentation; paths without blanks are not broken."""
     if width is None or text.cell_len <= width:
         return text
     lines, at = [0], 0
@@ -113,7 +112,7 @@ def _wrapped(text: Text, width: int | None) -> Text:
 
 
 def _excerpt(excerpt: Excerpt, line: int, style: str, width: int) -> Text:
-    """The source line, cut to the width around the underlined place."""
+    """The source line, cut to the width around the underlined part."""
     room = width - _GUTTER - len(" | ")
     source, start, end = _expanded(excerpt)
     indent = len(source) - len(source.lstrip())
@@ -131,7 +130,7 @@ def _excerpt(excerpt: Excerpt, line: int, style: str, width: int) -> Text:
 
 
 def _expanded(excerpt: Excerpt) -> tuple[str, int, int]:
-    """The line with expanded tabs, and the columns of the place in it."""
+    """The line with expanded tabs, and the columns of the underlined part."""
     start, end = (len(_seen(excerpt.text[:at])) for at in excerpt.place)
     return _seen(excerpt.text), start, end
 
@@ -155,7 +154,9 @@ def _fixable(report: Report) -> str:
 
 
 def _hidden(report: Report) -> Iterator[tuple[str, str, Sequence[Diagnostic], str]]:
-    """Findings of rules that rest on the words of the standard and are not shown: a word, its style, and an end."""
+    """Hidden findings of rules based on the text of the standard: a word, its style, the findings, and the end of the
+    sentence.
+    """
     if ignored := [one for one in report.withheld if one not in report.unaccepted]:
         yield "ignored", "bold yellow", ignored, ""
     if report.unaccepted:

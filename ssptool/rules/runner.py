@@ -19,7 +19,7 @@ from ssptool.documents.foreign_files import ArchiveLimits
 from ssptool.documents.storage import NESTING_MARK, RemainingLimits
 from ssptool.documents.uri import UP
 from ssptool.rules.catalogue import RULES, TOOLS, VERSIONS, Finding, Fix, Repack, Rule, rules_over
-from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete
+from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # imported so that the catalogue is complete
 from ssptool.rules.kept import Kept
 from ssptool.rules.load import load
 from ssptool.rules.report import Excerpt, Report, Skipped, SourceLine, excerpt, in_order
@@ -29,14 +29,15 @@ from ssptool.work_in_progress import tell
 from ssptool.working_directory import absolute
 
 INTERNAL = "INTERNAL"
-"""The code of findings about a rule that raised an exception: a fault of ssptool, not of the document."""
+"""Code of findings about a rule that raised an exception: a bug of ssptool, not an error of the document."""
 
 
 class ValidationRun:
     """One pass over a package.
 
-    `unguarded`: an exception in a rule is raised, for tests; else it becomes a finding and the other rules are applied.
-    `tools` are the tools whose limits are checked; `kept` is what earlier passes over the package have left.
+    `unguarded`: exceptions in rules are raised, for tests; otherwise an exception becomes a finding, and the other
+    rules are applied. `tools` are the tools whose limits are checked; `kept` are data of earlier passes over the
+    package.
     """
 
     def __init__(self, *, unguarded: bool, tools: Collection[str] = (), kept: Kept | None = None) -> None:
@@ -54,11 +55,11 @@ class ValidationRun:
         return set(self._parts(package))
 
     def wholes(self, package: Package) -> set[Diagnostic]:
-        """Findings of the rules over structures and packages; to be asked after `parts`."""
+        """Findings of the rules over structures and packages; call it after `parts`."""
         return set(self._wholes(package))
 
     def unreadable(self, unreadable: Unreadable) -> Iterator[Diagnostic]:
-        """Problems that kept a file from being opened; unchanged if no rule has their code."""
+        """Problems that prevented opening a file; unchanged if no rule has their code."""
         yield from self._apply(Unreadable, "", unreadable)
         yield from (problem for problem in unreadable.problems if problem.code not in RULES)
 
@@ -129,7 +130,7 @@ class ValidationRun:
                 yield _internal(rule, subject, problem)
 
     def _rules(self, kind: type, version: str) -> tuple[Rule, ...]:
-        """The rules over values of a kind that concern a version of SSP, and the tools."""
+        """The rules over values of a kind that apply to a version of SSP, and to the tools."""
         if (kind, version) not in self._selected:
             rules = (rule for rule in rules_over(kind) if version not in VERSIONS or version in rule.severity)
             self._selected[kind, version] = tuple(filter(self._concerns, rules))
@@ -156,7 +157,7 @@ class ValidationRun:
 
 
 def over_whole(code: str) -> bool:
-    """Whether the rule of a finding judges structures or packages as a whole."""
+    """True if the rule of a finding checks structures or packages as a whole."""
     return code in RULES and RULES[code].subject in (Structure, Package)
 
 
@@ -165,7 +166,7 @@ def _weight(severity: Severity) -> int:
 
 
 def _internal(rule: Rule, subject: Any, problem: Exception) -> Diagnostic:
-    """The finding about a rule that raised an exception."""
+    """Finding about a rule that raised an exception."""
     position = subject.position if isinstance(subject, Element) else Position("")
     message = f"the rule {rule.code} could not be applied: {type(problem).__name__}: {problem}"
     advice = "this is a fault of ssptool: please report it; all other rules were applied"
@@ -173,7 +174,7 @@ def _internal(rule: Rule, subject: Any, problem: Exception) -> Diagnostic:
 
 
 MOST_LINES = 30
-"""Lines below the name of an element in which its attributes are searched."""
+"""Number of lines after the name of an element that are searched for its attributes."""
 
 
 def check_path(
@@ -189,20 +190,20 @@ def check_path(
     Parameters
     ----------
     path
-        What to check.
+        Path of the zip, folder or document.
     variant
-        The only system structure to check; None: all at the root, and all that they refer to.
+        The only system structure to check; None: all at the root, and everything that they refer to.
     switches
-        Which findings are shown.
+        Selection of the findings to show.
     unguarded
-        Raise an exception of a rule, instead of reporting it under the code INTERNAL.
+        Raise exceptions of rules, instead of reporting them with the code INTERNAL.
     outside
-        Folders in which a zip may read files around it.
+        Folders outside of the zip whose files it may read.
 
     Raises
     ------
     FileNotFoundError
-        There is nothing at `path`.
+        `path` does not exist.
     UnknownName
         The archive has no such variant.
     """
@@ -218,7 +219,7 @@ def check_path(
 def report_of_unreadable(
     path: Path, problem: InvalidDocument, *, switches: Switches = EVERYTHING, unguarded: bool = False
 ) -> Report:
-    """The report on what cannot be opened as a system."""
+    """Report on a path that cannot be opened as a system."""
     found = set(ValidationRun(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics)))
     judged = switches.apply(_sorted(found))
     folder = str(path) if absolute(path).is_dir() else None
@@ -226,7 +227,7 @@ def report_of_unreadable(
 
 
 ROOTS_OF_SYSTEMS = (DEFAULT_STRUCTURE, "OspSystemStructure.xml", "modelDescription.xml")
-"""One of these at the root of a folder makes it a system, or an unpacked FMU."""
+"""Files at the root of a folder that make it a system or an unpacked FMU."""
 _PARTS_OF_SYSTEMS = ("resources", "documentation", "extra", "binaries", "sources")
 _SEARCHED = (".ssd", ".ssp", ".fmu", *LONE_SUFFIXES)
 
@@ -234,8 +235,8 @@ _SEARCHED = (".ssd", ".ssp", ".fmu", *LONE_SUFFIXES)
 def found_in(path: Path) -> tuple[Path, ...]:
     """Subjects of a path: itself, or the systems and documents in a folder that is not a system.
 
-    A folder that is a system is one, with all that is in it. Hidden folders are left out, and FMUs beside or below an
-    .ssd, which belong to that. Nothing is found in a folder without documents: it is judged as a system.
+    A folder that is a system counts as one subject, with all its content. Hidden folders are left out, as well as FMUs
+    next to or below an .ssd, because they belong to it. A folder without documents is checked as a system.
     """
     if not path.is_dir() or _is_system(path) or (path / "resources").is_dir():
         return (path,)
@@ -284,7 +285,7 @@ def check(
 
 
 class CheckedArchive(NamedTuple):
-    """A report, and the fixes of its findings, of which each can be applied as long as no other is."""
+    """A report with the fixes of its findings. Each fix can be applied as long as no other one was."""
 
     report: Report
     fixes: Mapping[Diagnostic, Fix]
@@ -301,11 +302,11 @@ def check_with_fixes(
 ) -> CheckedArchive:
     """Check an open archive, and keep the fixes.
 
-    `kept` is what earlier checks of this system have left: what has not changed is not judged again. The documents of
-    an archive that is checked so must not be edited by these fixes; open it again for that.
+    `kept` are data of earlier checks of this system, so that unchanged parts are not checked again. In this case the
+    fixes must not edit the documents of the archive; open it again for that.
 
-    `early` gets the findings of the rules over files and elements, before the others are applied (`over_whole`), and
-    tells whether these are still wanted.
+    `early` gets the findings of the rules over files and elements, before the other rules are applied (`over_whole`),
+    and returns true if these are still needed.
     """
 
     def enough(found: "Found") -> bool:
@@ -324,7 +325,7 @@ def check_with_fixes(
 
 
 def fixes_of(listed: Iterable[Diagnostic], fixes: Mapping[Diagnostic, Fix]) -> dict[Diagnostic, Fix]:
-    """The fixes of listed diagnostics, whose severity may have been raised."""
+    """Fixes of listed diagnostics, whose severity may have been raised."""
     known = {_essence(diagnostic): fix for diagnostic, fix in fixes.items()}
     return {diagnostic: known[_essence(diagnostic)] for diagnostic in listed if _essence(diagnostic) in known}
 
@@ -374,7 +375,7 @@ def examine(
 ) -> Found:
     """Apply the rules to an archive and to the packages inside it, as far as limits allow.
 
-    `enough` is asked after the rules over files and elements.
+    `enough` is called after the rules over files and elements; if it returns true, the check ends.
     """
     allowance = allowance or RemainingLimits(ArchiveLimits())
     archive.count_against(allowance)
@@ -406,8 +407,8 @@ def _found(package: Package, run: ValidationRun, diagnostics: set[Diagnostic]) -
 
 
 def editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagnostic, Fix]:
-    """Diagnostics of the archive's own documents, without those in FMUs and nested packages; and of zips to be packed
-    again as a whole, of which the finding names an entry.
+    """Fixes of the archive's own documents, without those in FMUs and nested packages; and of zips to be packed again
+    as a whole, whose findings are about an entry.
     """
     own = set(archive.names()) if fixes and not archive.is_generated else set()
     return {
@@ -419,7 +420,7 @@ def editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagn
 
 
 def _inside(archive: Archive, name: str, unguarded: bool, tools: Collection[str], allowance: RemainingLimits) -> Found:
-    """Findings in a nested package, which obeys the same rules (SSP 2.0 §3)."""
+    """Findings in a nested package, to which the same rules apply (SSP 2.0 §3)."""
     limits = allowance.left
     if limits.depth == 0:
         return _not_checked(name, f"packages are nested deeper than {ArchiveLimits().depth} levels")
@@ -439,19 +440,19 @@ def _inside(archive: Archive, name: str, unguarded: bool, tools: Collection[str]
 
 
 def _not_checked(name: str, reason: str) -> Found:
-    """An error on a package that limits keep from being judged, which is said as well."""
+    """Error on a package that is not checked because of limits."""
     advice = "take it out of its package and check it by itself, or use fewer packages inside packages"
     found = error("PKG-024", Position(name), f"{reason}, so this one was not checked", advice)
     return Found({found}, skipped=(Skipped(name, reason),))
 
 
 def _prefixed(found: Found, name: str, whole: Collection[str]) -> Found:
-    """The same findings with file names relative to the outer archive; `whole` are names of the nested package."""
+    """The findings with file names relative to the outer archive; `whole` are names of the nested package."""
     return _renamed(found, lambda file: name if file in whole else f"{name}{NESTING_MARK}{file}")
 
 
 def _renamed(found: Found, name_of: Callable[[str], str]) -> Found:
-    """The same findings with other names of files."""
+    """The findings with other file names."""
 
     def at(position: Position) -> Position:
         return position._replace(file=name_of(position.file))
@@ -476,7 +477,7 @@ def _joined(found: list[Found]) -> Found:
 
 
 def _folder(path: Path) -> str | None:
-    """The folder of an archive's files on disk; None for a zip. An `.xml` is a system of another format."""
+    """Folder of an archive's files on disk; None for a zip. An `.xml` is a system of another format."""
     if absolute(path).is_dir():
         return str(path)
     return str(path.parent) if path.suffix.lower() in (".ssd", ".xml", *LONE_SUFFIXES) else None
@@ -496,10 +497,10 @@ def _skipped(package: Package) -> Iterator[Skipped]:
 _DOCUMENT = re.compile(
     rb"ssp-standard\.org|<(\w+:)?(SystemStructure|Parameter|Signal|SimulationResource|OspSystemStructure|fmiModel)\w*[\s>/]"
 )
-"""Found in documents of SSP, OSP and FMI, also in damaged ones: a reference may lead to any file."""
+"""Pattern in documents of SSP, OSP and FMI, including damaged ones: a reference may point to any file."""
 
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-"""Decodes UTF-16 for excerpts, although such a document is an error."""
+"""Byte order marks of UTF-16, for excerpts of documents in UTF-16, although that is an error."""
 
 
 def _excerpts(package: Package, diagnostics: set[Diagnostic]) -> dict[Position, Excerpt]:
@@ -520,7 +521,7 @@ def _excerpts(package: Package, diagnostics: set[Diagnostic]) -> dict[Position, 
 
 
 def _lines(package: Package, file: str) -> Sequence[str]:
-    """Lines of a document of the package, split as XML parsers do; none of files that are not documents."""
+    """Lines of a document of the package, split as by XML parsers; empty for files that are not documents."""
     try:
         content = _content(package, file)
     except (LookupError, InvalidDocument):
@@ -533,7 +534,7 @@ def _lines(package: Package, file: str) -> Sequence[str]:
 
 
 def _content(package: Package, file: str) -> bytes:
-    """The bytes of a file; those of an open document are at hand."""
+    """The bytes of a file; for an open document from memory."""
     if not package.archive.is_generated:
         for one in package.files:
             if one.name == file and one.document is not None:
@@ -542,7 +543,7 @@ def _content(package: Package, file: str) -> bytes:
 
 
 class _Lines(Sequence[str]):
-    """Lines of a text of UTF-8, each decoded when it is asked for: an excerpt needs few of very many."""
+    """Lines of a UTF-8 text, each decoded on access: excerpts need few of very many lines."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -564,12 +565,14 @@ class _Lines(Sequence[str]):
 
 
 MOST_ROUNDS = 20
-"""Rounds of fixes: one fix may lead to findings of other rules."""
+"""Largest number of rounds of fixes: one fix may lead to findings of other rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Fixed diagnostics in order, and the report of the remaining ones. The edits are in the archive, not on disk."""
+    """Fixed diagnostics in order, and the report of the remaining ones. The edits are in the archive, not yet on
+    disk.
+    """
 
     diagnostics: tuple[Diagnostic, ...]
     report: Report
@@ -607,7 +610,7 @@ def _round(archive: Archive, variant: str | None, switches: Switches, unsafe: bo
 
 
 def _free(wanted: Fix, touched: set[Element]) -> bool:
-    """Whether no element of a fix, and no element around it, was edited in this round."""
+    """True if no element of a fix, and no element around it, was edited in this round."""
     around = {ancestor for element in wanted.touched for ancestor in (element, *element.iterancestors())}
     below = {inner for element in wanted.touched for inner in element.iter("*")}
     return touched.isdisjoint(around) and touched.isdisjoint(below)

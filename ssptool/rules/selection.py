@@ -37,12 +37,11 @@ class Shown(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RuleChoice:
-    """Selection by one source, a settings file or a command line. `select` and `ignore` are codes or beginnings of
-    codes.
+    """Selection by one source: a settings file or a command line. `select` and `ignore` are codes or starts of codes.
 
-    The longest match counts, and `ignore` wins over an equal `select`; with a selection all other rules are off.
-    `tools` are names in `TOOLS` whose limits are checked, `allow_outside` folders in which a zip may read files outside
-    it, `accuracy` the check of the accuracy of runs where none is asked for, `file` the settings file.
+    The longest match counts; `ignore` overrides an equal `select`. With a selection, all other rules are off. `tools`
+    are names in `TOOLS` whose limits are checked, `allow_outside` folders in which a zip may read files outside it,
+    `accuracy` the default accuracy check of runs, `file` the settings file.
     """
 
     select: tuple[str, ...] = ()
@@ -62,22 +61,22 @@ class RuleChoice:
                 raise unknown_rule(prefix)
 
     def wants(self, code: str) -> bool | None:
-        """Whether the findings of a rule are selected; None if neither list matches it."""
+        """True if the findings of a rule are selected; None if neither list matches it."""
         selected, ignored = _longest(self.select, code), _longest(self.ignore, code)
         if selected or ignored:
             return selected > ignored
         return False if self.select and not is_limit(code) else None
 
     def ignores(self, code: str) -> bool:
-        """Whether `ignore` names a rule, which is more than that `select` leaves it out."""
+        """True if `ignore` matches a rule; false if `select` merely leaves it out."""
         return self.wants(code) is False and _longest(self.ignore, code) > 0
 
 
 class Judged(NamedTuple):
     """Diagnostics after selection.
 
-    `listed` are shown. `withheld` are only counted: they are of rules that rest on the words of the standard.
-    `unaccepted` are the errors among these that nobody ignores, because `select` leaves them out.
+    `listed` are shown. `withheld` are only counted; they are findings of rules based on the text of the standard.
+    `unaccepted` are the errors among these that are not ignored, but left out by `select`.
     """
 
     listed: tuple[Diagnostic, ...]
@@ -89,7 +88,7 @@ class Judged(NamedTuple):
 class Switches:
     """Selections of a caller in order of precedence: the command line, then a settings file.
 
-    `unused` is a settings file beside or above what is judged. It is not the caller's, so it decides nothing.
+    `unused` is a settings file next to or above the checked files. It is not the caller's, so it has no effect.
     """
 
     choices: tuple[RuleChoice, ...] = ()
@@ -101,17 +100,17 @@ class Switches:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The tools of the first selection that names any."""
+        """The tools of the first selection that lists any."""
         return next((choice.tools for choice in self.choices if choice.tools), ())
 
     @property
     def outside(self) -> tuple[Path, ...]:
-        """Folders in which a zip may read files outside it."""
+        """Folders outside of a zip whose files it may read."""
         return tuple(folder for choice in self.choices for folder in choice.allow_outside)
 
     @property
     def accuracy(self) -> WantedAccuracy | None:
-        """The check of the accuracy of runs, as the first selection states it; None if none does."""
+        """Accuracy check of runs in the first selection that states one; None if none does."""
         return next((choice.accuracy for choice in self.choices if choice.accuracy is not None), None)
 
     @property
@@ -121,13 +120,13 @@ class Switches:
         return Switches(own if self.unused is None else (*own, self.unused))
 
     def ignores(self, code: str) -> bool:
-        """Whether the first selection that concerns a rule ignores it by name: so its findings are accepted."""
+        """True if the first selection that concerns a rule ignores it by name, so that its findings are accepted."""
         deciding = next((choice for choice in self.choices if choice.wants(code) is not None), None)
         return deciding is not None and deciding.ignores(code)
 
     def shown(self, code: str) -> Shown:
-        """The treatment of a code. Findings of rules on the words of the standard are at least counted; codes without a
-        rule are always listed.
+        """Treatment of a code. Findings of rules based on the text of the standard are at least counted; codes without
+        a rule are always listed.
         """
         rule = RULES.get(code)
         wanted = next((wants for choice in self.choices if (wants := choice.wants(code)) is not None), True)
@@ -136,9 +135,9 @@ class Switches:
         return Shown.DROPPED if rule.optional else Shown.WITHHELD
 
     def apply(self, diagnostics: Iterable[Diagnostic]) -> Judged:
-        """Separate what is listed (as errors with `strict`) from what is withheld.
+        """Separate diagnostics to list (as errors with `strict`) from those to withhold.
 
-        A last diagnostic says what the settings in `unused` would have changed.
+        The last diagnostic describes what the settings in `unused` would change.
         """
         found = tuple(diagnostics)
         judged = self._separated(found)
@@ -167,7 +166,7 @@ class Switches:
 
 
 UNUSED_SETTINGS = "SETTINGS"
-"""Code of the diagnostic on a settings file that does not count. It is not a rule, so it cannot be switched off."""
+"""Code of the diagnostic on a settings file without effect. It is not a rule, so it cannot be switched off."""
 
 
 def _changes(used: Switches, now: Judged, other: Judged) -> Iterator[str]:
@@ -192,7 +191,7 @@ NO_CHOICE = RuleChoice()
 
 
 def is_limit(code: str) -> bool:
-    """Whether a rule is a limit of other tools, which only `tools` switches on."""
+    """True if a rule is a limit of other tools, which only `tools` switches on."""
     rule = RULES.get(code)
     return rule is not None and bool(rule.tools)
 
@@ -220,19 +219,19 @@ class InvalidSettings(Exception):
 
 
 SettingsFile: TypeAlias = Path | str | bool
-"""A settings file; True: the nearest from the working directory upwards; False: none."""
+"""A settings file; True: the nearest one from the working directory upwards; False: none."""
 
 
 def caller_switches(subject: Path, settings_file: SettingsFile = True, own: RuleChoice = NO_CHOICE) -> Switches:
     """The selections of a caller: its `own`, then those of its settings file.
 
-    The settings file is the nearest from the working directory upwards that is not in the folder of the subject itself.
-    One that is nearer to the subject becomes `unused`.
+    The settings file is the nearest one from the working directory upwards that is not in the folder of the subject
+    itself. A file nearer to the subject becomes `unused`.
 
     Raises
     ------
     InvalidSettings
-        The settings file is not there, is not TOML, or has an unknown key, a value of the wrong type, or an unknown
+        The settings file does not exist, is not TOML, or has an unknown key, a value of the wrong type, or an unknown
         code.
     """
     here, home = _real(Path()), _real(subject)
@@ -244,22 +243,22 @@ def caller_switches(subject: Path, settings_file: SettingsFile = True, own: Rule
     elif settings_file:
         of_caller = _nearest(here, inside)
     unused = None
-    with suppress(InvalidSettings):  # What cannot be read would change nothing.
+    with suppress(InvalidSettings):  # an unreadable file would change nothing
         unused = _nearest(folder)
     if unused is not None:
-        with suppress(InvalidSettings):  # With --settings or --no-settings, callers know what they do not use.
+        with suppress(InvalidSettings):  # with --settings or --no-settings, callers know which file is not used
             known = [choice.file for choice in (of_caller, _nearest(here, inside)) if choice is not None]
             unused = None if unused.file in known else unused
     return Switches((own,) if of_caller is None else (own, of_caller), unused)
 
 
 def _real(path: Path) -> Path:
-    """Absolute, without links and "..", whose parents are the folders above it."""
+    """Absolute path without links and "..", so that its parents are the folders above it."""
     return absolute(path).resolve()
 
 
 def _nearest(start: Path, left_out: Path | None = None) -> RuleChoice | None:
-    """The settings in the nearest file, from a folder upwards, without those in and below the folder `left_out`."""
+    """Settings in the nearest file from a folder upwards, except in the folder `left_out` and below it."""
     folders = [start, *start.parents]
     if left_out in folders:
         del folders[: folders.index(left_out) + 1]
@@ -272,7 +271,7 @@ def _nearest(start: Path, left_out: Path | None = None) -> RuleChoice | None:
 
 
 def _named(path: Path) -> RuleChoice:
-    """The settings in a file that the caller names."""
+    """Settings in a file that the caller chose."""
     if not path.is_file():
         require_file(path)
         raise InvalidSettings(path, 0, "there is no such file", "--no-settings goes without")
@@ -283,10 +282,10 @@ def _named(path: Path) -> RuleChoice:
 
 
 def _read(path: Path) -> RuleChoice | None:
-    """None if the file has no settings of ssptool."""
+    """Settings in a file; None if it has none of ssptool."""
     text = read_bytes(path).decode("utf-8-sig", errors="replace")
     if path.name == PROJECT_FILE and "ssptool" not in text:
-        return None  # most pyproject.toml files have no settings of ssptool; their errors do not matter
+        return None  # most pyproject.toml files have no settings of ssptool, so their errors do not matter
     return _stated(path, text)
 
 
@@ -308,7 +307,7 @@ def _stated(path: Path, text: str) -> RuleChoice | None:
     if too_deep(content):
         raise InvalidSettings(path, 1, TOO_DEEP)
     if path.name == PROJECT_FILE or "tool" in content:
-        # Our own file may have the header that pyproject.toml needs.
+        # ssptool.toml may have the header that pyproject.toml needs.
         tool = content.get("tool", {})
         if not isinstance(tool, dict) or "ssptool" not in tool:
             if path.name == PROJECT_FILE:
@@ -352,7 +351,7 @@ def _is_list_of_texts(value: object) -> bool:
 
 
 def _line(text: str, key: str, ours: bool = False) -> int:
-    """The line of a key; with `ours` below the header of ssptool's table."""
+    """Line number of a key; with `ours` after the header of ssptool's table."""
     lines = text.split("\n")
     headers = (number for number, line in enumerate(lines) if re.match(r"\s*\[tool\.ssptool\]", line))
     first = next(headers, 0) if ours else 0
@@ -370,7 +369,7 @@ class Acceptance:
     def notes(self, unsupported: Iterable[UnsupportedFeature] = ()) -> Iterator[str]:
         """Sentences, one for each rule, with the number of accepted findings, the first position and the effect.
 
-        Of rules for parameters it has the variables whose values are left out: those of `unsupported` features.
+        For rules on parameters, they list the variables whose values are left out, from the `unsupported` features.
         """
         counts = Counter(finding.code for finding in self.findings)
         left_out = self._left_out(unsupported)
@@ -385,7 +384,7 @@ class Acceptance:
             yield f"accepted {code} ({first.position}{more}): {meaning or first.message}"
 
     def _left_out(self, unsupported: Iterable[UnsupportedFeature]) -> Mapping[str, Mapping[str, None]]:
-        """Rule for parameters → the variables that get no value because of its accepted findings."""
+        """Rule on parameters → variables that get no value because of its accepted findings."""
         codes = {finding.position: finding.code for finding in self.findings if finding.code in _VALUES}
         found: dict[str, dict[str, None]] = {}
         for one in unsupported:
@@ -410,9 +409,9 @@ def judge(report: Report, accept: Iterable[str], switches: Switches) -> tuple[tu
     report
         All findings, without any selection.
     accept
-        Codes of rules, or beginnings of them.
+        Codes of rules, or starts of codes.
     switches
-        Of the caller: errors of rules that they ignore by name are accepted.
+        Selections of the caller; errors of rules that they ignore by name are accepted.
 
     Raises
     ------
@@ -434,7 +433,7 @@ def judge(report: Report, accept: Iterable[str], switches: Switches) -> tuple[tu
 
 
 def unused_acceptance(report: Report, refused: Iterable[Diagnostic], accept: Iterable[str], switches: Switches) -> str:
-    """Refused findings that a settings file accepts that is not the caller's; empty if none."""
+    """Text on rejected findings that a settings file accepts which is not the caller's; empty if there are none."""
     if switches.unused is None or switches.unused.file is None:
         return ""
     still, _ = judge(report, accept, switches.with_unused)
@@ -458,5 +457,5 @@ def accepted_codes(accept: Iterable[str]) -> frozenset[str]:
 
 
 def acceptable(finding: Diagnostic) -> bool:
-    """Whether a system with this error can be run; never if no rule has the code, because a file is unreadable."""
+    """True if a system with this error can run; false for codes without a rule, because a file is then unreadable."""
     return finding.code in RULES and not RULES[finding.code].blocks_run

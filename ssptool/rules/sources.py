@@ -52,7 +52,7 @@ def resolves(structure: Structure) -> Iterator[Finding]:
             yield Finding(element, f"'{reference.entry}' is {kind}, not a file", "put a file in its place", "source")
         else:
             message = f"there is no file '{structure.archive.stated(reference.entry)}'{_for(element)}"
-            # Entries are named from the root of the package, as references are from a structure that stands there.
+            # Names of entries start at the root of the package, like references from a structure there.
             alike = _alike(reference.entry, names)
             known = [quote(name) for name in alike]
             fix = renamed(element, "source", known) if at_root and NESTING_MARK not in reference.entry else None
@@ -62,11 +62,11 @@ def resolves(structure: Structure) -> Iterator[Finding]:
             yield Finding(element, message, advice, "source", ERROR if read else WARNING, fix=fix)
 
 
-_LIKENESS = 0.6  # Motor is like Rotor and Motor3, but Load is not like Motor
+_LIKENESS = 0.6  # Motor is similar to Rotor and Motor3, but Load is not similar to Motor
 
 
 def _alike(entry: str, names: Iterable[str]) -> list[str]:
-    """The files of the same kind with a similar name, in any folder; no other one can be meant."""
+    """Up to three files with the same extension and a similar name, in any folder."""
     missing, stems = Path(entry), dict[str, list[str]]()
     for name in names:
         if Path(name).suffix.lower() == missing.suffix.lower():
@@ -151,7 +151,7 @@ def packaged_components(structure: Structure) -> Iterator[Finding]:
 
 @found_once
 def sources_of(structure: Structure) -> tuple[tuple[Element, str, Reference], ...]:
-    """All elements of a structure that refer to a file, relative to it or inside a component, with their URIs."""
+    """All elements of a structure that refer to a file, relative to it or inside of a component, with their URIs."""
     return tuple((element, uri, structure.reference(element, uri)) for element, uri in _each_source(structure))
 
 
@@ -193,7 +193,7 @@ def _for(element: Element) -> str:
 
 
 def _packaged(structure: Structure, uri: str) -> str:
-    """The resource of the package whose path ends a URI, if any."""
+    """The resource of the package whose path is the end of a URI; empty if there is none."""
     path, folder = uri.replace("\\", "/"), structure.file.name.rpartition("/")[0]
     below = folder + "/" if folder else ""
     inside = (name[len(below) :] for name in structure.archive.names() if name.startswith(below))

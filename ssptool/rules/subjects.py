@@ -1,7 +1,8 @@
 """Subjects of rules: packages, files and structures, walks over their elements, and references from one to another.
 
-A URI of a `source` attribute follows SSP 2.0 §5.4 and RFC 3986. Several rules need the same results of one structure:
-these are computed once and kept with the structure."""
+A URI of a `source` attribute follows SSP 2.0 §5.4 and RFC 3986. Results about a structure that several rules need are
+computed once and stored with the structure.
+"""
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -40,13 +41,13 @@ E = TypeVar("E", bound=Element)
 
 _HOLDING = (ssc.Annotation, ssc.Content, ssd.ParameterValues, ssd.ParameterMapping, ssd.SignalDictionary)
 _HOLDERS = tuple(kind.qualified_name for kind in _HOLDING)
-# A look-up of the class is fastest.
+# Looking up the class is fastest.
 _HOLDING_CLASSES = frozenset(form for kind in _HOLDING for form in kind.forms)
 
 
 def every(root: Element, *kinds: type[E]) -> Iterator[E]:
-    """The elements of these kinds, the root and inline content included, in document order."""
-    # In one walk, because foreign elements come after their container.
+    """All elements of these kinds in document order, including the root and inline content."""
+    # In one pass, because foreign elements come after their container.
     foreign: set[etree._Element] = set()
     for element in root.iter(*{*(kind.qualified_name for kind in kinds), *_HOLDERS}):
         if isinstance(element, kinds) and not (foreign and element in foreign):
@@ -58,7 +59,7 @@ def every(root: Element, *kinds: type[E]) -> Iterator[E]:
 def foreign_elements(root: Element) -> frozenset[etree._Element]:
     """Elements that no schema of SSP covers.
 
-    They are the content of annotations and metadata, and inline content that is not a document of SSP.
+    These are the content of annotations and metadata, and inline content that is not an SSP document.
     """
     return frozenset(element for holder in root.iter(*_HOLDERS) for element in _foreign_in(holder))
 
@@ -121,12 +122,14 @@ class Reference(NamedTuple):
 
 
 def inside(reference: Reference) -> str:
-    """The entry of the system structure in a referenced package: by the fragment, or the default one."""
+    """Entry of the system structure in a referenced package: the one in the fragment, or the default one."""
     return f"{reference.entry}{NESTING_MARK}{unquote(reference.fragment) or DEFAULT_STRUCTURE}"
 
 
 def resolve(uri: str, base: str, within: Callable[[str, str], str] = uris.resolve) -> Reference:
-    """Resolve a URI against the file of the archive that contains it; `within` knows packages inside the archive."""
+    """Resolve a URI against the file of the archive that contains it; `within` resolves it in packages inside of the
+    archive.
+    """
     path, _, fragment = uri.partition("#")
     if wrong := _NOT_IN_URIS.search(uri):
         return Reference(uri, Reach.INVALID, reason=f"the character {wrong[0][:1]!r} is not allowed there")
@@ -142,7 +145,7 @@ def resolve(uri: str, base: str, within: Callable[[str, str], str] = uris.resolv
 
 
 def refer(element: Element, uri: str, base: str, archive: Archive) -> Reference:
-    """Resolve a URI of an element in the file `base`, with regard to `sourceBase`."""
+    """Resolve a URI of an element in the file `base`, according to `sourceBase`."""
     holder = _base(element)
     if holder is None:
         return resolve(uri, base, archive.resolve)
@@ -194,8 +197,8 @@ class Unreadable:
 class File:
     """One XML document of the package, readable or not.
 
-    `expected` is the root element that the reference states; `problems` are reasons why the file has no tree;
-    `violations` are those of the schema of its declared version.
+    `expected` is the root element that the reference states; `problems` are the reasons if the file has no tree;
+    `violations` are violations of the schema of its declared version.
     """
 
     name: str
@@ -210,7 +213,7 @@ class File:
 
     @property
     def valid(self) -> bool:
-        """Whether the document is schema-valid, but for attributes that nobody knows."""
+        """True if the document is schema-valid, except for unknown attributes."""
         return (
             self.document is not None
             and isinstance(self.document.root, self.expected)
@@ -226,8 +229,8 @@ _UNKNOWN = object()
 class Structure:
     """One (schema-valid) SSD with everything that it refers to.
 
-    `files` are the parameter sets, mappings and dictionaries it names, `fmu_files` the FMUs of its components, `inner`
-    the SSDs that components are made of, those in packages inside the archive included; all by their path in the
+    `files` are the parameter sets, mappings and dictionaries that it refers to, `fmu_files` the FMUs of its components,
+    `inner` the SSDs that components refer to, including those in packages inside of the archive; all by path in the
     archive. `opened` returns such an SSD as a structure.
     """
 
@@ -257,7 +260,7 @@ class Structure:
 
     @cached_property
     def fmus(self) -> Mapping[str, FmuDescription | UnreadableFmu]:
-        """The model descriptions of the FMUs, or why there is none."""
+        """Model descriptions of the FMUs, or the reason why one cannot be read."""
         return {entry: fmu.description for entry, fmu in self.fmu_files.items()}
 
     @cached_property
@@ -266,7 +269,7 @@ class Structure:
         return tuple(self.root.systems())
 
     def all(self, kind: type[R]) -> tuple[R, ...]:
-        """The elements of a kind in the SSD, those of inline content included, in document order."""
+        """Elements of a kind in the SSD, including inline content, in document order."""
         if kind not in self._found:
             self._found[kind] = tuple(every(self.root, kind))
         return self._found[kind]
@@ -280,7 +283,7 @@ class Structure:
                     yield reference.entry
 
     def roots(self) -> Iterator[ssc.TopLevel]:
-        """The trees of the structure: its own, then those of the valid files that it refers to."""
+        """Root elements of the structure: its own, then those of the valid files that it refers to."""
         yield self.root
         for file in self.files.values():
             if file.valid and file.document is not None:
@@ -310,16 +313,16 @@ class Structure:
         return self._units[root]
 
     def unit(self, root: Element, name: str | None) -> PhysicalUnit | None:
-        """The unit of a name in a document, by its definition or else by the name; None if unknown."""
+        """Unit with this name in a document, from its definition, otherwise from its name; None if unknown."""
         unit = named(self.units(root), name)
         return None if unit is None or unit.exponents is None else unit
 
     def line_of(self, element: Element) -> int:
-        """The line of an element of the SSD."""
+        """Line of an element of the SSD."""
         return 0 if self.file.document is None else self.file.document.line_of(element)
 
     def reference(self, element: Element, uri: str) -> Reference:
-        """Resolve the URI of an element of the SSD, or of a file that it names."""
+        """Resolve the URI of an element of the SSD, or of a file that the SSD refers to."""
         if isinstance(element, ssc.MetaData | ssc.Signature):
             return refer(element, uri, element.position.file, self.archive)
         if isinstance(element, ssd.ParameterBinding | ssd.ParameterMapping):
@@ -369,7 +372,7 @@ class Structure:
         )
 
     def variants_of(self, package: str) -> list[str]:
-        """The system structures at the root of a package inside the archive; none if it cannot be opened."""
+        """System structures at the root of a package inside of the archive; empty if it cannot be opened."""
         try:
             with Archive.open(self.archive.local_path(package)) as inner:
                 return [name for name in inner.names() if "/" not in name and name.lower().endswith(".ssd")]
@@ -429,7 +432,8 @@ class LoneDocument(Structure):
 class Package:
     """An archive with its checked structures and all files that these refer to.
 
-    `packages` are nested packages, whose contents are not included; `complete`: all structures at the root are checked.
+    `packages` are nested packages, whose contents are not included; `complete`: true if all structures at the root are
+    checked.
     """
 
     archive: Archive
@@ -438,26 +442,26 @@ class Package:
     packages: tuple[str, ...]
     complete: bool
     lines: dict[str, Sequence[str]] = field(default_factory=dict, repr=False)
-    """File → its lines, of which excerpts are shown."""
+    """File → its lines, for excerpts."""
 
     def forget(self) -> None:
-        """Drop what rules remembered: of a large system it takes more memory than excerpts and reports may add."""
+        """Drop cached results of rules, which for a large system need more memory than excerpts and reports may add."""
         for structure in self.structures:
             structure.memory.clear()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The entries of the archive, listed once."""
+        """Names of the entries of the archive, read once."""
         return self.archive.names()
 
     @property
     def alone(self) -> bool:
-        """Whether it is a single document, not a package."""
+        """True for a single document, false for a package."""
         return any(isinstance(structure, LoneDocument) for structure in self.structures)
 
 
 def is_fmu(component: ssd.Component) -> bool:
-    """Whether a component's type is that of an FMU."""
+    """True if the type of a component is that of an FMU."""
     stated = component.get("type")
     if stated is None:
         return component.media_type == FMU and not _of_same_document(component)
@@ -465,18 +469,20 @@ def is_fmu(component: ssd.Component) -> bool:
 
 
 def is_structure(component: ssd.Component) -> bool:
-    """Whether a component refers to a system structure."""
+    """True if a component refers to a system structure."""
     stated = component.get("type")
     return _of_same_document(component) if stated is None else media_type(stated) in STRUCTURE_TYPES
 
 
 def _of_same_document(component: ssd.Component) -> bool:
-    """Whether a component without a type is a system of the same document: `source="#id"` (AMB-18)."""
+    """True if a component without a type is a system of the same document: `source="#id"` (AMB-18)."""
     return (component.source or "").startswith("#") and component.get("type") is None
 
 
 def is_packed(component: ssd.Component) -> bool:
-    """Whether a component that refers to a system names a package; if ending and type differ, the ending counts."""
+    """True if a component that refers to a system refers to a package; if extension and type differ, the extension
+    counts.
+    """
     ending = (component.source or "").partition("#")[0].lower().rpartition(".")[2]
     return ending == "ssp" or (ending != "ssd" and component.media_type == PACKAGE)
 
@@ -486,7 +492,7 @@ V = TypeVar("V")
 
 
 def remembered(find: Callable[[K, Structure], V]) -> Callable[[K, Structure], V]:
-    """Decorator: cache results of a function of a subject and a structure with the structure."""
+    """Decorator: cache the results of a function of a subject and a structure in the structure."""
 
     def recall(key: K, structure: Structure) -> V:
         known: dict[K, V] = structure.memory.setdefault(find, {})
@@ -499,7 +505,7 @@ def remembered(find: Callable[[K, Structure], V]) -> Callable[[K, Structure], V]
 
 
 def found_once(find: Callable[[Structure], V]) -> Callable[[Structure], V]:
-    """Decorator: cache the result of a function of a structure with the structure."""
+    """Decorator: cache the result of a function of a structure in the structure."""
 
     of_whole = remembered(lambda _whole, structure: find(structure))
 
@@ -511,7 +517,7 @@ def found_once(find: Callable[[Structure], V]) -> Callable[[Structure], V]:
 
 
 def pool(kind: type[V], structure: Structure) -> dict[Any, V]:
-    """Values of a class by their arguments, one each per structure."""
+    """Values of a class by their arguments, shared within a structure."""
     return structure.memory.setdefault(kind, {})
 
 
@@ -531,7 +537,7 @@ def wrong_number(holder: Element, source: str | None, inline: list[Element], wha
 
 
 def wrong_content(holder: Element, inline: list[Element], expected: type[Element]) -> Iterator[Finding]:
-    """A finding about inline content that is not one element of the expected kind."""
+    """Finding on inline content that is not one element of the expected kind."""
     if inline and not (len(inline) == 1 and isinstance(inline[0], expected)):
         found = ", ".join(child.tag.rpartition("}")[2] for child in inline[:3])
         name = expected.qualified_name.rpartition("}")[2]

@@ -174,7 +174,7 @@ def _strangers(transformation: ssc.Transformation, attribute: str, items: Mappin
 
 
 def _passed_on_in_vain(use: Transformed) -> list[str]:
-    """Items of the source without an entry that the destination does not have."""
+    """Items of the source without an entry that do not exist in the destination."""
     source, destination = use.source.items or {}, use.destination.items or {}
     match use.transformation:
         case ssc.EnumerationMappingTransformation():

@@ -163,7 +163,9 @@ def same_units_by_name(structure: Structure) -> Iterator[Finding]:
 
 
 def _undefined(use: Element, name: str, root: ssc.TopLevel, structure: Structure) -> Finding:
-    """A finding on an undefined unit. The fix adds the only definition in other documents, or else that of its name."""
+    """Finding on an undefined unit. The fix adds the only definition in other documents, or the one that follows from
+    its name.
+    """
     known, told = structure.units(root), unit_of_name(name)
     meant = _meanings(name, structure) or ([] if told is None else [told])
     message = f"the unit '{name}' is not defined in this document"
@@ -237,7 +239,7 @@ def known_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[Fin
 
 
 def _has_items(use: Element, structure: Structure) -> bool:
-    """True if an enumeration is that of a connector whose variable in the FMU has items."""
+    """True if an enumeration belongs to a connector whose variable in the FMU has items."""
     connector = use.getparent()
     holder = None if connector is None else connector.getparent()
     component = None if holder is None else holder.getparent()

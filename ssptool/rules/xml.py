@@ -169,9 +169,9 @@ def inline_schema_valid(file: File) -> Iterator[Finding]:
 
 
 class _CameWith2:
-    """True if the inline document of an element declares 1.0, and 2.0 would allow what 1.0 does not.
+    """True if the inline document of an element declares 1.0, and the violation does not occur in 2.0.
 
-    Each inline document is read once as 2.0, whatever the number of its findings.
+    Each inline document is checked once as 2.0, whatever the number of its findings.
     """
 
     def __init__(self) -> None:
@@ -277,7 +277,7 @@ def no_empty_containers(file: File) -> Iterator[Finding]:
     for found in _violations(file, "XML-009"):
         empty = found.place
         if isinstance(empty, Element):
-            plain = len(empty) == 0 and not empty.attrib  # no comment in it either
+            plain = len(empty) == 0 and not empty.attrib  # contains no comment either
             yield replace(found, fix=deleted(empty, safe=plain))
 
 
@@ -348,8 +348,8 @@ _NEARLY = re.compile(r"v?([12])(\.0(\.\d+)?)?", re.IGNORECASE)
 
 
 def _version(root: Element) -> Fix | None:
-    """Write the most similar version; else the first for which the document is valid, which is a safe fix if no version
-    is stated.
+    """Replace the version by the most similar one, or by the first one for which the document is valid. The fix is safe
+    if no version was stated.
     """
     stated = root.get("version", "").strip()
     if near := _NEARLY.fullmatch(stated):
@@ -363,7 +363,7 @@ def _version(root: Element) -> Fix | None:
 
 
 def _root(file: File) -> Element:
-    assert file.document is not None  # a file without a tree is a subject of the rules over `Unreadable`
+    assert file.document is not None  # files without a tree are subjects of the rules over `Unreadable`
     return file.document.root
 
 
@@ -385,7 +385,7 @@ def _violations(file: File, code: str) -> Iterator[Finding]:
 
 @lru_cache(maxsize=4)
 def _by_code(file: File) -> dict[str, list[SchemaFinding]]:
-    """The violations of the schema, each under the most telling code."""
+    """Violations of the schema, each under the most specific code."""
     newer = set()
     if file.version == "1.0":
         still = violated_places(_root(file), "2.0")
@@ -423,21 +423,23 @@ def _containers() -> frozenset[str]:
 
 
 def _in_wrong_namespace(element: Element) -> bool:
-    """Whether the element has the name of an SSP element in another namespace of SSP."""
+    """True if the element has the name of an SSP element, in another namespace of SSP."""
     known = _names()
     others = {f"{{{uri}}}{_local(element)}" for uri in NSMAP.values()}
     return element.tag not in known and bool(known & others)
 
 
 def _declaration(element: Element) -> str:
-    """The attribute that declares the namespace of an element; empty if it has none."""
+    """Attribute that declares the namespace of an element; empty if it has none."""
     uri = element.tag.rpartition("}")[0].lstrip("{")
     prefix = next((key for key, value in element.nsmap.items() if value == uri), None)
     return "" if not uri else f"xmlns:{prefix}" if prefix else "xmlns"
 
 
 def _misspelt_declaration(element: Element) -> Finding | None:
-    """The declaration that puts an element into a namespace of nobody; None if it is in one of SSP, or in none."""
+    """Declaration that puts an element into an unknown namespace; None if the namespace belongs to SSP, or there is
+    none.
+    """
     uri = element.tag.rpartition("}")[0].lstrip("{")
     if not uri or uri in NSMAP.values():
         return None
