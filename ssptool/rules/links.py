@@ -400,7 +400,7 @@ def distinct_units(values: tuple[Carried, ...]) -> list[PhysicalUnit]:
 
 @remembered
 def attached(system: ssd.System, structure: Structure) -> Mapping[str, tuple[Carried, ...]]:
-    """For each connector of a system, the values of the inner connectors that it is connected to."""
+    """Values of the inner connectors that each connector of a system is connected to."""
     seen = interface(system, structure)
     found: dict[str, tuple[Carried, ...]] = {}
     for stated in connections(system, structure):

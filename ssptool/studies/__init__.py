@@ -1,6 +1,6 @@
-"""Studies of one system: many runs, their points, the processes that do the runs, their results, plots and reports.
+"""Studies of one system: many runs with their points, worker processes, results, plots and reports.
 
-The names in `__init__.pyi` are public, and loaded at first use.
+The names in `__init__.pyi` are public and are loaded at first use.
 """
 
 from ssptool.public_names import lazy_names

@@ -1,4 +1,4 @@
-"""Accuracy of a study: runs that are checked by finer runs, and the results of the checks."""
+"""Accuracy checks of a study: selection of runs for finer runs, and the results of the checks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,27 +13,29 @@ from ssptool.studies.definition import Study
 from ssptool.studies.designs import Computed, FactorValue
 
 AUTO_SECONDS = 2.0
-"""Runs that take longer [s] are not checked unless that is asked for."""
+"""Duration above which runs are only checked on request [s]."""
 
 CHECK_RUNS = 7
-"""Runs that a check costs: the run again, and those with half and a quarter of the step, of so many times the steps."""
+"""Cost of a check, in runs: the run itself again, and runs with half and a quarter of the step (2 and 4 times the
+steps).
+"""
 MOST_CHECKED = 20
-"""Runs that are checked where nobody asked for it."""
+"""Largest number of runs that are checked without a request."""
 
 MOST_NAMED = 5
-"""Runs, or results, that a line names."""
+"""Largest number of runs, or results, in a line."""
 
 ACCURACY, REMARK = "accuracy", "accuracy_remark"
-"""Columns of the table of runs: the estimated error, null where there is none; and all that the check says."""
+"""Columns of the table of runs: the estimated error (null if there is none), and the text of the check."""
 
 
 def wanted_accuracy(study: Study) -> WantedAccuracy:
-    """The check that a study states, else that of the caller's settings file or of the environment."""
+    """The check that a study states; by default that of the caller's settings file or of the environment."""
     return accuracy_by_default(study.switches.accuracy) if study.accuracy is None else study.accuracy
 
 
 def is_checked(wanted: WantedAccuracy, seconds: float | None) -> bool:
-    """True if runs that take so many seconds are checked; None: they are not known to complete."""
+    """True if runs of this duration [s] are checked; None: no run is known to complete."""
     if wanted == AccuracyName.AUTO:
         return seconds is not None and seconds < AUTO_SECONDS
     return wanted != AccuracyName.OFF
@@ -42,7 +44,7 @@ def is_checked(wanted: WantedAccuracy, seconds: float | None) -> bool:
 def runs_to_check(
     study: Study, columns: Mapping[str, Sequence[Any]], rows: Sequence[int], best: Sequence[int] = ()
 ) -> list[int]:
-    """Rows to check, of these rows of a table: the first one, the best ones, and the extremes of each factor."""
+    """Rows to check, from these rows of a table: the first one, the best ones, and the extremes of each factor."""
     if not rows:
         return []
     found = [rows[0], *best]
@@ -54,14 +56,14 @@ def runs_to_check(
 
 
 def _extremes(rows: Sequence[int], values: Sequence[FactorValue]) -> list[int]:
-    """The rows with the smallest and the largest number of these; or the first with each text or truth value."""
+    """Rows with the smallest and the largest number; for other values the first row with each value."""
     if all(isinstance(values[row], int | float) and not isinstance(values[row], bool) for row in rows):
         return [min(rows, key=values.__getitem__), max(rows, key=values.__getitem__)]
     return list({values[row]: row for row in reversed(rows)}.values())
 
 
 def check_words(accuracy: Accuracy) -> str:
-    """The check of a run in words, with options as a study file has them: `--step-size 0.1` is `step_size = 0.1`."""
+    """Text of the check of a run, with options as in a study file: `--step-size 0.1` becomes `step_size = 0.1`."""
     return accuracy.told(_as_setting)
 
 
@@ -80,7 +82,7 @@ class StudyAccuracy:
     runs
         Number of all runs so far.
     wanted
-        Error that the study states; None: it states none.
+        Requested error; None: none was requested.
     """
 
     checked: tuple[Mapping[str, Any], ...]
@@ -89,7 +91,7 @@ class StudyAccuracy:
 
     @property
     def missed(self) -> tuple[Mapping[str, Any], ...]:
-        """Checked rows that are not known to be as accurate as stated."""
+        """Checked rows whose accuracy is unknown or misses the requested one."""
         return tuple(row for row in self.checked if not is_within(self.wanted, row[ACCURACY], row[REMARK]))
 
     @property
@@ -97,14 +99,14 @@ class StudyAccuracy:
         return not self.missed
 
     def mark(self, row: Mapping[str, Any]) -> str:
-        """The error of a run, for a table; with an exclamation mark where it is larger than stated."""
+        """Error of a run for a table, with an exclamation mark if it exceeds the requested one."""
         if not row.get(REMARK):
             return ""
         error = "not known" if row[ACCURACY] is None else rounded_text(row[ACCURACY], 1)
         return f"{error} !" if any(row["number"] == one["number"] for one in self.missed) else error
 
     def lines(self) -> Iterator[str]:
-        """The checks in words: the largest error, and runs that miss what is stated."""
+        """Text of the checks: the largest error, and runs that miss the requested accuracy."""
         if not self.checked:
             return
         known = [row for row in self.checked if row[ACCURACY] is not None]

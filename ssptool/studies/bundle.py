@@ -1,4 +1,4 @@
-"""Dependencies of the runs of a study in one file, which is sent to workers and kept with the results."""
+"""All files that the runs of a study need, in one file, which is sent to workers and stored with the results."""
 
 import hashlib
 import io
@@ -25,8 +25,8 @@ _EARLIEST = (1980, 1, 1, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """`digest` is the SHA-256 of the content; `files` has those of the files in it that runs use, by name; `unused` are
-    the others, such as a README, and variants that no run takes.
+    """Content of a bundle. `digest` is its SHA-256; `files` has those of the files that runs use, by name; `unused` has
+    those of other files, such as a README, and variants that no run uses.
     """
 
     content: bytes
@@ -36,11 +36,11 @@ class Bundle:
 
 
 def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
-    """Everything that a run needs. Raises OSError for a file that cannot be read."""
+    """Pack everything that a run needs. Raises OSError for a file that cannot be read."""
     with Archive.open(study.system, outside=study.switches.outside) as archive:
         used = _used(archive, study)
         files = dict(_system_files(archive, study, used))
-        # So deep that files around the system have their place around it there.
+        # Deep enough that the folder also has room for files around the system.
         root = "/".join(["system", *["in"] * max(name.count(UP) for name in files)])
         named: dict[str, Path | bytes] = {posixpath.normpath(f"{root}/{name}"): path for name, path in files.items()}
         unused = {posixpath.normpath(f"{root}/{name}") for name in files if not _is_used(name, used)}
@@ -64,7 +64,7 @@ def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
             lines={},
             switches=EVERYTHING,
             files=values,
-            # The points come with the tasks.
+            # The points are sent with the tasks.
             factors=study.factors,
             design=type(study.design)() if study.design.word == "table" else study.design,
         )
@@ -72,10 +72,10 @@ def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
 
 
 def unpack(content: bytes, folder: Path) -> tuple[Study, tuple[str, ...]]:
-    """The study in a folder that gets its files, and the signals that are recorded."""
+    """Unpack the files into a folder; returns the study there, and the signals to record."""
     study: Study
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
-        study, signals = pickle.loads(packed.read(_STUDY))  # not from a folder that others may write to
+        study, signals = pickle.loads(packed.read(_STUDY))  # not from a folder that other users may write to
         packed.extractall(folder, [name for name in packed.namelist() if name != _STUDY])
     return (
         replace(
@@ -85,7 +85,7 @@ def unpack(content: bytes, folder: Path) -> tuple[Study, tuple[str, ...]]:
             inputs=tuple(folder / path for path in study.inputs),
             scenario=None if study.scenario is None else folder / study.scenario,
             source=str(folder / "study.toml"),
-            # Files around the system are files of the bundle.
+            # Files around the system are part of the bundle.
             switches=Switches((RuleChoice(allow_outside=(folder,)),)),
         ),
         signals,
@@ -93,7 +93,7 @@ def unpack(content: bytes, folder: Path) -> tuple[Study, tuple[str, ...]]:
 
 
 def _used(archive: Archive, study: Study) -> set[str]:
-    """Entries that runs read: documents of the variants that they take, FMUs, tables; of nested packages the file."""
+    """Entries that runs read: documents of the used variants, FMUs and tables; for nested packages the file."""
     if archive.is_fmu:
         return {name for name, _ in _system_files(archive, study, ())}
     varied = any(factor.role is FactorRole.VARIANT for factor in study.factors)
@@ -106,13 +106,13 @@ def _used(archive: Archive, study: Study) -> set[str]:
 
 
 def _is_used(name: str, used: Container[str]) -> bool:
-    """Whether it is one of these entries, or in one that is a folder."""
+    """True if a file is one of these entries, or lies in one that is a folder."""
     return name in used or any(str(folder) in used for folder in PurePosixPath(name).parents)
 
 
 def _system_files(archive: Archive, study: Study, used: Iterable[str]) -> Iterator[tuple[str, Path | bytes]]:
-    """Files by name: the entries of the archive, and what lies around it; of a lone SSD what that needs; of an FMU the
-    FMU; of a system of another format its structure and its FMUs.
+    """Files by name: the entries of the archive and files around it; for a lone SSD the files that it needs; for an FMU
+    the FMU; for a system of another format its structure and FMUs.
     """
     if archive.is_fmu:
         yield from ((name, archive.local_path(name)) for name in archive.names() if name != archive.default)
@@ -150,7 +150,7 @@ def _packed(named: dict[str, Path | bytes], study: bytes, unused: Set[str]) -> B
 
 
 def _files(named: dict[str, Path | bytes]) -> Iterator[tuple[str, bytes]]:
-    """Contents of files, and of those of folders (FMUs may be unpacked)."""
+    """Contents of files, and of the files in folders (unpacked FMUs)."""
     for name, one in named.items():
         if isinstance(one, bytes):
             yield name, one

@@ -5,13 +5,13 @@ parameters and the Jacobian J = ∂r/∂θ:
 
     s² = |r|² / (n − p),   C = s² (JᵀJ)⁻¹,   θᵢ ± t(n − p) √Cᵢᵢ
 
-with the quantile t of Student's distribution. It holds if the model is right, its residuals are independent and have
+with the quantile t of Student's distribution. It is valid if the model is right, its residuals are independent and have
 one variance (after division by the scale of their signal), it is nearly linear over the interval, and θ is inside its
-bounds. Measured noise that is correlated from sample to sample makes true intervals wider.
+bounds. If the measured noise is correlated from sample to sample, the true intervals are wider.
 
-Runs are isolated from this process like those of a study, and the columns of the Jacobian are run at the same time. A
-trial step to a point whose run fails is shortened; where the Jacobian needs a run that fails, the other side of the
-difference is used.
+Runs are isolated from this process like those of a study, and the runs for the columns of the Jacobian run in parallel.
+A trial step to a point whose run fails is shortened. If a run for the Jacobian fails, the other side of the difference
+is used.
 
 - Seber and Wild 1989, "Nonlinear Regression", section 5.1; Bates and Watts 1988, section 1.3.
 """
@@ -46,9 +46,9 @@ CALIBRATION, FITTED = "calibration.json", "calibration.parquet"
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One parameter: its value, and the interval that holds the truth with the confidence that was asked for.
+    """One parameter: its value, and its confidence interval.
 
-    `low` and `high` are nan where there is none: on a bound, or where the parameter has no influence.
+    `low` and `high` are nan if there is no interval: on a bound, or if the parameter has no influence.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class FittedTrace:
-    """Signals: `measured` (nan where nothing was), and `found` in the run with the estimates."""
+    """Signals: `measured` (nan where nothing was measured), and `found` in the run with the estimates."""
 
     measured: Trace
     found: Trace
@@ -73,17 +73,16 @@ class Verification:
     Attributes
     ----------
     error
-        Estimated error of the signals that the calibration looks at, relative to the range of each; None: not known.
+        Estimated error of the signals that the calibration uses, relative to the range of each; None: not known.
     remark
-        The check in words.
+        Text of the check.
     before, after
-        Root of the mean square of the residuals, or the result that was minimized: of the solution, and of the same
-        point with half the step; nan where there is none.
+        Root mean square of the residuals, or the minimized result, at the solution and at the same point with half the
+        step; nan if there is none.
     moves : (p,)
-        Distance of each estimate from the one that runs with half the step would give, by one Gauss-Newton step;
-        without residuals there are none.
+        Estimated change of each estimate with half the step, from one Gauss-Newton step; empty without residuals.
     wanted
-        Error that the study states; None: it states none.
+        Requested error; None: none was requested.
     """
 
     error: float | None
@@ -95,11 +94,11 @@ class Verification:
 
     @property
     def met(self) -> bool:
-        """True unless the study states an error that is not known to be kept."""
+        """True unless the study states an error that is missed or not known."""
         return is_within(self.wanted, self.error, self.remark)
 
     def lines(self, estimates: Sequence[Estimate]) -> Iterator[str]:
-        """The check in words."""
+        """Text of the check."""
         missed = "" if self.met else f"; not within the stated {self.wanted:g}"
         yield f"accuracy: {self.remark}{missed}"
         if not np.isfinite(self.after):
@@ -166,7 +165,7 @@ class Fit(Printed):
 
 
 def write_fit(fit: Fit, folder: Path, about: Mapping[str, Any]) -> Path:
-    """Write what was found into a folder of results, with what it is `about`; nan becomes null."""
+    """Write the solution to a result folder, with the facts `about` the calibration; nan becomes null."""
     content = {**about, **fit_content(fit)}
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / CALIBRATION
@@ -182,14 +181,14 @@ def write_fit(fit: Fit, folder: Path, about: Mapping[str, Any]) -> Path:
 
 
 def fit_content(fit: Fit) -> dict[str, Any]:
-    """A fit as JSON has it, without the fitted trace and without commands."""
+    """Content of a fit for JSON, without the fitted trace and without commands."""
     content = asdict(replace(fit, fitted=None))
     del content["next"]
     return {**content, "correlation": fit.correlation.tolist()}
 
 
 def _write_fitted(fitted: FittedTrace, path: Path) -> None:
-    """A table with the time, and two columns for each signal."""
+    """Write a table with the time, and two columns for each signal."""
     arrow, parquet = studies_need("pyarrow"), studies_need("pyarrow.parquet")
     fields, columns = [arrow.field("time", arrow.float64(), metadata={"unit": "s"})], [fitted.found.t]
     for which, trace in (("found", fitted.found), ("measured", fitted.measured)):
@@ -202,7 +201,7 @@ def _write_fitted(fitted: FittedTrace, path: Path) -> None:
 
 
 def read_fitted(folder: Path) -> FittedTrace | None:
-    """The fit beside the measurement, of the folder of a study; None if there is none. Raises UnusableFile."""
+    """The fit and the measurement from the folder of a study; None if there is none. Raises UnusableFile."""
     path = folder / FITTED
     if not path.is_file():
         return None
@@ -261,15 +260,15 @@ def without_nan(content: Any) -> Any:
 
 
 DIFFERENCE = 1e-4
-"""Step of the differences that give the Jacobian, of the width of a range: well above what is left of the iterations of
-a simulation, and its error goes with the square.
+"""Step of the differences for the Jacobian, relative to the width of a range: well above the tolerance of iterations in
+a simulation. The error of the differences is proportional to its square.
 """
 
 CONFIDENCE = 0.95
 
 
 class CalibrationFailed(Exception):
-    """A necessary run failed, or there is nothing to find; `point` contains the values of the factors."""
+    """A necessary run failed, or there is no parameter to find; `point` contains the values of the factors."""
 
     def __init__(self, reason: str, point: Mapping[str, FactorValue]) -> None:
         where = ", ".join(f"{name} = {value:.6g}" for name, value in point.items() if isinstance(value, float))
@@ -279,11 +278,11 @@ class CalibrationFailed(Exception):
 
 
 class NoResidual(Exception):
-    """A run gives no residuals, because it failed or a result has no value."""
+    """A run has no residuals, because it failed or a result has no value."""
 
 
 Residuals = Callable[[RunOutcome], Floats]
-"""Residuals of a run that has completed. Raises NoResidual."""
+"""Function: completed run → residuals. Raises NoResidual."""
 
 
 def fit_trace(trials: "Trials", measured: Trace, *, scales: Mapping[str, float], confidence: float = CONFIDENCE) -> Fit:
@@ -294,8 +293,8 @@ def fit_trace(trials: "Trials", measured: Trace, *, scales: Mapping[str, float],
     measured
         Signals of the system, in their units; nan where nothing was measured.
     scales
-        Signal → the size of its errors, in its unit, by which its residuals are divided; else the standard deviation of
-        its samples. Only the ratios matter.
+        Signal → the size of its errors, in its unit, by which its residuals are divided (default: the standard
+        deviation of its samples). Only the ratios matter.
 
     Raises
     ------
@@ -326,14 +325,14 @@ def fit_trace(trials: "Trials", measured: Trace, *, scales: Mapping[str, float],
 
 
 def fit_targets(trials: "Trials", targets: Mapping[str, float], *, scales: Mapping[str, float]) -> Fit:
-    """Find values in the ranges of a study with which results meet targets, by least squares.
+    """Find values in the ranges of a study for which results meet targets, by least squares.
 
     Parameters
     ----------
     targets
         Result → value.
     scales
-        Result → by what its distance is divided; else the magnitude of its target, or 1 where that is 0.
+        Result → divisor of its distance (default: the magnitude of its target, or 1 if that is 0).
 
     Raises
     ------
@@ -345,12 +344,12 @@ def fit_targets(trials: "Trials", targets: Mapping[str, float], *, scales: Mappi
         found = [(_value_of(outcome, name) - value) / sizes[name] for name, value in targets.items()]
         return np.array(found)
 
-    # Targets carry no noise, so there are no intervals.
+    # Targets have no noise, so there are no intervals.
     return trials.least_squares(residuals, None, None)[0]
 
 
 def minimize_result(trials: "Trials", result: str) -> Fit:
-    """Find values in the ranges of a study with which a result is as small as can be, by the method of Powell.
+    """Find values in the ranges of a study that minimize a result, by the method of Powell.
 
     A run that fails counts as worse than all that have completed.
 
@@ -388,17 +387,17 @@ def open_trials(
     workers: int | None = None,
     scheduler: str | Any | None = None,
 ) -> "Iterator[Trials]":
-    """Everything that runs of a calibration need: processes here, or the workers of a Dask scheduler.
+    """Context with everything that runs of a calibration need: local processes, or the workers of a Dask scheduler.
 
     Parameters
     ----------
     signals, results
-        What the calibration looks at.
+        Signals and results that the calibration uses.
 
     Raises
     ------
     BadData
-        A factor is not a range, a signal or result is none of the system.
+        A factor is not a range, or the system does not have a signal or result.
     CalibrationFailed
         The first run failed.
     """
@@ -413,7 +412,7 @@ def open_trials(
 
 
 class Trials:
-    """Runs of a study at points that a method of optimization chooses, which sees every range as 0 … 1."""
+    """Runs of a study at points that an optimization method chooses; for the method every range is 0 … 1."""
 
     def __init__(self, about: "_CheckedPoints", evaluations: Evaluations) -> None:
         self.about = about
@@ -427,7 +426,7 @@ class Trials:
         return self._evaluations.runs
 
     def start(self) -> Floats:
-        """The nominal values; else those of the system; else the middle."""
+        """Start point: the nominal values; otherwise those of the system; otherwise the middle of the ranges."""
         return self.about.start()
 
     def notes(self) -> tuple[str, ...]:
@@ -436,7 +435,7 @@ class Trials:
         return (f"runs of no use, whose points were avoided: {len(self._failures)}; the first: {self._failures[0]}",)
 
     def objective(self, value: Callable[[RunOutcome], float]) -> Callable[[Floats], float]:
-        """Objective for a method that minimizes."""
+        """Objective function for a minimization method."""
         worst: list[float] = []
 
         def at(u: Floats) -> float:
@@ -454,7 +453,7 @@ class Trials:
     def verified(
         self, u: Floats, samples: Samples | None, compared: Callable[[RunOutcome], dict[str, Any]]
     ) -> Verification | None:
-        """The check of a solution, with what is `compared` with a run of half the step; None if it is not wanted."""
+        """Check of a solution: `compared` values of a run with half the step; None if it is not wanted."""
         wanted = wanted_accuracy(self.about.study)
         if not is_checked(wanted, self._evaluations.seconds):
             return None
@@ -479,7 +478,7 @@ class Trials:
             if isinstance(found, NoResidual):
                 if not seen:
                     raise CalibrationFailed(str(found), self.about.point(u))
-                return np.full_like(next(iter(seen.values())), np.nan)  # for which scipy makes its step shorter
+                return np.full_like(next(iter(seen.values())), np.nan)  # scipy then shortens its step
             seen[u.tobytes()] = found
             return found
 
@@ -508,8 +507,8 @@ class Trials:
         return replace(fit, verification=self.verified(found.x, samples, compared)), np.asarray(found.fun)
 
     def _jacobian(self, u: Floats, base: Floats, residuals: Residuals, samples: Samples | None) -> Floats:
-        """Jacobian by central differences, all at the same time; on a bound, or beside a run that failed, by one-sided
-        ones.
+        """Jacobian by central differences, in parallel runs; by one-sided differences at a bound, or next to a failed
+        run.
         """
         steps = DIFFERENCE * np.eye(len(u))
         sides = np.clip(np.concatenate([u + steps, u - steps]), 0.0, 1.0)
@@ -558,7 +557,7 @@ class Trials:
 
 
 def _moved(found: Any, left: Floats) -> Floats:
-    """The solution of least squares if its residuals were these, by one Gauss-Newton step; bounds stay."""
+    """Solution of least squares for these residuals, after one Gauss-Newton step; estimates at bounds stay there."""
     free = np.flatnonzero(found.active_mask == 0)
     u = np.array(found.x)
     u[free] += np.linalg.lstsq(found.jac[:, free], found.fun - left, rcond=None)[0]
@@ -566,7 +565,7 @@ def _moved(found: Any, left: Floats) -> Floats:
 
 
 def _uncertainty(found: Any, confidence: float | None) -> tuple[Floats, Floats, list[tuple[int, str]]]:
-    """Half the width of every interval, the correlation of the estimates, and what spoils an interval, by place."""
+    """Half-width of every interval, correlation of the estimates, and reasons why intervals are invalid, by index."""
     from scipy import stats
 
     count, size = found.jac.shape
@@ -609,7 +608,7 @@ def _value_of(outcome: RunOutcome, result: str) -> float:
 
 
 class _CheckedPoints:
-    """Facts of a study for its calibration: ranges, their units, where to start, what results measure.
+    """Checked facts of a study for its calibration: ranges, their units, the start point, and the measured signals.
 
     Raises
     ------
@@ -642,7 +641,7 @@ class _CheckedPoints:
         return np.array([self._start(self.study.factor(name), source) for name, source in self.ranges.items()])
 
     def point(self, u: Floats) -> dict[str, FactorValue]:
-        """The values of all factors."""
+        """Values of all factors."""
         point: dict[str, FactorValue] = {n: _value(s, x) for (n, s), x in zip(self.ranges.items(), u, strict=True)}
         for name in computed_order(self.study.factors):
             source = self.study.factor(name).source
@@ -693,4 +692,4 @@ _ENDINGS = {
     3: "the parameters no longer change",
     4: "neither the sum of squares nor the parameters change any more",
 }
-"""Meanings of the status of scipy's `least_squares`."""
+"""Texts for the status of scipy's `least_squares`."""

@@ -25,13 +25,13 @@ from ssptool.studies.sensitivity import SENSITIVITY_DESIGNS
 from ssptool.studies.stored_results import StudyResults
 
 MOST_PANELS = 8
-"""Most panels in a row, or a column."""
+"""Largest number of panels in a row or column."""
 
 MOST_DOTS = 20_000
-"""Dots in a panel of a scatter plot; of more runs, every so many are drawn."""
+"""Largest number of dots in a panel of a scatter plot; with more runs, only every n-th one is drawn."""
 
 MOST_AXES, MOST_LINES = 16, 2_000
-"""Axes and lines of a parallel plot, at most."""
+"""Largest number of axes and lines of a parallel plot."""
 
 
 class ChartKind(StrEnum):
@@ -56,20 +56,20 @@ def chart(
     factors: Sequence[str] = (),
     colour: str | None = None,
 ) -> Chart:
-    """The chart of this kind; else the one that fits to the study: a tornado to a one-at-a-time design, an envelope to
-    traces, a scatter plot to all others.
+    """The chart of this kind (default: a tornado chart for a one-at-a-time design, an envelope for traces, otherwise a
+    scatter plot).
 
-    `patterns` pick results (of an envelope signals), `factors` those of a scatter or parallel plot, and the two of a
-    surface; `colour` is a factor (of a parallel plot also a result) that colours runs.
+    `patterns` select results (signals for an envelope), `factors` those of a scatter or parallel plot and the two of a
+    surface; `colour` is a factor (for a parallel plot also a result) that determines the colour of runs.
 
     Raises
     ------
     UnusableFile
-        There is nothing to draw, or not for this kind.
+        There is nothing to draw for this kind.
     UnknownName
-        A pattern fits no result, or no signal.
+        A pattern matches no result, or no signal.
     WrongValue
-        There are too many panels, or no such kind.
+        There are too many panels, or the kind does not exist.
     """
     if kind is None:
         kind = _fitting(results)
@@ -102,7 +102,7 @@ def chart(
 
 
 def every_chart(results: StudyResults, patterns: Sequence[str]) -> tuple[dict[str, Chart], list[str]]:
-    """All charts that there can be, by kind, and why there are no others. `patterns` pick results."""
+    """All possible charts, by kind, and the reasons why other kinds are missing. `patterns` select results."""
     charts: dict[str, Chart] = {}
     notes: list[str] = []
     wanted = [ChartKind.SCATTER] if results.results else []
@@ -147,7 +147,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def _varied(results: StudyResults, rows: Rows, patterns: Sequence[str]) -> list[str]:
-    """Factors that have more than one value, or that are asked for; all, if none varies."""
+    """Factors that have more than one value, or that are requested; if none varies, all factors."""
     patterns = checked_patterns(patterns, results.factors, "factor")
     if patterns:
         return [name for name in results.factors if fits_any(patterns, name)]
@@ -155,7 +155,7 @@ def _varied(results: StudyResults, rows: Rows, patterns: Sequence[str]) -> list[
 
 
 def _quantity(results: StudyResults, rows: Rows, name: str) -> tuple[Axis, Floats]:
-    """A factor or result (n,): numbers, nan where there is none, or places among the labels."""
+    """A factor or result (n,): numbers (nan if missing), or indices of labels."""
     column = [row[name] for row in rows]
     if all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in column):
         numbers = np.array([np.nan if value is None else float(value) for value in column])
@@ -189,7 +189,7 @@ def _parallel(
 
 
 def _surface(results: StudyResults, rows: Rows, chosen: Sequence[str], varied: Sequence[str]) -> Surface:
-    """Surface over two factors; of runs that differ in others only, the mean."""
+    """Surface over two factors; the mean of runs that differ only in other factors."""
     quantities = {name: _quantity(results, rows, name) for name in varied}
     if len(varied) != 2 or any(axis.labels for axis, _ in quantities.values()):
         raise WrongValue(
@@ -262,7 +262,7 @@ _NUMBER = Axis("number of the run")
 
 
 def _front(results: StudyResults) -> LineAndDots:
-    """One objective over the other, in all runs that meet the constraints."""
+    """One objective over the other, for all runs that meet the constraints."""
     best = _best_runs(results)
     if len(best.objectives) == 1:
         raise UnusableFile(results.folder, "there is a front between two objectives, and the study has one")
@@ -275,7 +275,7 @@ def _front(results: StudyResults) -> LineAndDots:
 
 
 def _convergence(results: StudyResults) -> LineAndDots:
-    """The best run so far, of an optimization or a calibration."""
+    """The best run so far, in an optimization or a calibration."""
     if results.optimum() is None:
         fit = read_fit(results.folder)
         if fit is None or not np.isfinite(fit.history).any():
@@ -313,7 +313,7 @@ def _least_so_far(values: Floats) -> Floats:
 
 
 def _fitted(results: StudyResults, patterns: Sequence[str]) -> LineAndDots:
-    """Signals of the fit among what was measured, and what lies between them."""
+    """Fitted and measured signals, and the difference between them."""
     fitted = read_fitted(results.folder)
     if fitted is None:
         raise UnusableFile(results.folder, "a plot of a fit needs a calibration with measured data")
@@ -373,7 +373,7 @@ def _envelope(results: StudyResults, patterns: Sequence[str]) -> Envelope:
         )
     bands = []
     for column in columns:
-        # nan beyond the end of a run that failed.
+        # nan after the end of a failed run
         every = np.array([np.interp(first.t, trace.t, trace[column.signal], right=np.nan) for trace in traces])
         bands.append(_band(Axis(column.signal, column.unit), first.t, every))
     return Envelope(tuple(bands), len(traces))

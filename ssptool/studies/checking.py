@@ -37,8 +37,8 @@ RESERVED = ("run", "number", "status", "message", "seconds", "attempts", ACCURAC
 
 
 def check_definition(study: Study, findings: Findings) -> None:
-    """Add what is wrong with names, design, expressions and files."""
-    # What could not be read is there all the same, and is not reported as missing.
+    """Add findings on names, design, expressions and files."""
+    # Entries that could not be read exist, so they are not reported as missing.
     unread = [name.split(".")[0] for table in ("factors", "results") for name in findings.names(table)]
     _check_names(study, findings)
     _check_design(study, findings)
@@ -98,7 +98,9 @@ def _check_expressions(study: Study, findings: Findings, unread: Sequence[str]) 
 def _check_wishes(
     design: Optimize, results: Mapping[str, Expression], known: Sequence[str], findings: Findings
 ) -> None:
-    """Objectives are results; constraints are about results and factors."""
+    """Add findings on objectives, which must be results, and on constraints, which must be about results and
+    factors.
+    """
     for objective in design.objectives:
         if objective.result not in results:
             findings.add(("design", objective.word), unknown("result", objective.result, results))
@@ -132,7 +134,9 @@ def _check_expression(
 
 
 def check_places(study: Study, findings: Findings) -> bool:
-    """Add which files beside its system a study from a file must not reach; whether there are none."""
+    """Add findings on files outside of its system that a study from a file must not read; returns true if there are
+    none.
+    """
     named: list[tuple[tuple[str, ...], Path]] = [(("parameters",), path) for path in study.parameters]
     named += [(("inputs",), path) for path in study.inputs]
     named += [] if study.scenario is None else [(("scenario",), study.scenario)]
@@ -165,14 +169,14 @@ def _check_files(study: Study, findings: Findings) -> None:
 
 
 def key_of(study: Study, name: str) -> tuple[str, ...]:
-    """Key that states a factor: its own, or a column of the table."""
+    """Key that states a factor: its own key, or a column of the table."""
     if not study.lines or ("factors", name) in study.lines:
         return "factors", name
     return next((key for key in study.lines if key[0] == "design" and key[1:] in _TABLES), ("design",))
 
 
 def choices(factor: Factor, study: Study) -> Sequence[FactorValue]:
-    """The values that are stated one by one: in a list, or in the table; of a range, or what is drawn, none."""
+    """Values that are listed one by one, in the study or in the table; empty for ranges and distributions."""
     if isinstance(factor.source, Levels):
         return factor.source.values
     return study.design.values.get(factor.name, ()) if isinstance(study.design, TableDesign) else ()
@@ -181,13 +185,13 @@ def choices(factor: Factor, study: Study) -> Sequence[FactorValue]:
 _OF_SIGNAL: Final = {"final", "initial", "min", "max", "mean", "rms", "at"}
 _OF_TIME: Final = {"time_of_min", "time_of_max", "crossing"}
 _KEEPING: Final = {"min", "max", "abs", "hypot"}
-"""Functions of numbers whose value is in the unit that all of them have."""
+"""Functions of numbers whose value has the unit of all arguments."""
 
 
 def result_unit(
     expression: Expression, names: Mapping[str, str | None], signals: Mapping[str, str | None]
 ) -> str | None:
-    """The unit of the value of an expression; None where it has none or it is not certain.
+    """Unit of the value of an expression; None if it has none, or if it is not certain.
 
     Measures of a signal have its unit or are times; sums and differences have that of both sides. A product may be a
     conversion, so its unit is unknown.
@@ -195,9 +199,9 @@ def result_unit(
     Parameters
     ----------
     names
-        The units of what it may name: factors and earlier results.
+        Units of the available names: factors and earlier results.
     signals
-        Those of what it may measure.
+        Units of the available signals.
     """
 
     def unit(node: ast.expr) -> str | None:
@@ -225,20 +229,20 @@ def result_unit(
 
 
 CHECK_SECONDS = 30.0
-"""Time for opening and planning configurations before the first run: first those with a file, variant or setting
-that no earlier one has.
+"""Time for opening and planning configurations before the first run; those with a new file, variant or setting come
+first.
 """
 
 MOST_CONFIGURATIONS = 8
-"""Configurations that cannot run and are reported with their reasons, at most."""
+"""Largest number of configurations that are reported as impossible, with their reasons."""
 
 MOST_VALUES = 3
-"""Wrong values of a factor that are reported, at most."""
+"""Largest number of wrong values of a factor that are reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedStudy:
-    """A study that can be carried out. `signals` are those that its results and traces need."""
+    """A study without errors. `signals` are those that its results and traces need."""
 
     study: Study
     points: Points
@@ -248,14 +252,14 @@ class CheckedStudy:
 
 
 def check_study(study: Study, findings: Findings | None = None) -> CheckedStudy:
-    """Find everything that is wrong, or nothing. `findings` are those of reading the study, which is a draft then.
+    """Check a study completely. `findings` are those of reading a draft of the study.
 
     Raises
     ------
     BadData
-        With all findings.
+        The study has errors; the exception lists all findings.
     FileNotFoundError
-        There is no such system.
+        The system does not exist.
     """
     checking = _StudyCheck(study, findings)
     checked = checking.check()
@@ -265,9 +269,9 @@ def check_study(study: Study, findings: Findings | None = None) -> CheckedStudy:
 
 
 def check_names(study: Study, findings: Findings, archive: Archive) -> None:
-    """Add what is wrong with the names of variables, units and signals in the open system that the study names.
+    """Add findings on the names of variables, units and signals, in the open system of the study.
 
-    Errors of the system itself are left to those who check it; a system that cannot be planned has no signals yet.
+    Errors of the system itself are not reported here; a system that cannot be planned has no signals yet.
     """
     checking = _StudyCheck(study, findings)
     if findings.about("system"):
@@ -281,7 +285,7 @@ def check_names(study: Study, findings: Findings, archive: Archive) -> None:
 
 
 def names_in(study: Study, archive: Archive) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The variables that the open system of a study has, and the signals that it records; none if it cannot be read."""
+    """Variables of the open system of a study, and signals that it records; empty if it cannot be read."""
     try:
         with PreparedSystem(study, Configuration(study.variant), archive) as prepared:
             variables = tuple(prepared.variables())
@@ -333,7 +337,7 @@ class _StudyCheck:
         return CheckedStudy(self.study, points, signals, units, tuple(notes))
 
     def _first(self) -> PreparedSystem | None:
-        """The system as most of what is checked sees it: with no file replaced, of the first variant."""
+        """The system for most checks: the first variant, without replaced files."""
         return self._prepare(self.first_configuration(), ("system",))
 
     def first_configuration(self) -> Configuration:
@@ -385,7 +389,9 @@ class _StudyCheck:
         return prepared
 
     def _refused(self, prepared: PreparedSystem) -> tuple[Diagnostic, ...]:
-        """Errors that are not accepted; the codes of accepted ones become part of the study, for runs elsewhere."""
+        """Errors that are not accepted. Codes of accepted errors become part of the study, for runs on other
+        machines.
+        """
         report = check_rules(prepared.archive, prepared.structure.name)
         refused, accepted = judge(report, self.study.accept, self.study.switches)
         more = sorted({one.code for one in accepted.findings} - accepted_codes(self.study.accept))
@@ -399,7 +405,7 @@ class _StudyCheck:
         key: tuple[str, ...] = (),
         described: str = "",
     ) -> Plan | None:
-        """The plan of the system without its factors, if `point` is empty."""
+        """Plan of the system; without its factors if `point` is empty."""
         stated = "settings" if self.study.settings != Settings() else "system"
         try:
             return prepared.plan(point) if point else prepared.base_plan()
@@ -414,7 +420,9 @@ class _StudyCheck:
         return None
 
     def _compiled(self, prepared: PreparedSystem, plan: Plan | None) -> tuple[str, ...]:
-        """Compile what the study allows before the first run, so that all find it; notes on it. Raises UnusableFmu."""
+        """Compile FMUs before the first run, if the study allows that, so that all runs use the result; returns notes.
+        Raises UnusableFmu.
+        """
         if plan is None or not self.study.compile:
             return ()
         made, _ = with_libraries(plan, prepared.archive)
@@ -462,7 +470,7 @@ class _StudyCheck:
         return tuple(dict.fromkeys(found))
 
     def _configurations(self, points: Points) -> list[str]:
-        """Every value in every configuration that there is, as far as there is time; what there was none for."""
+        """Check every value in every configuration, as long as time allows; returns notes on what was not checked."""
         rows = configurations(self.study, points)
         ordered = _telling_first(rows)
         end = monotonic() + CHECK_SECONDS
@@ -471,7 +479,7 @@ class _StudyCheck:
             for place, wanted in enumerate(ordered):
                 if place and monotonic() > end:
                     return [f"{place} of {len(ordered)} configurations were checked before the first run"]
-                # Settings change the plan alone.
+                # Settings change only the plan.
                 system = replace(wanted, settings=())
                 if system != current[0]:
                     stack.close()
@@ -497,7 +505,7 @@ class _StudyCheck:
         usable = (row for row in rows if not any(points.columns[name][row] in wrong[name] for name in wrong))
         if prepared.problems or (row := next(usable, None)) is None:
             return
-        # The settings are what differs most, then parameter sets.
+        # Settings differ most between configurations, then parameter sets.
         telling = [*varied, *(factor.name for factor in self.study.factors if factor.role is FactorRole.PARAMETERS)]
         key = key_of(self.study, telling[0]) if telling else ("factors",)
         before = len(self.findings.found)
@@ -508,7 +516,7 @@ class _StudyCheck:
                 del self.findings.found[before:]
 
     def _known_values(self, prepared: PreparedSystem) -> None:
-        """Values that are known without the points, which there are not when something is wrong."""
+        """Check values that are known without the points, which do not exist if there are errors."""
         for setter in prepared.setters:
             values = choices(self.study.factor(setter.factor), self.study)
             self._wrong_values(setter, values, range(len(values)), "value")
@@ -521,7 +529,7 @@ class _StudyCheck:
             first.setdefault(column[row], row)
         values = list(first)
         if values and all(isinstance(value, float) and math.isfinite(value) for value in values):
-            # A conversion of units keeps or reverses the order, so the ends are enough.
+            # A conversion of units is monotonic, so checking the ends suffices.
             values = list(dict.fromkeys((min(values), max(values))))
         wrong = {value: problem for value in values if (problem := _value_problem(setter, value))}
         told = self._told.setdefault(setter.factor, set())
@@ -553,7 +561,9 @@ def _value_problem(setter: Setter, value: FactorValue) -> str:
 
 
 def _telling_first(configurations: Iterable[Configuration]) -> list[Configuration]:
-    """Configurations, first of all each that shows something which none before showed; of one system side by side."""
+    """Configurations, beginning with those that have a new file, variant or setting; those of one system are
+    adjacent.
+    """
     seen: set[object] = set()
     telling: list[Configuration] = []
     others: list[Configuration] = []
@@ -565,7 +575,7 @@ def _telling_first(configurations: Iterable[Configuration]) -> list[Configuratio
 
 
 def _side_by_side(configurations: Sequence[Configuration]) -> list[Configuration]:
-    """Configurations in an order in which those of one system follow each other."""
+    """Configurations ordered so that those of one system are adjacent."""
     place: dict[Configuration, int] = {}
     for each in configurations:
         place.setdefault(replace(each, settings=()), len(place))

@@ -19,29 +19,29 @@ from ssptool.studies.definition import RunOutcome, Study, Task, failed
 from ssptool.studies.worker import Bounds, Runner
 from ssptool.version import __version__
 
-distributed: Any = _distributed  # most of it is not typed
+distributed: Any = _distributed  # mostly without types
 
 BATCH_SECONDS = 1.0
 """Target duration of a batch [s]: long enough to hide the messages, short enough to lose little with a worker."""
 
 BATCH_RUNS = 200
-"""Most runs of a batch."""
+"""Largest number of runs in a batch."""
 
 AHEAD = 3
-"""Batches per thread of a worker that are on their way: so memory does not depend on the number of runs."""
+"""Batches per worker thread that are in transit, so that memory does not depend on the number of runs."""
 
 CONNECT_SECONDS = 20
-"""Time until a scheduler that does not answer is given up."""
+"""Time limit for connecting to a scheduler [s]."""
 
 LOOK_SECONDS = 5.0
-"""Time between two looks at whether there are workers, while nothing comes back."""
+"""Interval of checks for workers while no outcomes arrive [s]."""
 
 WORKERLESS_SECONDS = 60.0
-"""Time that a study waits for workers when all are lost: those of a nanny are there again after a few seconds."""
+"""Time that a study waits after the loss of all workers [s]; a nanny restarts its workers after a few seconds."""
 
 
 class NoWorkers(Exception):
-    """There is no scheduler, or no worker, or the connection to them was lost; finished runs are on disk."""
+    """There is no scheduler or no worker, or the connection was lost; finished runs are on disk."""
 
 
 def _lost(reason: str) -> NoWorkers:
@@ -51,7 +51,7 @@ def _lost(reason: str) -> NoWorkers:
 
 
 class StudyPlugin(WorkerPlugin):
-    """State of a study on a worker: its files, and one process with its FMUs per thread."""
+    """State of a study on a worker: its files, and one process with FMUs per thread."""
 
     idempotent = True
 
@@ -96,7 +96,7 @@ def plugin_name(digest: str, bounds: Bounds, reuse: bool) -> str:
 
 
 def run_batch(name: str, tasks: bytes) -> list[RunOutcome]:
-    """Carry out a batch on a worker. The tasks are pickled: Dask keeps messages for a while, and so they are small."""
+    """Do a batch on a worker. The tasks are pickled to keep them small, because Dask stores messages for a while."""
     plugin: Any = distributed.get_worker().plugins[name]
     outcomes: list[RunOutcome] = plugin.run(pickle.loads(tasks))
     return outcomes
@@ -104,12 +104,12 @@ def run_batch(name: str, tasks: bytes) -> list[RunOutcome]:
 
 @contextmanager
 def open_client(scheduler: str | Any) -> Iterator[Any]:
-    """A client: that which is given, or one of the scheduler at an address.
+    """Context with a client: the given one, or a client of the scheduler at an address.
 
     Raises
     ------
     NoWorkers
-        Nothing answers at the address.
+        No scheduler answers at the address.
     """
     if not isinstance(scheduler, str):
         yield scheduler
@@ -126,7 +126,7 @@ def open_client(scheduler: str | Any) -> Iterator[Any]:
 
 
 class Batches:
-    """Sends tasks to the workers of a client, at most so many together, and gives their outcomes as they come."""
+    """Sends tasks to the workers of a client, with a limited number in transit, and returns outcomes as they arrive."""
 
     def __init__(self, client: Any, plugin: StudyPlugin, seconds: float, most: int = BATCH_RUNS) -> None:
         self._client = client
@@ -138,7 +138,7 @@ class Batches:
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def run(self, tasks: Iterator[Task], count: int) -> Iterator[list[RunOutcome]]:
-        """Raises NoWorkers, NoWorkers, NoWorkers."""
+        """Do `count` tasks; outcomes arrive in any order. Raises NoWorkers."""
         self._client.register_plugin(self._plugin)
         threads = self._threads()
         size = self._size(count, threads)
@@ -179,14 +179,16 @@ class Batches:
         return len(threads)
 
     def _outcomes(self, future: Any, batch: list[Task]) -> list[RunOutcome]:
-        """Outcomes as they arrive. A batch that ends its workers is sent again run by run; such a run has failed."""
+        """Outcomes as they arrive. A batch that ends its worker is sent again run by run; a run that does it again has
+        failed.
+        """
         if future.status == "finished":
             try:
                 outcomes: list[RunOutcome] = future.result(timeout=CONNECT_SECONDS)
                 return outcomes
             except TimeoutError:
                 self._workers()
-                # Its worker died with it, and another one has it to do again, however long that takes.
+                # Its worker ended with the batch, and another worker must repeat it, however long that takes.
                 self._await(future, batch)
                 return []
             except (OSError, distributed.CancelledError) as error:

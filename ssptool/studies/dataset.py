@@ -1,4 +1,4 @@
-"""Results of a study on disk: a folder that Parquet readers accept as one table, also while the study runs.
+"""Results of a study on disk: a folder that Parquet readers accept as one table, even while the study runs.
 
 study.json                      definition of the study
 runs/part-*.parquet             one row per run, in files that appear complete and never change
@@ -34,7 +34,7 @@ from ssptool.studies.designs import FactorValue
 from ssptool.tempfiles import lock, open_unread
 
 FLUSH_SECONDS = 1.0
-"""Time for which finished runs wait for others before they are written."""
+"""Time that finished runs wait for others before they are written [s]."""
 
 DEFINITION = "study.json"
 _LOCK = ".lock"
@@ -60,11 +60,11 @@ _CONTENT = {
     "accuracy?": (str, float),
     "verified?": str,
 }
-"""Content that readers of a definition need."""
+"""Content of a definition that readers need."""
 
 
 class OtherStudy(Exception):
-    """A folder holds the results of another study, or of another system."""
+    """A folder contains the results of another study, or of another system."""
 
     def __init__(self, folder: Path, differences: Sequence[str]) -> None:
         what = "".join(f"\n  {one_line(str(difference))}" for difference in differences)
@@ -75,19 +75,19 @@ class OtherStudy(Exception):
 
 @contextmanager
 def intact(folder: Path, path: Path) -> Iterator[None]:
-    """Raises UnusableFile if a file of Parquet turns out to be damaged."""
+    """Context that raises UnusableFile if a Parquet file is damaged."""
     try:
         yield
     except (ValueError, TypeError, KeyError, NotImplementedError) as error:
         raise UnusableFile(folder, f"{path.name} is damaged: {error}") from None
     except OSError as error:
-        if error.errno is not None:  # of the system, not of the reader of Parquet
+        if error.errno is not None:  # an error of the operating system, not of the Parquet reader
             raise
         raise UnusableFile(folder, f"{path.name} is damaged: {error}") from None
 
 
 class Dataset:
-    """The folder of results; see `open_dataset`."""
+    """Result folder of a study; see `open_dataset`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -103,7 +103,7 @@ class Dataset:
 
     @property
     def parts(self) -> list[Path]:
-        """Files of the runs; in the moment when these are replaced by a gathered one, that."""
+        """Files of the runs; while a merged file replaces them, only that file."""
         for name in (_RUNS, _NEW, _OLD):
             if found := sorted((self.folder / name).glob("part-*.parquet")):
                 return found
@@ -115,10 +115,10 @@ class Dataset:
             if not self.runs.exists() and (self.folder / name).exists():
                 (self.folder / name).rename(self.runs)
 
-    # -- what the study is -----------------------------------------------------------------------------------
+    # -- definition ------------------------------------------------------------------------------------------
 
     def definition(self) -> dict[str, Any]:
-        """Raises UnusableFile."""
+        """Definition of the study. Raises UnusableFile."""
         try:
             content: dict[str, Any] = json_content((self.folder / DEFINITION).read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -134,12 +134,12 @@ class Dataset:
         return content
 
     def begin(self, definition: Mapping[str, Any], points: Points, results: Sequence[str]) -> None:
-        """Make the folder, or go on in it.
+        """Create the folder, or continue in it.
 
         Raises
         ------
         OtherStudy
-            What is there is of a study that differs in more than its points.
+            The folder contains a study that differs in more than its points.
         """
         if (self.folder / DEFINITION).exists():
             if found := list(_differences(self.definition(), definition)):
@@ -154,7 +154,7 @@ class Dataset:
         self._keep_traces()
 
     def describe(self, definition: Mapping[str, Any]) -> None:
-        """Write what the study is."""
+        """Write the definition of the study."""
         with replaced_atomically(self.folder / DEFINITION) as file:
             file.write(json_text(definition, indent=1).encode())
 
@@ -167,11 +167,11 @@ class Dataset:
         if not tables:
             raise UnusableFile(self.folder, "no run has finished yet")
         with intact(self.folder, self.runs):
-            # A part that an earlier version wrote has no accuracy.
+            # Parts from an earlier version have no accuracy column.
             return arrow.concat_tables(tables, promote_options="default").sort_by("number")
 
     def finished(self) -> set[str]:
-        """The runs that are there."""
+        """Names of the runs in the folder."""
         return {run for part in self.parts for run in self._part(part, "run")["run"].to_pylist()}
 
     def counts(self) -> Counter[RunStatus]:
@@ -184,12 +184,12 @@ class Dataset:
         return found
 
     def _keep_traces(self) -> None:
-        """Leave the traces of the runs that are there."""
+        """Keep only the traces of the runs in the folder."""
         if self.traces.parts:
             self.traces.keep(self.finished())
 
     def _part(self, path: Path, *columns: str) -> Any:
-        """Rows of runs, with all columns or these. Raises UnusableFile if the file is damaged."""
+        """Rows of runs, with all or with the given columns. Raises UnusableFile if the file is damaged."""
         parquet, types = studies_need("pyarrow.parquet"), studies_need("pyarrow.types")
         with intact(self.folder, path):
             table = parquet.ParquetFile(path).read(list(columns) or None)
@@ -206,7 +206,7 @@ class Dataset:
             return table
 
     def forget_failed(self) -> None:
-        """Take the failed runs out, to be run again."""
+        """Remove failed runs, so that they are repeated."""
         parquet, compute = studies_need("pyarrow.parquet"), studies_need("pyarrow.compute")
         for part in self.parts:
             table = parquet.ParquetFile(part).read()
@@ -218,7 +218,7 @@ class Dataset:
         self._keep_traces()
 
     def add(self, outcomes: Sequence[RunOutcome]) -> None:
-        """Finished runs; on disk within `FLUSH_SECONDS` if there are more, and with `flush`."""
+        """Add finished runs. They are written within `FLUSH_SECONDS` if more runs follow, and by `flush`."""
         self._pending += outcomes
         for outcome in outcomes:
             if outcome.trace is not None:
@@ -227,7 +227,7 @@ class Dataset:
             self.flush()
 
     def flush(self) -> None:
-        """Everything is on disk: a run that is there has its trace."""
+        """Write everything to disk, traces before their runs."""
         self._flushed = monotonic()
         self.traces.flush()
         if self._pending:
@@ -238,9 +238,10 @@ class Dataset:
             self._pending = []
 
     def gather(self, checks: Mapping[str, RunOutcome] = MappingProxyType({})) -> None:
-        """Put all parts into one file: readers see either the one or the others. Traces into one for 1 000 runs.
+        """Merge all parts into one file; readers see either this file or the parts. Traces are merged into files of 1
+        000 runs.
 
-        `checks` are outcomes of checked runs, by their name, of which the rows get the accuracy.
+        `checks` are outcomes of checked runs by name; their rows get the accuracy.
         """
         self.traces.gather()
         if len(self.parts) < 2 and not checks:
@@ -257,7 +258,7 @@ class Dataset:
 
 
 def _with_checks(table: Any, checks: Mapping[str, RunOutcome]) -> Any:
-    """The table of runs with the accuracy of these."""
+    """The table of runs with the accuracy of checked ones."""
     arrow = studies_need("pyarrow")
     runs = table["run"].to_pylist()
     for field in _accuracy_fields(arrow):
@@ -272,17 +273,17 @@ def _with_checks(table: Any, checks: Mapping[str, RunOutcome]) -> Any:
 
 
 RUNS_OF_FILE = 1_000
-"""Least number of runs with their traces in one file, when the study has ended."""
+"""Smallest number of runs whose traces share a file after the study has ended."""
 _RUN_NAMES = ("run", "run of the study")
-"""Names of the column before the time: the first that is not a signal's name."""
+"""Names of the column before the time; the first that is not the name of a signal is used."""
 _MANIFESTS = b"ssptool.runs"
-"""Key of the manifests of the runs in the metadata of a file, as JSON, zlib and base64."""
+"""Key of the manifests of the runs in the metadata of a file (JSON, compressed with zlib, in base64)."""
 _GROUP_BYTES = 1 << 24
-"""Least bytes of traces in one group of rows."""
+"""Smallest size of a group of rows of traces [byte]."""
 
 
 class TraceParts:
-    """Signals over time of the runs, in files that appear complete: those of one file have the same signals."""
+    """Signals of the runs over time, in files that appear complete. All traces in a file have the same signals."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -298,12 +299,12 @@ class TraceParts:
         return sorted(self.place.glob("part-*.parquet"))
 
     def add(self, task: Task, content: bytes) -> None:
-        """The trace of a run, a file of Parquet; on disk with `flush`."""
+        """Add the trace of a run, a Parquet file; `flush` writes it to disk."""
         table = studies_need("pyarrow.parquet").ParquetFile(io.BytesIO(content)).read()
         self._pending.setdefault(table.schema.remove_metadata(), []).append((task, table))
 
     def flush(self) -> None:
-        """Everything is on disk."""
+        """Write everything to disk."""
         for traces in self._pending.values():
             arrow = studies_need("pyarrow")
             key = import_module("ssptool.engine.recording.parquet").MANIFEST
@@ -317,7 +318,7 @@ class TraceParts:
         self._pending = {}
 
     def keep(self, runs: Collection[str]) -> None:
-        """Take out the traces of all other runs, and what stands twice after a process was killed."""
+        """Remove the traces of all other runs, and duplicates that a killed process may have left."""
         left = set(runs)
         for path in self.parts:
             compute = studies_need("pyarrow.compute")
@@ -335,9 +336,9 @@ class TraceParts:
             path.unlink()
 
     def gather(self) -> None:
-        """Put traces with the same signals into files of `RUNS_OF_FILE` runs and more; all others have fewer.
+        """Merge traces with the same signals into files of at least `RUNS_OF_FILE` runs, as far as possible.
 
-        Readers may find a run twice for a moment, with the same trace.
+        For a moment, readers may find a run twice, with the same trace.
         """
         alike: dict[Any, list[Path]] = {}
         for path in self.parts:
@@ -351,7 +352,7 @@ class TraceParts:
                     path.unlink()
 
     def each(self) -> Iterator[tuple[str, Trace]]:
-        """The runs with their traces, each once. Raises UnusableFile if a file is damaged."""
+        """All runs with their traces, each once. Raises UnusableFile if a file is damaged."""
         seen: set[str] = set()
         for path in self.parts:
             here = self._manifests(path).keys() - seen
@@ -367,7 +368,7 @@ class TraceParts:
         return None
 
     def _traces(self, path: Path, only: str | None = None) -> Iterator[tuple[str, Trace]]:
-        """The traces of a file. Rows of a run stand together, in one or several groups."""
+        """The traces of a file. The rows of a run are consecutive, in one or several groups."""
         arrow, compute = studies_need("pyarrow"), studies_need("pyarrow.compute")
         trace_of_table = import_module("ssptool.engine.recording.parquet").trace_of_table
         left: Any = None
@@ -401,7 +402,7 @@ class TraceParts:
             return found
 
     def _write(self, number: int, schema: Any, manifests: Mapping[str, Any], tables: Iterable[Any]) -> None:
-        """A file of these traces, in groups of some size."""
+        """Write a file of these traces, in groups of limited size."""
         arrow, parquet = studies_need("pyarrow"), studies_need("pyarrow.parquet")
         metadata = {_MANIFESTS: base64.b64encode(zlib.compress(json_text(manifests).encode()))}
         schema, waiting = schema.with_metadata(metadata), []
@@ -425,7 +426,7 @@ def _number(path: Path) -> int:
 
 
 def _batches(paths: Sequence[Path], runs: Callable[[Path], int]) -> Iterator[list[Path]]:
-    """Files to put together: of those with too few runs, as many as make enough."""
+    """Groups of files to merge: small files are combined until they have enough runs."""
     batch: list[Path] = []
     total = 0
     for path in paths:
@@ -440,10 +441,10 @@ def _batches(paths: Sequence[Path], runs: Callable[[Path], int]) -> Iterator[lis
 
 @contextmanager
 def _complete_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that is there complete or not at all."""
+    """Context with a file to write, which appears either complete or not at all."""
     temporary = path.with_suffix(".writing")
     temporary.unlink(missing_ok=True)
-    with temporary.open("xb") as file:  # through no link
+    with temporary.open("xb") as file:  # does not follow a link
         yield file
         file.flush()
         os.fsync(file.fileno())
@@ -457,14 +458,14 @@ def _write_table(path: Path, table: Any) -> None:
 
 @contextmanager
 def open_dataset(folder: Path) -> Iterator[Dataset]:
-    """The dataset of a folder to write into, by this process alone.
+    """Open the dataset of a folder for exclusive writing.
 
     Raises
     ------
     WrongUsage
-        Another process writes into the folder.
+        Another process is writing to the folder.
     WrongUsage
-        A file or folder in it is a link to something outside.
+        A file or folder in it is a link that points outside.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name in (_LOCK, DEFINITION, _RUNS, _NEW, _OLD, _TRACES):
@@ -488,7 +489,7 @@ def open_dataset(folder: Path) -> Iterator[Dataset]:
 
 
 def row_of(outcome: RunOutcome) -> dict[str, Any]:
-    """A line of the table; results are missing in that of a failed run."""
+    """Row of the table; for a failed run without results."""
     return {
         "run": outcome.task.run,
         "number": outcome.task.number,
@@ -529,7 +530,7 @@ def _type(arrow: Any, column: Sequence[FactorValue]) -> Any:
 
 
 def _differences(there: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Differences that keep runs apart: all but the points, their number, and versions."""
+    """Differences between definitions that make runs incompatible: all except points, their number, and versions."""
     pairs = [(key, there.get(key), now.get(key)) for key in ("factors", "results")]
     fixed = there.get("fixed", {}), now.get("fixed", {})
     pairs += [(key, fixed[0].get(key), fixed[1].get(key)) for key in fixed[1]]

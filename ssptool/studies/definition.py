@@ -1,4 +1,4 @@
-"""A study as frozen values: its factors, its points, and the tasks and outcomes of its runs."""
+"""Definition of a study as frozen values: factors and points, and the tasks and outcomes of its runs."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ class RunStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Signals that are wanted at these times (n,) [s]."""
+    """Requested signals at these times (n,) [s]."""
 
     signals: tuple[str, ...]
     times: Floats
@@ -33,11 +33,10 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run: its name, its place in the study, and its point.
+    """One run: its name, its number in the study, and its point.
 
-    A `witness` of every bit that was recorded, and `samples` of it, are in the outcome if they are wanted. To `check`
-    it, the run is repeated with smaller steps (or stricter tolerances): results and samples are those with half the
-    step.
+    If requested, the outcome contains a `witness` (hash) of all recorded data, and `samples` of it. To `check` it, the
+    run is repeated with smaller steps (or stricter tolerances): results and samples are those with half the step.
     """
 
     run: str
@@ -55,18 +54,18 @@ class RunOutcome:
     Attributes
     ----------
     results
-        By name; None where an expression has no value.
+        Results by name; None if an expression has no value.
     message
-        Why it failed, or why a result has no value.
+        Reason of the failure, or of results without a value.
     seconds : [s]
-        Wall time of the run. Of these `own_seconds` went into initialization and stepping.
+        Wall time of the run, of which `own_seconds` are initialization and steps.
     trace
         The recorded signals, as the bytes of a Parquet file.
     samples : (n, signals)
-        As the task wants them; nan at times that the run does not have.
+        Samples that the task requests; nan at times that the run does not contain.
     accuracy, accuracy_remark
-        Of a run that was checked: its estimated error, relative to the range of each recorded signal, None where it is
-        not known; and the check in words.
+        For a checked run: its estimated error, relative to the range of each recorded signal (None if unknown), and the
+        text of the check.
     """
 
     task: Task
@@ -100,17 +99,17 @@ class FactorRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """Something that differs between runs.
+    """A quantity that differs between runs.
 
     Attributes
     ----------
     role, of
-        A parameter or start value of all variables `of`; the FMU file of a component; a solver setting; the variant;
-        a parameter set (.ssv) on top of all others; or nothing but a name for expressions.
+        A parameter or start value of all variables `of`; the FMU file of a component; a solver setting; the variant; a
+        parameter set (.ssv) that overrides all others; or only a name for expressions.
     unit
-        Of its values; they are converted to that of the variable.
+        Unit of its values, which are converted to the unit of the variable.
     nominal
-        Its value while another one is varied, in a one-at-a-time design; else the one that the system has.
+        Value while another factor is varied, in a one-at-a-time design (default: the value in the system).
     """
 
     name: str
@@ -122,13 +121,13 @@ class Factor:
 
     @property
     def sets(self) -> tuple[str, ...]:
-        """The variables that it is for."""
+        """The variables that the factor sets."""
         return (self.of or (self.name,)) if self.role is FactorRole.VARIABLE else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """Signals over time that are kept of each run (patterns), and their distance [s]."""
+    """Signals over time that are kept for each run (patterns), and their distance [s]."""
 
     signals: tuple[str, ...] = ()
     output_step: float | None = None
@@ -142,11 +141,11 @@ class RunEffort:
     Attributes
     ----------
     timeout : [s]
-        Wall time of a run; None: from how long the pilot run took.
+        Wall time of a run; None: derived from the pilot run.
     retries
-        How often a run is repeated whose process crashed or was stopped.
+        Number of repetitions of a run whose process crashed or was stopped.
     memory : [byte]
-        Resident memory of a process with FMUs; None: no limit but that of the worker.
+        Resident memory of a process with FMUs; None: only the limit of the worker.
     """
 
     timeout: float | None = None
@@ -164,27 +163,28 @@ class Study:
     Attributes
     ----------
     settings, parameters, start_values, inputs, scenario, variant
-        As of `ssptool.simulate`, for all runs; a factor may replace a setting, the variant, or win over parameters.
+        As in `ssptool.simulate`, for all runs; a factor may replace a setting or the variant, or override parameters.
     factors
-        In the order of the columns of the results.
+        Factors, in the order of the columns of the results.
     results
         Name → expression over signals, factors and earlier results.
     units
         More units than the system defines: name → exponents, factor and offset, as in SSP.
     accept
-        Codes of rules in spite of whose findings the system is run, as of `ssptool.simulate`.
+        Codes of rules whose findings are accepted, as in `ssptool.simulate`.
     accuracy
-        Check of some runs by finer ones: off, auto, check, or the error that they may have; None: as the caller's
-        settings file says, else auto.
+        Check of some runs by finer ones: off, auto, check, or the allowed error; None: as in the caller's settings file
+        (default: auto).
     compile
-        Compile FMUs that bring sources and no library, as of `ssptool.simulate`. Who starts the study allows it: no
-        file states it, and it is not part of what the study is.
+        Compile FMUs that contain sources but no library, as in `ssptool.simulate`. The caller who starts the study
+        allows it; it is not stated in a file, and is not part of the definition.
     switches
-        The caller's settings for the rules, with folders in which a zip may read files outside it; as `compile`.
+        The caller's settings for the rules, with folders outside of a zip that it may read; also not part of the
+        definition.
     source
-        The file that it was read from; empty: it was made in Python. Paths are relative to its folder.
+        The file that the study was read from; empty if it was made in Python. Paths are relative to its folder.
     files
-        Where files that are values of factors are, if not under their name.
+        Locations of files that are values of factors, if they differ from their names.
     """
 
     system: Path
@@ -214,7 +214,7 @@ class Study:
         return Path(self.source).parent if self.source else Path()
 
     def file(self, name: str) -> Path:
-        """The file that a value of a factor names."""
+        """The file that a value of a factor refers to."""
         return self.folder / self.files.get(name, name)
 
     def factor(self, name: str) -> Factor:
@@ -226,9 +226,9 @@ _EXACT = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Columns by factor, in the order of the study, without repetitions; `ids` names the runs.
+    """Columns by factor, in the order of the study, without repeated points; `ids` are the names of the runs.
 
-    `repeated` counts the points that were there before.
+    `repeated` is the number of repeated points that were dropped.
     """
 
     columns: Mapping[str, Sequence[FactorValue]]
@@ -243,7 +243,7 @@ class Points:
 
 
 def computed_order(factors: Sequence[Factor]) -> list[str]:
-    """Factors that are expressions, each after those that it needs. Raises CycleError."""
+    """Factors that are expressions, each after the factors that it needs. Raises CycleError."""
     graph = {f.name: _needs(f) for f in factors if isinstance(f.source, Computed)}
     return [name for name in TopologicalSorter(graph).static_order() if name in graph]
 
@@ -257,7 +257,7 @@ def _needs(factor: Factor) -> set[str]:
 
 
 def cycle(factors: Sequence[Factor]) -> tuple[str, ...]:
-    """Factors that need each other; none if all can be computed."""
+    """Factors that depend on each other in a cycle; empty if all can be computed."""
     try:
         computed_order(factors)
     except CycleError as error:
@@ -266,7 +266,7 @@ def cycle(factors: Sequence[Factor]) -> tuple[str, ...]:
 
 
 def make_points(study: Study, nominal: Mapping[str, FactorValue]) -> Points:
-    """All points, each once. Raises BadExpression where an expression has no value."""
+    """All different points. Raises BadExpression if an expression has no value."""
     ordered, ids = rows_of_design(study, nominal)
     count = len(ids)
     first = {each: k for k, each in reversed(list(enumerate(ids)))}
@@ -280,9 +280,9 @@ def make_points(study: Study, nominal: Mapping[str, FactorValue]) -> Points:
 def rows_of_design(
     study: Study, nominal: Mapping[str, FactorValue]
 ) -> tuple[dict[str, Sequence[FactorValue]], tuple[str, ...]]:
-    """Columns by factor, as the design has them, and the names of the runs: equal rows are one run.
+    """Columns by factor, as in the design, and the names of the runs; equal rows are the same run.
 
-    Raises BadExpression where an expression has no value.
+    Raises BadExpression if an expression has no value.
     """
     sources = {f.name: f.source for f in study.factors if not isinstance(f.source, Computed)}
     return rows_of_columns(study, study.design.columns(sources, nominal))
@@ -291,7 +291,7 @@ def rows_of_design(
 def rows_of_columns(
     study: Study, stated: Mapping[str, Sequence[FactorValue]]
 ) -> tuple[dict[str, Sequence[FactorValue]], tuple[str, ...]]:
-    """Rows as of `rows_of_design`, from columns for all factors that are not expressions."""
+    """Rows as in `rows_of_design`, from columns for all factors that are not expressions."""
     columns = dict(stated)
     count = len(next(iter(columns.values()))) if columns else 1
     for name in computed_order(study.factors):
@@ -313,7 +313,7 @@ def _computed(name: str, source: Computed, columns: Mapping[str, Sequence[Factor
 
 
 def run_id(point: Mapping[str, FactorValue]) -> str:
-    """The name of the run at a point: equal points have equal names, whoever computes them and when."""
+    """Name of the run at a point: equal points always have equal names."""
     canonical = [[name, _canonical(value)] for name, value in sorted(point.items())]
     return hashlib.sha256(strict_json(canonical, ensure_ascii=False).encode()).hexdigest()[:16]
 

@@ -1,10 +1,10 @@
 """Designs of experiments, and the sources of the values of their factors.
 
-Sources are levels, ranges, distributions, expressions and columns of tables: grids take their levels, random designs
-their quantiles. Designs are the grid, one at a time, the Latin hypercube, the Sobol sequence and the table. Random ones
-come from scipy.stats.qmc, and a seed always gives the same points; their factors may depend on each other by rank
-correlation (Spearman's rho), by the method of Iman and Conover or a Gaussian copula. scipy.stats is imported where it
-is needed: it takes as long to load as many a study runs, and workers do without it.
+Sources are levels, ranges, distributions, expressions and columns of tables. Grids use their levels, random designs
+their quantiles. Designs are the grid, one at a time, the Latin hypercube, the Sobol sequence and the table. Random
+designs use scipy.stats.qmc, and a seed always gives the same points. Their factors may have rank correlations
+(Spearman's rho), by the method of Iman and Conover or a Gaussian copula. scipy.stats is imported when it is needed,
+because loading it takes as long as some studies, and workers do not need it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ FactorValue: TypeAlias = float | int | bool | str
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """These values; random designs draw each with equal probability."""
+    """A list of values; random designs draw each with equal probability."""
 
     values: tuple[FactorValue, ...]
     words: ClassVar[str] = "values"
@@ -43,7 +43,9 @@ class Levels:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Range from `low` to `high`: `count` levels, or a uniform distribution; both on a logarithmic scale with `log`."""
+    """Range from `low` to `high`: `count` levels, or a uniform distribution; with `log`, both on a logarithmic
+    scale.
+    """
 
     low: float
     high: float
@@ -70,7 +72,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Normal:
-    """Normal, cut off at `low` and `high` where these are given."""
+    """Normal distribution, truncated at `low` and `high` if these are given."""
 
     mean: float
     std: float
@@ -88,7 +90,7 @@ class Normal:
 
 @dataclass(frozen=True, slots=True)
 class LogNormal:
-    """The logarithm is normal with the standard deviation `spread` around that of `median`."""
+    """Log-normal distribution: the logarithm has the standard deviation `spread` around that of `median`."""
 
     median: float
     spread: float
@@ -103,7 +105,7 @@ class LogNormal:
 
 @dataclass(frozen=True, slots=True)
 class Triangular:
-    """Distribution from `low` to `high`, most likely `mode`."""
+    """Triangular distribution from `low` to `high` with the mode `mode`."""
 
     low: float
     mode: float
@@ -139,7 +141,7 @@ STEPPED = (Levels, Range)
 
 
 def random_values(source: Any, u: Floats) -> Sequence[FactorValue]:
-    """The quantiles of a source at 0 < u < 1."""
+    """Quantiles of a source at 0 < u < 1."""
     values: Sequence[FactorValue] | Floats = source.at(u)
     if isinstance(values, np.ndarray):
         return [float(value) for value in values]
@@ -147,7 +149,7 @@ def random_values(source: Any, u: Floats) -> Sequence[FactorValue]:
 
 
 def value_text(value: float | int | bool | str) -> str:
-    """Text of a value without loss, as a person types it."""
+    """Text of a value without loss of digits, as a user would type it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return double.write(value) if isinstance(value, float) else str(value)
@@ -156,11 +158,11 @@ def value_text(value: float | int | bool | str) -> str:
 MOST_RUNS = 10_000_000
 
 Columns: TypeAlias = dict[str, Sequence[FactorValue]]
-"""Values by factor, all of one length."""
+"""Values by factor, all of the same length."""
 
 
 class Design(Protocol):
-    """Chooses points for factors whose sources it can use; expressions are not its business."""
+    """A design chooses points for factors whose sources it supports; it does not handle expressions."""
 
     @property
     def word(self) -> str:
@@ -176,7 +178,7 @@ class Design(Protocol):
         ...
 
     def columns(self, sources: Mapping[str, FactorSource], nominal: Mapping[str, FactorValue]) -> Columns:
-        """The points. `nominal` has the value of every factor that the system itself gives or the study states."""
+        """The points. `nominal` contains the value of every factor in the system or in the study."""
         ...
 
 
@@ -188,7 +190,7 @@ def design_named(word: str) -> str:
 def unusable_sources(
     sources: Mapping[str, FactorSource], kinds: tuple[type, ...], design: str
 ) -> Iterator[tuple[str, str]]:
-    """The factors with a source that the design cannot use."""
+    """Factors with a source that the design does not support."""
     words = " or ".join(str(kind.words) for kind in kinds)  # type: ignore[attr-defined]
     for name, source in sources.items():
         if not isinstance(source, kinds):
@@ -202,7 +204,7 @@ def too_many(runs: int) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class GridDesign:
-    """The full factorial; the last factor varies fastest."""
+    """Full factorial design; the last factor varies fastest."""
 
     word: str = "grid"
 
@@ -222,7 +224,7 @@ class GridDesign:
 
 @dataclass(frozen=True, slots=True)
 class OneAtATime:
-    """First the nominal point, then every level of each factor with all others at their nominal values."""
+    """The nominal point, followed by every level of each factor with all other factors at their nominal values."""
 
     word: str = "one-at-a-time"
 
@@ -253,7 +255,7 @@ def normal_correlation(names: Sequence[str], correlations: Correlations) -> Floa
     Raises
     ------
     WrongValue
-        No variables can be correlated like that: the matrix has an eigenvalue that is not positive.
+        Such correlations are impossible: the matrix has an eigenvalue that is not positive.
 
     References
     ----------
@@ -273,7 +275,7 @@ def normal_correlation(names: Sequence[str], correlations: Correlations) -> Floa
 
 
 def iman_conover(u: Floats, names: Sequence[str], correlations: Correlations, random: np.random.Generator) -> Floats:
-    """The values of each column of `u` (n, p) in another order, which has these rank correlations approximately.
+    """The values of each column of `u` (n, p) in another order, which approximately has these rank correlations.
 
     References
     ----------
@@ -285,7 +287,7 @@ def iman_conover(u: Floats, names: Sequence[str], correlations: Correlations, ra
     count = len(u)
     scores = stats.norm.ppf(np.arange(1, count + 1) / (count + 1))
     start = np.column_stack([random.permutation(scores) for _ in names])
-    # What correlation the shuffled scores have by chance is taken out.
+    # Remove the random correlation of the shuffled scores.
     have = np.linalg.cholesky(np.corrcoef(start, rowvar=False))
     ranked = start @ np.linalg.solve(have, np.eye(len(names))).T @ wanted.T
     order = np.argsort(np.argsort(ranked, axis=0), axis=0)
@@ -293,7 +295,7 @@ def iman_conover(u: Floats, names: Sequence[str], correlations: Correlations, ra
 
 
 def copula(u: Floats, names: Sequence[str], correlations: Correlations) -> Floats:
-    """Points of the unit cube (n, p) as those of a Gaussian copula with these rank correlations."""
+    """Points of the unit cube (n, p), transformed to a Gaussian copula with these rank correlations."""
     from scipy import stats
 
     factor = np.linalg.cholesky(normal_correlation(names, correlations))
@@ -301,17 +303,17 @@ def copula(u: Floats, names: Sequence[str], correlations: Correlations) -> Float
 
 
 MOST_DIMENSIONS = 21201
-"""Dimensions for which scipy knows direction numbers (Joe, Kuo 2008)."""
+"""Largest number of dimensions for which scipy has direction numbers (Joe, Kuo 2008)."""
 
 _INSIDE = 1e-12
-"""Distance of points from 0 and 1, where the quantiles of a normal distribution are infinite."""
+"""Smallest distance of points from 0 and 1, where the quantiles of a normal distribution are infinite."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatinHypercube:
     """Each factor has one value in each of `runs` classes of equal probability (McKay, Beckman, Conover 1979).
 
-    Correlated factors keep that: only the order of their values changes (Iman, Conover 1982).
+    Correlated factors keep this property, because only the order of their values changes (Iman, Conover 1982).
     """
 
     runs: int
@@ -337,9 +339,9 @@ class LatinHypercube:
 
 @dataclass(frozen=True, slots=True)
 class Sobol:
-    """A scrambled Sobol' sequence; its balance holds for `runs` that are a power of 2.
+    """A scrambled Sobol' sequence; it is balanced if `runs` is a power of 2.
 
-    Correlated factors follow through a Gaussian copula, which keeps how evenly the points fill the space.
+    Correlated factors are transformed by a Gaussian copula, which preserves the even distribution of the points.
     """
 
     runs: int
@@ -377,14 +379,14 @@ def _problems(design: LatinHypercube | Sobol, sources: Mapping[str, FactorSource
 
 
 def quantiles(u: Floats, sources: Mapping[str, FactorSource]) -> Columns:
-    """The values of factors at points (n, factors) of the unit cube."""
+    """Values of factors at points (n, factors) of the unit cube."""
     inside = np.clip(u, _INSIDE, 1 - _INSIDE)
     return {name: random_values(source, inside[:, k]) for k, (name, source) in enumerate(sources.items())}
 
 
 @dataclass(frozen=True, slots=True)
 class TableDesign:
-    """Rows of values, by factor. `file` says where they come from."""
+    """Rows of values, by factor. `file` is their origin."""
 
     values: Mapping[str, Sequence[FactorValue]] = field(default_factory=dict)
     file: str = ""

@@ -1,6 +1,7 @@
 """Check whether a sensitivity design has enough runs to determine the size and the order of the factors.
 
-Intervals shrink with the square root of the number of points or trajectories, which gives the necessary number.
+The width of intervals is inversely proportional to the square root of the number of points or trajectories, from which
+the necessary number follows.
 """
 
 from dataclasses import dataclass
@@ -13,16 +14,17 @@ import numpy as np
 from ssptool.studies.sensitivity import Morris, Saltelli, Sensitivity, SensitivityDesign, SensitivityMeasure
 
 INDEX_TOLERANCE = 0.1
-"""Half-width of the interval of a Sobol' index (a part of the variance) that is narrow enough."""
+"""Half-width of the interval of a Sobol' index (a fraction of the variance) that is narrow enough."""
 
 EFFECT_TOLERANCE = 0.25
-"""The same of an elementary effect, relative to the largest one: its design is for screening."""
+"""The same for an elementary effect, relative to the largest one; larger, because this design is for screening."""
 
 MARGIN = 1.25
-"""Points that are advised, relative to those that the present intervals ask for, which are estimates themselves."""
+"""Ratio of the suggested number of points to the number that follows from the present intervals, which are estimates.
+"""
 
 LEAST = 10
-"""Points or trajectories from which intervals can be drawn: those of fewer are too narrow."""
+"""Smallest number of points or trajectories for intervals; with fewer, they are too narrow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +34,13 @@ class TooFewRuns:
     Attributes
     ----------
     result
-        Its name.
+        Name of the result.
     reason
-        The interval, or the two intervals that overlap, in words.
+        Text for the interval, or the two overlapping intervals.
     key, wanted
-        Entry of `[design]`, and a value of it with which the intervals would be narrow enough.
+        Entry of `[design]`, and a value for which the intervals would be narrow enough.
     runs
-        Runs of that design.
+        Number of runs of that design.
     """
 
     result: str
@@ -52,7 +54,7 @@ class TooFewRuns:
 
 
 class _Need(NamedTuple):
-    """Points that an interval needs, and the reason."""
+    """Number of points that an interval needs, and the reason."""
 
     points: float
     reason: str
@@ -81,7 +83,7 @@ def _tolerance(found: Sensitivity) -> float:
 
 
 def _sizes(found: Sensitivity) -> list[_Need]:
-    """Intervals that do not tell the size of a measure."""
+    """Intervals that are too wide for the size of a measure."""
     tolerance = _tolerance(found)
     needs = []
     for name, measures in found.measures.items():
@@ -93,7 +95,7 @@ def _sizes(found: Sensitivity) -> list[_Need]:
 
 
 def _orders(found: Sensitivity) -> list[_Need]:
-    """Neighbours in the ranking whose intervals overlap, though they differ by more than the tolerance."""
+    """Neighbours in the ranking whose intervals overlap, although they differ by more than the tolerance."""
     measures, ranking, needs = found.measures[found.ranked], found.ranking, []
     for upper, lower in pairwise(ranking):
         first, second = measures[upper], measures[lower]
@@ -109,7 +111,7 @@ def _orders(found: Sensitivity) -> list[_Need]:
 
 
 def _intervals(found: Sensitivity) -> list[_Need]:
-    """Intervals from so few points that their width is not known."""
+    """Intervals from so few points that their width is unreliable."""
     scatter = any(one.high > one.low for one in found.measures[found.ranked])
     if found.used >= LEAST or not scatter:
         return []

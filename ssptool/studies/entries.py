@@ -1,4 +1,4 @@
-"""Entries of a study file, read by name and type, and the findings about them, all reported at once."""
+"""Entries of a study file, read by name and type, and their findings, which are all reported together."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,14 +12,14 @@ Key = tuple[str, ...]
 
 
 class Findings:
-    """Collects what is wrong, by the keys of the study file.
+    """Collector of findings, by the keys of the study file.
 
     Parameters
     ----------
     source
-        The file; of a study that was made in Python its name.
+        The file, or the name of a study that was made in Python.
     lines
-        Where the keys are.
+        Line numbers of the keys.
     """
 
     def __init__(self, source: str, lines: Mapping[Key, int]) -> None:
@@ -33,12 +33,12 @@ class Findings:
             self.found.append(finding)
 
     def about(self, *key: str) -> bool:
-        """Whether something is wrong with this key, or inside of it."""
+        """True if there are findings on this key, or inside of it."""
         name = ".".join(key)
         return any(found.column == name or found.column.startswith(name + ".") for found in self.found)
 
     def names(self, table: str) -> set[str]:
-        """Names of the wrong entries of a table."""
+        """Names of the entries of a table with findings."""
         return {found.column.split(".", 1)[1] for found in self.found if found.column.startswith(table + ".")}
 
     def line(self, key: Key) -> int:
@@ -50,7 +50,7 @@ class Findings:
         return 1 if self.lines else 0
 
     def check(self) -> None:
-        """Raises BadData if there are any."""
+        """Raise BadData if there are any findings."""
         if self.found:
             raise BadData("the study", self.found)
 
@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 
 def beyond(path: Path, does: str = "read") -> str:
-    """Finding about a file that a study names, and that it may not reach."""
+    """Message on a file that a study refers to, and that it may not read or write."""
     return (
         f"{path} lies outside the folder of the study, the working folder and the repository around; if the study may "
         f"{does} it: --allow-outside {path.parent}"
@@ -67,7 +67,7 @@ def beyond(path: Path, does: str = "read") -> str:
 
 
 class StudyEntries:
-    """One table of a study. What nobody takes is found by `rest`."""
+    """One table of a study. `rest` reports entries that were not read."""
 
     def __init__(self, content: Any, key: Key, findings: Findings) -> None:
         self.key = key
@@ -89,12 +89,12 @@ class StudyEntries:
         self.findings.add((*self.key, name) if name else self.key, message)
 
     def take(self, name: str) -> Any:
-        """The entry unchecked; None if it is missing."""
+        """The entry, unchecked; None if it is missing."""
         self._taken.add(name)
         return self._content.get(name)
 
     def table(self, name: str) -> "StudyEntries":
-        """A table inside; empty if it is not there."""
+        """A nested table; empty if it does not exist."""
         return StudyEntries({} if name not in self._content else self.take(name), (*self.key, name), self.findings)
 
     def text(self, name: str) -> str | None:
@@ -113,7 +113,7 @@ class StudyEntries:
         return float(value)
 
     def time(self, name: str) -> float | None:
-        """Seconds: a number, or a text with a unit of time."""
+        """Seconds, from a number or a string with a unit of time."""
         if not isinstance(self._content.get(name), str):
             return self.number(name)
         try:
@@ -147,7 +147,7 @@ class StudyEntries:
         return value
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A text, or a list of them."""
+        """A string, or a list of strings."""
         value = self.take(name)
         if value is None:
             return ()
@@ -158,7 +158,7 @@ class StudyEntries:
         return tuple(values)
 
     def rest(self, what: str, known: Sequence[str]) -> None:
-        """Finds the entries that nobody took."""
+        """Report entries that were not read."""
         for name in self._content:
             if name not in self._taken:
                 self.find(str(name), unknown(what, str(name), known))

@@ -1,7 +1,7 @@
 """Expressions in studies, and their measures of signals.
 
-Expressions are arithmetic over names, evaluated by simpleeval, not by Python. Measures reduce signals to scalars.
-Signals are linear between two rows, and integrals of these lines are exact.
+Expressions are arithmetic with names, evaluated by simpleeval, not by Python. Measures reduce signals to scalars.
+Signals are linear between two rows, and integrals are exact for these lines.
 """
 
 import ast
@@ -29,19 +29,20 @@ FUNCTIONS: Mapping[str, Function] = {
     "round": round,
 }
 LONGEST = 10_000
-"""Letters of an expression at most."""
+"""Largest length of an expression [characters]."""
 
 DEEPEST = 150
-"""Levels of an expression at most, where a sum of n terms has n: Python evaluates it in nested calls, of which it
+"""Largest number of levels of an expression (a sum of n terms has n): Python evaluates it in nested calls, of which it
 allows a thousand.
 """
 
 MOST_BITS = 1024
-"""Bits of an integer at most: floating-point numbers are not larger, and powers of integers grow without end."""
+"""Largest size of an integer [bit]. Floating-point numbers are not larger, and powers of integers grow without limit.
+"""
 
 
 class BadExpression(ValueError):
-    """An expression that cannot be understood, or has no value."""
+    """An expression is invalid, or has no value."""
 
     def __init__(self, text: str, reason: str) -> None:
         super().__init__(f"{text!r}: {reason}")
@@ -50,12 +51,12 @@ class BadExpression(ValueError):
 
 
 class NoValue(ValueError):
-    """There is nothing to be had, such as the time of a crossing that never comes."""
+    """The requested value does not exist, such as the time of a crossing that never happens."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """A function in an expression, with those of its arguments that are texts (None: another argument)."""
+    """A function in an expression, with its string arguments (None for other arguments)."""
 
     function: str
     texts: tuple[str | None, ...]
@@ -67,16 +68,16 @@ class Expression:
     Attributes
     ----------
     names
-        The names that it needs, constants left out; in order of appearance.
+        The names that it needs, without constants, in order of appearance.
     calls
         The functions that it calls.
     tree
-        The whole, parsed.
+        The parsed expression.
 
     Raises
     ------
     BadExpression
-        The text is not an expression.
+        The text is not a valid expression.
     """
 
     def __init__(self, text: str) -> None:
@@ -132,14 +133,14 @@ class Expression:
                 raise BadExpression(self.text, f"{ast.unparse(node.func)!r} is not a function")
 
     def evaluate(self, names: Mapping[str, Any], functions: Mapping[str, Function] = FUNCTIONS) -> Any:
-        """The value for these names.
+        """The value for these values of names.
 
         Raises
         ------
         BadExpression
-            It has none, as for a division by zero; or names and functions are missing.
+            It has no value, for example because of a division by zero; or names and functions are missing.
         NoValue
-            A function says so.
+            A function has no value.
         """
         simpleeval = studies_need("simpleeval")
         evaluator = simpleeval.SimpleEval(_operators(), dict(functions), {**CONSTANTS, **names})
@@ -161,7 +162,7 @@ _BITS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
     ast.Mult: lambda one, other: one.bit_length() + other.bit_length() - 1,
     ast.LShift: lambda number, places: number.bit_length() + places,
 }
-"""Operators that make large integers of small ones → bits of the result at least."""
+"""Operators that can make large integers from small ones → lower bound of the size of the result [bit]."""
 
 
 @cache
@@ -171,7 +172,7 @@ def _operators() -> dict[type[ast.AST], Function]:
 
 
 def _bounded(operator: Function, bits: Callable[[int, int], int]) -> Function:
-    """The operator, which refuses to make an integer of more than `MOST_BITS`."""
+    """The operator with an error for integers of more than `MOST_BITS`."""
 
     def bounded(one: Any, other: Any) -> Any:
         if isinstance(one, int) and isinstance(other, int) and (found := bits(one, other)) > MOST_BITS:
@@ -184,9 +185,9 @@ def _bounded(operator: Function, bits: Callable[[int, int], int]) -> Function:
 
 
 class _DottedNames(ast.NodeTransformer):
-    """Replaces names with dots that a function is called with by texts: max(Motor.w) is max("Motor.w").
+    """Replaces names with dots in arguments of functions by strings: max(Motor.w) becomes max("Motor.w").
 
-    A shell removes quotation marks, and an expression has no other use of such names.
+    A shell removes quotation marks, and an expression has no other use for such names.
     """
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
@@ -196,7 +197,7 @@ class _DottedNames(ast.NodeTransformer):
 
 
 def _dotted(node: ast.expr) -> ast.expr:
-    """The text for a chain of names and dots; any other expression as it is."""
+    """String for a chain of names and dots; any other expression is unchanged."""
     inner = node
     while isinstance(inner, ast.Attribute):
         inner = inner.value
@@ -204,7 +205,7 @@ def _dotted(node: ast.expr) -> ast.expr:
 
 
 def _levels(parsed: ast.expr) -> int:
-    """Levels, found without recursion, which ends where this is too large."""
+    """Number of levels, found without recursion; the search stops above the limit."""
     levels, nodes = 0, [parsed]
     while nodes:
         levels += 1
@@ -256,23 +257,23 @@ def mean(t: Floats, y: Floats) -> float:
 
 
 def rms(t: Floats, y: Floats) -> float:
-    """Root of the mean square over time: the integral of the square of a line from a to b is h (a² + ab + b²)/3."""
+    """Root mean square over time: the integral of the square of a line from a to b is h (a² + ab + b²)/3."""
     a, b = y[:-1], y[1:]
     return float(np.sqrt(np.sum(np.diff(t) * (a * a + a * b + b * b)) / 3 / _span(t)))
 
 
 def time_of_min(t: Floats, y: Floats) -> float:
-    """The first [s]."""
+    """Time of the first maximum [s]."""
     return float(t[np.argmin(y)])
 
 
 def time_of_max(t: Floats, y: Floats) -> float:
-    """The first [s]."""
+    """Time of the first minimum [s]."""
     return float(t[np.argmax(y)])
 
 
 def at(t: Floats, y: Floats, time: float) -> float:
-    """The value at a time [s]."""
+    """Value at a time [s]."""
     if not t[0] <= time <= t[-1]:
         raise NoValue(f"at {time:g} s there is no value: the run is from {t[0]:g} s to {t[-1]:g} s")
     return float(np.interp(time, t, y))
@@ -281,12 +282,12 @@ def at(t: Floats, y: Floats, time: float) -> float:
 def crossing(t: Floats, y: Floats, level: float, direction: str = "any", number: int = 1) -> float:
     """The time [s] at which the signal passes a level for the n-th time: "up", "down" or "any".
 
-    `number` -1 is the last. It starts on a side: to begin on the level and leave it is not a crossing.
+    `number` -1 is the last crossing. A signal that starts on the level and leaves it does not cross it.
     """
     if direction not in ("up", "down", "any"):
         raise ValueError(f"a crossing is 'up', 'down' or 'any', not {direction!r}")
     side = np.sign(y - level)
-    # On the level it is still on the side that it comes from.
+    # On the level, the signal still counts as on the side from which it came.
     last = np.maximum.accumulate(np.where(side != 0, np.arange(len(side)), 0))
     side = side[last]
     change = np.diff(side)
@@ -295,7 +296,7 @@ def crossing(t: Floats, y: Floats, level: float, direction: str = "any", number:
     if number == 0 or abs(number) > len(places):
         raise NoValue(_no_crossing(level, len(places), number))
     k = int(places[number - 1 if number > 0 else number])
-    k = int(last[k])  # where it left the side; from there it may have run along the level
+    k = int(last[k])  # where the signal left the side; after that it may have stayed on the level
     first = k + 1
     share = (level - y[k]) / (y[first] - y[k])
     return float(t[k] + share * (t[first] - t[k]))
@@ -339,14 +340,14 @@ _MEANT: Mapping[str, str] = {
 
 
 def unknown_function(name: str, known: Collection[str]) -> str:
-    """Message about an unknown function, with the one that other programs call so, or with similar ones."""
+    """Message about an unknown function, with the function that has this name in other programs, or similar names."""
     meant = _MEANT.get(name.lower())
     hint = f"no function is called {name!r}; did you mean {meant}?"
     return hint if meant in known else unknown("function", name, known)
 
 
 def functions_of(trace: Trace | None, values: Mapping[str, Any]) -> dict[str, Function]:
-    """Functions of result expressions: `max("System1.x1")` of a signal, or `max(a, b)` of numbers."""
+    """Functions for result expressions: `max("System1.x1")` of a signal, or `max(a, b)` of numbers."""
     measured = {name: partial(_measured, name, trace) for name in MEASURES}
     return {**FUNCTIONS, **measured, "value": lambda name: values[name]}
 

@@ -1,4 +1,6 @@
-"""First drafts of studies: a commented file with the names, units and values of a system; and entries of a sweep."""
+"""First drafts of studies: a commented file with the names, units and values of a system, and the entries of a
+sweep.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +17,7 @@ from ssptool.network.inventory import VariableEntry
 
 
 class StudyKind(StrEnum):
-    """Kinds of studies to begin with: designs, and calibration."""
+    """Kinds of first drafts: designs, and calibration."""
 
     GRID = "grid"
     LHS = "lhs"
@@ -27,7 +29,7 @@ class StudyKind(StrEnum):
 
 
 _ACTIVE = {StudyKind.GRID: 2, StudyKind.MORRIS: 8, StudyKind.OPTIMIZE: 2, StudyKind.CALIBRATE: 2}
-"""Factors that are not proposals in a comment; 3 of other kinds."""
+"""Number of factors that are active, not proposals in a comment; 3 for other kinds."""
 
 _MOST_RESULTS = 6
 
@@ -52,8 +54,8 @@ _DESIGNS = {
 
 
 class StudiedSystem(NamedTuple):
-    """The path of a system, as a study file states it, and a variant; None: the default. `stop` is the stop time [s]
-    of the runs, with the reason for it; None: that of the system, if it `states_stop`.
+    """Path of a system, as stated in a study file, and a variant (None: the default). `stop` is the stop time [s] of
+    the runs, with the reason; None: the stop time of the system, if it `states_stop`.
     """
 
     path: str
@@ -70,14 +72,14 @@ def first_draft(
     Parameters
     ----------
     data
-        Path of the measured signals, as the file is to state it.
+        Path of the measured signals, as stated in the file.
     variables
         All variables of the system.
 
     Raises
     ------
     WrongValue
-        The system has no parameters, or no outputs, that are real numbers; or `data` is missing or of no use.
+        The system has no parameters, or no outputs, that are real numbers; or `data` is missing or not usable.
     """
     if (kind is StudyKind.CALIBRATE) != (data is not None):
         wanted = "needs data: the file of the measured signals" if data is None else "takes no data"
@@ -125,12 +127,12 @@ def _stop_time(system: StudiedSystem) -> str:
 
 
 def default_results(variables: Sequence[VariableEntry]) -> dict[str, str]:
-    """Results for who names none: the largest value of each output, of six at most."""
+    """Default results: the largest value of each output, for at most six outputs."""
     return dict(islice(_results(variables), _MOST_RESULTS))
 
 
 def factor_of_sweep(name: str, values: object) -> object:
-    """The table of a factor of a study; a name of a setting varies that setting."""
+    """Table of a factor of a study; the name of a setting varies that setting."""
     if name not in {*EARLIER_NAMES, *(field.name for field in fields(Settings))}:
         return values
     return {"setting": name, **(values if isinstance(values, Mapping) else {"values": values})}
@@ -184,5 +186,5 @@ def _results(variables: Sequence[VariableEntry]) -> Iterator[tuple[str, str]]:
 
 
 def _toml_text(text: str) -> str:
-    """A text of TOML in the quotation marks that need no escapes, if there are such."""
+    """A TOML string, with quotation marks that need no escapes if possible."""
     return json_text(text) if "'" in text else f"'{text}'"

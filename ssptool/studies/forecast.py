@@ -1,4 +1,6 @@
-"""Forecast of the duration of a study: from its first runs and the steps of the others, later from the pace."""
+"""Forecast of the duration of a study: from its first runs and the number of steps of the others, later from its
+pace.
+"""
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -16,64 +18,66 @@ from ssptool.studies.designs import FactorValue
 from ssptool.studies.prepared import configuration, settings_of
 
 COUNTED = ("start_time", "stop_time", "step_size")
-"""Settings that the number of steps of a run follows from."""
+"""Settings that determine the number of steps of a run."""
 
 SAMPLE = 2000
-"""Points whose duration is looked at."""
+"""Number of points in the sample for the duration."""
 
 TRIED_SECONDS = 5.0
-"""Duration of a run up to which it is tried before the forecast, by that of the pilot run [s]."""
+"""Longest expected duration of a trial run before the forecast [s]."""
 
 TRIAL_RUNS, TRIAL_SECONDS = 8, 0.4
-"""Short runs are tried until there are so many, or they take so long [s]: on a busy machine one alone says little."""
+"""Limits of trial runs: short runs are tried until there are this many, or until they take this long [s], because a
+single one says little on a busy machine.
+"""
 
 Point = Mapping[str, FactorValue]
 Seconds = Callable[[Point], float]
-"""Duration [s] of the run at a point."""
+"""Function: point → duration of its run [s]."""
 
 
 ROUGH_SECONDS = 10.0
-"""A shorter study takes "a few seconds": a busy machine makes any figure wrong [s]."""
+"""Duration below which a study takes "a few seconds" [s], because any figure would be wrong on a busy machine."""
 
 PACE_SECONDS = 2.0
 """Time after which the pace of the runs is compared with the forecast [s]."""
 
 LOOK_SECONDS = 0.1
-"""Time between two looks at the pace [s]."""
+"""Interval of checks of the pace [s]."""
 
 PACE_RUNS = 2
-"""Runs of each worker after which that is done."""
+"""Number of runs of each worker before the pace is compared."""
 
 WINDOW_RUNS = 8
-"""Runs of each worker that show how the pace has changed."""
+"""Number of runs of each worker that determine the recent pace."""
 
 PACE_FACTOR, EARLY_FACTOR = 1.5, 2.0
-"""A forecast is revised if the pace differs from it by this factor; by the second one before `WINDOW_RUNS`."""
+"""Ratio of the pace to the forecast above which the forecast is revised; the second one applies before `WINDOW_RUNS`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Forecast of a study, before most of its runs; or during them, if their pace shows that it was wrong.
+    """Forecast of a study, made before most of its runs, or during the runs if their pace differs from the forecast.
 
     Attributes
     ----------
     runs, left
-        Runs of the study, and those that are not in the folder yet.
+        Number of runs of the study, and of those that are not yet in the folder.
     seconds : [s]
         Duration of a run; None if the first one failed.
     workers
-        Threads of workers, of which `abreast` have a processor.
+        Worker threads, of which `abreast` have a processor.
     checks
-        Largest number of runs that are checked in the end.
+        Largest number of runs that are checked at the end.
     work, serial : [s]
-        Duration of all runs and checks that are left, one after the other; and the part of it that cannot be spread
-        over workers.
+        Total duration of all remaining runs and checks, and the part of it that cannot be distributed over workers.
     start : [s]
-        Duration of the start of the workers, with their FMUs.
+        Time for starting the workers with their FMUs.
     at_most
-        The study may end before all runs are done.
+        True if the study may end before all runs are done.
     revised
-        This forecast follows from the pace of the runs, and replaces an earlier one.
+        True if this forecast follows from the pace of the runs and replaces an earlier one.
     """
 
     runs: int
@@ -91,12 +95,12 @@ class Forecast:
 
     @property
     def parallel(self) -> int:
-        """Runs that advance at the same time."""
+        """Number of runs that advance at the same time."""
         return max(1, self.abreast or self.workers)
 
     @property
     def duration(self) -> float | None:
-        """Duration of the rest of the study [s]; on a busy machine wrong by some seconds. None if it is not known."""
+        """Duration of the rest of the study [s], with an error of some seconds on a busy machine; None if unknown."""
         if self.seconds is None:
             return None
         spread = (self.work - self.serial) / self.parallel
@@ -104,14 +108,14 @@ class Forecast:
 
     @property
     def words(self) -> str:
-        """Duration in words, with two digits; empty if it is not known."""
+        """Text of the duration with two digits; empty if unknown."""
         if self.duration is None:
             return ""
         about = "a few seconds" if self.duration < ROUGH_SECONDS else f"about {_duration_text(self.duration)}"
         return f"at most {about}" if self.at_most else about
 
     def __str__(self) -> str:
-        """The forecast as the command prints it."""
+        """Text of the forecast, as the command prints it."""
         if self.revised:
             return f"{self.words} left, by the pace of the runs so far"
         done = self.runs - self.left
@@ -124,7 +128,7 @@ class Forecast:
 
 
 def _duration_text(seconds: float) -> str:
-    """A duration with two digits and the unit that suits it."""
+    """Text of a duration with two digits and a suitable unit."""
     for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0)):
         if seconds >= size:
             return f"{_two_digits(seconds / size)} {unit}"
@@ -141,7 +145,7 @@ class StudyPace:
     Parameters
     ----------
     clock
-        Time [s].
+        Returns the present time [s].
     """
 
     def __init__(self, forecast: Forecast, clock: Callable[[], float] = perf_counter) -> None:
@@ -153,8 +157,8 @@ class StudyPace:
         self._told = 1.0
 
     def after(self, seconds: float, left: int) -> Forecast | None:
-        """Another forecast after runs that were forecast to take so many seconds, with so many runs left; None as long
-        as the last one serves.
+        """A revised forecast after runs with this total forecast duration, with `left` remaining runs; None while the
+        last forecast is valid.
         """
         first, elapsed = self._forecast, self._clock() - self._began
         self._done += seconds
@@ -173,7 +177,7 @@ class StudyPace:
             seconds=ratio * first.seconds,
             notes=(),
             work=ratio * work,
-            serial=ratio * min(first.serial, work),  # what follows one another comes last
+            serial=ratio * min(first.serial, work),  # the last part is sequential
             start=0.0,
             revised=True,
         )
@@ -188,21 +192,23 @@ class StudyPace:
         return revised
 
     def _recent(self, elapsed: float, under_way: float) -> float:
-        """Time for a second of forecast work: over the last third of the time if that has enough runs, or over all."""
+        """Time per second of forecast work: over the last third of the time if it contains enough runs, otherwise over
+        all.
+        """
         while len(self._points) > 2 and self._points[1][0] <= elapsed * 2.0 / 3.0:
             self._points.popleft()
         since, done = self._points[0]
         if self._done - done < WINDOW_RUNS * under_way:
-            # Of the runs that are under way, half is done on average.
+            # Runs in progress are half done on average.
             since, done = self._forecast.start, -under_way / 2.0
         return max(elapsed - since, 0.1 * elapsed) / (self._done - done)
 
 
 def forecast_seconds(study: Study, again: RunOutcome, others: Sequence[RunOutcome]) -> Seconds:
-    """Duration of the run at a point, from that of the pilot run and those of trial runs.
+    """Function for the duration of the run at a point, from the durations of the pilot run and of trial runs.
 
-    Runs that differ in their number of steps are expected on a straight line: one part of their duration is the same
-    for all, the other one is proportional to the steps. Other runs are expected to take the mean.
+    If runs differ in their number of steps, their duration is the sum of a constant part and a part proportional to the
+    steps. Other runs are expected to take the mean duration.
     """
     each = again.own_seconds
     base = max(again.seconds - each, 0.0)
@@ -218,10 +224,10 @@ def forecast_seconds(study: Study, again: RunOutcome, others: Sequence[RunOutcom
 
 
 def trial_runs(study: Study, points: Points, numbers: Sequence[int], pilot: RunOutcome) -> list[int]:
-    """Runs of these numbers to try after the pilot run.
+    """Runs to try after the pilot run, from these numbers.
 
     If the runs differ in their number of steps, this is the longest that takes no more than `TRIED_SECONDS`. Otherwise
-    it is one run, or several short ones from all over the design.
+    it is one run, or several short ones that are spread over the design.
     """
     if not numbers:
         return []
@@ -236,12 +242,12 @@ def trial_runs(study: Study, points: Points, numbers: Sequence[int], pilot: RunO
 
 
 def _counted(study: Study) -> list[str]:
-    """Factors that the number of steps follows from."""
+    """Factors that determine the number of steps."""
     return [one.name for one in study.factors if one.role is FactorRole.SETTING and one.of[0] in COUNTED]
 
 
 def _steps(study: Study, pilot: Point) -> Callable[[Point], float]:
-    """The number of steps of the run at a point, relative to that of the pilot run."""
+    """Function: point → number of steps of its run, relative to the pilot run."""
     names = _counted(study)
     known: dict[tuple[FactorValue, ...], float] = {}
 
@@ -255,7 +261,7 @@ def _steps(study: Study, pilot: Point) -> Callable[[Point], float]:
 
 
 def total_seconds(points: Points, numbers: Sequence[int], at: Seconds) -> float:
-    """Duration of the runs with these numbers, one after the other [s]; of very many, from a sample of them."""
+    """Total duration of the runs with these numbers [s]; for very many runs from a sample."""
     if len(numbers) > SAMPLE:
         chosen = np.random.default_rng(1).choice(len(numbers), SAMPLE, replace=False).tolist()
         return len(numbers) / SAMPLE * total_seconds(points, [numbers[place] for place in chosen], at)
@@ -263,13 +269,13 @@ def total_seconds(points: Points, numbers: Sequence[int], at: Seconds) -> float:
 
 
 def check_seconds(seconds: float, wanted: WantedAccuracy) -> float:
-    """Duration of the check of a run that takes so many seconds."""
+    """Duration of the check of a run that takes this many seconds."""
     whole = CHECK_RUNS * seconds
     return min(whole, seconds + AUTO_SECONDS) if wanted == AccuracyName.AUTO else whole
 
 
 def relative_steps(study: Study, point: Point, pilot: Point) -> float:
-    """The number of macro steps of the run at a point, relative to that of the pilot run."""
+    """Number of macro steps of the run at a point, relative to the pilot run."""
     settings = [settings_of(study, configuration(study, one)) for one in (point, pilot)]
     ends = [(one.start_time or 0.0, one.stop_time, one.step_size) for one in settings]
     spans = [1.0 if stop is None else stop - start for start, stop, _ in ends]

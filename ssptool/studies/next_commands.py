@@ -1,4 +1,6 @@
-"""Commands that usually follow a study or a calibration, with their real names: each can be pasted into a terminal."""
+"""Commands that usually follow a study or a calibration, with real names, so that they can be pasted into a
+terminal.
+"""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,14 +16,14 @@ from ssptool.studies.study_file import study_table
 from ssptool.working_directory import absolute, shown
 
 DIGITS = 8
-"""Digits of a value that a search has found."""
+"""Number of digits of a value that a search found."""
 
 _PLAIN = ("start_time", "stop_time", "step_size", "master", "tolerance", "implementation", "integrator", "init")
-"""Settings whose option takes the value as the study states it."""
+"""Settings whose option accepts the value as the study states it."""
 
 
 def study_commands(results: StudyResults, study: Study, few: Sequence[TooFewRuns]) -> Iterator[str]:
-    """Commands after a study, as far as it is."""
+    """Commands after a study, depending on its progress."""
     status, folder = results.status, _word(results.folder)
     if status.left:
         yield f"ssptool study resume {folder}"
@@ -46,7 +48,7 @@ def study_commands(results: StudyResults, study: Study, few: Sequence[TooFewRuns
 
 
 def fit_commands(study: Study, point: Mapping[str, FactorValue], folder: Path | None) -> Iterator[str]:
-    """Commands after a calibration whose solution is this point, and is kept in a folder or nowhere."""
+    """Commands after a calibration with this solution, which is stored in a folder or not at all."""
     if folder is not None:
         yield f"ssptool report {_word(folder)}"
         yield f"ssptool plot {_word(folder)}"
@@ -57,7 +59,7 @@ def fit_commands(study: Study, point: Mapping[str, FactorValue], folder: Path | 
 
 
 def run_at(study: Study, point: Mapping[str, FactorValue]) -> Iterator[str]:
-    """The command that runs the system at a point; none if `run` has no option for something that the study states."""
+    """Command that runs the system at a point; empty if `run` has no option for an entry of the study."""
     stated = study_table(study)
     settings = stated.get("settings", {})
     strange = [name for name in settings if name not in _PLAIN]
@@ -82,7 +84,7 @@ def run_at(study: Study, point: Mapping[str, FactorValue]) -> Iterator[str]:
 
 
 def _options(study: Study, factor: Factor, value: str, settings: dict[str, object]) -> Iterator[str]:
-    """The options for the value of a factor; one of a setting replaces that of all runs."""
+    """Options for the value of a factor; the option of a setting replaces that of all runs."""
     unit = f" {factor.unit}" if factor.unit else ""
     yield from (f"--set {shlex.quote(f'{name}={value}{unit}')}" for name in factor.sets)
     if factor.role is FactorRole.SETTING:
@@ -99,5 +101,5 @@ def _text(value: object) -> str:
 
 
 def _word(path: Path) -> str:
-    """A path as the shell reads it."""
+    """A path, quoted for the shell."""
     return shlex.quote(str(shown(absolute(path))))

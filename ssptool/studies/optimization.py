@@ -2,12 +2,12 @@
 
 One objective: differential evolution (Storn and Price 1997), then, if all factors are ranges, a descent from the best
 run with quadratic models of the results in a trust region (COBYQA, Ragonneau 2022). Two objectives: NSGA-II (Deb et al.
-2002). A run that meets the constraints is better than any that does not; of these, the one that violates them less. A
-run that failed, or has no value, is worse than all others.
+2002). Feasible runs rank before infeasible ones; infeasible runs rank by their violation. A run that failed, or has no
+value, ranks last.
 
-The points of a generation are run at the same time; those of the descent follow one another. What is run follows from
-the design and from the results of earlier runs alone: a search that was interrupted begins again, and finds the
-results of the runs that it had already done in the folder.
+The runs of a generation are done in parallel, those of the descent one after the other. The choice of points depends
+only on the design and on the results of earlier runs. Therefore an interrupted search is simply restarted, and finds
+the results of its earlier runs in the folder.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,23 +42,23 @@ from ssptool.studies.run import (
 )
 
 PERIOD = 10
-"""Generations without an improvement by `TOLERANCE` of the objective end the evolution."""
+"""Number of generations without an improvement by `TOLERANCE` of the objective after which the evolution ends."""
 TOLERANCE = 1e-5
 
 DESCENT_RUNS = 25
-"""Runs that are kept for the descent, for each factor and one; at most a quarter of all."""
+"""Number of runs that are reserved for the descent, per factor plus one; at most a quarter of all runs."""
 
 WIDEST, NARROWEST, LAST = 0.1, 1e-2, 1e-6
-"""Radius of the trust region at first, at most and at least, and at the end; of the width of the ranges."""
+"""Radius of the trust region relative to the width of the ranges: largest and smallest at the start, and at the end."""
 
 _NO_VALUE, _NO_RUN = 3.0, 10.0
-"""Violation of a constraint that has no value, and of a run that failed. Others are at most 2."""
+"""Violation of a constraint without a value, and of a failed run. Other violations are at most 2."""
 
 _WORST = 1e30
 
 
 class _LimitReached(Exception):
-    """No more runs may be done."""
+    """No more runs are allowed."""
 
 
 def optimize_study(
@@ -71,7 +71,7 @@ def optimize_study(
     announce: Callable[[Forecast], None] | None,
     progress: Callable[[float], None] | None,
 ) -> StudyStatus:
-    """Search, or go on with the search in the folder; see `ssptool.study`."""
+    """Search, or continue the search in the folder; see `ssptool.study`."""
     study = checked.study
     for module in ("simpleeval", "pyarrow", "pymoo", *(() if scheduler is None else ("distributed",))):
         studies_need(module)
@@ -106,7 +106,7 @@ def optimize_study(
 
 @dataclass(slots=True)
 class _SearchRuns:
-    """The runs of a search: those in the folder, and those that are done on the way; `limit` are allowed now."""
+    """The runs of a search: those in the folder, and those that it does; `limit` is the present limit."""
 
     checked: CheckedStudy
     dataset: Dataset
@@ -129,19 +129,19 @@ class _SearchRuns:
 
     @property
     def sources(self) -> dict[str, Any]:
-        """Sources of the values that the search varies, by factor."""
+        """Sources of the varied factors, by factor."""
         return {f.name: f.source for f in self.checked.study.factors if not isinstance(f.source, Computed)}
 
     @property
     def kept(self) -> int:
-        """Runs that are kept for the descent; none if there is no descent."""
+        """Number of runs that are reserved for the descent; 0 if there is no descent."""
         ranges = all(isinstance(one, Range) for one in self.sources.values())
         if len(self.design.objectives) > 1 or not ranges:
             return 0
         return min(DESCENT_RUNS * (len(self.sources) + 1), self.design.runs // 4)
 
     def search(self) -> str:
-        """Search until nothing better is found, or no more runs are allowed. Returns why it ended."""
+        """Search until no better run is found, or no more runs are allowed. Returns the reason for the end."""
         self._tell()
         self.limit = self.design.runs - self.kept
         limited = f"the limit of {counted(self.design.runs, 'run')} is reached"
@@ -163,7 +163,7 @@ class _SearchRuns:
         return [front[0], front[-1]] if front else []
 
     def check(self) -> dict[str, RunOutcome]:
-        """Checks of the first run, of the best ones, and of the extremes of each factor, as far as they are due."""
+        """Do the missing checks of the first run, of the best runs, and of the extremes of each factor."""
         self.dataset.flush()
         due = runs_due(self.checked, self.dataset, [row["number"] for row in self._best()])
         if due and self.evaluations is None:
@@ -173,7 +173,9 @@ class _SearchRuns:
         return checks_of(outcome for outcomes in self.evaluations.run_tasks(due) for outcome in outcomes)
 
     def verdict(self, checks: Mapping[str, RunOutcome]) -> str:
-        """Changes of objectives and constraints of the best run with half the step; empty if it was not checked."""
+        """Text on the changes of objectives and constraints of the best run with half the step; empty if it was not
+        checked.
+        """
         best = self._best()
         check = checks.get(best[0]["run"]) if best and len(self.design.objectives) == 1 else None
         if check is None or all(value is None for value in check.results.values()):
@@ -244,12 +246,12 @@ class _SearchRuns:
         return f"there is no better run within {LAST:g} of the ranges"
 
     def at(self, u: Floats) -> list[Row | None]:
-        """The runs at points (n, factors) of the unit cube; None where an expression has no value.
+        """The runs at points (n, factors) of the unit cube; None if an expression has no value.
 
         Raises
         ------
         _LimitReached
-            Runs beyond the limit would be needed; those within it have been done.
+            More runs than the limit allows are needed; the allowed ones have been done.
         """
         columns = values_at(u, self.sources)
         ids: list[str | None] = []
@@ -317,7 +319,7 @@ class _SearchRuns:
             self.announce(forecast)
 
     def _most_checks(self, seconds: float | None) -> int:
-        """Runs that `check` looks at, at most, if one takes so many seconds."""
+        """Largest number of runs that `check` checks, if one takes this many seconds."""
         wanted = wanted_accuracy(self.checked.study)
         if not is_checked(wanted, seconds):
             return 0
@@ -326,7 +328,7 @@ class _SearchRuns:
         return min(most, MOST_CHECKED) if wanted == AccuracyName.AUTO else most
 
     def _compare(self, evaluations: Evaluations, outcomes: Sequence[RunOutcome]) -> None:
-        """Announce the search again if these outcomes show that the forecast was wrong."""
+        """Announce the search again if these outcomes deviate from the forecast."""
         if self.pace is not None and self.announce is not None:
             revised = self.pace.after(len(outcomes) * evaluations.seconds, self.design.runs - len(self.rows))
             if revised is not None:
@@ -337,11 +339,11 @@ class _SearchRuns:
             self.progress(min(1.0, len(self.rows) / self.design.runs))
 
     def _reached(self) -> list[Row]:
-        """The runs at which the search has been, of those in the folder."""
+        """Runs in the folder that this search has used."""
         return [row for run, row in self.rows.items() if run in self.places]
 
     def _judged(self, rows: Sequence[Row | None]) -> tuple[Floats, Floats]:
-        """Costs (n, objectives), and violations (n, constraints + 1), of which the last is that of a failed run."""
+        """Costs (n, objectives), and violations (n, constraints + 1); the last violation is that of a failed run."""
         judged = [self._judgement(row) for row in rows]
         return np.array([costs for costs, _ in judged]), np.array([violations for _, violations in judged])
 

@@ -1,6 +1,6 @@
 """Optimization as a design: objectives and constraints of a study, and its best runs so far.
 
-The best runs are taken from the table of all runs, independent of the choice of the points.
+The best runs are found in the table of all runs, independent of the choice of the points.
 """
 
 import ast
@@ -26,26 +26,26 @@ from ssptool.studies.designs import (
 from ssptool.studies.expressions import FUNCTIONS, BadExpression, Expression
 
 MOST_OBJECTIVES = 2
-"""Most objectives: of two, the best runs can be drawn and chosen from."""
+"""Largest number of objectives: for two, the best runs can be drawn, and a user can choose."""
 
 POPULATIONS = {1: (10, 5), 2: (40, 0)}
-"""Points of a generation, unless stated: at least so many, and so many for each factor; by number of objectives."""
+"""Default number of points of a generation, by number of objectives: a minimum, and a number per factor."""
 
 SHOWN_RUNS = 20
-"""Most runs of a front in a text."""
+"""Largest number of runs of a front in a text."""
 
 MET = 1e-6
-"""Share of the larger side of a constraint that may be missing where it counts as met."""
+"""Largest violation of a constraint that counts as met, relative to the larger side."""
 
 AT_BOUND = 1e-3
-"""The same, of the distance below which a constraint limits the best run."""
+"""Relative distance below which a constraint limits the best run."""
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """A result that shall be as small as can be, or as large."""
+    """A result to minimize or maximize."""
 
     result: str
     maximize: bool = False
@@ -55,7 +55,7 @@ class Objective:
         return "maximize" if self.maximize else "minimize"
 
     def cost(self, row: Row) -> float:
-        """Cost to minimize; nan where the result has no value."""
+        """Cost to minimize; nan if the result has no value."""
         value = row[self.result]
         return float("nan") if value is None else -float(value) if self.maximize else float(value)
 
@@ -64,7 +64,7 @@ class Objective:
 
 
 class Constraint:
-    """A comparison of results and factors that runs shall meet, such as `settled <= 4`.
+    """A comparison of results and factors that runs must meet, such as `settled <= 4`.
 
     Raises
     ------
@@ -93,7 +93,7 @@ class Constraint:
         return Constraint, (self.text,)
 
     def sides(self, row: Row) -> tuple[float, float]:
-        """The values of the side that shall be smaller and of the other one; nan without a value."""
+        """Values of the smaller and the larger side; nan without a value."""
         names = {name: value for name, value in row.items() if value is not None}
         functions = {**FUNCTIONS, "value": names.__getitem__}
         try:
@@ -103,12 +103,12 @@ class Constraint:
         return low, high
 
     def violation(self, row: Row) -> float:
-        """Missing share of the larger side: at most 0 where the constraint is met; nan without a value."""
+        """Violation relative to the larger side: at most 0 if the constraint is met; nan without a value."""
         low, high = self.sides(row)
         return (low - high) / (max(abs(low), abs(high)) or 1.0)
 
     def told(self, row: Row) -> str:
-        """The constraint with the values of both sides, and what is left to the bound."""
+        """Text of the constraint with the values of both sides, and the distance to the bound."""
         low, high = (rounded_text(side, 6) for side in self.sides(row))
         violation = self.violation(row)
         state = "not met" if not violation <= MET else "met, at the bound" if violation > -AT_BOUND else "met"
@@ -117,9 +117,9 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Optimize:
-    """Points that are chosen by what runs before them gave: at most `runs`, in generations of `population` points.
+    """Points that depend on the results of earlier runs: at most `runs`, in generations of `population` points.
 
-    The first generation is a Latin hypercube; see `ssptool.studies.optimization` for those after it.
+    The first generation is a Latin hypercube; see `ssptool.studies.optimization` for later ones.
     """
 
     objectives: tuple[Objective, ...]
@@ -133,7 +133,7 @@ class Optimize:
         return self.runs
 
     def generation(self, factors: int) -> int:
-        """Points of a generation."""
+        """Number of points of a generation."""
         least, each = POPULATIONS[len(self.objectives)]
         return min(self.population or max(least, each * factors), self.runs)
 
@@ -156,7 +156,7 @@ class Optimize:
 
 
 def values_at(u: Floats, sources: Mapping[str, FactorSource]) -> Columns:
-    """The values of factors at points (n, factors) of the unit cube, of which 0 and 1 are the bounds."""
+    """Values of factors at points (n, factors) of the unit cube; 0 and 1 are the bounds."""
     return {name: random_values(source, u[:, k]) for k, (name, source) in enumerate(sources.items())}
 
 
@@ -167,14 +167,14 @@ class Optimum:
     Attributes
     ----------
     front
-        The best run; with two objectives those that no other run equals in one and betters in the other, in the order
-        of the first objective.
+        The best run; with two objectives the runs that are not dominated by another one, in the order of the first
+        objective.
     feasible
-        Runs that completed and meet all constraints, in the order of their numbers; `of` so many.
+        Completed runs that meet all constraints, in the order of their numbers; `of` is the number of all runs.
     message
-        Why the search ended; empty while it has not.
+        Reason for the end of the search; empty while it runs.
     verified
-        How far the best run moves with half the step; empty if it was not checked.
+        Text on the change of the best run with half the step; empty if it was not checked.
     """
 
     objectives: tuple[Objective, ...]
@@ -188,7 +188,7 @@ class Optimum:
 
     @property
     def best(self) -> Row | None:
-        """The best run of one objective; of two, None."""
+        """The best run for one objective; None for two."""
         return self.front[0] if self.front and len(self.objectives) == 1 else None
 
     def lines(self, names: Sequence[str]) -> list[str]:
@@ -204,7 +204,7 @@ class Optimum:
         return lines
 
     def table(self, names: Sequence[str]) -> list[list[str]]:
-        """Headings, and a line for each run of the front; of many, so many that are spread over it."""
+        """Headings, and a line for each run of the front; if there are many, runs that are spread over it."""
         columns = ["number", *dict.fromkeys(names)]
         places = np.unique(np.linspace(0, len(self.front) - 1, min(SHOWN_RUNS, len(self.front))).round().astype(int))
         rows = (self.front[place] for place in places)
@@ -227,27 +227,27 @@ class Optimum:
 
 
 def aligned(cells: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table whose columns end below each other."""
+    """Lines of a table with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
 
 
 def cell_text(value: Any) -> str:
-    """A value in such a table."""
+    """Text of a value in such a table."""
     if value is None:
         return "-"
     return rounded_text(value, 6) if isinstance(value, float) else str(value)
 
 
 def optimum(design: Optimize, rows: Sequence[Row], units: Mapping[str, str | None], message: str = "") -> Optimum:
-    """The best of the runs in these rows of a table of results."""
+    """The best runs in these rows of a result table."""
     feasible = tuple(row for row in rows if is_feasible(design, row))
     front = _front(feasible, design.objectives)
     return Optimum(design.objectives, design.constraints, front, feasible, len(rows), message, units)
 
 
 def is_feasible(design: Optimize, row: Row) -> bool:
-    """Whether a run completed, has a value for each objective, and meets the constraints (to `MET`)."""
+    """True if a run completed, has a value for each objective, and meets the constraints (within `MET`)."""
     return (
         row["status"] == RunStatus.COMPLETED
         and all(np.isfinite(one.cost(row)) for one in design.objectives)

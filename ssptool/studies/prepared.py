@@ -1,6 +1,6 @@
 """A system prepared for the runs of one configuration, and the settings of these runs.
 
-The system is open, planned, and ready for the values of a point. Some settings are fixed, others change with a factor.
+The system is open, planned, and ready for the values of a point. Some settings are fixed, others depend on a factor.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -38,14 +38,14 @@ from ssptool.studies.entries import StudyEntries
 from ssptool.studies.expressions import unknown
 
 LOGS = ("log_loops", "log_coupling")
-"""Files that every run would write; a study keeps traces instead."""
+"""Settings of files that every run would write; a study keeps traces instead."""
 
 FMU_LOG = "fmu_log"
 FMU_LOGS = (FMU_LOG, "fmu_log_level", "fmu_log_categories")
-"""Settings of a file for each run; these cannot be varied."""
+"""Settings of a message file for each run, which cannot be varied."""
 
 KINDS = {name: setting.kind for name, setting in settings_by_name(Settings).items() if name not in LOGS}
-"""Settings that a study may set or vary → kinds of their values."""
+"""Settings that a study may set or vary → kind of value."""
 
 SETTINGS = tuple(KINDS)
 BY_NAME = (Kind.COUNTS, Kind.NUMBERS, Kind.TIMES)
@@ -54,7 +54,7 @@ _EXAMPLES = {Kind.COUNTS: "System1", Kind.NUMBERS: "absolute", Kind.TIMES: "Syst
 
 
 def read_settings(entries: StudyEntries, folder: Path) -> Settings:
-    """Fixed settings, as far as they can be understood; paths are relative to `folder`."""
+    """Fixed settings, as far as they are valid; paths are relative to `folder`."""
     found: dict[str, Any] = {}
     try:
         keys = present_names({name: name for name in entries.names()}, "settings.{}".format)
@@ -69,7 +69,7 @@ def read_settings(entries: StudyEntries, folder: Path) -> Settings:
 
 
 def _fixed(entries: StudyEntries, name: str, key: str) -> Any:
-    """A setting of the type that it has, as the file has it under this key; None, with a finding, if it is another."""
+    """Value of a setting in its type, from this key of the file; None, with a finding, if it has another type."""
     if name not in SETTINGS:
         entries.find(key, unknown("setting", name, SETTINGS) if "." in name else setting_problem(name))
         return None
@@ -77,7 +77,7 @@ def _fixed(entries: StudyEntries, name: str, key: str) -> Any:
 
 
 def _table(read: Callable[[StudyEntries, str], Any]) -> Callable[[StudyEntries, str], Any]:
-    """Entries of a table inside, as far as each is of its type."""
+    """Reader of a nested table that keeps entries of the right type."""
 
     def entries_of(entries: StudyEntries, name: str) -> dict[str, Any]:
         inside = entries.table(name)
@@ -87,12 +87,12 @@ def _table(read: Callable[[StudyEntries, str], Any]) -> Callable[[StudyEntries, 
 
 
 def _one_or_table(read: Callable[[StudyEntries, str], Any]) -> Callable[[StudyEntries, str], Any]:
-    """Value of all components, or a table by component."""
+    """Reader of a value for all components, or a table by component."""
     return lambda entries, name: (_table(read) if isinstance(entries.take(name), Mapping) else read)(entries, name)
 
 
 def _bonds(entries: StudyEntries, name: str) -> tuple[tuple[str, str], ...] | None:
-    """`[["System1.v1", "System2.F"]]`, or each as a text as the command line has it: `["System1.v1,System2.F"]`."""
+    """Power bonds: `[["System1.v1", "System2.F"]]`, or strings as on the command line: `["System1.v1,System2.F"]`."""
     value = entries.take(name)
     try:
         return tuple(_bond(each) for each in (value if isinstance(value, list | tuple) else [value]))
@@ -115,15 +115,15 @@ _READERS: Mapping[Kind, Callable[[StudyEntries, str], Any]] = {
     Kind.NUMBERS: _table(StudyEntries.number),
     Kind.TIMES: _table(StudyEntries.time),
     Kind.PAIRS: _bonds,
-    Kind.PROCESSES: StudyEntries.take,  # a word or a count: `Settings` judges it
+    Kind.PROCESSES: StudyEntries.take,  # a word or a count; `Settings` checks it
     Kind.LEVELS: _one_or_table(StudyEntries.text),
     Kind.CATEGORIES: _one_or_table(StudyEntries.texts),
 }
-"""Kind of a setting → its value in a study file."""
+"""Kind of a setting → reader of its value in a study file."""
 
 
 def fmu_log_of_run(settings: Settings, number: int) -> Settings:
-    """Settings with a file for the messages of this run alone: `fmu.csv` becomes `fmu-17.csv`."""
+    """Settings with a separate file for the messages of this run: `fmu.csv` becomes `fmu-17.csv`."""
     path = settings.fmu_log
     return settings if path is None else replace(settings, fmu_log=path.with_stem(f"{path.stem}-{number}"))
 
@@ -136,7 +136,9 @@ def _bond(given: Any) -> tuple[str, str]:
 
 
 def setting_problem(name: str) -> str:
-    """Reason why no factor can vary a setting of this name; empty if one can. `substeps.System1` is inside a table."""
+    """Reason why a factor cannot vary a setting of this name; empty if it can. `substeps.System1` is inside of a
+    table.
+    """
     base, _, inside = name.partition(".")
     if base in LOGS:
         return f"{base} cannot be set in a study, whose runs would all write it"
@@ -150,12 +152,12 @@ def setting_problem(name: str) -> str:
 
 
 def changed(settings: Settings, name: str, value: FactorValue) -> Settings:
-    """These settings with another value of one, as a factor gives it.
+    """These settings with one value replaced by that of a factor.
 
     Raises
     ------
     WrongValue
-        The value is none for this setting.
+        The value is not valid for this setting.
     """
     base, _, inside = name.partition(".")
     kind = KINDS[base]
@@ -182,7 +184,7 @@ def _typed(value: FactorValue, kind: type, said: str) -> Any:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind is float and number:
         return float(value)
-    # Columns of numbers are of one type, which may be that of real ones.
+    # All numbers of a column have the same type, which may be the type of real numbers.
     if kind is int and number and float(value).is_integer():
         return int(value)
     raise WrongValue(f"{said}; found {value!r}")
@@ -190,12 +192,12 @@ def _typed(value: FactorValue, kind: type, said: str) -> Any:
 
 Point = Mapping[str, FactorValue]
 Selection = Callable[[Plan], Plan]
-"""Gives a plan that records some signals."""
+"""Function that returns a plan which records some signals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Choices of a run in addition to values of parameters; `fmus` are pairs (component, file)."""
+    """Choices of a run in addition to parameter values; `fmus` are pairs (component, file)."""
 
     variant: str | None = None
     fmus: tuple[tuple[str, str], ...] = ()
@@ -227,7 +229,7 @@ def configurations(study: Study, points: Points) -> dict[Configuration, Sequence
 
 
 def settings_of(study: Study, wanted: Configuration) -> Settings:
-    """Raises ValueError."""
+    """Settings of a configuration. Raises ValueError."""
     settings = study.settings
     for name, value in wanted.settings:
         settings = changed(settings, name, value)
@@ -236,7 +238,7 @@ def settings_of(study: Study, wanted: Configuration) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class Setter:
-    """Link from a factor to one variable."""
+    """Connection from a factor to one variable."""
 
     factor: str
     name: str
@@ -244,7 +246,7 @@ class Setter:
     conversion: Conversion
 
     def text(self, value: FactorValue) -> str:
-        """Text as `--set` takes it, in the unit of the variable."""
+        """Text for `--set`, in the unit of the variable."""
         if isinstance(value, bool | str) or self.conversion == Conversion():
             return value_text(value)
         return value_text(self.conversion(float(value)))
@@ -255,7 +257,7 @@ class Setter:
         Raises
         ------
         InvalidValue
-            It is none, or one that the FMU does not allow.
+            It does not have this type, or the FMU does not allow it.
         """
         found = from_text(self.name, self.text(value), self.target.type, self.target.items)
         if not allowed(found, self.target.bounds):
@@ -264,19 +266,19 @@ class Setter:
 
 
 class PreparedSystem:
-    """A context manager; `archive` is the system if it is open already, and stays open.
+    """System of one configuration; a context manager. An `archive` that is already open can be passed, and stays open.
 
     Attributes
     ----------
     setters
-        Of all factors that set variables.
+        Setters of all factors that set variables.
     problems
-        Factors that cannot be used, and why: those of them that name no variable, or one in another unit.
+        Factors that cannot be used, with the reason: they match no variable, or a variable with an incompatible unit.
 
     Raises
     ------
     InvalidDocument, UnknownName, EditError, UnreadableFmu, OSError
-        The system cannot be opened as the configuration wants it.
+        The system cannot be opened in this configuration.
     """
 
     def __init__(self, study: Study, wanted: Configuration, archive: Archive | None = None) -> None:
@@ -293,7 +295,7 @@ class PreparedSystem:
                 editor = Editor(self.archive, self.structure)
                 stack.callback(editor.close)
                 for component, file in wanted.fmus:
-                    with suppress(SameFmu):  # one of the values may be what is there
+                    with suppress(SameFmu):  # one of the values may be the present FMU
                         editor.replace(component, study.file(file))
             self._stack = stack.pop_all()
         tree = build_tree(self.archive, self.structure)
@@ -321,31 +323,31 @@ class PreparedSystem:
         self._stack.close()
 
     def with_settings(self, settings: tuple[tuple[str, FactorValue], ...]) -> Self:
-        """The same, open system; `close` of the original closes it."""
+        """The same open system with other settings; `close` of the original closes it."""
         other = copy(self)
         other.wanted = replace(self.wanted, settings=settings)
         other._plans = {}
         return other
 
     def with_fixed(self, settings: Settings) -> Self:
-        """The same, open system with all of these settings and no other; `close` of the original closes it."""
+        """The same open system with exactly these settings; `close` of the original closes it."""
         other = self.with_settings(())
         other.study = replace(self.study, settings=settings)
         return other
 
     def variables(self) -> Collection[str]:
-        """The names that factors and start values may have."""
+        """Names that factors and start values may have."""
         return self._targets.names()
 
     def variable(self, name: str) -> str:
-        """Name of a variable in its own case; no name that differs from it in more is found.
+        """Name of a variable, compared regardless of case.
 
         Raises
         ------
         UnknownName
-            With similar names.
+            The variable does not exist; the message lists similar names.
         AmbiguousName
-            Several variables have this name in other cases.
+            Several variables match in different case.
         """
         if self._targets.named(name, self._targets.scope(name)):
             return name
@@ -355,10 +357,10 @@ class PreparedSystem:
         raise unknown_variable(name, near, self._targets.why_unknown(name))
 
     def plan(self, point: Point, selection: Selection | None = None) -> Plan:
-        """The plan of a run at a point; with the signals that are selected, or else all that are exchanged.
+        """The plan of a run at a point, with the selected signals (default: all exchanged signals).
 
-        Most factors are parameters of FMUs, which are nothing but start values in a plan that serves all points; for
-        others a plan is made.
+        Most factors are parameters of FMUs, which are only start values in a plan that is shared by all points. For
+        other factors, a separate plan is made.
 
         Raises
         ------
@@ -382,7 +384,7 @@ class PreparedSystem:
         return replace(plan, instances=instances)
 
     def overrides(self, point: Point) -> tuple[Override, ...]:
-        """The values of a point that its plan has as start values of FMUs and nowhere else."""
+        """Values of a point that are contained in its plan only as start values of FMUs."""
         network = self.plan(point).network
         return tuple(
             replaced_value(network, setter.target.signal, setter.value(point[setter.factor]), f"factor {setter.factor}")
@@ -395,7 +397,7 @@ class PreparedSystem:
         return self._make({})
 
     def sources(self, plan: Plan) -> Sources:
-        """Sources of the FMUs for the runs of a plan: with compiled libraries, if the study allows that. Raises
+        """Sources of the FMUs for the runs of a plan, with compiled libraries if the study allows that. Raises
         UnusableFmu.
         """
         if self._sources is None:
@@ -403,10 +405,10 @@ class PreparedSystem:
         return self._sources
 
     def is_direct(self, setter: Setter) -> bool:
-        """Whether a value goes to one FMU and nowhere else, and decides nothing: that of a parameter."""
+        """True if a value goes to one FMU only, and no decision depends on it: for a parameter."""
         target = setter.target
         if self.study.scenario is not None:
-            return False  # which may go back to the value that the plan began with
+            return False  # such a value may return to the one in the base plan
         parameter = isinstance(target, VariableTarget) and target.variable.causality is Causality.PARAMETER
         return parameter and not target.is_element
 

@@ -58,7 +58,7 @@ FACTOR_KEYS = (*_ROLES, "unit", "nominal", "values", *_NUMBERS, "count", "scale"
 
 
 def read_factor(name: str, factors: StudyEntries) -> Factor | None:
-    """One entry of `factors`: a table; short for it a list of values, or the text of an expression."""
+    """Read one entry of `factors`: a table, or as a short form a list of values or the text of an expression."""
     content = factors.take(name)
     if isinstance(content, list | tuple):
         content = {"values": list(content)}
@@ -131,7 +131,7 @@ def _levels(entries: StudyEntries) -> Levels | None:
     if len(kinds) > 1:
         entries.find("values", f"numbers, truth values and texts are mixed: {values!r}")
         return None
-    # One type for a column: 1 and 1.5 are both numbers.
+    # All numbers of a column have the same type: 1 and 1.5 are both real numbers.
     numbers = any(isinstance(value, float) for value in values)
     return Levels(tuple(float(value) if numbers else value for value in values))
 
@@ -236,22 +236,22 @@ def listed_files(values: tuple[FactorValue, ...], folder: Path) -> tuple[str, ..
 DESIGNS = ("grid", "table", "latin-hypercube", "sobol", "one-at-a-time", "saltelli", "morris", "optimize")
 _WISHES = ("minimize", "maximize", "constraints")
 PARAMETER_SET = "parameters"
-"""The column of a table of parameter sets."""
+"""Column of a table with parameter sets."""
 
 
 DESIGN_KEYS = (
     *("kind", "runs", "seed", "correlations", "trajectories", "levels", "file", "files", "rows"),
     *("minimize", "maximize", "constraints", "population"),
 )
-"""Keys of all kinds of designs together."""
+"""Keys of all kinds of designs."""
 
 
 def read_design(
     entries: StudyEntries, folder: Path, factors: Mapping[str, Factor], allowed: Iterable[Path] | None = ()
 ) -> Design:
-    """The design; that of a study which does not say is a grid.
+    """The design (default: a grid).
 
-    A table may be read from the folder, and from those that are `allowed` (None: from all).
+    A table may be read from the folder of the study, and from folders in `allowed` (None: from any folder).
     """
     kind = entries.text("kind") or "grid"
     known: tuple[str, ...] = ("kind",)
@@ -299,7 +299,7 @@ def _optimize(entries: StudyEntries) -> Optimize:
 
 
 def tabled_factors(design: Design, factors: Mapping[str, Factor]) -> tuple[Factor, ...]:
-    """The factors that are stated, and those that are columns of a table and nothing else."""
+    """The stated factors, and columns of a table that are not stated as factors."""
     if not isinstance(design, TableDesign):
         return tuple(factors.values())
     more = [name for name in design.values if name not in factors]
@@ -314,7 +314,7 @@ def _random(entries: StudyEntries, kind: str, factors: Mapping[str, Factor]) -> 
 
 
 def _needed(entries: StudyEntries, kind: str, size: str, seed: str) -> tuple[int, int]:
-    """Two numbers that a random design cannot do without; 0 where one is wrong."""
+    """Two required numbers of a random design; 0 for an invalid one."""
     numbers = {size: entries.count(size), seed: entries.count(seed, 0)}
     for name, value in numbers.items():
         if value is None and name not in entries:
@@ -414,7 +414,7 @@ def _csv(path: Path, entries: StudyEntries) -> TableDesign:
 
 
 def _typed(texts: Sequence[str]) -> list[FactorValue]:
-    """A column as whole numbers, numbers, truth values or texts: the first that all of them are."""
+    """A column as integers, real numbers, truth values or strings: the first type that fits all cells."""
     for kind in (int, float, _truth):
         try:
             return [kind(text.strip()) for text in texts]

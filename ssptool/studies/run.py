@@ -1,4 +1,4 @@
-"""Carry out a study: try one run, do the others, keep their outcomes; or evaluate points that are chosen during the
+"""Carry out a study: try one run, do the others, store their outcomes. Also evaluates points that are chosen during a
 study.
 """
 
@@ -33,16 +33,16 @@ from ssptool.tempfiles import TemporaryFolder
 from ssptool.version import __version__
 
 PILOT_SECONDS = 600.0
-"""Time for the first run [s] if the study does not state one."""
+"""Time limit of the first run [s] if the study states none."""
 
 SHORT_SECONDS = 2.0
-"""Duration below which work is not worth a cluster, which takes longer to start [s]."""
+"""Duration of work below which a cluster is not started, because its start takes longer [s]."""
 
 LONG_SECONDS = 10.0
-"""Runs that take longer have fresh instances, which cost little then."""
+"""Duration above which runs use new instances, which then cost little [s]."""
 
 TIMEOUT_TIMES, TIMEOUT_LEAST = 20.0, 30.0
-"""A run may take so many times what the first one took, and at least so many seconds [s]."""
+"""Time limit of a run, as a multiple of the first run, and the smallest time limit [s]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class StudyStatus:
 
     @property
     def ok(self) -> bool:
-        """Whether all runs are there and completed."""
+        """True if all runs are completed."""
         return self.left == 0 and self.failed == 0
 
 
@@ -78,7 +78,7 @@ class Interrupted(Exception):
 
 
 def _insecure_scheduler(address: str) -> WrongUsage:
-    """The address of a scheduler is none of TLS, and the caller has not accepted that."""
+    """Error for the address of a scheduler without TLS that the caller has not accepted."""
     return WrongUsage(
         f"the scheduler at {address} has no TLS: anyone who can reach this address can run code on its workers; "
         "use tls://HOST:PORT (docs/studies.md), or accept the risk with --insecure-scheduler "
@@ -87,7 +87,7 @@ def _insecure_scheduler(address: str) -> WrongUsage:
 
 
 def check_scheduler(scheduler: str | Any | None, *, insecure: bool) -> None:
-    """Refuse an address without TLS unless the caller accepts one. Raises WrongUsage."""
+    """Reject an address without TLS unless the caller accepts one. Raises WrongUsage."""
     if isinstance(scheduler, str) and not insecure and not scheduler.startswith("tls://"):
         raise _insecure_scheduler(scheduler)
 
@@ -102,7 +102,7 @@ def run_study(
     announce: Callable[[Forecast], None] | None,
     progress: Callable[[float], None] | None,
 ) -> StudyStatus:
-    """Do all runs that are not in the folder yet; see `ssptool.study`."""
+    """Do all runs that are not yet in the folder; see `ssptool.study`."""
     study = checked.study
     for module in ("simpleeval", "pyarrow", *(() if scheduler is None else ("distributed",))):
         studies_need(module)
@@ -123,7 +123,7 @@ def run_study(
 
 
 def begin_study(checked: CheckedStudy, output: Path) -> None:
-    """Write what a study is into its folder, unless that is there already; no run is done. Raises OtherStudy."""
+    """Write the definition of a study to its folder, unless it is already there; no run is done. Raises OtherStudy."""
     if not (output / DEFINITION).exists():
         with open_dataset(output) as dataset:
             definition = definition_of(checked, pack(checked.study, checked.points, checked.signals))
@@ -131,7 +131,7 @@ def begin_study(checked: CheckedStudy, output: Path) -> None:
 
 
 def study_status(folder: Path) -> StudyStatus:
-    """Progress of the study in a folder; also while it runs. Raises UnusableFile."""
+    """Progress of the study in a folder, even while it runs. Raises UnusableFile."""
     dataset = Dataset(folder)
     definition = dataset.definition()
     found = dataset.counts()
@@ -140,7 +140,7 @@ def study_status(folder: Path) -> StudyStatus:
 
 
 def runs_due(checked: CheckedStudy, dataset: Dataset, best: Sequence[int] = ()) -> list[Task]:
-    """Checks of finished runs that are still to be done; `best` are numbers of runs."""
+    """Checks of finished runs that are missing; `best` are numbers of runs."""
     wanted = wanted_accuracy(checked.study)
     if wanted == AccuracyName.OFF or not dataset.parts:
         return []
@@ -161,7 +161,7 @@ def runs_due(checked: CheckedStudy, dataset: Dataset, best: Sequence[int] = ()) 
 
 
 def most_checks(checked: CheckedStudy, seconds: float | None) -> list[int]:
-    """Numbers of the points that are checked, if a run takes so many seconds; None: that is not known."""
+    """Numbers of the points that are checked if a run takes this many seconds; None: unknown."""
     points = checked.points
     if not is_checked(wanted_accuracy(checked.study), seconds):
         return []
@@ -169,7 +169,7 @@ def most_checks(checked: CheckedStudy, seconds: float | None) -> list[int]:
 
 
 def checks_of(outcomes: Iterable[RunOutcome]) -> dict[str, RunOutcome]:
-    """Outcomes of checks by the name of their run; a check that failed says so in place of an error."""
+    """Outcomes of checks by the name of their run; a failed check has a text instead of an error."""
     return {
         one.task.run: one if one.status is RunStatus.COMPLETED else replace(one, accuracy_remark=one.message)
         for one in outcomes
@@ -177,12 +177,12 @@ def checks_of(outcomes: Iterable[RunOutcome]) -> dict[str, RunOutcome]:
 
 
 _CarryOut = Callable[[Iterator[Task], int], Iterator[list[RunOutcome]]]
-"""Carries out tasks, so many of them; outcomes come in any order."""
+"""Function that does a number of tasks; outcomes arrive in any order."""
 
 
 @dataclass(slots=True)
 class _StudyRun:
-    """One process's part in a study. `due` are checks of runs that finished before."""
+    """Part of this process in a study. `due` are missing checks of runs that finished before."""
 
     checked: CheckedStudy
     bundle: Bundle
@@ -196,7 +196,7 @@ class _StudyRun:
     pace: StudyPace | None = None
 
     def out(self) -> dict[str, RunOutcome]:
-        """Do what is left, then the checks, which are the result."""
+        """Do the remaining runs, then the checks; returns the outcomes of the checks."""
         self._tell(0, len(self._checks(0.0)))
         try:
             with ExitStack() as stack:
@@ -218,7 +218,7 @@ class _StudyRun:
             raise Interrupted(study_status(self.dataset.folder)) from None
 
     def _checked(self, pilot: "_Pilot", carry_out: "_CarryOut", done: int, expected: int) -> Iterator[RunOutcome]:
-        """Outcomes of all checks, after so many runs."""
+        """Outcomes of all checks, after this number of runs."""
         due = runs_due(self.checked, self.dataset)
         finished = 0
         for outcomes in carry_out(iter(due), len(due)):
@@ -229,7 +229,7 @@ class _StudyRun:
         self._tell(done, 0)
 
     def _compare(self, pilot: "_Pilot", outcomes: Sequence[RunOutcome], left: int) -> None:
-        """Announce the study again if these outcomes show that the forecast was wrong."""
+        """Announce the study again if these outcomes deviate from the forecast."""
         if self.pace is None or self.announce is None:
             return
         wanted = wanted_accuracy(self.checked.study)
@@ -239,11 +239,11 @@ class _StudyRun:
             self.announce(revised)
 
     def _checks(self, seconds: float | None) -> list[int]:
-        """Numbers of the runs that are checked at the end, at most, if one takes so many seconds."""
+        """Numbers of the runs that are checked at the end, if one takes this many seconds."""
         return most_checks(self.checked, seconds) if self.left else [task.number for task in self.due]
 
     def _work(self, pilot: "_Pilot", left: Sequence[int]) -> float:
-        """Duration of these runs and of all checks, one after the other [s]."""
+        """Total duration of these runs and of all checks [s]."""
         wanted, points = wanted_accuracy(self.checked.study), self.checked.points
         runs = total_seconds(points, left, pilot.at)
         checks = (pilot.at(points.at(number)) for number in self._checks(pilot.seconds))
@@ -251,7 +251,9 @@ class _StudyRun:
 
     @contextmanager
     def _carrier(self, pilot: "_Pilot", left: Sequence[int]) -> Iterator[_CarryOut]:
-        """Carries out tasks of these runs that are left, by the process of the pilot if that is soon done."""
+        """Context with a function that does the remaining runs; in the process of the pilot run if that is soon
+        finished.
+        """
         if pilot.seconds is not None and self._work(pilot, left) < SHORT_SECONDS:
             self._say(pilot, left, 1, 1, 0.0)
             yield lambda tasks, _: ([outcome] for outcome in pilot.runner.run(list(tasks)))
@@ -262,7 +264,9 @@ class _StudyRun:
 
     @contextmanager
     def _on_workers(self, pilot: "_Pilot", left: Sequence[int]) -> Iterator[_CarryOut]:
-        """Carries out tasks in processes here, or on the workers of a scheduler; outcomes come as they finish."""
+        """Context with a function that does tasks in local processes, or on the workers of a scheduler; outcomes arrive
+        as they finish.
+        """
         effort = self.checked.study.effort
         bounds = Bounds(pilot.timeout, effort.memory, effort.retries)
         seconds = pilot.seconds or 1.0
@@ -280,7 +284,7 @@ class _StudyRun:
             yield cluster.Batches(client, plugin, seconds).run
 
     def _tell(self, done: int, checks: int) -> None:
-        """Report the progress of the study: finished runs, of all runs and so many checks."""
+        """Report the progress of the study: finished runs, of all runs and this number of checks."""
         if self.progress is not None:
             total = max(1, len(self.checked.points)) + CHECK_RUNS * checks
             self.progress((len(self.checked.points) - len(self.left) + done) / total)
@@ -294,7 +298,7 @@ class _StudyRun:
         return (Task(points.ids[number], number, points.at(number)) for number in numbers)
 
     def _say(self, pilot: "_Pilot", left: Sequence[int], workers: int, abreast: int, start: float) -> None:
-        """Announce the study before these runs, of so many workers that need so many seconds to start."""
+        """Announce the study before these runs, with the number of workers and their start time [s]."""
         if self.announce is None:
             return
         seconds = pilot.seconds
@@ -314,7 +318,7 @@ class _StudyRun:
 
     @contextmanager
     def _pilot(self) -> "Iterator[_Pilot]":
-        """The first run, alone; and two with instances that were used before, to see that this makes no difference."""
+        """Do the first run alone, and two with reused instances, to check that reuse does not change results."""
         effort = self.checked.study.effort
         with TemporaryFolder() as folder:
             study, signals = unpack(self.bundle.content, Path(folder))
@@ -323,7 +327,7 @@ class _StudyRun:
                 yield self._tried(runner, study)
 
     def _tried(self, runner: Runner, unpacked: Study) -> "_Pilot":
-        """`outcomes` are those of the first runs that are left; none if only checks are."""
+        """Do the first runs. `outcomes` are those of remaining runs; empty if only checks remain."""
         pilots = list(self._tasks(self.left[:1])) or [replace(one, check=False) for one in self.due[:1]]
         pilot = self._first(runner, unpacked, replace(pilots[0], witness=True))
         return pilot if self.left else replace(pilot, outcomes=[])
@@ -356,15 +360,15 @@ class _Pilot:
     Attributes
     ----------
     study
-        The unpacked one.
+        The unpacked study.
     seconds, at : [s]
         Duration of the pilot run, and of the run at a point.
     start : [s]
-        Duration of the start of a process, with its FMUs.
+        Time for starting a process with its FMUs.
     timeout : [s]
         Time limit of a run.
     reuse
-        Whether instances serve again.
+        True if instances are reused.
     """
 
     runner: Runner
@@ -379,7 +383,7 @@ class _Pilot:
 
 
 def timeout_of(study: Study, first: RunOutcome) -> float:
-    """Time limit of a run [s]: that of the study, else many times the duration of the first one."""
+    """Time limit of a run [s]: that of the study (default: a multiple of the duration of the first run)."""
     if study.effort.timeout is not None:
         return study.effort.timeout
     if first.status is RunStatus.FAILED:
@@ -394,7 +398,7 @@ _NOT_AGAIN = (
 
 
 def definition_of(checked: CheckedStudy, bundle: Bundle) -> dict[str, Any]:
-    """Definition of a study, as written with its results: readable, and enough to know it again."""
+    """Definition of a study, as written with its results: readable, and sufficient to recognize it."""
     study = checked.study
     traces = None if study.traces is None else asdict(study.traces)
     return {
@@ -438,7 +442,7 @@ class _RunTasks(Protocol):
 
 @dataclass(slots=True)
 class Evaluations:
-    """Evaluates points on workers; see `open_evaluations`.
+    """Evaluator of points on workers; see `open_evaluations`.
 
     Attributes
     ----------
@@ -447,11 +451,11 @@ class Evaluations:
     seconds : [s]
         Duration of a run.
     workers
-        Threads of workers, of which `abreast` have a processor.
+        Worker threads, of which `abreast` have a processor.
     start : [s]
-        Duration of their start, with their FMUs.
+        Time for starting them with their FMUs.
     runs
-        Runs so far.
+        Number of runs so far.
     """
 
     run_tasks: _RunTasks
@@ -464,7 +468,7 @@ class Evaluations:
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def __call__(self, points: Sequence[Point], samples: Samples | None = None) -> list[RunOutcome]:
-        """An outcome for each point, in order; that of a run which crashed or was stopped has failed."""
+        """Outcomes of the points, in order; a run that crashed or was stopped has failed."""
         tasks = [Task("", next(self._numbers), point, samples=samples) for point in points]
         self.runs += len(tasks)
         found = self.run_tasks(tasks) if tasks else ()
@@ -472,7 +476,7 @@ class Evaluations:
         return [by_number[task.number] for task in tasks]
 
     def check(self, point: Point, samples: Samples | None = None) -> RunOutcome:
-        """The run at a point with half the step, and the accuracy of the run itself; `runs` does not count it."""
+        """The run at a point with half the step, and the accuracy of the run itself; not counted in `runs`."""
         task = Task("", next(self._numbers), point, samples=samples, check=True)
         ((outcome,),) = self.run_tasks([task])
         return outcome
@@ -488,10 +492,10 @@ def open_evaluations(
     workers: int | None,
     scheduler: str | Any | None,
 ) -> Iterator[Evaluations]:
-    """Processes for the runs of a study, here or on the workers of a Dask scheduler.
+    """Context with processes for the runs of a study: local ones, or on the workers of a Dask scheduler.
 
-    The first run is `start`; how long it takes decides after which time others are stopped, if the study does not
-    say, and whether it gives the same again decides whether instances are used again.
+    The first run is `start`. Its duration determines the time limit of the others, unless the study states one. Its
+    repetition with a reused instance determines whether instances are reused.
 
     Raises
     ------
@@ -509,7 +513,7 @@ def open_evaluations(
             again = None if first.status is RunStatus.FAILED else next(pilot.run([first.task]))
             started = pilot.start_seconds
         reuse = again is not None and again.witness == first.witness
-        # Of the first one loading the FMUs takes most of the time.
+        # For the first run, loading the FMUs takes most of the time.
         seconds = first.seconds if again is None else again.seconds
         started += max(0.0, first.seconds - seconds)
         if scheduler is None:

@@ -1,7 +1,8 @@
 """Sensitivity of results to factors: designs for Sobol' indices and for elementary effects, and their evaluation.
 
-Sobol' indices are the parts of the variance of a result that are due to a factor alone (first order), or vanish with it
-(total), for independent factors. Elementary effects cost less and show which factors matter at all.
+Sobol' indices are the fractions of the variance of a result that are due to a factor alone (first order), or that
+vanish with it (total), for independent factors. Elementary effects need fewer runs and show which factors have an
+influence.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,15 +25,16 @@ from ssptool.studies.designs import (
 )
 
 RESAMPLES = 1000
-"""Resamples of the points, for the confidence intervals."""
+"""Number of resamples of the points, for the confidence intervals."""
 CONFIDENCE = 0.95
 LEVELS = 4
-"""Levels of factors in trajectories, unless stated."""
+"""Default number of levels of factors in trajectories."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saltelli:
-    """Two samples A and B of `runs` points each, and for every factor A with the values of B for it.
+    """Two samples A and B of `runs` points each, and for every factor the sample A with the values of B for this
+    factor.
 
     The rows are A, B, then one block for each factor: runs · (factors + 2) points.
 
@@ -74,7 +76,7 @@ class Morris:
     """Elementary effects of a number of `trajectories`: from a random point, each factor moves once, in random order,
     by half of its range.
 
-    Points lie in the middle of `levels` classes of equal probability, so that distributions without end can be used.
+    Points lie in the middle of `levels` classes of equal probability, so that unbounded distributions can be used.
 
     References
     ----------
@@ -99,8 +101,8 @@ class Morris:
         return quantiles(np.concatenate([path for path, _, _ in self.paths(len(sources))]), sources)
 
     def paths(self, factors: int) -> Iterator[tuple[Floats, Sequence[int], Floats]]:
-        """Points of each trajectory (factors + 1, factors) in the unit cube, which factor moves in which step, and
-        whether it moves up (1) or down (-1).
+        """Points of each trajectory (factors + 1, factors) in the unit cube, the factor that moves in each step, and
+        its direction: up (1) or down (-1).
         """
         random = np.random.default_rng(self.seed)
         for _ in range(self.trajectories):
@@ -122,7 +124,7 @@ def _problems(word: str, size: int, sources: Mapping[str, FactorSource]) -> Iter
 
 
 class SensitivityMeasure(NamedTuple):
-    """A number with its confidence interval; the ends are nan where it has none."""
+    """A number with its confidence interval; the ends are nan if there is none."""
 
     value: float
     low: float = np.nan
@@ -136,14 +138,14 @@ class Sensitivity:
     Attributes
     ----------
     result
-        Its name.
+        Name of the result.
     measures
-        By name (`S1`, `ST`; `µ*`, `µ`, `σ`), those of each factor, in their order. Indices have no unit, elementary
-        effects the unit of the result.
+        Measures by name (`S1`, `ST`; `µ*`, `µ`, `σ`), one per factor, in the order of the factors. Indices have no
+        unit, elementary effects the unit of the result.
     factors
-        Their names.
+        Names of the factors.
     used, lost
-        Numbers of points (Sobol' indices) or steps (elementary effects) with a value, and without.
+        Numbers of points (Sobol' indices) or steps (elementary effects) with and without a value.
     """
 
     result: str
@@ -154,17 +156,17 @@ class Sensitivity:
 
     @property
     def ranked(self) -> str:
-        """The measure that ranks the factors: `ST` or `µ*`."""
+        """Name of the measure that ranks the factors: `ST` or `µ*`."""
         return Saltelli.ranked if Saltelli.ranked in self.measures else Morris.ranked
 
     @property
     def ranking(self) -> tuple[int, ...]:
-        """Places of the factors, the most important one first."""
+        """Indices of the factors, the most important one first."""
         measures = self.measures[self.ranked]
         return tuple(sorted(range(len(measures)), key=lambda place: -measures[place].value))
 
     def ranks(self, place: int) -> tuple[int, int]:
-        """The best and the worst rank, from 1, that the intervals leave to a factor."""
+        """The best and the worst rank of a factor, from 1, that the intervals allow."""
         measures = self.measures[self.ranked]
         own = measures[place]
         better = sum(one.low > own.high for one in measures)
@@ -177,7 +179,7 @@ SENSITIVITY_DESIGNS = (Saltelli.word, Morris.word)
 
 
 def headings_of(found: Sensitivity) -> list[str]:
-    """Headings of `rows_of` beside the factor."""
+    """Headings of `rows_of`, except that of the factor."""
     intervals = f"{100 * CONFIDENCE:g} %"
     headings = ["rank"]
     for name, measures in found.measures.items():
@@ -186,7 +188,7 @@ def headings_of(found: Sensitivity) -> list[str]:
 
 
 def rows_of(found: Sensitivity) -> list[list[str]]:
-    """A line of a table for each factor, the most important first: name, ranks, and each measure with its interval."""
+    """A row of a table for each factor, the most important first: name, ranks, and each measure with its interval."""
     rows = [[name, _rank_text(*found.ranks(place))] for place, name in enumerate(found.factors)]
     for measures in found.measures.values():
         for row, one in zip(rows, measures, strict=True):
@@ -199,9 +201,9 @@ def _rank_text(best: int, worst: int) -> str:
 
 
 def sensitivity(design: SensitivityDesign, factors: Sequence[str], result: str, values: Floats) -> Sensitivity | None:
-    """Sensitivity by the values of a result at the points of a design, nan where there is none.
+    """Sensitivity from the values of a result at the points of a design (nan if missing).
 
-    None if too few of them have a value, or if all are the same.
+    None if too few points have a value, or if all values are equal.
     """
     if isinstance(design, Saltelli):
         return _indices(design, tuple(factors), result, values)
@@ -233,7 +235,7 @@ def _sobol_indices(blocks: Floats) -> Floats:
 
 
 def _effects(design: Morris, factors: tuple[str, ...], result: str, values: Floats) -> Sensitivity | None:
-    """Changes of the result over the part of a factor's range, with signs (`µ`, `σ`) and without (`µ*`).
+    """Changes of the result divided by the fraction of a factor's range, with sign (`µ`, `σ`) and without (`µ*`).
 
     References
     ----------
@@ -256,7 +258,7 @@ def _effects(design: Morris, factors: tuple[str, ...], result: str, values: Floa
 def _intervals(
     estimate: Callable[[NDArray[np.int64]], Floats], count: int, seed: int
 ) -> Iterator[tuple[SensitivityMeasure, ...]]:
-    """Values with intervals for each row of an estimate, from estimates of points that are drawn again."""
+    """Values with intervals for each row of an estimate, by bootstrap: estimates from points that are drawn again."""
     random = np.random.default_rng(seed)
     value = estimate(np.arange(count))
     drawn = np.array([estimate(random.integers(count, size=count)) for _ in range(RESAMPLES)])

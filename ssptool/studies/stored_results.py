@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import xarray  # type: ignore[import-not-found, unused-ignore]
 
 SHOWN_ROWS = 20
-"""Runs that are shown."""
+"""Number of runs that are shown."""
 
 
 @public
@@ -262,17 +262,17 @@ class StudyResults(Printed, Mapping[str, Values]):
         return f"{joined_lines(lines)}\n\n{self}"
 
     def _repr_html_(self) -> str:
-        """Show it in notebooks."""
+        """HTML representation in notebooks."""
         return str(self.to_pandas()._repr_html_())
 
 
 def _values(column: Any) -> Values:
-    """A column of Arrow as an array: numbers without a value are nan, texts are objects."""
+    """A column of Arrow as an array: missing numbers are nan, strings are objects."""
     values: Values = column.to_numpy()
     return values
 
 
 def read_results(folder: Path) -> StudyResults:
-    """Raises UnusableFile."""
+    """Results in a folder. Raises UnusableFile."""
     definition = Dataset(folder).definition()
     return StudyResults(study_status(folder), tuple(definition["factors"]), tuple(definition["results"]))

@@ -1,7 +1,7 @@
 """Read studies and calibrations from TOML files or equivalent mappings in Python, and write a study as a table.
 
-`study_from` restores a study from a table that was written here. Line numbers of keys, which the TOML parser does not
-provide, are found in the text.
+`study_from` restores a study from a table that was written here. Line numbers of keys are found in the text, because
+the TOML parser does not provide them.
 """
 
 import math
@@ -54,7 +54,9 @@ from ssptool.studies.sensitivity import Morris, Saltelli
 
 
 def study_table(study: Study) -> dict[str, Any]:
-    """Paths in it are absolute, but for values of factors, which name runs: these are relative to its folder."""
+    """Table of a study. Paths are absolute, except values of factors, which determine the names of runs: these are
+    relative to its folder.
+    """
     table: dict[str, Any] = {
         "name": study.name,
         "system": str(study.system.resolve()),
@@ -111,7 +113,7 @@ def _source(source: FactorSource) -> dict[str, Any]:
             found = {"low": low, "high": high, "count": count, "scale": "log" if log else None}
             return {name: value for name, value in found.items() if value is not None}
         case Normal() | LogNormal() | Triangular():
-            # Their fields are called as the file calls them; a bound that cuts nothing off is not written.
+            # The fields have the same names as in the file; a bound without effect is not written.
             numbers = {field.name: getattr(source, field.name) for field in fields(source)}
             stated = {name: value for name, value in numbers.items() if math.isfinite(value)}
             return {"distribution": source.distribution, **stated}
@@ -168,7 +170,7 @@ _TABLE = re.compile(rf"^\s*\[\[?\s*((?:{_QUOTED}|[^\]\"'])+)\]")
 
 
 def key_lines(text: str) -> dict[Key, int]:
-    """Key → line, from 1; keys of inline tables are on that of the table."""
+    """Key → line number, from 1; keys of inline tables are on the line of the table."""
     found: dict[Key, int] = {}
     table: Key = ()
     for number, line in enumerate(text.splitlines(), 1):
@@ -222,13 +224,13 @@ def read_study(path: Path | str) -> Study:
 
 
 def _system_advice(path: Path) -> str:
-    """Command that writes a study of a system, which was given in place of the study."""
+    """Command that writes a study of a system; advice if a system was given instead of a study."""
     options = "--design optimize: to find a best point; --data FILE: to calibrate it"
     return f"; `ssptool study new {path}` writes a study of this system ({options})"
 
 
 def _folder_advice(path: Path) -> str:
-    """Commands for the results of a study, given in place of its file."""
+    """Commands for the results of a study; advice if they were given instead of its file."""
     if (path / DEFAULT_STRUCTURE).is_file():
         return _system_advice(path)
     if not (path / DEFINITION).is_file():
@@ -239,7 +241,7 @@ def _folder_advice(path: Path) -> str:
 
 
 def read_toml(path: Path) -> tuple[dict[str, Any], dict[Key, int]]:
-    """The content of a TOML file, and the lines of its keys. Raises BadData."""
+    """Content of a TOML file, and the lines of its keys. Raises BadData."""
     try:
         text = read_text(path)
     except SpecialFile:
@@ -256,7 +258,7 @@ def read_toml(path: Path) -> tuple[dict[str, Any], dict[Key, int]]:
 
 
 def read_toml_text(text: str, source: str) -> tuple[dict[str, Any], dict[Key, int]]:
-    """The content of the text of a TOML file, and the lines of its keys. Raises BadData."""
+    """Content of a TOML text, and the lines of its keys. Raises BadData."""
     try:
         content = tomllib.loads(text)
         if too_deep(content):
@@ -276,7 +278,7 @@ def read_toml_text(text: str, source: str) -> tuple[dict[str, Any], dict[Key, in
 
 
 def _beyond_64_bits(content: Any, key: str = "") -> Iterator[str]:
-    """Keys of integers that TOML does not have, and floating-point numbers cannot hold."""
+    """Keys of integers that exceed the range of TOML and of floating-point numbers."""
     match content:
         case dict():
             for name, value in content.items():
@@ -289,12 +291,12 @@ def _beyond_64_bits(content: Any, key: str = "") -> Iterator[str]:
 
 
 def study_from(content: Mapping[str, Any], lines: Mapping[Key, int] | None = None, *, source: str = "") -> Study:
-    """A study from a table of the shape of the file.
+    """A study from a table with the structure of the file.
 
     Parameters
     ----------
     source
-        The file, to whose folder paths are relative.
+        The file; paths are relative to its folder.
 
     Raises
     ------
@@ -312,8 +314,8 @@ def draft_study(
     source: str = "",
     allowed: Iterable[Path] = (),
 ) -> tuple[Study, Findings]:
-    """The readable parts of a study, and the findings about the others. One in the file `source` may read a table from
-    its folder, and from those that are `allowed`.
+    """The readable parts of a study, and findings on the others. A study in the file `source` may read a table from its
+    folder, and from folders in `allowed`.
     """
     findings = Findings(source, lines or {})
     study = _study(StudyEntries(content, (), findings), source, allowed)
@@ -330,7 +332,7 @@ def _study(entries: StudyEntries, source: str, allowed: Iterable[Path]) -> Study
     stated = _factors(entries.table("factors"))
     design = read_design(design_entries, folder, stated, allowed if source else None)
     scenario = entries.text("scenario")
-    entries.take("calibration")  # has a reader of its own
+    entries.take("calibration")  # has its own reader
     study = Study(
         system=folder / str(system),
         factors=tabled_factors(design, stated),
@@ -432,12 +434,12 @@ KEYS_OF_TABLES: Mapping[str, Sequence[str]] = {
     "factors": FACTOR_KEYS,
     "units": _EXPONENTS,
 }
-"""The keys of the file and of its tables; those of `factors` and `units` are of each factor and unit."""
+"""Keys of the file and of its tables; those of `factors` and `units` are the keys of each factor and unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A measured trace, or targets, or a result to be minimized."""
+    """A measured trace, targets, or a result to minimize."""
 
     data: Path | None
     targets: dict[str, float] | None
@@ -446,7 +448,7 @@ class Calibration:
 
 
 def read_calibration(given: Study | Mapping[str, Any] | Path | str, study: Study) -> Calibration:
-    """Raises BadData."""
+    """Calibration from a study. Raises BadData."""
     content: Any = {}
     if isinstance(given, Mapping):
         content = given

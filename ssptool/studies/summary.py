@@ -1,4 +1,4 @@
-"""Texts about a study and a calibration: the answer in a few lines, and the commands that usually follow."""
+"""Texts about a study and a calibration: the answer in a few lines, and commands that usually follow."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,21 +24,22 @@ from ssptool.studies.stored_results import StudyResults
 from ssptool.studies.study_file import study_from
 
 SHOWN_FAILURES = 5
-"""Reasons of failures that are shown."""
+"""Number of reasons of failures that are shown."""
 
 SHOWN_RESULTS, SHOWN_FACTORS = 8, 6
-"""Results, and factors of each, in the table of extremes."""
+"""Number of results, and of factors for each, in the table of extremes."""
 
 POOR = 0.5
-"""Half-width of the interval of an estimate, relative to its value, from which on it is called poorly determined."""
+"""Half-width of the interval of an estimate above which it is poorly determined, relative to its value."""
 
 AT_END = 1e-6
-"""Distance from the end of a range, relative to its width, at which a search has run into it."""
+"""Distance from the end of a range within which a search result lies on the bound, relative to the width of the range.
+"""
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """All that is said about a study at its end."""
+    """Content of the text about a finished study."""
 
     results: StudyResults
 
@@ -106,7 +107,7 @@ class _Answer:
 
 @prints(StudyResults)
 def study_text(results: StudyResults) -> str:
-    """A study so far: how many runs completed, the answer, and what to do next."""
+    """Text on a study so far: number of completed runs, answer, and next commands."""
     if not Dataset(results.folder).parts:
         return f"{results.folder}: no run has finished yet"
     answer = _Answer(results)
@@ -124,14 +125,14 @@ def _state(answer: _Answer) -> Iterator[str]:
 
 
 def _best(answer: _Answer) -> Iterator[str]:
-    """The answer of an optimization."""
+    """Answer of an optimization."""
     assert answer.optimum is not None
     yield from answer.optimum.lines([*answer.results.factors, *answer.results.results])
     yield from (f"note: {text}" for text in answer.at_end())
 
 
 def _measured(answer: _Answer) -> Iterator[str]:
-    """The answer of a design whose points were known before: sensitivities, and extremes of all other results."""
+    """Answer of a design whose points were known in advance: sensitivities, and extremes of all other results."""
     for one in answer.sensitivities:
         yield from aligned([[f"{one.result} depends on", *headings_of(one)], *rows_of(one)])
         if one.lost:
@@ -145,7 +146,7 @@ def _measured(answer: _Answer) -> Iterator[str]:
 
 
 def _ranges(answer: _Answer, names: Sequence[str]) -> Iterator[str]:
-    """A table of the smallest and the largest value of each result, with the factors of their runs."""
+    """Table of the smallest and the largest value of each result, with the factors of their runs."""
     units, factors = answer.results.units, answer.varied[:SHOWN_FACTORS]
     headings = [f"{name} [{units[name]}]" if units.get(name) else name for name in factors]
     cells = [["result", "", "value", "run", *headings]]
@@ -172,7 +173,7 @@ def _next_lines(commands: Sequence[str]) -> Iterator[str]:
 
 
 def study_json(results: StudyResults) -> str:
-    """The same as JSON; a number that there is not is null."""
+    """JSON on a study so far; missing numbers are null."""
     if not Dataset(results.folder).parts:
         return json_text({"folder": str(results.folder), "name": results.status.name, "completed": 0}, indent=1)
     answer = _Answer(results)
@@ -245,7 +246,7 @@ def _optimum_facts(answer: _Answer, found: Optimum) -> dict[str, Any]:
 
 @prints(Fit)
 def fit_text(fit: Fit) -> str:
-    """A calibration: estimates with intervals, what is left of the residuals, its check, and what to do next."""
+    """Text on a calibration: estimates with intervals, remaining residuals, check, and next commands."""
     width = max(len(each.name) for each in fit.estimates)
     lines = [_estimate(each, width) for each in fit.estimates]
     ended = "converged" if fit.converged else "not converged"
@@ -268,7 +269,7 @@ def _estimate(each: Estimate, width: int) -> str:
 
 
 def _poor(estimates: Sequence[Estimate]) -> Iterator[str]:
-    """Estimates of which the measurement tells little."""
+    """Estimates that the measurement hardly determines."""
     for one in estimates:
         half = (one.high - one.low) / 2
         if np.isfinite(half) and half > POOR * abs(one.value):
@@ -277,7 +278,7 @@ def _poor(estimates: Sequence[Estimate]) -> Iterator[str]:
 
 
 def fit_json(fit: Fit) -> str:
-    """The same as JSON; a number that there is not is null."""
+    """JSON on a calibration; missing numbers are null."""
     return json_text(without_nan({**fit_content(fit), "next": list(fit.next)}), indent=1)
 
 

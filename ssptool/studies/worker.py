@@ -1,7 +1,7 @@
 """Runs of a study in worker processes.
 
 In a process, systems stay open, libraries stay loaded and instances stay alive between runs. If a run crashes or hangs,
-only this run is lost; the next run gets a new process. The process sends its parent a message when it is ready, and
+only this run is lost, and the next run gets a new process. The process sends its parent a message when it is ready, and
 then one outcome per task, in order.
 """
 
@@ -70,20 +70,20 @@ from ssptool.studies.prepared import Configuration, PreparedSystem, configuratio
 from ssptool.tempfiles import TemporaryFolder
 
 OPEN = 8
-"""Configurations that are kept open; of more the one that was not used for longest is closed."""
+"""Number of configurations that are kept open; the one that was not used for longest is closed first."""
 
 
 class StudyWorker:
-    """Does runs in this process, one after the other; a context manager.
+    """Worker that does runs in this process, one after the other; a context manager.
 
     Parameters
     ----------
     signals
-        What is recorded; results and traces need nothing else.
+        Recorded signals, which are all that results and traces need.
     reuse
-        Reset instances and use them again; else each run has fresh ones.
+        True: reset and reuse instances. False: new instances for each run.
     seconds
-        Wall time [s] that a run may take, and a check `CHECK_RUNS` times; None: there is no limit.
+        Time limit of a run [s]; a check may take `CHECK_RUNS` times as long. None: no limit.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class StudyWorker:
             self._close_oldest()
 
     def run(self, task: Task) -> RunOutcome:
-        """One run. Whatever goes wrong is in the outcome, unless it takes the process along."""
+        """Do one run. All failures are part of the outcome, except a crash of this process."""
         began = perf_counter()
         try:
             outcome = self._checked(task) if task.check else self._run(task)
@@ -118,7 +118,7 @@ class StudyWorker:
         return replace(outcome, seconds=perf_counter() - began)
 
     def run_apart(self, task: Task, limits: Limits) -> RunOutcome:
-        """One run in a process of its own; if it crashes or hangs, the message names the FMU and the call."""
+        """Do one run in a separate process; if it crashes or hangs, the message names the FMU and the call."""
         began = perf_counter()
         try:
             prepared, _ = self._prepared(task)
@@ -141,9 +141,10 @@ class StudyWorker:
         )
 
     def _checked(self, task: Task) -> RunOutcome:
-        """The outcome of the run with half the step, and the accuracy of the run itself; failed without an estimate.
+        """The outcome of the run with half the step, and the accuracy of the run itself; failed if there is no
+        estimate.
 
-        Nothing has a value if only model exchange tells the accuracy.
+        If only the comparison with model exchange gives the accuracy, there are no results.
         """
         began = perf_counter()
         prepared, pool = self._prepared(task)
@@ -178,12 +179,12 @@ class StudyWorker:
         return self._repeated(task, next(iter(done), None), found)
 
     def _check_seconds(self, seconds: float) -> float:
-        """Seconds that the finer runs of a check may take after a run that has taken so many."""
+        """Time for the finer runs of a check after a run that took this many seconds."""
         allowed = math.inf if self.seconds is None else (CHECK_RUNS - 1) * self.seconds - seconds
         return min(allowed, AUTO_SECONDS) if wanted_accuracy(self.study) == AccuracyName.AUTO else allowed
 
     def _repeated(self, task: Task, half: Trace | None, accuracy: Accuracy) -> RunOutcome:
-        """The outcome of a checked run with its trace with half the step, if there is one."""
+        """The outcome of a checked run, from its trace with half the step if there is one."""
         results: dict[str, float | None] = dict.fromkeys(self.study.results)
         samples, message = None, ""
         if half is not None:
@@ -211,7 +212,7 @@ class StudyWorker:
         return replace(plan, instead=lambda _: self._plan(prepared.with_fixed(by_steps), task))
 
     def _selected(self, plan: Plan) -> Plan:
-        # No pattern at all would mean every signal.
+        # An empty list of patterns would mean every signal.
         return select(plan, self.signals) if self.signals else replace(plan, columns=(), recorded=())
 
     def _outcome(self, task: Task, plan: Plan, failure: Failure | None, trace: Trace) -> RunOutcome:
@@ -223,7 +224,7 @@ class StudyWorker:
         return RunOutcome(task, RunStatus.COMPLETED, results, message, trace=content, samples=samples)
 
     def results(self, trace: Trace, point: Mapping[str, FactorValue]) -> tuple[dict[str, float | None], str]:
-        """Every result; and why there are some that have no value."""
+        """All results; and the reason why some have no value."""
         names: dict[str, Any] = dict(point)
         found: dict[str, float | None] = {}
         problems: list[str] = []
@@ -281,8 +282,8 @@ class StudyWorker:
 
 
 def _begun(plan: Plan, sources: Sources, pool: Pool) -> tuple[Plan, Execution, Trace]:
-    """The plan that was carried out, how its run went, and all its rows: as model exchange, or as co-simulation if the
-    former is only the default and does not begin.
+    """The executed plan, the execution, and all rows; with co-simulation if model exchange is only the default and
+    fails at the start.
     """
     reason = ""
     try:
@@ -298,7 +299,7 @@ def _begun(plan: Plan, sources: Sources, pool: Pool) -> tuple[Plan, Execution, T
 
 
 def _executed(job: Job, pool: Pool) -> tuple[Plan, Execution, Trace]:
-    """The plan with what was found at the start, the outcome of the run, and all its rows."""
+    """The plan with facts found at the start, the execution, and all rows."""
     recorder = Recorder(job.plan, keep=True)
     job, execution = planned_and_executed(job, lambda again: execute(again, recorder, pool=pool))
     recorder.finish()
@@ -307,7 +308,7 @@ def _executed(job: Job, pool: Pool) -> tuple[Plan, Execution, Trace]:
 
 
 def _sampled(trace: Trace, wanted: Samples) -> Floats:
-    """Sample a signal, a straight line between two rows."""
+    """Sample a signal, with linear interpolation between rows."""
     columns = [
         np.interp(wanted.times, trace.t, trace[signal].astype(np.float64, copy=False), left=np.nan, right=np.nan)
         for signal in wanted.signals
@@ -317,9 +318,9 @@ def _sampled(trace: Trace, wanted: Samples) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class WorkerOrders:
-    """Orders for a process. `scratch` is a folder that the parent removes.
+    """Orders for a worker process. `scratch` is a folder that the parent removes.
 
-    In a `sandbox` it reads the folder of the study, to which all its files have been copied.
+    In a `sandbox` it can read the folder of the study, which contains copies of all its files.
     """
 
     study: Study
@@ -331,7 +332,7 @@ class WorkerOrders:
 
 
 def worker_main() -> None:
-    """Entry of a fresh interpreter: the handle of the connection and the parent's id are its arguments."""
+    """Entry point of a new interpreter; its arguments are the handle of the connection and the parent's id."""
     connection = Connection(int(sys.argv[1]))
     orders: WorkerOrders = pickle.loads(connection.recv_bytes())
     settle(orders.scratch, int(sys.argv[2]))
@@ -350,7 +351,7 @@ def worker_main() -> None:
 
 
 class _SentOutcome(NamedTuple):
-    """Part of an outcome that a process sends; the parent knows the task."""
+    """Part of an outcome that a process sends; the parent knows the rest from the task."""
 
     status: RunStatus
     results: Mapping[str, float | None]
@@ -369,7 +370,7 @@ def _sent(outcome: RunOutcome) -> _SentOutcome:
 
 
 def _outcome_from(content: bytes, study: Study, task: Task) -> RunOutcome:
-    """The outcome of a task that a process has sent. Raises BadMessage."""
+    """Outcome of a task from a message of a process. Raises BadMessage."""
     sent: _SentOutcome = decoded(_SentOutcome, content)
     if sent.status is RunStatus.COMPLETED and list(sent.results) != list(study.results):
         raise BadMessage("it has not the results of the study")
@@ -382,7 +383,7 @@ def _outcome_from(content: bytes, study: Study, task: Task) -> RunOutcome:
 _ENTRY = "ssptool.studies.worker:worker_main"
 
 LOOK_SECONDS = 0.05
-"""Time between two looks at the memory of the process."""
+"""Interval of checks of the memory of the process [s]."""
 
 START_SECONDS = 120.0
 """Time for a process to start [s]."""
@@ -390,7 +391,7 @@ START_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits of a run: wall time [s], memory [byte], a sandbox; how often it is tried again after a crash or a stop."""
+    """Limits of a run: wall time [s], memory [byte], sandbox; number of repetitions after a crash or a stop."""
 
     seconds: float | None = None
     memory: int | None = None
@@ -404,7 +405,7 @@ class Bounds:
 
 
 class Runner:
-    """Owner of a process with the FMUs of a study, and a new one whenever that is lost; a context manager."""
+    """Owner of a process with the FMUs of a study; starts a new one whenever it is lost. A context manager."""
 
     def __init__(self, study: Study, signals: tuple[str, ...], bounds: Bounds, *, reuse: bool = True) -> None:
         self.bounds = bounds
@@ -428,7 +429,7 @@ class Runner:
         self.close()
 
     def close(self) -> None:
-        """End the process; doing it again does no harm."""
+        """End the process; may be called again."""
         self._end()
         if self._apart is not None:
             self._apart.close()
@@ -436,18 +437,18 @@ class Runner:
         self._scratch.cleanup()
 
     def stop(self) -> None:
-        """End the process from another thread, and try nothing again."""
+        """End the process from another thread, without repetitions."""
         self._stopped = True
         if (process := self._process) is not None:
             process.kill()
 
     def reset(self, *, reuse: bool) -> None:
-        """End the process; the next one uses instances again, or not."""
+        """End the process; the next one reuses instances or not."""
         self._end()
         self._orders = replace(self._orders, reuse=reuse)
 
     def run(self, tasks: Sequence[Task]) -> Iterator[RunOutcome]:
-        """One outcome per task, in order, as they come."""
+        """Do tasks; one outcome per task, in order, as they arrive."""
         left = list(tasks)
         while left and not self._stopped:
             process = self._process = self._process or _Process(replace(self._orders, scratch=self._scratch.name))
@@ -469,7 +470,7 @@ class Runner:
             self._process = None
 
     def _again(self, task: Task, message: str, seconds: float) -> RunOutcome:
-        """A run whose process was lost, each time in one of its own; the last answer counts."""
+        """Repeat a run whose process was lost, each time in a new process; the last answer counts."""
         outcome = failed(task, message, seconds)
         for attempt in range(0 if self._stopped or task.check else self.bounds.retries):
             if self._apart is None:
@@ -485,29 +486,29 @@ BATCH_SECONDS = 1.0
 """Target duration of a batch [s]: long enough to hide the messages."""
 
 BATCH_RUNS = 200
-"""Most runs of a batch."""
+"""Largest number of runs in a batch."""
 
 AHEAD = 3
-"""Batches per process that are on their way: so memory does not depend on the number of runs."""
+"""Batches per process that are in transit, so that memory does not depend on the number of runs."""
 
 STOP_SECONDS = 5.0
-"""Time for threads to end after their processes were ended [s]."""
+"""Time limit for the end of threads after their processes were ended [s]."""
 
 
 class LocalWorkers:
     """Processes of this machine for the runs of a study, each followed by a thread; a context manager.
 
-    Messages go through pipes that only parent and child have: nobody else can connect.
+    Messages go through pipes between parent and child, to which other processes cannot connect.
     """
 
     def __init__(
         self, study: Study, signals: tuple[str, ...], bounds: Bounds, reuse: bool, count: int | None = None
     ) -> None:
-        """`count`: of processes; None: one per processor."""
+        """`count`: number of processes; None: one per processor."""
         self.count = count or processors()
         bounds = replace(bounds, memory=bounds.memory or _machine_memory() // self.count or None)
         self._runners = [Runner(study, signals, bounds, reuse=reuse) for _ in range(self.count)]
-        # A child ends with the thread that has started it, so each runner keeps its thread.
+        # A child ends together with the thread that has started it, so each runner has its own thread.
         self._threads = [
             Thread(target=copy_context().run, args=(self._serve, runner), daemon=True) for runner in self._runners
         ]
@@ -531,7 +532,7 @@ class LocalWorkers:
             runner.close()
 
     def run(self, tasks: Iterator[Task], count: int, seconds: float) -> Iterator[list[RunOutcome]]:
-        """Outcomes of `count` tasks as they come; one run takes about so many seconds [s]."""
+        """Outcomes of `count` tasks as they arrive; `seconds` is the approximate duration of a run."""
         size = max(1, min(BATCH_RUNS, int(BATCH_SECONDS / max(seconds, 1e-4)), -(-count // (AHEAD * self.count))))
         sent = sum(self._send(tasks, size) for _ in range(AHEAD * self.count))
         while sent:
@@ -559,7 +560,7 @@ class LocalWorkers:
 
 
 def _machine_memory() -> int:
-    """Memory that this process may use [byte]: that of the machine, or less in a container; 0 if that is not known."""
+    """Memory that this process may use [byte]: that of the machine, or less in a container; 0 if unknown."""
     if sys.platform != "linux":
         return 0
     memory = machine_memory()
@@ -583,11 +584,13 @@ class _Process:
         self._connection.send_bytes(dumps(orders))
 
     def send(self, tasks: Sequence[Task]) -> None:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # `wait` sees that it has ended
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # `wait` notices that the process has ended
             self._connection.send_bytes(dumps(list(tasks)))
 
     def wait(self, bounds: Bounds, task: Task) -> RunOutcome | str:
-        """The next outcome, which is of a task; or why there is none, and then the process has ended."""
+        """The outcome of `task`, which is the next message; or the reason why there is none, in which case the process
+        has ended.
+        """
         try:
             if not self._ready and not self._connection.poll(START_SECONDS):
                 self.end()

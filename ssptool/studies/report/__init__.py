@@ -25,10 +25,10 @@ from ssptool.studies.sensitivity import Sensitivity, headings_of, rows_of
 from ssptool.studies.stored_results import StudyResults
 
 MOST_REASONS = 25
-"""Different messages that are shown; of more the most frequent."""
+"""Largest number of different messages; if there are more, the most frequent ones are shown."""
 
 NAMED_RUNS = 5
-"""Runs that are named with a message."""
+"""Largest number of runs that are listed for a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class OptimumContent:
 
 @dataclass(frozen=True, slots=True)
 class StudyReportContent:
-    """All that a report of a study shows. `absent` says why there is no diagram."""
+    """Complete content of the report of a study. `absent` is the reason for a missing diagram."""
 
     title: str
     ok: bool
@@ -98,7 +98,7 @@ def study_report_content(
     completed = [row for row in rows if row["status"] == RunStatus.COMPLETED]
     best = results.optimum()
     calibration = None if fit is None else calibration_content(fit)
-    # A folder of nothing but a calibration has no runs of a design, and wants none.
+    # A folder that contains only a calibration has no runs of a design, and needs none.
     fitted = calibration if not rows else None
     return StudyReportContent(
         title=status.name,
@@ -132,7 +132,7 @@ def study_report_content(
 
 
 def _checked(results: StudyResults) -> ReportTable:
-    """The runs that were checked by finer ones."""
+    """Runs that were checked by finer runs."""
     accuracy = results.accuracy
     rows = [
         (str(row["number"]), *(cell_text(row[name]) for name in results.factors), accuracy.mark(row), row[REMARK])
@@ -214,7 +214,7 @@ def _optimum(best: Optimum, names: Sequence[str]) -> OptimumContent:
 
 
 def calibration_content(fit: Fit) -> CalibrationContent:
-    """An interval that there is not is empty, and a note says why."""
+    """Content on a calibration. A missing interval is empty, and a note gives the reason."""
     rows = [
         (one.name, f"{one.value:.6g}", *(f"{v:.6g}" if np.isfinite(v) else "" for v in (one.low, one.high)))
         for one in fit.estimates

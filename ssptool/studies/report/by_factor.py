@@ -1,4 +1,4 @@
-"""Statistics of results by factor: for each of its values, or for classes if it has many values."""
+"""Statistics of results by factor: for each value, or for classes of values if there are many."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from ssptool.documents.vocabulary import rounded_text
 from ssptool.results.report.content import ReportTable
 
 MOST_VALUES = 8
-"""Different values of a factor, each of which has a line; the numbers of one with more are put into classes."""
+"""Largest number of different values of a factor with a line each; numbers with more values are put into classes."""
 
 CLASSES = 4
 
@@ -17,10 +17,11 @@ Row = Mapping[str, Any]
 
 
 def statistics_by_factor(rows: Sequence[Row], factors: Sequence[str], results: Sequence[str]) -> list[ReportTable]:
-    """A table for each result: runs with a value, mean, standard deviation, extremes, over values of factors.
+    """A table for each result: number of runs with a value, mean, standard deviation and extremes, by values of
+    factors.
 
-    `rows` are those of completed runs. A factor that does not vary has no line, and a text with many values neither.
-    The standard deviation is that of a sample (n − 1), and empty for one run.
+    `rows` are those of completed runs. Factors that do not vary, and strings with many values, are left out. The
+    standard deviation is that of a sample (n − 1), and empty for one run.
     """
     headings = ("factor", "value", "runs", "mean", "standard deviation", "min", "max")
     tables = []
@@ -36,7 +37,7 @@ def statistics_by_factor(rows: Sequence[Row], factors: Sequence[str], results: S
 
 
 def _groups(rows: Sequence[Row], name: str) -> Iterator[tuple[str, list[Row]]]:
-    """The runs with each value of a factor, or in each of its classes, which have as many runs each as can be."""
+    """Runs with each value of a factor, or in each class of values; classes have nearly equal numbers of runs."""
     values = list(dict.fromkeys(row[name] for row in rows))
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     if 1 < len(values) <= MOST_VALUES:
