@@ -1,1 +1,1 @@
-"""`ssptool studio`: a page in the browser that shows a system, and edits it by the verbs of `Editor`."""
+"""`ssptool studio`: show a system in the browser, and edit it with the verbs of `Editor`."""

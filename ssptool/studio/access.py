@@ -1,7 +1,7 @@
-"""Access to the studio: one-time codes that open a page, and the cookie by which the requests of the page are known.
+"""Access to the studio: one-time codes that open a page, and the cookie that identifies requests of the page.
 
-Arguments of programs, such as the address that a browser is started with, can be read by every user of the machine. So
-the browser is given the name of a file that only its owner can read, with an address in it that works once.
+Every user of the machine can read the arguments of programs, such as the address in the command of a browser. Therefore
+the browser gets the name of a file that only its owner can read, and the file contains an address that works once.
 """
 
 import os
@@ -51,15 +51,15 @@ _REFUSAL = (
 
 
 class PageAccess:
-    """The secrets of a server at a port.
+    """Secrets of a server on a port.
 
     Attributes
     ----------
     folder
-        First part of the addresses of all pages, which nobody can guess. A browser sends cookies to all ports of a
-        host: because the cookie is of this folder, no other server on this machine gets it.
+        First part of the addresses of all pages, which cannot be guessed. A browser sends cookies to all ports of a
+        host; because the cookie is limited to this folder, no other server on this machine receives it.
     cookie
-        Name of the cookie, whose value the requests of pages have to send.
+        Name of the cookie, whose value all requests of pages must contain.
     """
 
     def __init__(self, port: int) -> None:
@@ -70,13 +70,13 @@ class PageAccess:
         self._codes: dict[str, float] = {}
 
     def new_address(self) -> str:
-        """An address that opens the studio once, within `CODE_SECONDS`; from any thread."""
+        """An address that opens the studio once, within `CODE_SECONDS`; may be called from any thread."""
         code = secrets.token_urlsafe(24)
         self._codes[code] = time.monotonic() + CODE_SECONDS
         return f"http://{LOOPBACK}:{self._port}{OPENING}?code={code}"
 
     def page_for_browser(self, folder: Path) -> Path:
-        """A file in `folder`, readable by its owner only, that leads a browser to a new address."""
+        """A file in `folder`, readable only by its owner, that directs a browser to a new address."""
         page = folder / "open.html"
         descriptor = os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -84,23 +84,23 @@ class PageAccess:
         return page
 
     def opened(self, code: str) -> Response:
-        """The answer to a code: the cookie and the way to the page, or a refusal."""
+        """Response to a code: the cookie and the link to the page, or a rejection."""
         if self._codes.pop(code, 0.0) <= time.monotonic():
             return Response(_REFUSAL, status_code=403, headers=HEADERS, media_type="text/plain")
-        # A cookie of the strict kind is not sent after a redirection that another page began, so this page begins one.
+        # Strict cookies are not sent after a redirection that another page started, so this page starts one itself.
         answer = HTMLResponse(_REDIRECTION.format(address=f"/{self.folder}/"), headers=HEADERS)
         answer.set_cookie(self.cookie, self._value, path=f"/{self.folder}/", httponly=True, samesite="strict")
         return answer
 
     def known(self, connection: HTTPConnection) -> bool:
-        """Whether a request comes from a page that a code has opened."""
+        """True if a request comes from a page that was opened with a code."""
         folder = connection.scope["path"].lstrip("/").partition("/")[0]
         given = folder + "/" + connection.cookies.get(self.cookie, "")
         return secrets.compare_digest(given.encode(), f"{self.folder}/{self._value}".encode())
 
 
 class Guard:
-    """Lets through what comes from our own page: of our host, of our origin, and with our cookie."""
+    """Accepts only requests of our own page: from our host, from our origin, and with our cookie."""
 
     def __init__(self, app: ASGIApp, access: PageAccess, port: int) -> None:
         self._app = app
@@ -123,7 +123,7 @@ class Guard:
             await Response("refused\n", status_code=403, headers=HEADERS)(scope, receive, send)
 
     def _is_own(self, connection: HTTPConnection) -> bool:
-        """Whether host and origin are ours; whoever sends something says from which page."""
+        """True if host and origin are ours. A request that changes something must state its origin."""
         host, origin = connection.headers.get("host", ""), connection.headers.get("origin")
         sends = connection.scope["type"] == "websocket" or connection.scope.get("method") not in ("GET", "HEAD")
         return host in self._hosts and (origin == f"http://{host}" or (origin is None and not sends))

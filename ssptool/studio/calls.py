@@ -1,4 +1,4 @@
-"""Calls of a page, by name with arguments, and their answers. The page has no model of its own."""
+"""Calls of a page, by name with arguments, and their answers. The page itself has no model."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +45,7 @@ _KINDS: Mapping[Any, str] = {str: "a text", bool: "true or false", int: "a whole
 
 
 def _check_type(argument: str, value: Any, kind: Any) -> None:
-    """Refuse a value of another type than the call takes. Raises WrongUsage."""
+    """Reject a value whose type differs from that of the argument. Raises WrongUsage."""
     if kind in _KINDS and type(value) is not kind:
         raise WrongUsage(f"{argument} is {value!r}, and not {_KINDS[kind]}")
     if get_origin(kind) is Mapping and not isinstance(value, Mapping):
@@ -53,7 +53,9 @@ def _check_type(argument: str, value: Any, kind: Any) -> None:
 
 
 class PageCalls:
-    """The calls on one session. `tell` sends an event to all pages; calls come from several threads, one at a time."""
+    """The calls on one session. `tell` sends an event to all pages; calls come from several threads, and are done one
+    at a time.
+    """
 
     def __init__(self, session: EditSession, tell: Callable[[dict[str, Any]], None]) -> None:
         self._session = session
@@ -63,7 +65,7 @@ class PageCalls:
         self._runs = StudioRuns(tell, sandbox=session.sandbox)
         self._studies = StudyRuns(session, tell)
         self._version = 0
-        self._kept_typed = Kept()  # apart from that of the session, whose documents are others
+        self._kept_typed = Kept()  # separate from that of the session, which has other documents
         methods = (
             *(self.model, self.findings, self.sheet, self.connections, self.about, self.connection, self.find),
             *(
@@ -104,7 +106,7 @@ class PageCalls:
         self._methods = {method.__name__: method for method in methods}
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
-        """Raises WrongUsage, and whatever the call raises."""
+        """Do a call. Raises WrongUsage, and all errors of the call."""
         method = self._methods.get(name)
         if method is None:
             near = similar_names(name, list(self._methods))
@@ -115,29 +117,29 @@ class PageCalls:
             raise WrongUsage(f"{name}: {problem}") from None
         for argument, value in given.arguments.items():
             _check_type(f"{name}: {argument}", value, given.signature.parameters[argument].annotation)
-        with self._lock, garbage_collection_paused():  # which looks at all trees again and again
+        with self._lock, garbage_collection_paused():  # which would examine all trees again and again
             return method(**arguments)
 
     def prepare(self) -> None:
-        """Make what a page asks for first, while the browser starts."""
-        with suppress(Exception):  # the page is told when it asks
+        """Compute the data that a page requests first, while the browser starts."""
+        with suppress(Exception):  # the page gets the error when it requests the data
             self.call("sheet", {"path": [], "afar": True})
 
     def keep(self) -> None:
-        """Keep unsaved edits in a file, before the end."""
+        """Store unsaved edits in a file before the studio ends."""
         with self._lock:
             self._session.keep()
 
     def close(self) -> None:
-        """End the run and the study that go on, and close the system."""
+        """End the present run and study, and close the system."""
         self._runs.close()
         self._studies.close()
         self._session.close()
 
-    # -- seeing ----------------------------------------------------------------------------------------------------
+    # -- viewing ---------------------------------------------------------------------------------------------------
 
     def model(self) -> Answer:
-        """The systems, and what can be done and undone."""
+        """The systems, and the available undo and redo steps."""
         session, states = self._session, self._session.states
         return {
             "version": self._version,
@@ -154,7 +156,7 @@ class PageCalls:
         }
 
     def _kept(self) -> Answer:
-        """Unsaved edits of a session that has ended, which can be opened or discarded."""
+        """Unsaved edits of earlier sessions, which can be opened or discarded."""
         if (file := self._session.unsaved_edits()) is None:
             return None
         try:
@@ -164,7 +166,7 @@ class PageCalls:
         return {"file": file.name, "time": edits.time, "names": edits.names, "problem": ""}
 
     def findings(self) -> Answer:
-        """Findings of the present documents, and the connections that close algebraic loops."""
+        """Findings in the present documents, and the connections that close algebraic loops."""
         session, model = self._session, self._model
         return {
             "version": self._version,
@@ -175,15 +177,15 @@ class PageCalls:
         }
 
     def sheet(self, path: Names, afar: bool = False) -> Answer:
-        """The picture of a system; from afar, without what is too small to be seen in a crowded one."""
+        """The picture of a system; with `afar`, without details that are too small in a crowded one."""
         return self._model.sheet(tuple(path), afar=afar)
 
     def connections(self, path: Names) -> Answer:
-        """The connections of a sheet, which take longer than its picture: the system is flattened for them."""
+        """The connections of a sheet; slower than its picture, because the system is flattened for them."""
         return self._model.connections(tuple(path))
 
     def about(self, element: Names) -> Answer:
-        """An element: its facts, the values of its variables, and its text in the file."""
+        """An element: facts, values of its variables, and its text in the file."""
         path = tuple(element)
         block = self._model.block(path)
         values = self._model.values.get(one_line(dotted(path)), {})
@@ -196,7 +198,7 @@ class PageCalls:
         }
 
     def connection(self, sheet: Names, text: str) -> Answer:
-        """A connection by its text in a sheet: the values at its ends, and its text in the file."""
+        """A connection, given by its text in a sheet: the values at its ends, and its text in the file."""
         for line in self._model.stated[tuple(sheet)].lines if tuple(sheet) in self._model.stated else ():
             if text in map(one_line, line.described):
                 place = [*map(one_line, line.described)].index(text)
@@ -213,7 +215,7 @@ class PageCalls:
         raise WrongUsage(f"there is no connection {text!r} any more")
 
     def _text(self, span: Span) -> Answer:
-        """File, line and XML of a thing."""
+        """File, line and XML of an element or connection."""
         xml = self._model.xml(span.file, span.first) if span.file else None
         return {
             "where": str(span),
@@ -226,7 +228,7 @@ class PageCalls:
         return self._model.find(words)
 
     def changes(self) -> Answer:
-        """All that saving would write, as a diff, and the gestures that can be undone."""
+        """All unsaved changes as a diff, and the gestures that can be undone."""
         states = self._session.states
         return {
             "diff": self._session.diff(),
@@ -239,7 +241,7 @@ class PageCalls:
     # -- before editing --------------------------------------------------------------------------------------------
 
     def targets(self, owner: Names, names: Names) -> Answer:
-        """The connectors to which connectors of an element can be connected."""
+        """Connectors to which connectors of an element can be connected."""
         with self._session.editor() as editor:
             return [
                 {"from": name, "owner": target.path[:-1], "name": target.path[-1], "units": target.units}
@@ -248,7 +250,7 @@ class PageCalls:
             ]
 
     def suggestions(self, system: Names) -> Answer:
-        """Connectors of a system without a source, and what they could be connected to; of a group, its own."""
+        """Connectors of a system without a source, and possible sources; for a group only those of its elements."""
         path, model = tuple(system), self._model
         around = model.system_of(path)
         inside = {block.path for block in model.stated[path].blocks} if path != around else None
@@ -279,7 +281,7 @@ class PageCalls:
     def edit(self, edits: Sequence[Mapping[str, Any]], shared: str = Sharing.REFUSE.value, sheet: Names = ()) -> Answer:
         """Verbs of the editor in order, all or none: `{"verb": "connect", "a": ["A", "y"], "b": ["B", "u"]}`.
 
-        New elements appear in the `sheet` that the page shows, also if it is that of a group.
+        New elements appear in the `sheet` that the page shows, even if it is that of a group.
         """
         return self._perform(Edits.of(edits, Sharing(shared)), joined=tuple(sheet))
 
@@ -292,7 +294,7 @@ class PageCalls:
         return self._place(tuple(sheet), resizes(self._model, tuple(sheet), tuple(element), edges))
 
     def align(self, sheet: Names, elements: Sequence[Names], to: str) -> Answer:
-        """Align elements of a sheet, or spread them."""
+        """Align or distribute elements of a sheet."""
         return self._place(tuple(sheet), alignments(self._model, tuple(sheet), [*map(tuple, elements)], to))
 
     def _place(self, sheet: ElementPath, edits: Sequence[Mapping[str, Any]]) -> Answer:
@@ -302,7 +304,7 @@ class PageCalls:
         return answer
 
     def route(self, sheet: Names, text: str, way: Sequence[Sequence[float]]) -> Answer:
-        """Lead the line of a connection another way, given in the picture from its start to its end."""
+        """Change the line of a connection to another path, given in picture coordinates from its start to its end."""
         path = tuple(sheet)
         ends = self._model.connections(path).get(text, {"ends": ((), ())})["ends"]
         return self._perform(Edits.of(routes(self._model, path, text, ends, way)))
@@ -319,11 +321,11 @@ class PageCalls:
         return self._perform(FixFinding(key, self._session.switches))
 
     def rewrite(self, file: str, line: int, before: str, after: str) -> Answer:
-        """Replace the XML of the element at a line by another text; `before` is that which the page has shown."""
+        """Replace the XML of the element at a line; `before` is the text that the page has shown."""
         return self._perform(self._rewriting(file, line, before, after))
 
     def typed(self, file: str, line: int, before: str, after: str) -> Answer:
-        """The findings that there would be with another XML of an element; nothing is changed."""
+        """Findings that would result from another XML of an element; nothing is changed."""
         gesture, places = self._rewriting(file, line, before, after), DrawnPlaces(())
         with self._session.copy() as copy:
             try:
@@ -346,14 +348,14 @@ class PageCalls:
         return self._changed(self._session.redo())
 
     def save(self) -> Answer:
-        self.look_at_disk()  # the pages are told of a conflict
+        self.look_at_disk()  # tells the pages of a conflict
         self._session.save()
         self._renew()
-        self._tell({"event": "model", **self.model()})  # of the same version: the system is as it was
+        self._tell({"event": "model", **self.model()})  # the version is the same, because the system is unchanged
         return {"saved": str(self._session.path)}
 
     def save_as(self, name: str) -> Answer:
-        """Save the system under a new name, next to the files of another program, and go on with it there."""
+        """Save the system under a new name, next to the files of another program, and continue with it there."""
         names = self._session.save_as(name)
         self._renewed()
         return {"saved": list(names)}
@@ -364,11 +366,11 @@ class PageCalls:
         return {}
 
     def open_unsaved(self, file: str) -> Answer:
-        """Make the unsaved edits of a session that has ended again."""
+        """Restore the unsaved edits of an earlier session."""
         return self._changed(self._session.open_unsaved(file))
 
     def discard_unsaved(self, file: str) -> Answer:
-        """Delete the unsaved edits of a session that has ended."""
+        """Delete the unsaved edits of an earlier session."""
         self._session.discard_unsaved(file)
         self._tell({"event": "model", **self.model()})
         return {}
@@ -376,7 +378,7 @@ class PageCalls:
     # -- runs ------------------------------------------------------------------------------------------------------
 
     def plan(self, settings: Mapping[str, Any], scenario: str = "", inputs: str = "") -> Answer:
-        """Choices of a run with their reasons, and its calls; nothing is loaded."""
+        """Choices of a run with their reasons, and its calls; no FMU is loaded."""
         with self._session.copy() as copy:
             planning = planning_of(copy, ChosenStimuli(self._session.beside, scenario, inputs))
             return plan_content(planning(settings_of(settings)))
@@ -384,18 +386,18 @@ class PageCalls:
     def run(
         self, settings: Mapping[str, Any], scenario: str = "", inputs: str = "", iterations: bool = False
     ) -> Answer:
-        """Begin a run of the documents as they are now, saved or not; likewise of scenario and inputs."""
+        """Start a run of the present documents, scenario and inputs, saved or not."""
         stimuli = ChosenStimuli(self._session.beside, scenario, inputs)
         return self._runs.start(self._session, settings, stimuli, iterations=iterations)
 
     # -- studies ---------------------------------------------------------------------------------------------------
 
     def studies(self) -> Answer:
-        """The studies of this system that lie around it, and how far they are."""
+        """Studies of this system around it, with their progress."""
         return self._studies.all()
 
     def start_study(self, file: str) -> Answer:
-        """Begin a study of the system on disk, or go on with it."""
+        """Start or continue a study of the system on disk."""
         return self._studies.start(file, unsaved=self._session.unsaved)
 
     def cancel_study(self) -> Answer:
@@ -411,7 +413,9 @@ class PageCalls:
     # -- inputs and scenarios --------------------------------------------------------------------------------------
 
     def stimuli(self, scenario: str = "", inputs: str = "") -> Answer:
-        """Scenarios and files of inputs around the system, what is in the chosen ones, and what they can drive."""
+        """Scenarios and input files around the system, the content of the chosen ones, and the variables that they can
+        drive.
+        """
         session, network = self._session, self._model.network
         unsaved = [name for name, content in session.state.beside.items() if content is not None]
         files = {
@@ -428,19 +432,19 @@ class PageCalls:
         return {**files, **content_of(chosen, network, session.structure), "editable": not session.read_only}
 
     def stimulus(self, file: str, change: str, arguments: Mapping[str, Any], before: str = "") -> Answer:
-        """Change a scenario or a file of inputs; `before` is its text as the page has shown it."""
+        """Change a scenario or an input file; `before` is its text that the page has shown."""
         name = checked_name(file, (*SCENARIOS, *INPUTS))
         state = self._session.perform(EditStimulus(name, change, arguments, before))
-        self._tell({"event": "model", **self.model()})  # of the same version: the system is as it was
+        self._tell({"event": "model", **self.model()})  # the version is the same, because the system is unchanged
         return _told(state)
 
     def cancel(self, run: int | None = None) -> Answer:
-        """End a run or its check, else all that go on."""
+        """End a run or its check; without a number, all of them."""
         self._runs.cancel(run)
         return {}
 
     def check(self, run: int) -> Answer:
-        """Begin the check of the accuracy of a run."""
+        """Start the accuracy check of a run."""
         return self._runs.check(run)
 
     def runs(self) -> Answer:
@@ -452,7 +456,7 @@ class PageCalls:
         }
 
     def open_results(self, file: str) -> Answer:
-        """Put a result file beside the runs."""
+        """Add a result file to the runs."""
         found = results_of(self._session.path).get(file)
         if found is None:
             raise WrongUsage(f"{file} is not a result file, or there no longer")
@@ -477,19 +481,19 @@ class PageCalls:
         return self._runs.differences(run, reference)
 
     def look_at_disk(self) -> None:
-        """See what other programs have changed, and tell the pages."""
+        """Detect changes by other programs, and tell the pages."""
         with self._lock:
             news: DiskNews | None = self._session.refresh()
             if news is not None:
                 self._renewed()
-                if self._session.conflict is None:  # else the model says so, for as long as it lasts
+                if self._session.conflict is None:  # otherwise the model contains the conflict while it lasts
                     self._tell({"event": "disk", "text": news.text})
 
     def _perform(self, gesture: Gesture, joined: ElementPath = ()) -> Answer:
         try:
             return self._changed(self._session.perform(gesture), joined)
         except BaseException:
-            self._renew()  # the documents were read anew
+            self._renew()  # the documents were read again
             raise
 
     def _changed(self, state: State, joined: ElementPath = ()) -> Answer:

@@ -1,5 +1,5 @@
-"""Accuracy of runs of the studio, from finer runs after the end of a run. Its results are already shown during the
-check.
+"""Accuracy of runs of the studio, from finer runs after the end of a run. The results of the run are already shown
+during the check.
 """
 
 from collections.abc import Callable
@@ -15,14 +15,17 @@ from ssptool.engine.trace import Trace
 CANCELLED = "not checked; the check was cancelled"
 
 FindAccuracy = Callable[[float, bool], Accuracy]
-"""Finds the accuracy of a run that has ended, and took so many seconds; True: asked for, whatever time that takes."""
+"""Function that finds the accuracy of a completed run of this duration [s]. True: the user requested it, so it may take
+any time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class LaterCheck(AccuracyCheck):
-    """Check that is made after the run: when the run has ended, `ready` has it, unless the run cannot be repeated.
+    """Check after the run: `ready` has it when the run has ended, unless the run cannot be repeated.
 
-    A check of a short run is whole, as nobody waits for it: here most of its time is that of starting processes.
+    The check of a short run is always complete, because nobody waits for it; most of its time is the start of
+    processes.
     """
 
     ready: list[FindAccuracy] = field(default_factory=list)
@@ -41,7 +44,7 @@ class LaterCheck(AccuracyCheck):
 
 
 def check_of(wanted: WantedAccuracy, replan: Callable[..., Plan]) -> AccuracyCheck:
-    """The check of a run: after it, or before it if an accuracy is asked for, which decides the step."""
+    """The check of a run: after it, or before it if an accuracy is requested, which determines the step."""
     if isinstance(wanted, float):
         return AccuracyCheck(replan, asked=True, wanted=wanted)
     return LaterCheck(replan)
@@ -51,8 +54,8 @@ def check_of(wanted: WantedAccuracy, replan: Callable[..., Plan]) -> AccuracyChe
 class RunAccuracy:
     """The accuracy of one run, as a page shows it.
 
-    `find` is the check that can still be made, `errors` are drawn as bands. The `seconds` of the run are without the
-    start of its process: that of the first run of a studio takes far longer than those of others.
+    `find` does the check, while it is possible; `errors` are drawn as bands. The `seconds` of the run do not include
+    the start of its process, which takes far longer for the first run of a studio.
     """
 
     words: str = ""
@@ -65,12 +68,12 @@ class RunAccuracy:
         return {"words": self.words, "checking": self.checking, "can_check": self.find is not None}
 
     def take(self, found: Accuracy) -> None:
-        """Take what was found."""
+        """Store an accuracy."""
         self.words = found.told(_as_field)
         self.errors = None if found.error is None else StatedErrors(found.error, found.errors)
 
     def look(self, asked: bool) -> None:
-        """Make the check; one that was asked for is the last one. Raises whatever a run raises."""
+        """Do the check; after a requested check there is no other one. Raises the errors of a run."""
         assert self.find is not None
         found = self.find(self.seconds, asked)
         self.take(found)
@@ -79,5 +82,5 @@ class RunAccuracy:
 
 
 def _as_field(name: str, value: str) -> str:
-    """An option of the command line as the fields of the page are called."""
+    """A command-line option, named as in the fields of the page."""
     return f"{name.replace('-', ' ')} {value}"

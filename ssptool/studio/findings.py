@@ -1,4 +1,4 @@
-"""Findings of the present documents, with the element or connection in the diagram that each concerns."""
+"""Findings in the present documents, each with the element or connection in the diagram that it is about."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from ssptool.rules.selection import Switches
 
 
 def key_of(finding: Diagnostic) -> str:
-    """Facts by which a finding is recognized in a later check of the same text."""
+    """Key by which a finding is recognized in a later check of the same text."""
     return " ".join([finding.code, finding.position.file, finding.position.address, finding.message])
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnThing:
-    """An element, or a connection by its text, in the sheet of a system."""
+    """An element, or a connection (by its text), in the sheet of a system."""
 
     sheet: ElementPath
     element: ElementPath | None
@@ -35,7 +35,7 @@ class DrawnThing:
 
 
 class DrawnPlaces:
-    """Lines of files that state drawn things; the smallest one counts."""
+    """Lines of files that define drawn elements and connections; the smallest range counts."""
 
     def __init__(self, sheets: Iterable[StatedSheet]) -> None:
         found: list[tuple[Span, DrawnThing]] = []
@@ -58,13 +58,13 @@ class DrawnPlaces:
 def findings_of(
     archive: Archive, variant: str, switches: Switches, kept: Kept, places: DrawnPlaces
 ) -> list[dict[str, Any]]:
-    """The findings of a check for the page, in the order of reports."""
+    """Findings of a check for the page, in the order of reports."""
     checked = check_with_fixes(archive, variant, switches=switches, kept=kept)
     return [finding_content(one, places, checked.fixes) for one in checked.report.diagnostics]
 
 
 def finding_content(finding: Diagnostic, places: DrawnPlaces, fixes: Mapping[Diagnostic, Any]) -> dict[str, Any]:
-    """A finding as the page shows it."""
+    """A finding as data for the page."""
     fix, place = fixes.get(finding), places.at(finding.position.file, finding.position.line)
     return {
         "key": key_of(finding),

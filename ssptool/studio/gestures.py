@@ -17,16 +17,16 @@ from ssptool.studio.findings import key_of
 
 
 def _no_such_finding() -> WrongUsage:
-    """The finding of a fix is there no longer."""
+    """The finding of a fix no longer exists."""
     return WrongUsage("this finding is there no longer, or has no fix")
 
 
 class Gesture(Protocol):
-    """One change of the system, which can be made again on documents that changed meanwhile."""
+    """One change of the system, which can be repeated on documents that changed in the meantime."""
 
     @property
     def label(self) -> str:
-        """A short text on it, for lists of what was done."""
+        """Short text for lists of gestures."""
         ...
 
     @property
@@ -44,7 +44,7 @@ class VerbCall:
 
     @classmethod
     def of(cls, stated: Mapping[str, Any]) -> "VerbCall":
-        """Gesture from `{"verb": "connect", "a": ["A", "y"], "b": "B.u"}`. Raises WrongUsage."""
+        """Verb call from `{"verb": "connect", "a": ["A", "y"], "b": "B.u"}`. Raises WrongUsage."""
         given = dict(stated)
         verb = given.pop("verb", None)
         if verb not in VERBS:
@@ -73,7 +73,7 @@ class VerbCall:
 
 
 def _names(value: Any) -> Any:
-    """Names come as lists of their parts, which the editor takes as tuples."""
+    """Names: lists of parts become tuples, as the editor expects."""
     if isinstance(value, list):
         return tuple(map(_names, value))
     return value
@@ -93,14 +93,14 @@ def _told(arguments: Mapping[str, Any]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """Verbs in order, which are done all or none."""
+    """Verbs in order; either all are done, or none."""
 
     calls: tuple[VerbCall, ...]
     sharing: Sharing = Sharing.REFUSE
 
     @classmethod
     def of(cls, stated: Sequence[Mapping[str, Any]], sharing: Sharing = Sharing.REFUSE) -> "Edits":
-        """Raises WrongUsage."""
+        """Edits from a page. Raises WrongUsage."""
         if not stated:
             raise WrongUsage("a gesture has at least one edit")
         return cls(tuple(map(VerbCall.of, stated)), sharing)
@@ -117,7 +117,7 @@ class Edits:
 
 @dataclass(frozen=True, slots=True)
 class FixFinding:
-    """The fix of a finding, known again by its key."""
+    """The fix of a finding, which is identified by its key."""
 
     key: str
     switches: Switches
@@ -138,7 +138,7 @@ class FixFinding:
 
 @dataclass(frozen=True, slots=True)
 class RewriteXml:
-    """The text of an element in a file, replaced by another; the file stays well-formed."""
+    """Replacement of the text of an element in a file; the file stays well-formed."""
 
     file: str
     before: str
@@ -154,12 +154,12 @@ class RewriteXml:
         editor.note(f"edited the XML of {self.file}")
 
     def put(self, archive: Archive) -> None:
-        """Put the changed file into an archive. Raises WrongUsage; InvalidDocument if it is not well-formed."""
+        """Write the changed file to an archive. Raises WrongUsage; InvalidDocument if it is not well-formed."""
         old, content = self.before.encode(), archive.content(self.file)
         if not archive.has(self.file) or NESTING_MARK in self.file:
             raise WrongUsage(f"{self.file} is inside a package: open that package to edit its XML")
         if content.count(old) != 1:
             raise WrongUsage(f"the text to replace is there {counted(content.count(old), 'time')} in {self.file}")
         new = content.replace(old, self.after.encode())
-        Document(self.file, new)  # raises InvalidDocument
+        Document(self.file, new)  # to raise InvalidDocument
         archive.put(self.file, new)

@@ -12,9 +12,9 @@ from ssptool.foreign_text import json_content
 
 LOOPS, COUPLING = "loops", "coupling"
 MOST_POINTS = 4000
-"""Solves of one loop that a picture shows."""
+"""Largest number of solves of one loop in a picture."""
 MOST_SIGNALS = 3
-"""Signals of an iterate that a table names: those with the largest residuals."""
+"""Number of signals of an iterate in a table: those with the largest residuals."""
 
 
 class LoggedIterate(NamedTuple):
@@ -28,24 +28,24 @@ class LoggedIterate(NamedTuple):
 
     @property
     def residual(self) -> float | None:
-        """The largest one."""
+        """The largest residual."""
         known = [abs(one) for one in self.residuals.values() if one is not None]
         return max(known, default=None)
 
 
 @dataclass(slots=True)
 class Solves:
-    """Repeated solutions, one point each time: its time, its iterations, and the residual at the end."""
+    """Repeated solutions of a loop or group; each is one point: time, number of iterations, and last residual."""
 
     times: list[float] = field(default_factory=list)
     iterations: list[int] = field(default_factory=list)
     residuals: list[float | None] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
-    """Beginnings of its iterates in the log."""
+    """Offsets of its first iterates in the log."""
 
 
 class LoggedIterations:
-    """The logs of a run that has ended. They are read once; tables of single solves come from the files."""
+    """The logs of a completed run. They are read once; tables of single solves are read from the files."""
 
     def __init__(self, files: Mapping[str, Path]) -> None:
         self._files = files
@@ -64,7 +64,7 @@ class LoggedIterations:
             solves.iterations[-1], solves.residuals[-1] = one.number, one.residual
 
     def figure(self) -> dict[str, Any] | None:
-        """Iterations and last residuals over time, as a figure of plotly; None where nothing was solved."""
+        """Iterations and last residuals over time, as a figure of plotly; None if nothing was solved."""
         if not self._found:
             return None
         curves = []
@@ -129,7 +129,7 @@ def _number(value: float | None) -> str:
 
 
 def _lines(log: str, file: Path, start: int) -> Iterator[tuple[int, LoggedIterate]]:
-    """Iterates from a place in a log on, each with its place."""
+    """Iterates in a log from an offset on, each with its offset."""
     if not file.is_file():
         return
     with file.open("rb") as lines:

@@ -1,4 +1,4 @@
-"""The model that a page shows, derived from the documents as they are now: systems, sheets, connections, loops."""
+"""Model of the page, derived from the present documents: systems, sheets, connections, loops."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -29,22 +29,24 @@ from ssptool.network.tree import ElementPath, dotted
 from ssptool.studio.findings import DrawnPlaces
 
 MOST_ROUTED = 50
-"""Lines of one sheet that are led around elements; more have one step each, for that takes no time."""
+"""Largest number of lines in a sheet that are routed around elements; if there are more, each gets only one step, which
+is fast.
+"""
 
 MOST_FOUND = 50
-"""Elements that a search lists."""
+"""Largest number of elements in the result of a search."""
 
 
 def no_such_sheet(path: ElementPath) -> WrongUsage:
-    """A system that is there no longer."""
+    """A system that no longer exists."""
     return WrongUsage(f"there is no system {dotted(path)!r} any more")
 
 
 class SystemModel:
-    """Everything that is derived from one state of the documents, each part when it is first asked for.
+    """All data derived from one state of the documents, each computed at first use.
 
-    Elements and lines keep their places from `before`, as far as they are the same. New elements join the group
-    `joined`, in whose sheet they were added.
+    Unchanged elements and lines keep their positions from `before`. New elements join the group `joined`, in whose
+    sheet they were added.
     """
 
     def __init__(
@@ -53,7 +55,8 @@ class SystemModel:
         self.archive = archive
         self.structure = structure
         self.held: dict[ElementPath, Rectangle] = {} if before is None else dict(before.held)
-        """Positions of elements of systems drawn in groups, until the studio ends; no document says so."""
+        """Positions of elements of systems drawn in groups, until the studio ends; the documents do not contain them.
+        """
         self._elements = {} if before is None else before._elements_by_system()
         self._joined = joined
         self._sheets: dict[tuple[ElementPath, bool], dict[str, Any]] = {}
@@ -62,18 +65,18 @@ class SystemModel:
 
     @cached_property
     def documented(self) -> Mapping[ElementPath, StatedSheet]:
-        """The systems as their documents state them."""
+        """Systems as stated in their documents."""
         return stated_sheets(self.archive, self.structure)
 
     @cached_property
     def stated(self) -> Mapping[ElementPath, StatedSheet]:
-        """The systems as their documents state them, and groups of the elements of large ones."""
+        """Systems as stated in their documents, with groups of the elements of large ones."""
         members, joined = dict(self._memory.members), self._joined
         grown = max((path for path in self.documented if path == joined[: len(path)]), key=len, default=())
         for path, elements in self._elements_by_system().items():
             before = self._elements.get(path, ())
             changed = [pair for pair in zip(before, elements, strict=False) if pair[0] != pair[1]]
-            if len(before) == len(elements) and len(changed) == 1:  # renamed
+            if len(before) == len(elements) and len(changed) == 1:  # one element was renamed
                 ((old, new),) = changed
                 members |= {new: members[old]} if old in members else {}
                 self.held |= {new: self.held[old]} if old in self.held else {}
@@ -98,7 +101,7 @@ class SystemModel:
 
     @cached_property
     def network(self) -> Network | None:
-        """The flat network; None if it cannot be made, of which findings say why."""
+        """The flat network; None if it cannot be made, for which findings give the reason."""
         try:
             return build_network(self.archive, self.structure)
         except InvalidDocument:
@@ -113,7 +116,7 @@ class SystemModel:
 
     @cached_property
     def legs(self) -> Mapping[tuple[Signal, Signal], tuple[Leg, Signal]]:
-        """Steps of wires by their ends, with the signal that begins the wire."""
+        """Steps of wires by their ends, with the signal at the start of the wire."""
         if self.network is None:
             return {}
         wires = (*self.network.wires, *self.network.dangling)
@@ -121,7 +124,7 @@ class SystemModel:
 
     @cached_property
     def explained(self) -> Sequence[Explained]:
-        """The origin of all values; nothing where the system cannot be flattened."""
+        """Origins of all values; empty if the system cannot be flattened."""
         return () if self.network is None else explain_all(self.network)
 
     @cached_property
@@ -146,9 +149,9 @@ class SystemModel:
         ]
 
     def sheet(self, path: ElementPath, *, afar: bool = False) -> dict[str, Any]:
-        """One system as a picture, and what the page has to know of the things in it.
+        """Picture of a system, and data on the elements in it.
 
-        From afar, a crowded one has no connectors: nobody could see them.
+        With `afar`, connectors in a crowded system are left out, because they would be too small to see.
         """
         stated = self._sheet(path)
         whole = not afar or len(stated.lines) <= CROWDED
@@ -194,12 +197,12 @@ class SystemModel:
         raise no_such_sheet(path)
 
     def system_of(self, path: ElementPath) -> ElementPath:
-        """The system whose elements a sheet shows: that of a group is the one around it."""
+        """The system whose elements a sheet shows; for a group, the system around it."""
         groups = {block.path for sheet in self.stated.values() for block in sheet.blocks if block.group}
         return next(path[:end] for end in range(len(path), -1, -1) if path[:end] not in groups)
 
     def connectors(self, owner: ElementPath, names: Collection[str]) -> list[str]:
-        """Connectors among the names drawn at an element or a system; other names stand for several."""
+        """Names that are drawn as connectors at an element or a system; other names stand for several connectors."""
         pins = [*(self.documented[owner].pins if owner in self.documented else ())]
         around = self.documented.get(owner[:-1])
         pins += [pin for block in (around.blocks if around else ()) if block.path == owner for pin in block.pins]
@@ -218,7 +221,7 @@ class SystemModel:
         return sorted(map(list, names))
 
     def find(self, words: str) -> list[dict[str, Any]]:
-        """Elements whose names, files, descriptions or connectors have all of the words; by their names first."""
+        """Elements whose names, files, descriptions or connectors contain all words; matches of names come first."""
         wanted = words.lower().split()
         found = []
         for sheet in self.stated.values():
@@ -238,7 +241,7 @@ class SystemModel:
         return [] if line is None else [(*around, *filter(None, end)) for end in (line.start, line.end)]
 
     def xml(self, file: str, line: int) -> "XmlText | None":
-        """The text of the element that begins at a line of a file, with its children."""
+        """The text of the element that starts at a line of a file, with its children."""
         try:
             document = self.archive.document(file)
         except (InvalidDocument, LookupError):
@@ -273,7 +276,7 @@ def key_of(path: ElementPath) -> str:
 
 
 class XmlText(NamedTuple):
-    """The text of an element in its file, and by how much its lines after the first are indented there."""
+    """The text of an element in its file, and the indentation of its lines after the first."""
 
     raw: str
     indent: str
@@ -287,18 +290,18 @@ class XmlText(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Moved to the left."""
+        """The text without its indentation."""
         return "\n".join(line.removeprefix(self.indent) for line in self.raw.splitlines())
 
     def indented(self, shown: str) -> str:
-        """A text like `shown` as it stands in the file."""
+        """A text like `shown` with the indentation in the file."""
         end = "\r\n" if "\r\n" in self.raw else "\n"
         first, *rest = shown.strip().splitlines() or [""]
         return end.join([first, *(f"{self.indent}{line}" if line.strip() else line for line in rest)])
 
 
 def _no_address(path: ElementPath) -> str:
-    """The page opens systems itself."""
+    """No address: the page opens systems itself."""
     return "#" + key_of(path)
 
 

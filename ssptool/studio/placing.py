@@ -1,7 +1,7 @@
-"""Places of elements as edits.
+"""Positions of elements as edits.
 
-With one element, all others of its sheet get their drawn positions, so that they stay there. In systems drawn in
-groups, only moved elements get a position; the others stay in place until the studio ends.
+If one element gets a position, all others of its sheet get their drawn positions, so that they stay there. In systems
+drawn in groups, only moved elements get a position; the others stay in place until the studio ends.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,20 +15,20 @@ from ssptool.network.tree import ElementPath
 from ssptool.studio.model import SystemModel, no_such_sheet
 
 APART = 40.0
-"""Distance between placed elements and a group that gets a place [mm]."""
+"""Distance between elements with a position and a group that gets one [mm]."""
 
 Edit = dict[str, Any]
 
 
 def moves(model: SystemModel, sheet: ElementPath, elements: Sequence[ElementPath], dx: float, dy: float) -> list[Edit]:
-    """The edits that move elements of a sheet [mm, upwards]."""
+    """Edits that move elements of a sheet [mm, upwards]."""
     return _placed(model, sheet, dict.fromkeys(elements, lambda box: _shifted(box, dx, dy)))
 
 
 def resizes(
     model: SystemModel, sheet: ElementPath, element: ElementPath, edges: Mapping[str, float], smallest: float = 1.0
 ) -> list[Edit]:
-    """The edits that move edges (`x1`, `y1`, `x2`, `y2`) of an element [mm, upwards]; the opposite ones stay."""
+    """Edits that move edges (`x1`, `y1`, `x2`, `y2`) of an element [mm, upwards]; the opposite edges stay."""
 
     def resized(box: Rectangle) -> Rectangle:
         wanted = replace(box, **{name: getattr(box, name) + by for name, by in edges.items()})
@@ -43,13 +43,13 @@ def resizes(
 
 
 def alignments(model: SystemModel, sheet: ElementPath, elements: Sequence[ElementPath], to: str) -> list[Edit]:
-    """The edits that align elements of a sheet, which get a place first if they have none."""
+    """Edits that align elements of a sheet; elements without a position get one first."""
     aligned = {"verb": "align", "elements": [list(path) for path in elements], "to": to}
     return [*_placed(model, sheet, {}, elements), aligned]
 
 
 def held_places(model: SystemModel, sheet: ElementPath) -> dict[ElementPath, Rectangle]:
-    """Positions of elements and groups of a sheet without a place, if its system is drawn in groups."""
+    """Positions of elements and groups of a sheet that have none in the documents, if its system is drawn in groups."""
     if not _in_groups(model, sheet):
         return {}
     drawn, (dx, dy) = _drawn(model, sheet), _beside(model, sheet)
@@ -60,10 +60,10 @@ def held_places(model: SystemModel, sheet: ElementPath) -> dict[ElementPath, Rec
 def routes(
     model: SystemModel, sheet: ElementPath, text: str, ends: Sequence[Sequence[str]], way: Sequence[Sequence[float]]
 ) -> list[Edit]:
-    """The edits that lead the line of a connection over points, which are those between the ends of `way`.
+    """Edits that route the line of a connection over the points between the ends of `way`.
 
-    Points are those of a picture, with y down; where they are in the document follows from the first one, at a
-    connector. Raises WrongUsage.
+    Points are in picture coordinates, with y down; their position in the document follows from the first one, which is
+    at a connector. Raises WrongUsage.
     """
     drawn = [line for line in model.arranged(sheet).lines if [*map(one_line, line.described)] == [text]]
     placed = all(block.extent is not None for block in model.stated[sheet].blocks)
@@ -76,7 +76,7 @@ def routes(
 
 
 def _cannot_route() -> WrongUsage:
-    """A line that the documents cannot lead over points."""
+    """Error for a line that the documents cannot route over points."""
     return WrongUsage(
         "only the line of one connection, in a system whose elements all have places, can be led over points; "
         "moving an element gives places to all of its system, if that is not drawn in groups"
@@ -89,7 +89,9 @@ def _placed(
     changes: Mapping[ElementPath, Callable[[Rectangle], Rectangle]],
     needed: Sequence[ElementPath] = (),
 ) -> list[Edit]:
-    """Places for elements that change, and for others that have none: all of the sheet, or those that are needed."""
+    """Positions of changed elements, and of others without a position: of all in the sheet, or of those that are
+    needed.
+    """
     if sheet not in model.stated:
         raise no_such_sheet(sheet)
     stated = {block.path: block for block in model.stated[sheet].blocks if not block.group}
@@ -113,9 +115,9 @@ def _drawn(model: SystemModel, sheet: ElementPath) -> dict[ElementPath, Rectangl
 
 
 def _beside(model: SystemModel, sheet: ElementPath) -> tuple[float, float]:
-    """Shift of the elements of a group, so that they stand beside all others of the system.
+    """Shift of the elements of a group, so that they lie next to all other elements of the system.
 
-    Nothing once they are held there, or some of them have a place.
+    No shift if they are already held there, or if some of them have a position.
     """
     system, blocks = model.system_of(sheet), model.stated[sheet].blocks
     settled = any(block.extent is not None or block.path in model.held for block in blocks)

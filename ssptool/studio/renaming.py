@@ -1,4 +1,4 @@
-"""Names for a second copy of a system and its files, next to the version that another program has saved."""
+"""Names of a copy of a system and its files, next to the version that another program has saved."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,14 +10,14 @@ Files = Mapping[str, bytes | None]
 
 
 def free_name(system: Path, name: str, archive: Archive, edited: Files) -> Path:
-    """The path of a new system of the same kind, from the folder in which the system lies.
+    """Path of a new system of the same kind, relative to the folder that contains the system.
 
     Raises
     ------
     WrongUsage
-        The name has the ending of another kind; or a copy of a lone `.ssd` would share files with it that are edited.
+        The name has the extension of another kind; or a copy of a lone `.ssd` would share edited files with it.
     FileExistsError
-        Something has this name.
+        The path already exists.
     """
     if not name.strip():
         raise WrongUsage("a system needs a name")
@@ -37,7 +37,7 @@ def free_name(system: Path, name: str, archive: Archive, edited: Files) -> Path:
 
 
 def save_copy(archive: Archive, target: Path) -> None:
-    """Save an archive under a name of `free_name`; a lone `.ssd` becomes a package with the files that it uses."""
+    """Save an archive under a name from `free_name`; a lone `.ssd` becomes a package with the files that it uses."""
     if not archive.is_lone or target.suffix.lower() == ".ssd":
         archive.save(target)
         return
@@ -52,8 +52,8 @@ def save_copy(archive: Archive, target: Path) -> None:
 def names_around(target: Path, around: Path, edited: Files, before: Files) -> dict[Path, bytes]:
     """Paths and contents of edited files around a system that are saved together with a copy of it.
 
-    They keep their names, but for those with other contents on disk than `before` they were edited: these get the name
-    of the copy as a second ending. Raises FileExistsError.
+    They keep their names, except files whose contents on disk differ from those `before` they were edited: these get
+    the name of the copy as a second extension. Raises FileExistsError.
     """
     found = {}
     for name, content in edited.items():

@@ -39,15 +39,15 @@ from ssptool.tempfiles import TemporaryFolder
 from ssptool.work_in_progress import listening
 
 TOLD_SECONDS = 0.2
-"""Time between two messages on the progress of a run [s]."""
+"""Interval of messages on the progress of a run [s]."""
 MOST_SIGNALS = 12
-"""Signals that a plot shows if nobody chooses."""
+"""Default number of signals in a plot."""
 RUNNING, CANCELLED, FAILED = "running", "cancelled", "failed"
 Tell = Callable[[dict[str, Any]], None]
 
 
 def _one_run_only() -> WrongUsage:
-    """Another run goes on."""
+    """Error: another run is in progress."""
     return WrongUsage("a run is in progress; cancel it first, or wait for its end")
 
 
@@ -60,9 +60,9 @@ class RunCancelled(WrongUsage):
 
 @dataclass
 class StudioRun:
-    """One run: how far it has come, and its rows so far; or a result file.
+    """One run with its progress and its rows so far; or a result file.
 
-    Its `copy` of the system stays open as long as its accuracy can be checked.
+    Its `copy` of the system stays open while its accuracy can be checked.
     """
 
     number: int
@@ -105,20 +105,20 @@ class StudioRun:
         }
 
     def close(self) -> None:
-        """Close its copy of the system: its accuracy cannot be checked any more."""
+        """Close its copy of the system, after which its accuracy cannot be checked."""
         self.accuracy.find = None
         copy, self.copy = self.copy, None
         if copy is not None:
             copy.close()
 
     def go_on(self) -> None:
-        """Raises RunCancelled."""
+        """Check whether the run may continue. Raises RunCancelled."""
         if self.cancelled.is_set():
             raise RunCancelled
 
 
 class StudioRuns:
-    """The runs of one session; one goes on at a time. `tell` sends their progress to the pages."""
+    """The runs of one session, one at a time. `tell` sends their progress to the pages."""
 
     def __init__(self, tell: Tell, *, sandbox: bool = False) -> None:
         self._tell = tell
@@ -128,7 +128,7 @@ class StudioRuns:
         self._threads: list[Thread] = []
 
     def close(self) -> None:
-        """End the run and the checks that go on."""
+        """End the present run and checks."""
         self.cancel()
         for thread in self._threads:
             thread.join()
@@ -143,11 +143,11 @@ class StudioRuns:
     def start(
         self, session: EditSession, settings: Mapping[str, Any], stimuli: ChosenStimuli, *, iterations: bool
     ) -> dict[str, Any]:
-        """Begin a run of the documents as they are now; `iterations` are kept if they are wanted.
+        """Start a run of the present documents; with `iterations`, iterates are logged.
 
-        Earlier runs cannot be checked any more.
+        After that, earlier runs can no longer be checked.
 
-        Raises WrongUsage, InvalidSystem, and what a plan raises.
+        Raises WrongUsage, InvalidSystem, and the errors of planning.
         """
         if any(one.status == RUNNING for one in self._runs):
             raise _one_run_only()
@@ -169,7 +169,7 @@ class StudioRuns:
         return begun.content()
 
     def check(self, number: int) -> dict[str, Any]:
-        """Begin the check of the accuracy of a run that has ended. Raises WrongUsage."""
+        """Start the accuracy check of a completed run. Raises WrongUsage."""
         one = self._run(number)
         if one.accuracy.find is None or one.accuracy.checking:
             raise WrongUsage(f"the accuracy of {one.name} cannot be checked: run the system again")
@@ -184,7 +184,7 @@ class StudioRuns:
         self._threads[-1].start()
 
     def open(self, name: str, file: Path) -> dict[str, Any]:
-        """A result file beside the runs, to be compared with them. Raises UnusableFile, MissingPackage."""
+        """Add a result file to the runs, for comparison. Raises UnusableFile, MissingPackage."""
         found = next((one for one in self._runs if one.file == name), None)
         if found is None:
             found = StudioRun(len(self._runs) + 1, {}, name, "opened", 1.0, read_trace(file))
@@ -197,12 +197,12 @@ class StudioRuns:
         return None if found is None else found.figure()
 
     def iterates(self, number: int, time: float) -> list[dict[str, Any]]:
-        """The iterates of what was solved last before a time [s]."""
+        """The iterates of the last solves before a time [s]."""
         found = self._run(number).iterations
         return [] if found is None else found.table(time)
 
     def cancel(self, number: int | None = None) -> None:
-        """End a run or its check, or all that go on."""
+        """End a run or its check; without a number, all of them."""
         for one in self._runs if number is None else [self._run(number)]:
             one.cancelled.set()
 
@@ -232,7 +232,9 @@ class StudioRuns:
         return {name: _told(value, units[name]) for name, value in trace.at(inside).items()}
 
     def differences(self, number: int, reference: int) -> list[Sequence[str]]:
-        """Deviations of the signals of a run from those of another: headings, then the worst agreement first."""
+        """Deviations of the signals of a run from those of another: headings, then signals from worst to best
+        agreement.
+        """
         found, expected = (self._run(one).trace for one in (number, reference))
         if found is None or expected is None:
             raise WrongUsage("both runs need results to be compared")
@@ -278,7 +280,7 @@ class StudioRuns:
             self._tell({"event": "run", **one.content()})
 
     def _look(self, one: StudioRun, asked: bool) -> None:
-        """Check the accuracy of a run that has ended."""
+        """Check the accuracy of a completed run."""
 
         def told(work: str) -> None:
             if work.startswith("checking"):
@@ -300,7 +302,9 @@ class StudioRuns:
         self._tell({"event": "run", **one.content()})
 
     def _ended(self, one: StudioRun, result: Result, check: AccuracyCheck, wanted: WantedAccuracy) -> None:
-        """Take the result. The accuracy comes first: once the status tells of the end, the next run may begin."""
+        """Store the result. The accuracy comes first, because the next run may start when the status says that this one
+        has ended.
+        """
         one.accuracy.find = check.ready[0] if isinstance(check, LaterCheck) and check.ready else None
         one.accuracy.seconds = result.statistics.seconds + result.statistics.initialization_seconds
         one.accuracy.checking = one.accuracy.find is not None and wanted != AccuracyName.OFF
@@ -313,8 +317,8 @@ class StudioRuns:
         one.status = str(result.status.value)
 
     def _follow(self, one: StudioRun, file: Path) -> None:
-        """Take the rows as they come, and tell of them."""
-        with suppress(Exception):  # the run itself tells what is wrong
+        """Receive rows during the run, and report them."""
+        with suppress(Exception):  # the run itself reports errors
             for state in follow(file, interval=TOLD_SECONDS):
                 if one.ended.is_set() or one.cancelled.is_set() or state.ended:
                     if one.status == RUNNING:
@@ -325,7 +329,7 @@ class StudioRuns:
 
 
 def planning_of(copy: SystemCopy, stimuli: ChosenStimuli) -> Callable[[Settings], Plan]:
-    """Makes the plan of a run with given settings. Both raise InvalidSystem, WrongArgument, BadData, BadData."""
+    """Function that makes the plan of a run with given settings. Both raise InvalidSystem, WrongArgument, BadData."""
     report = check(copy.archive, copy.structure.name)
     refused, accepted = judge(report, (), copy.switches)
     if refused:
@@ -348,7 +352,7 @@ def planning_of(copy: SystemCopy, stimuli: ChosenStimuli) -> Callable[[Settings]
 
 
 def settings_of(given: Mapping[str, Any]) -> Settings:
-    """Settings of a run as a page gives them. Raises WrongArgument."""
+    """Settings of a run from those of a page. Raises WrongArgument."""
     return Settings.of(None, {name: value for name, value in given.items() if value not in ("", None)})
 
 
@@ -376,7 +380,7 @@ def facts_of(result: Result) -> list[str]:
 
 
 def effort_of(statistics: Statistics) -> Iterator[str]:
-    """Steps, and the iterations that they took."""
+    """Number of steps, and of their iterations."""
     yield f"{counted(statistics.steps, 'step')} in {statistics.seconds:.3g} s"
     if statistics.iterations_max > 1:
         mean, most = statistics.iterations_mean, statistics.iterations_max
@@ -399,7 +403,7 @@ SHOWN = ("master", "step_size")
 
 
 def _first_signals(traces: Mapping[str, Trace]) -> list[str]:
-    """The first continuous signals, or else the first of all."""
+    """The first continuous signals; if there are none, the first signals of any kind."""
     columns = next(iter(traces.values())).columns
     real = [column.signal for column in columns if column.real]
     return (real or [column.signal for column in columns])[:MOST_SIGNALS]

@@ -1,4 +1,4 @@
-"""Edits of the text of a scenario: an event is changed, added or removed, and all other text stays as it is."""
+"""Edits of the text of a scenario: change, add or remove an event; all other text stays unchanged."""
 
 import re
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ EMPTY = "events: []\n"
 
 
 def with_event(text: str, event: Event) -> str:
-    """One more event, behind those that are not later."""
+    """Add an event, after those that are not later."""
     scenario, listed = scenario_from(text, "scenario"), _events(text)
     before = [number for number, one in enumerate(scenario.events) if one.time <= event.time]
     return listed.inserted(before[-1] + 1 if before else 0, event)
 
 
 def with_changed(text: str, number: int, time: float, action: Action | ActionWord, value: Scalar | None) -> str:
-    """An event with another time, action or value; keys that stay the same are not touched."""
+    """Change time, action or value of an event; unchanged keys keep their text."""
     old, node = _event(text, number)
     new = Event(time, old.variable, action, None if action == Action.RESET else value)
     stated = {key.value: one for key, one in node.value}
@@ -49,7 +49,7 @@ def without(text: str, number: int) -> str:
     return _events(text).removed(number)
 
 
-# -- the place of events in the text -----------------------------------------------------------------------------------
+# -- location of events in the text ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class _Listed:
         return text[:start] + text[_line_end(text, _end(items[number])) :]
 
     def _in_lines(self) -> bool:
-        """Whether each event has a line of its own."""
+        """True if each event has its own line."""
         return len({one.start_mark.line for one in self.items}) == len(self.items) and (
             self.items[0].start_mark.line > self.listed.start_mark.line
         )
@@ -123,7 +123,7 @@ def _event(text: str, number: int) -> tuple[Event, Any]:
 
 
 def _with_keys(text: str, number: int, missing: dict[str, str]) -> str:
-    """An event with more keys, in its own style."""
+    """Add keys to an event, in its own style."""
     node = _events(text).items[number]
     last, first = node.value[-1][1], node.value[0][0]
     if node.flow_style:
@@ -136,7 +136,7 @@ def _with_keys(text: str, number: int, missing: dict[str, str]) -> str:
 
 
 def _end(node: yaml.Node) -> int:
-    """End of the text of a node; that of a block reaches to the next one, with the comments between."""
+    """End of the text of a node; the text of a block extends to the next node, including comments between."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         node = node.value[-1][1] if isinstance(node, yaml.MappingNode) else node.value[-1]
     return int(node.end_mark.index)
@@ -151,7 +151,7 @@ def _line_start(text: str, at: int) -> int:
 
 
 def _line_end(text: str, at: int) -> int:
-    """Position behind the line, with its end."""
+    """Position after the line, including its line end."""
     found = text.find("\n", at)
     return len(text) if found < 0 else found + 1
 
@@ -160,7 +160,7 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-# -- how an event is written -------------------------------------------------------------------------------------------
+# -- text of an event --------------------------------------------------------------------------------------------------
 
 
 def _keys(event: Event) -> Iterator[tuple[str, str]]:
@@ -175,7 +175,7 @@ def _keys(event: Event) -> Iterator[tuple[str, str]]:
 
 
 def _flow(event: Event, *, quoted: bool) -> str:
-    """Text as `{time: 2, variable: speed, …}`; JSON has all texts in quotes."""
+    """Text as `{time: 2, variable: speed, …}`; in JSON all strings are in quotes."""
     if quoted:
         parts = (f'"{key}": {_quoted(written)}' for key, written in _keys(event))
     else:
@@ -191,14 +191,14 @@ def _scalar(value: Scalar | None) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return f"{value:.1f}"
     if isinstance(value, float) and "." not in repr(value):
-        return repr(value).replace("e", ".0e", 1)  # YAML 1.1 takes 1e-3 for a text
+        return repr(value).replace("e", ".0e", 1)  # YAML 1.1 reads 1e-3 as a string
     text = str(value)
     plain = isinstance(value, str) and _PLAIN.fullmatch(text) is not None and yaml.safe_load(text) == text
     return text if plain else strict_json(value)
 
 
 def _quoted(written: str) -> str:
-    """A scalar as JSON has it."""
+    """A scalar as JSON."""
     return strict_json(yaml.safe_load(written))
 
 

@@ -1,4 +1,4 @@
-"""The server of the studio: pages, their calls over a web socket, and files that are dropped on them.
+"""Server of the studio: pages, their calls over a web socket, and files that users drop on them.
 
 It listens on the loopback interface only. `access` recognizes requests of its own pages and rejects other machines,
 other users and other pages of the browser.
@@ -44,18 +44,18 @@ from ssptool.studio.session import EditSession
 from ssptool.tempfiles import TemporaryFolder
 
 DISK_SECONDS = 1.0
-"""Time between two looks at the files on disk [s]."""
+"""Interval of checks of the files on disk [s]."""
 MOST_UPLOADED = 2 << 30
-"""Largest size of a file that is dropped on a page [byte]."""
+"""Largest size of a file that a user drops on a page [byte]."""
 MOST_CONNECTIONS = 100
-"""Connections at the same time; a page has one that stays, and few others for a moment."""
+"""Largest number of connections at the same time; a page has one permanent connection, and briefly a few others."""
 _FIRST_PORT, _PORTS = 49152, 16384
-"""Ports that no service is registered for."""
+"""First port and number of ports that are not registered for services."""
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
 class Studio:
-    """The pages that are open, and the calls that they make."""
+    """The open pages, and their calls."""
 
     def __init__(self, session: EditSession, scratch: Path) -> None:
         self._pages: dict[WebSocket, asyncio.Queue[dict[str, Any]]] = {}
@@ -75,7 +75,7 @@ class Studio:
         return Starlette(routes=[Mount(f"/{folder}", routes=routes)], lifespan=self._lifespan)
 
     def tell(self, event: dict[str, Any]) -> None:
-        """Send an event to all pages, from any thread."""
+        """Send an event to all pages; may be called from any thread."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._tell, event)
 
@@ -103,7 +103,7 @@ class Studio:
         return HTMLResponse(_text("index.html"), headers=HEADERS)
 
     async def _upload(self, request: Request) -> Response:
-        """A file that was dropped on a page; the answer is its path, which edits name."""
+        """Receive a file that was dropped on a page; the response is its path, which edits refer to."""
         name = Path(request.query_params.get("name", "")).name
         if not name or name.startswith("."):
             return JSONResponse({"error": "a file needs a name"}, status_code=400, headers=HEADERS)
@@ -140,7 +140,7 @@ class Studio:
             sender.cancel()
 
     async def _answer(self, message: str, queue: "asyncio.Queue[dict[str, Any]]") -> None:
-        """Carry out a call in a thread; whatever goes wrong reaches the page as a sentence."""
+        """Do a call in a thread; the page gets each error as a sentence."""
         try:
             stated = json.loads(message)
             number, name, arguments = stated["id"], stated["call"], stated.get("arguments", {})
@@ -160,7 +160,7 @@ async def _send_all(socket: WebSocket, queue: "asyncio.Queue[dict[str, Any]]") -
 
 
 def sentence(problem: Exception) -> str:
-    """An error as the user of a page reads it: of options of the command line nothing is said."""
+    """Text of an error for the user of a page, without references to command-line options."""
     if is_own(problem) or isinstance(problem, OSError | ValueError):
         return str(problem.args[0]) if isinstance(problem, KeyError) and problem.args else str(problem)
     return f"internal error: {type(problem).__name__}: {problem}. This is a bug of ssptool, please report it"
@@ -176,7 +176,7 @@ async def _resource(request: Request) -> Response:
 
 
 async def _plotly(_request: Request) -> Response:
-    """The library that draws plots, from its package; it stays the same as long as the server lives."""
+    """The plotting library, from its package; it does not change while the server runs."""
     from plotly.offline import get_plotlyjs  # type: ignore[import-untyped, unused-ignore]  # heavy
 
     return Response(get_plotlyjs(), media_type=TYPES[".js"], headers={**HEADERS, "Cache-Control": "max-age=86400"})
@@ -192,7 +192,9 @@ def _text(name: str) -> str:
 
 
 def serve(session: EditSession, *, port: int, say: Callable[[str], None], browser: bool) -> None:
-    """Serve pages until the program is interrupted. `say` is given addresses. Raises OSError: the port is taken."""
+    """Serve pages until the program is interrupted. `say` receives the addresses. Raises OSError if the port is in
+    use.
+    """
     with _listening(port, session.path) as listening, TemporaryFolder() as scratch:
         port = listening.getsockname()[1]
         access, studio = PageAccess(port), Studio(session, Path(scratch))
@@ -201,7 +203,7 @@ def serve(session: EditSession, *, port: int, say: Callable[[str], None], browse
             log_level="error",
             access_log=False,
             ws="websockets-sansio",
-            ws_per_message_deflate=False,  # it stays on this machine
+            ws_per_message_deflate=False,  # no gain on the same machine
             lifespan="on",
             timeout_graceful_shutdown=1,
             limit_concurrency=MOST_CONNECTIONS,
@@ -210,7 +212,8 @@ def serve(session: EditSession, *, port: int, say: Callable[[str], None], browse
         if browser:
             webbrowser.open(access.page_for_browser(Path(scratch)).as_uri())
         if sys.platform != "win32":
-            signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # in the background, reading fails and stops nothing
+            # In the background, a read fails instead of stopping the process.
+            signal.signal(signal.SIGTTIN, signal.SIG_IGN)
         threading.Thread(target=_say_addresses, args=(access, say), daemon=True).start()
         with suppress(KeyboardInterrupt), closing(studio.calls):
             try:
@@ -223,9 +226,9 @@ def serve(session: EditSession, *, port: int, say: Callable[[str], None], browse
 
 @contextmanager
 def _ended_by_hangup() -> Iterator[None]:
-    """A terminal that is closed ends the server as SIGTERM does."""
+    """Context in which closing the terminal ends the server like SIGTERM."""
     number = getattr(signal, "SIGHUP", None)
-    if number is None or signal.getsignal(number) is signal.SIG_IGN:  # nohup
+    if number is None or signal.getsignal(number) is signal.SIG_IGN:  # started with nohup
         yield
         return
     before = signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))
@@ -236,9 +239,10 @@ def _ended_by_hangup() -> Iterator[None]:
 
 
 def _listening(port: int, system: Path) -> socket.socket:
-    """A socket at a port of this machine; 0: that of the last time for this system, if it is free, else any.
+    """A socket on a port of this machine; 0: the port of the last time for this system if it is free, otherwise any
+    port.
 
-    Pages of a server that has ended look for the next one at their own port.
+    Pages of a server that has ended look for the next server on their own port.
     """
     if port == 0:
         usual = _FIRST_PORT + zlib.crc32(os.fsencode(system.absolute())) % _PORTS
@@ -251,10 +255,10 @@ _STDIN, _BACKGROUND_SECONDS = 0, 1.0
 
 
 def _say_addresses(access: PageAccess, say: Callable[[str], None]) -> None:
-    """Say a new address for each Enter on standard input, until that ends."""
+    """Print a new address for each Enter on standard input, until standard input ends."""
     while True:
         try:
-            # Not by `sys.stdin`, whose lock the interpreter needs at its end.
+            # not via `sys.stdin`, whose lock the interpreter needs at its end
             if not os.read(_STDIN, 1024):
                 return
         except OSError as problem:

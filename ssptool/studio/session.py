@@ -31,17 +31,17 @@ from ssptool.studio.unsaved import OtherFiles, UnsavedEdits, found_next_to, free
 from ssptool.working_directory import real
 
 Files = Mapping[str, bytes | None]
-"""Entries that differ from those on disk; None: taken away."""
+"""Entries that differ from those on disk; None: removed."""
 AnyGesture: TypeAlias = Gesture | EditStimulus | UnsavedEdits
 
 
 def _read_only(reason: str) -> WrongUsage:
-    """The system is shown and cannot be changed."""
+    """Error: the system can be viewed, but not changed."""
     return WrongUsage(f"this system cannot be changed here: {reason}")
 
 
 class Conflict(WrongUsage):
-    """Another program has changed what the unsaved edits concern."""
+    """Another program has changed parts that unsaved edits are about."""
 
     def __init__(self, files: tuple[str, ...], problem: str) -> None:
         super().__init__(
@@ -53,9 +53,9 @@ class Conflict(WrongUsage):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Documents after a gesture. `diff` is that of the gesture alone, `notes` say what it did.
+    """Documents after a gesture. `diff` contains the changes of this gesture, `notes` describe them.
 
-    `beside` are files around the system, such as scenarios, by their names from the folder in which it lies.
+    `beside` are files around the system, such as scenarios, by path relative to the folder that contains it.
     """
 
     files: Files = field(default_factory=dict)
@@ -71,7 +71,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class DiskNews:
-    """Files that another program has changed, and what became of them here."""
+    """Files that another program has changed, and the effect on the session."""
 
     files: tuple[str, ...]
     text: str
@@ -79,7 +79,7 @@ class DiskNews:
 
 @dataclass(frozen=True, slots=True)
 class SystemCopy:
-    """The documents at one moment, in an archive of their own that later edits leave alone; close it."""
+    """The present documents in a separate archive, which later edits do not change; close it after use."""
 
     archive: Archive
     structure: Document
@@ -96,7 +96,7 @@ class SystemCopy:
 
 
 class EditSession:
-    """One system, opened for as long as pages show it. `path` may be that of a system that is still to be made."""
+    """A system that is open while pages show it. `path` may be that of a system that does not exist yet."""
 
     def __init__(self, path: Path, *, variant: str | None = None, read_only: str = "", sandbox: bool = False) -> None:
         self.path = path
@@ -108,10 +108,10 @@ class EditSession:
         self.at = 0
         self._saved = 0
         self._is_new = not path.exists()
-        self._beside: dict[str, bytes | None] = {}  # files around the system as they were on disk
-        self._looked_at: dict[str, bytes | None] = {}  # the same files at the last look at the disk
+        self._beside: dict[str, bytes | None] = {}  # files around the system in their state on disk
+        self._looked_at: dict[str, bytes | None] = {}  # the same files at the last check of the disk
         self.conflict: Conflict | None = None
-        self.kept_in: Path | None = None  # the file to which `keep` has written
+        self.kept_in: Path | None = None  # the file that `keep` has written
         self._unsaved_files = list(found_next_to(path))
         self.kept = Kept()
         self.archive = self._opened()
@@ -131,25 +131,25 @@ class EditSession:
 
     @property
     def unsaved(self) -> bool:
-        """Whether `save` would write something."""
+        """True if there are unsaved changes."""
         return self.at != self._saved or not self.path.exists()
 
     def diff(self) -> str:
-        """All that `save` writes, as a unified diff."""
+        """All unsaved changes, as a unified diff."""
         return self._diff({}, self.state.files) + self._diff_beside({}, self.state.beside)
 
     def beside(self, name: str) -> bytes | None:
-        """A file around the system as it is here, saved or not."""
+        """Present content of a file around the system, saved or not."""
         return self.state.beside[name] if name in self.state.beside else self._beside_on_disk(name)
 
     @contextmanager
     def editor(self) -> Iterator[Editor]:
-        """An editor to ask what could be edited; whoever takes it changes nothing."""
+        """An editor for queries about possible edits; it must not change anything."""
         with closing(Editor(self.archive, self.structure, Sharing.ALL)) as editor:
             yield editor
 
     def copy(self) -> SystemCopy:
-        """The present documents, for a run that goes on while they are edited."""
+        """Copy of the present documents, for a run that continues while they are edited."""
         archive = self._opened()
         _put(archive, self.state.files)
         return SystemCopy(archive, archive.structure(self._variant), self.switches)
@@ -157,14 +157,14 @@ class EditSession:
     # -- changes ---------------------------------------------------------------------------------------------------
 
     def perform(self, gesture: AnyGesture) -> State:
-        """Carry out a gesture, all of it or nothing. The state is the same if nothing differs after it.
+        """Carry out a gesture completely or not at all. If it changes nothing, the state stays the same.
 
         Raises
         ------
         WrongUsage, EditError
-            It cannot be done.
+            The gesture is not possible.
         Conflict
-            Another program has changed the system; the edits so far come first.
+            Another program has changed the system; the conflict must be solved first.
         """
         self._require_editable()
         return self._perform(gesture)
@@ -175,13 +175,13 @@ class EditSession:
             return replace(made, diff="")
         self.states[self.at + 1 :] = [made]
         if self._saved > self.at:
-            self._saved = -1  # what is on disk is among the states no longer
+            self._saved = -1  # the state on disk is no longer among the states
         self.at += 1
         _put(self.archive, made.files)
         return made
 
     def preview(self, gesture: Gesture) -> State:
-        """The state that a gesture would make; nothing is changed."""
+        """The state that would result from a gesture; nothing is changed."""
         self._require_editable()
         try:
             return self._made_by(gesture)
@@ -189,13 +189,13 @@ class EditSession:
             self._open()
 
     def undo(self) -> State:
-        """Go back to the state before the last gesture; gives the one that was left."""
+        """Return to the state before the last gesture; returns the state that was undone."""
         left = self.state
         self._go_to(self.at - 1, "there is nothing to undo")
         return left
 
     def redo(self) -> State:
-        """Do again what was undone last."""
+        """Redo the last undone gesture."""
         self._go_to(self.at + 1, "there is nothing to do again")
         return self.state
 
@@ -235,9 +235,9 @@ class EditSession:
         self._open()
 
     def save_as(self, name: str) -> tuple[str, ...]:
-        """Write the present state under a new name and continue with it there; undo begins anew.
+        """Write the present state under a new name and continue with it there; the undo history is cleared.
 
-        `name` is a path from the folder in which the system lies. Gives the names of all files that were written; files
+        `name` is a path relative to the folder that contains the system. Returns the names of all written files; files
         around the system keep their names, except those that exist with other contents.
 
         Raises
@@ -257,12 +257,12 @@ class EditSession:
         self.reload()
         return (target.name, *(file.name for file in beside))
 
-    # -- unsaved edits of a session that has ended ------------------------------------------------------------------
+    # -- unsaved edits of an earlier session ------------------------------------------------------------------------
 
     def keep(self) -> Path | None:
-        """Write the unsaved edits into a file next to the system, or into the folder for temporary files if that fails.
+        """Write the unsaved edits to a file next to the system, or to the folder for temporary files if that fails.
 
-        The next session offers to open them. None: there are none. Raises OSError.
+        The next session offers to open them. Returns None if there are none. Raises OSError.
         """
         files, beside = self.state.files, self.state.beside
         if self.read_only or not (files or beside):
@@ -281,17 +281,17 @@ class EditSession:
         raise OSError(f"the unsaved edits could be written neither to {self._around} nor to {gettempdir()}")
 
     def unsaved_edits(self) -> Path | None:
-        """The first file of unsaved edits that is not opened yet."""
+        """The first file of unsaved edits that is not yet opened."""
         opened = {one.source for one in self._opened_edits()}
         return next((file for file in self._unsaved_files if file not in opened), None)
 
     def open_unsaved(self, file: str) -> State:
-        """Make the unsaved edits of another session again; if the files have changed since then, as a conflict.
+        """Restore the unsaved edits of another session; if the files have changed since then, this is a conflict.
 
         Raises
         ------
         WrongUsage, OSError
-            There are edits already, or the file cannot be read.
+            This session already has edits, or the file cannot be read.
         """
         self._require_editable()
         if self.state.files or self.state.beside:
@@ -323,7 +323,7 @@ class EditSession:
         return [one for one in done if isinstance(one, UnsavedEdits)]
 
     def _forget_unsaved_files(self) -> None:
-        """Delete the files of edits that are saved now."""
+        """Delete the files of edits that have now been saved."""
         for one in self._opened_edits():
             with suppress(OSError):
                 one.source.unlink()
@@ -332,10 +332,10 @@ class EditSession:
     # -- changes by other programs ---------------------------------------------------------------------------------
 
     def refresh(self) -> DiskNews | None:
-        """See what other programs have changed: the unsaved gestures are made again on top of it.
+        """Detect changes by other programs, and repeat the unsaved gestures on top of them.
 
-        Where that is impossible, `conflict` says why, nothing is saved, and everything stays as it is here. It ends
-        when the gestures fit again: after another change on disk, an undo or a redo.
+        If that is impossible, `conflict` contains the reason, saving is blocked, and the session stays unchanged. The
+        conflict ends when the gestures can be repeated again: after another change on disk, an undo or a redo.
         """
         beside = tuple(name for name, content in self._looked_at.items() if self._beside_on_disk(name) != content)
         changed = (*self.archive.changed_meanwhile(), *beside)
@@ -350,14 +350,14 @@ class EditSession:
         return DiskNews(changed, f"another program has changed {', '.join(changed)}{merged}")
 
     def reload(self) -> None:
-        """Take the files as they are on disk, without the unsaved edits."""
+        """Read the files from disk, and discard unsaved edits."""
         opened = self._opened()
         self.states, self.at, self._saved, self.conflict = [State()], 0, 0, None
         self._beside, self._looked_at = {}, {}
         self._use(opened, {})
 
     def _settle(self, changed: tuple[str, ...] = ()) -> None:
-        """Make the unsaved gestures again on the files on disk, or state the conflict."""
+        """Repeat the unsaved gestures on the files on disk, or state the conflict."""
         before = () if self.conflict is None else self.conflict.files
         try:
             self._rebase()
@@ -388,11 +388,11 @@ class EditSession:
     # -- documents -------------------------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        """Open the system anew, with the files of the present state."""
+        """Open the system again, with the files of the present state."""
         self._use(self._opened(), self.state.files)
 
     def _use(self, archive: Archive, files: Files) -> None:
-        """Replace the archive by one with these entries. What cannot be opened any more never gets here."""
+        """Replace the archive by one with these entries, which are known to be readable."""
         self.archive.close()
         self.archive = archive
         _put(archive, files)
@@ -415,7 +415,7 @@ class EditSession:
                 diff = self._diff(self.state.files, files)
                 return State(files, gesture, diff, editor.notes, self.state.beside)
         except BaseException:
-            self._open()  # without what was done before it failed
+            self._open()  # without the changes that were made before the failure
             raise
 
     def _beside_by(self, gesture: EditStimulus) -> State:
@@ -477,7 +477,7 @@ class EditSession:
 
 
 def _diff_of(before: Files, after: Files, on_disk: Callable[[str], bytes | None]) -> str:
-    """The differences of two states, with what is on disk where a state has nothing of its own."""
+    """Differences of two states; unchanged entries have their content on disk."""
     names = sorted({*before, *after})
     sides = (
         FileEdit(name, *(one[name] if name in one else on_disk(name) for one in (before, after))) for name in names
@@ -486,7 +486,7 @@ def _diff_of(before: Files, after: Files, on_disk: Callable[[str], bytes | None]
 
 
 def _put(archive: Archive, files: Files) -> None:
-    """Put entries into an archive, so that its documents are read anew with the lines that they will have."""
+    """Put entries into an archive, so that its documents are parsed again and have their new line numbers."""
     for name, content in files.items():
         if content is not None:
             archive.put(name, content)
@@ -495,6 +495,6 @@ def _put(archive: Archive, files: Files) -> None:
 
 
 def _since(files: Files, before: Files, written: Files) -> dict[str, bytes | None]:
-    """Differences from the files on disk after others were written there."""
+    """Differences from the files on disk after other files were written."""
     whole = {**before, **files}
     return {name: content for name, content in whole.items() if name not in written or written[name] != content}

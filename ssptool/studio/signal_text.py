@@ -1,4 +1,4 @@
-"""Edits of the text of a CSV file with signals over time: of one row, while all others keep every byte."""
+"""Edits of single rows of a CSV file with signals over time; all other rows keep every byte."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from ssptool.errors import WrongUsage
 
 @dataclass(frozen=True, slots=True)
 class SignalText:
-    """Lines of a file, the first of them the header. `rows` are the numbers of lines that have values."""
+    """Lines of a file, the first of which is the header. `rows` are the numbers of lines with values."""
 
     lines: tuple[str, ...]
     form: CsvForm
@@ -20,7 +20,7 @@ class SignalText:
 
     @classmethod
     def of(cls, text: str) -> "SignalText":
-        """Raises WrongUsage: a value has several lines."""
+        """Lines of a text. Raises WrongUsage if a value spans several lines."""
         form = CsvForm.of(text)
         lines = tuple(text.splitlines(keepends=True))
         if any(line.count('"') % 2 for line in lines):
@@ -38,12 +38,12 @@ class SignalText:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The signals, without their units."""
+        """Names of the signals, without units."""
         header = self._cells(self.form.first_line - 1)[1:]
         return tuple(found[0] if (found := bracketed(name)) else name for name in header)
 
     def with_point(self, row: int, signal: str, time: float, value: str | None) -> "SignalText":
-        """A row at another time, which stays between its neighbours, with another value of a signal."""
+        """Change a row: another time, which must stay between its neighbours, and another value of a signal."""
         line, times = self._row(row), self.times
         low = times[row - 1] if row else float("-inf")
         high = times[row + 1] if row + 1 < len(times) else float("inf")
@@ -55,7 +55,7 @@ class SignalText:
         return self._with_line(line, self._replaced(self.lines[line], cells))
 
     def with_row(self, signal: str, time: float, value: str, linear: Collection[str]) -> "SignalText":
-        """A value of a signal at a time. In a new row the others have what they have there anyway."""
+        """Set the value of a signal at a time. In a new row, the other signals keep their present values."""
         times, column = self.times, self._column(signal)
         if time in times:
             return self.with_point(times.index(time), signal, time, value)
@@ -78,7 +78,7 @@ class SignalText:
         return SignalText.of("".join((*self.lines[:line], *self.lines[line + 1 :])))
 
     def with_signal(self, signal: str, unit: str | None, value: str) -> "SignalText":
-        """One more signal, with the same value in all rows."""
+        """Add a signal with the same value in all rows."""
         if signal in self.names:
             raise WrongUsage(f"{signal} has values in this file already")
         header = self.form.first_line - 1
@@ -106,7 +106,7 @@ class SignalText:
         return [cell.strip() for cell in next(reader)]
 
     def _between(self, place: int, name: str, after: int, time: float, linear: Collection[str]) -> str:
-        """The value of another signal in a new row."""
+        """Value of another signal in a new row."""
         before = self._cells(self.rows[max(after - 1, 0)])[place]
         if not 0 < after < len(self.rows) or name not in linear:
             return self._cell(before)
@@ -121,7 +121,7 @@ class SignalText:
         return text.replace(".", ",") if self.form.decimals and self.form.separator != "," else text
 
     def _value(self, value: str) -> str:
-        """Value that the user has typed: a number, or a text of its own."""
+        """A value that the user has typed: a number, or a quoted string."""
         try:
             return self._number(float(value))
         except ValueError:
@@ -145,13 +145,13 @@ class SignalText:
 
 
 def new_signals(signal: str, unit: str | None, value: str) -> str:
-    """The text of a file with one signal, which has a value from the start."""
+    """Text of a file with one signal, which has a value from the start."""
     head = SignalText.of("time\n0\n")
     return head.with_signal(signal, unit, value).text
 
 
 def _split(line: str, separator: str) -> list[str]:
-    """Cells as they are written, with quotes and spaces."""
+    """Cells as written, with quotes and spaces."""
     parts, quoted = [""], False
     for letter in line:
         quoted ^= letter == '"'

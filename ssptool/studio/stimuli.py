@@ -32,20 +32,22 @@ from ssptool.tempfiles import TemporaryFolder
 SCENARIOS = (".yaml", ".yml", ".json")
 INPUTS = (".csv",)
 LARGEST = 1 << 20
-"""Bytes of a file that is looked at, to see whether it is a scenario."""
+"""Largest size of a file that is read to find out whether it is a scenario [byte]."""
 MOST_ROWS = 2000
-"""Rows that the page shows and edits."""
+"""Largest number of rows that the page shows and edits."""
 
 
 def folders(system: Path) -> Iterator[Path]:
-    """Folders of scenarios, inputs, studies and results of a system: next to it, and in its folder."""
+    """Folders of scenarios, inputs, studies and results of a system: the folder that contains it, and its own
+    folder.
+    """
     yield system.absolute().parent
     if system.is_dir():
         yield system.absolute()
 
 
 def listed(system: Path, suffixes: tuple[str, ...]) -> Iterator[tuple[str, Path]]:
-    """Files with these endings around a system, with their names from the folder in which the system lies."""
+    """Files with these extensions around a system, with names relative to the folder that contains it."""
     base = system.absolute().parent
     for folder in folders(system):
         with suppress(OSError):
@@ -61,7 +63,7 @@ def is_scenario(file: Path) -> bool:
 
 
 def is_input(file: Path) -> bool:
-    """Whether a file has times in its first column, and is not what a run has written."""
+    """True if the first column of a file contains times, and a run did not write the file."""
     with suppress(OSError, UnicodeDecodeError), file.open(encoding="utf-8-sig") as opened:
         head = opened.readline()
         head = opened.readline() if head.lower().startswith(("sep=", '"sep=')) else head
@@ -70,7 +72,7 @@ def is_input(file: Path) -> bool:
 
 
 def results_of(system: Path) -> dict[str, Path]:
-    """Files that runs have written around a system, or into a folder `results` there."""
+    """Files that runs have written around a system, or to a folder `results` there."""
     there, base = dict(listed(system, tuple(FORMATS))), system.absolute().parent
     for folder in folders(system):
         inside = listed(folder / "results" / system.name, tuple(FORMATS))
@@ -122,13 +124,13 @@ CHANGES: Mapping[str, Callable[..., str]] = {
 
 @dataclass(frozen=True, slots=True)
 class EditStimulus:
-    """A change of a scenario or of a file of inputs, by its name from the folder in which the system lies."""
+    """A change of a scenario or an input file, given by its name relative to the folder that contains the system."""
 
     file: str
     change: str
     arguments: Mapping[str, Any]
     before: str = ""
-    """The file as the page has shown it."""
+    """The content of the file that the page has shown."""
     sharing: Sharing = Sharing.REFUSE
 
     @property
@@ -137,7 +139,7 @@ class EditStimulus:
         return f"{self.file}: {' '.join([self.change.replace('_', ' '), *told])}"
 
     def changed(self, content: bytes | None) -> bytes:
-        """Raises WrongUsage, and what the change raises."""
+        """The changed content. Raises WrongUsage, and the errors of the change."""
         if self.change not in CHANGES:
             raise WrongUsage(f"there is no change {self.change!r}; there are {', '.join(CHANGES)}")
         mark, text = b"", "" if content is None else content.decode("utf-8")
@@ -149,7 +151,7 @@ class EditStimulus:
 
 
 def checked_name(name: str, suffixes: tuple[str, ...]) -> str:
-    """The name of a file around the system, which may be there or be made."""
+    """Name of a file around the system, which need not exist yet."""
     path = Path(name)
     leads_out = "\0" in name or path.is_absolute() or ".." in path.parts
     if leads_out or path.suffix.lower() not in suffixes or path.name.startswith("."):
@@ -157,11 +159,11 @@ def checked_name(name: str, suffixes: tuple[str, ...]) -> str:
     return path.as_posix()
 
 
-# -- what is in the files ----------------------------------------------------------------------------------------------
+# -- content of the files ----------------------------------------------------------------------------------------------
 
 
 def scenario_content(text: str, name: str) -> dict[str, Any]:
-    """The events of a scenario; where it cannot be read, what is wrong."""
+    """The events of a scenario; the error if it cannot be read."""
     if not name:
         return {"text": "", "events": [], "end": None, "problem": ""}
     try:
@@ -176,7 +178,7 @@ def scenario_content(text: str, name: str) -> dict[str, Any]:
 
 
 def input_content(text: str, name: str, network: Network | None) -> dict[str, Any]:
-    """The signals of a file of inputs; where it cannot be read, what is wrong."""
+    """The signals of an input file; the error if it cannot be read."""
     if not name:
         return {"text": "", "signals": [], "problem": ""}
     with TemporaryFolder() as folder:
@@ -223,7 +225,7 @@ def variables_of(network: Network | None) -> list[dict[str, str]]:
 
 
 class ChosenStimuli:
-    """The scenario and the file of inputs that a run takes; `content` reads a file as it is here, saved or not."""
+    """The scenario and the input file of a run; `content` returns the present text of a file, saved or not."""
 
     def __init__(self, content: Callable[[str], bytes | None], scenario: str, inputs: str) -> None:
         for name, suffixes in ((scenario, SCENARIOS), (inputs, INPUTS)):
@@ -239,12 +241,12 @@ class ChosenStimuli:
         return (self._texts.get(name) or b"").decode("utf-8-sig")
 
     def scenario(self) -> Scenario | None:
-        """Raises BadData."""
+        """The chosen scenario, or None. Raises BadData."""
         return scenario_from(self.text(self.scenario_name), self.scenario_name) if self.scenario_name else None
 
     @contextmanager
     def inputs(self) -> Iterator[Path | None]:
-        """The file of inputs, written for as long as it is read."""
+        """Context with the input file, which is written to disk for reading."""
         with TemporaryFolder() as folder:
             file = Path(folder, Path(self.inputs_name).name)
             if self.inputs_name:
@@ -253,7 +255,7 @@ class ChosenStimuli:
 
 
 def content_of(chosen: ChosenStimuli, network: Network | None, structure: Document) -> dict[str, Any]:
-    """Content of the chosen files, variables that they could drive, and reasons why a run would refuse them."""
+    """Content of the chosen files, variables that they could drive, and reasons why a run would reject them."""
     names = {"scenario": chosen.scenario_name, "inputs": chosen.inputs_name}
     scenario, inputs = (chosen.text(name) for name in names.values())
     found = {

@@ -23,23 +23,23 @@ from ssptool.studio.session import EditSession
 from ssptool.studio.stimuli import listed
 
 LOOK_SECONDS = 0.5
-"""Time between two looks at the results of a running study [s]."""
+"""Interval of checks of the results of a running study [s]."""
 MOST_SHOWN = 200
-"""Runs that the table of a study shows: the last ones."""
+"""Number of runs in the table of a study; the last ones are shown."""
 
 
 def _study_goes_on() -> WrongUsage:
-    """Another study goes on."""
+    """Error: another study is running."""
     return WrongUsage("a study is in progress; cancel it first, or wait for its end")
 
 
 def _unsaved_system() -> WrongUsage:
-    """A study runs what is on disk."""
+    """Error: unsaved changes, because a study uses the system on disk."""
     return WrongUsage("a study runs the system as it is on disk: save your edits first")
 
 
 class StudyRuns:
-    """The studies of one system; one goes on at a time. `tell` sends its progress to the pages."""
+    """The studies of one system, one at a time. `tell` sends the progress to the pages."""
 
     def __init__(self, session: EditSession, tell: Tell) -> None:
         self._session = session
@@ -47,21 +47,21 @@ class StudyRuns:
         self._process: subprocess.Popen[str] | None = None
         self._thread: Thread | None = None
         self._ended = Event()
-        self._going = ("", session.path)  # the study that goes on, or went on last: its name and its file
+        self._going = ("", session.path)  # name and file of the present or last study
         self._said: dict[str, str] = {}
 
     def close(self) -> None:
-        """End the study that goes on; its finished runs are kept."""
+        """End the present study; its finished runs are kept."""
         self.cancel()
         if self._thread is not None:
             self._thread.join()
 
     def all(self) -> list[dict[str, Any]]:
-        """The files of studies of this system, each with what its folder has."""
+        """Study files of this system, each with the state of its result folder."""
         return [self._content(name, file) for name, file in self._files()]
 
     def start(self, name: str, *, unsaved: bool) -> dict[str, Any]:
-        """Begin a study, or go on with it. Raises WrongUsage."""
+        """Start or continue a study. Raises WrongUsage."""
         if self._process is not None:
             raise _study_goes_on()
         if unsaved:
@@ -86,7 +86,7 @@ class StudyRuns:
         return self._content(name, file)
 
     def cancel(self) -> None:
-        """End the study that goes on as Ctrl-C does: finished runs are kept, and it can be started again."""
+        """End the present study like Ctrl-C: finished runs are kept, and it can be continued."""
         if (process := self._process) is not None:
             with suppress(OSError):
                 process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
@@ -101,7 +101,7 @@ class StudyRuns:
         return told
 
     def table(self, name: str) -> dict[str, Any]:
-        """The points and results of a study so far, the last runs first; with their units."""
+        """Points and results of a study so far, the last runs first, with units."""
         results = self._results(name)
         columns = ["number", *results.factors, *results.results, "status", "message"]
         rows = sorted(results.rows(), key=lambda row: -row["number"])[:MOST_SHOWN]
@@ -112,10 +112,10 @@ class StudyRuns:
         }
 
     def chart(self, name: str) -> Any:
-        """Chart of a study, as a figure of plotly; None as long as there is nothing to draw."""
+        """Chart of a study as a figure of plotly; None while there is nothing to draw."""
         try:
             figure = chart(self._results(name), None, ()).page()
-        except Exception as problem:  # too few runs, too many panels: the table is there anyway
+        except Exception as problem:  # too few runs or too many panels; the table is available anyway
             if not is_own(problem):
                 raise
             return None
@@ -143,7 +143,7 @@ class StudyRuns:
     # -- in a thread -----------------------------------------------------------------------------------------------
 
     def _watch(self, process: "subprocess.Popen[str]") -> None:
-        """Tell of new runs, and at last how the study ended."""
+        """Report new runs, and finally the end of the study."""
         reading = Thread(target=self._read, args=(process,), daemon=True)
         reading.start()
         while not self._ended.wait(LOOK_SECONDS):

@@ -1,4 +1,4 @@
-"""Unsaved edits in a file next to the system, kept when the studio ends before they are saved."""
+"""Unsaved edits in a file next to the system, written when the studio ends before they are saved."""
 
 import hashlib
 import re
@@ -22,19 +22,19 @@ Files = Mapping[str, bytes | None]
 ENDING = ".unsaved"
 _CONTENTS = "edits.json"
 _METHOD = 1
-"""Counts changes of the format."""
+"""Version of the format."""
 _FOLDERS = ("system", "around")
 
 
 class BadUnsavedFile(WrongUsage):
-    """A file of unsaved edits that cannot be read."""
+    """A file of unsaved edits cannot be read."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"it is not a file of unsaved edits of this version of ssptool ({reason})")
 
 
 class OtherFiles(WrongUsage):
-    """Files were changed after they had been edited here; `names` are these files."""
+    """Files were changed on disk after they had been edited in the studio; `names` lists these files."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         super().__init__(f"{abbreviated(names)} is not as it was when you edited it")
@@ -43,9 +43,9 @@ class OtherFiles(WrongUsage):
 
 @dataclass(frozen=True, slots=True)
 class UnsavedEdits:
-    """Contents of edited entries, and of files around the system; as a gesture, it makes the edits again.
+    """Contents of edited entries, and of files around the system; as a gesture, it restores the edits.
 
-    `before` are digests of the contents on disk on which the edits were made, by the same names in two folders.
+    `before` are digests of the contents on disk before the edits, by the same names in two folders.
     """
 
     source: Path
@@ -65,19 +65,19 @@ class UnsavedEdits:
 
     @classmethod
     def of(cls, source: Path, files: Files, beside: Files, on_disk: Files, around: Files, *, fits: bool = True) -> Self:
-        """Edits of now, with the contents on disk of the same entries and files. They may not fit to these."""
+        """Present edits, with the contents on disk of the same entries and files, which the edits may no longer fit."""
         before = {name: digest(content) if fits else "other" for name, content in _placed(on_disk, around).items()}
         return cls(source, datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"), files, beside, before)
 
     def require_same(self, on_disk: Files, around: Files) -> None:
-        """Compare the contents on disk with those on which the edits were made. Raises OtherFiles."""
+        """Compare the contents on disk with those before the edits. Raises OtherFiles."""
         now = _placed(on_disk, around)
         changed = [name for name, content in now.items() if digest(content) != self.before[name]]
         if changed:
             raise OtherFiles(tuple(name.partition("/")[2] for name in changed))
 
     def write(self) -> None:
-        """Write the file, all of it or nothing. Raises OSError."""
+        """Write the file completely or not at all. Raises OSError."""
         contents = _placed(self.files, self.beside)
         removed = [name for name, content in contents.items() if content is None]
         stated = {"method": _METHOD, "time": self.time, "before": self.before, "removed": removed}
@@ -89,7 +89,7 @@ class UnsavedEdits:
 
     @classmethod
     def read(cls, source: Path) -> Self:
-        """Raises BadUnsavedFile, OSError."""
+        """Edits from a file. Raises BadUnsavedFile, OSError."""
         try:
             entries = ZipEntries(source, ArchiveLimits())
             try:
@@ -117,7 +117,7 @@ class UnsavedEdits:
 
 
 def _placed(files: Files, beside: Files) -> dict[str, bytes | None]:
-    """Entries and files around the system in one folder each."""
+    """Entries, and files around the system, each in their own folder."""
     return {
         f"{folder}/{name}": one
         for folder, each in zip(_FOLDERS, (files, beside), strict=True)
@@ -130,7 +130,7 @@ def digest(content: bytes | None) -> str:
 
 
 def found_next_to(system: Path) -> Iterator[Path]:
-    """The files of unsaved edits of a system, the first one first."""
+    """Files of unsaved edits of a system, in order."""
     folder = system.absolute().parent
     pattern = re.compile(re.escape(system.name + ENDING) + r"(-\d+)?")
     if folder.is_dir():
@@ -139,7 +139,7 @@ def found_next_to(system: Path) -> Iterator[Path]:
 
 
 def free_file(system: Path, folder: Path) -> Path:
-    """A name that no file has yet."""
+    """A file name that does not exist yet."""
     base, number = folder / (system.name + ENDING), 2
     file = base
     while file.exists():

@@ -12,7 +12,7 @@ from ssptool.studio.model import SystemModel
 
 
 def parameter_rows(model: SystemModel) -> Iterator[dict[str, Any]]:
-    """Parameters, and other variables that a parameter set gives a value."""
+    """Parameters, and other variables with a value in a parameter set."""
     for one in parameters_of(model.explained):
         variable = _variable(model, one.signal)
         yield {
