@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 def fits_doubles(values: NDArray[Any]) -> bool:
-    """Whether values (n,) are numbers that doubles represent exactly."""
+    """True if values (n,) are numbers that doubles represent exactly."""
     if values.dtype == object:
         return False
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
@@ -55,7 +55,7 @@ class SampledCurve:
         Not decreasing; n >= 1.
     y : (n,)
     held
-        The value is constant between samples (discrete signals); else it is interpolated linearly.
+        True: the value is constant between samples (discrete signals). False: it is interpolated linearly.
     """
 
     t: Floats
@@ -63,7 +63,9 @@ class SampledCurve:
     held: bool = False
 
     def at(self, t: Floats) -> Floats:
-        """Values (m,) at times (m,) [s], at events those after it, outside the interval the first or last value."""
+        """Values (m,) at times (m,) [s]: at events those after the event, outside of the interval the first or last
+        value.
+        """
         if self.held:
             return self.y[np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, None)]
         values: Floats = np.interp(t, self.t, self.y)
@@ -94,14 +96,14 @@ class Tube:
 def tube(reference: SampledCurve, t: Floats, half_width: float, time: float) -> Tube:
     """The tube of all values of the reference within `time` of each `t`, widened by `half_width`.
 
-    Between its samples the reference is a line (or held), so its extremes over a window are at samples inside the
-    window or at the window's ends: the tube is exact.
+    Between its samples the reference is linear (or held), so its extremes over a window are at samples inside the
+    window or at its ends. Therefore the tube is exact.
 
     Parameters
     ----------
     t : (m,) [s]
     half_width
-        In the unit of the signal.
+        Half-width in the unit of the signal.
     time [s]
     """
     ends = reference.at(np.concatenate([t - time, t + time])).reshape(2, -1)
@@ -165,13 +167,13 @@ def aligned(trace: Trace, reference: Trace) -> Alignment:
 
 
 def without_prefix(trace: Trace, prefix: str) -> Trace:
-    """The trace without this prefix of names."""
+    """The trace with this prefix removed from names."""
     columns = tuple(replace(column, signal=column.signal.removeprefix(prefix)) for column in trace.columns)
     return replace(trace, columns=columns)
 
 
 def with_full_names(trace: Trace) -> Trace:
-    """The trace of a lone FMU with the names that its signals have in a system; other traces as they are."""
+    """The trace of a lone FMU with the names that its signals have in a system; other traces are unchanged."""
     columns = (
         replace(one, signal=one.full_name or one.signal, full_name=one.full_name and one.signal)
         for one in trace.columns
@@ -180,7 +182,7 @@ def with_full_names(trace: Trace) -> Trace:
 
 
 def _conversion(found: Column, wanted: Column) -> Conversion | None:
-    """The conversion to the unit of another column; None for equal names, and for unknown units."""
+    """Conversion to the unit of another column; None for equal names, and for unknown units."""
     if found.unit == wanted.unit or wanted.unit is None:
         return None
     relative = found.relative or wanted.relative
@@ -191,7 +193,7 @@ def _conversion(found: Column, wanted: Column) -> Conversion | None:
 
 
 def _is_whole(values: NDArray[Any], kind: str) -> bool:
-    """Whether doubles are valid values of an integer or Boolean type."""
+    """True if doubles are valid values of an integer or Boolean type."""
     if kind in NUMBERED:
         return False
     with np.errstate(invalid="ignore"):
@@ -222,8 +224,8 @@ class SignalComparison:
     deviation
         Largest distance from the reference at the same time, in the unit of the signal; nan if it was not compared.
     excess
-        Largest distance from the tube; 0: inside everywhere. inf: only one of two values is a number; or texts, or
-        integers that no double can hold, differ.
+        Largest distance from the tube; 0: inside everywhere. inf: only one of two values is a number; or strings, or
+        integers beyond the precision of doubles, differ.
     at [s]
         Time of the largest excess; of the largest deviation if it is inside.
     first_outside [s]
@@ -231,7 +233,8 @@ class SignalComparison:
     half_width
         Half-width of the tube in the direction of the values, in the unit of the signal.
     stated
-        Sum of the errors that the runs state and of rounding, in the unit of the signal; nan if none states one.
+        Sum of the errors that the runs state and of rounding, in the unit of the signal; nan if neither run states an
+        error.
     """
 
     signal: str
@@ -248,7 +251,7 @@ class SignalComparison:
 
     @property
     def compared(self) -> bool:
-        """Whether values were compared."""
+        """True if values were compared."""
         return self.verdict in (SignalVerdict.AGREES, SignalVerdict.DIFFERS)
 
     @property
@@ -259,7 +262,7 @@ class SignalComparison:
 
 
 SAFETY = 1.25
-"""Factor by which estimated errors may be too small (Roache 1998, §5.6: of estimates from three steps)."""
+"""Factor by which estimated errors may be too small (Roache 1998, §5.6, for estimates from three step sizes)."""
 
 
 class RunDifference(NamedTuple):
@@ -339,27 +342,27 @@ def compare_traces(
 ) -> TraceComparison:
     """Compare every signal of the reference with the one of the same name in the trace.
 
-    Units are converted if both are common ones. A signal agrees if it is inside the tube around its reference at all
-    times of both. Continuous signals of type Float64 and Float32 are interpolated linearly; all others are held, and
-    must be equal unless a special tolerance applies. Texts must be equal regardless of tolerances.
+    Units are converted if both are known. A signal agrees if it is inside the tube around its reference at all times of
+    both. Continuous signals of type Float64 and Float32 are interpolated linearly; all others are held, and must be
+    equal unless a special tolerance applies. Strings must be equal regardless of tolerances.
 
     Parameters
     ----------
     patterns
-        Compare only signals that match one of them; without any, all.
+        Compare only signals that match one of them (default: all).
     tolerance
-        Of continuous signals.
+        Tolerance of continuous signals.
     special
-        Tolerances of single signals or patterns; the last that fits counts.
+        Tolerances of single signals or patterns; the last match counts.
     errors
-        Errors that trace and reference state; they decide nothing.
+        Errors that trace and reference state; they do not affect the verdict.
 
     Raises
     ------
     UnknownName
-        A pattern fits no signal of the reference.
+        A pattern matches no signal of the reference.
     WrongValue
-        A trace has no rows, its times go back, or the reference has no signals.
+        A trace has no rows, its times decrease, or the reference has no signals.
     """
     named = partial(column_patterns, columns=reference.columns, what="signal of the reference")
     patterns = named(patterns)
@@ -451,7 +454,7 @@ def _signal(trace: Trace, reference: Trace, wanted: Column, tolerance: Tolerance
 
 
 def _near(signal: str, there: Sequence[str]) -> str:
-    """Advice on similar names; other tools put the name of the model before all names."""
+    """Advice on similar names; other tools prefix all names with the name of the model."""
     for name in there:
         longer, shorter = sorted((signal, name), key=len, reverse=True)
         if longer.endswith("." + shorter):
@@ -477,7 +480,7 @@ class _Samples:
 
 
 def _pointwise(samples: _Samples, reference: _Samples, column: Column, tolerance: Tolerance) -> SignalComparison:
-    """`_inside` for values without a difference: the deviation of unequal values is infinite."""
+    """`_inside` for values that have no difference: the deviation of unequal values is infinite."""
     found, expected = as_codes(samples.y, reference.y)
     exact = replace(tolerance, absolute=0.0, relative=0.0)
     one = _inside(
@@ -495,7 +498,7 @@ def _inside(curve: SampledCurve, reference: SampledCurve, column: Column, tolera
     finite = np.abs(reference.y[np.isfinite(reference.y)])
     half_width = tolerance.width(float(finite.max(initial=0.0)))
     far = tube(reference, t, half_width, tolerance.time).excess(y)
-    # At an event either side may be meant: a tube of no width has both.
+    # At an event, both sides are accepted: a tube of width zero contains both.
     deviation = tube(reference, t, 0.0, 0.0).excess(y)
     outside = np.flatnonzero(far > 0.0)
     worst = int(np.argmax(far if outside.size else deviation))
@@ -515,7 +518,7 @@ def _inside(curve: SampledCurve, reference: SampledCurve, column: Column, tolera
 def _points(curve: SampledCurve, reference: SampledCurve) -> tuple[Floats, Floats]:
     """The samples of the curve inside the reference's interval, and its values at the reference's other times.
 
-    Of two lines with kinks only at these times, the difference is largest at one of them.
+    The difference of two curves with kinks only at these times is largest at one of them.
     """
     begin, end = max(curve.t[0], reference.t[0]), min(curve.t[-1], reference.t[-1])
     own = (curve.t >= begin) & (curve.t <= end)
@@ -539,7 +542,7 @@ _HEADINGS = ("signal", "unit", "largest deviation", "allowed", "at [s]", "")
 
 
 def comparison_text(comparison: TraceComparison) -> str:
-    """A table of signals, the worst agreement first, and the conclusion."""
+    """Table of signals, from worst to best agreement, and the conclusion."""
     rows = comparison_rows(comparison)
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -552,7 +555,7 @@ def _told_besides(comparison: TraceComparison) -> list[str]:
 
 
 def _told_of_errors(comparison: TraceComparison) -> Iterator[str]:
-    """The deviations among the errors that the runs state."""
+    """Text on the deviations compared with the errors that the runs state."""
     known = [one for one in comparison.signals if one.compared and not np.isnan(one.stated)]
     if not known:
         return
@@ -568,7 +571,7 @@ def _told_of_errors(comparison: TraceComparison) -> Iterator[str]:
 
 
 def comparison_rows(comparison: TraceComparison) -> list[tuple[str, ...]]:
-    """The headings, and the cells of each signal."""
+    """Headings, and the cells of each signal."""
     return [_HEADINGS, *map(_text_row, comparison.signals)]
 
 
@@ -612,7 +615,7 @@ _GOOD, _BAD = "#1a6e2e", "#b3261e"
 
 
 def comparison_html(comparison: "TraceComparison") -> str:
-    """The conclusion, and a row for each signal, the worst agreement first."""
+    """The conclusion, and a row for each signal, from worst to best agreement."""
     headings, *rows = comparison_rows(comparison)
     colour = _GOOD if comparison.agrees else _BAD
     head = "".join(f'<th style="text-align: left">{html_text(name)}</th>' for name in headings)

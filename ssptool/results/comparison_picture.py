@@ -16,14 +16,14 @@ MOST = 4
 
 
 def draw_comparison(comparison: TraceComparison, trace: Trace, reference: Trace, path: Path) -> None:
-    """Draw the worst signals into a PNG, SVG or PDF file: the reference, its tube, and the trace.
+    """Draw the worst signals to a PNG, SVG or PDF file: the reference, its tube, and the trace.
 
     Raises
     ------
     MissingPackage
         matplotlib is not installed.
     WrongValue
-        The file name has another ending, or no signal could be compared.
+        The file name has another extension, or no signal could be compared.
     """
     check_plot_name(path, PICTURES)
     alignment = aligned(trace, reference)
@@ -45,7 +45,9 @@ def draw_comparison(comparison: TraceComparison, trace: Trace, reference: Trace,
 
 
 def _distinct(comparison: TraceComparison, trace: Trace, reference: Trace) -> list[SignalComparison]:
-    """Compared signals without texts; of signals with equal values, such as the ends of a connection, the first."""
+    """Compared signals without strings; of signals with equal values, such as the ends of a connection, only the
+    first.
+    """
     by_values: dict[bytes, SignalComparison] = {}
     for one in comparison.signals:
         if one.compared and trace[one.signal].dtype != object:

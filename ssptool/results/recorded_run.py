@@ -45,7 +45,7 @@ _INPUTS: Mapping[str, Any] = {"source": (Mapping, list, str), "interpolation": s
 _CONSTANTS: Mapping[str, Any] = {"*": _SCALAR}
 
 _CALLERS = frozenset({"system", "allow_outside", "settings_file", "compile"})
-"""Arguments of a run that whoever repeats it states; `system` is read by itself."""
+"""Arguments of a run that the caller of a repetition states; `system` is read separately."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class RecordedRun:
 
 
 def recorded_run(result: Path, manifest: Mapping[str, Any]) -> RecordedRun:
-    """The run of a manifest that `read_manifest` has read.
+    """The run of a manifest from `read_manifest`.
 
     Raises
     ------
@@ -103,9 +103,9 @@ def recorded_run(result: Path, manifest: Mapping[str, Any]) -> RecordedRun:
 
 
 def _settings(given: Mapping[str, Any], choices: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Settings:
-    """The settings of a run without its logs; with the co-simulation, the integrator or steps side by side that the run
-    chose, since the ssptool that made it may have had other defaults. An integrator that another one replaced was a
-    default, and stays.
+    """Settings of a run without its logs. The choices of co-simulation, integrator and parallel steps are kept, because
+    the ssptool that made the result may have had other defaults. An integrator that was replaced during the run was a
+    default, and is kept as such.
     """
     settings = Settings.of({name: value for name, value in given.items() if name not in INSIGHT}, {})
     chosen = {one.get("setting"): one for one in choices if isinstance(one, Mapping)}
@@ -148,7 +148,7 @@ def _faults_of_inputs(stated: Any) -> Iterator[str]:
 
 
 def _inputs(stated: Any) -> Any:
-    """Inputs as they were given."""
+    """Inputs as the caller gave them."""
     if isinstance(stated, list):
         return [_inputs(one) for one in stated]
     if isinstance(stated, Mapping) and stated.keys() == _INPUTS.keys():
@@ -177,8 +177,8 @@ def _input_files(stated: Any) -> Iterator[Path]:
 def require_readable_files(
     result: Path | str, files: Sequence[Path], hashes: Sequence[str], folders: Sequence[Path]
 ) -> None:
-    """Reject files of a manifest outside of these folders, except files that have not changed since the run: the author
-    of the manifest knew their contents.
+    """Reject files of a manifest outside of these folders, except files that have not changed since the run, because
+    the author of the manifest knew their contents.
 
     Raises
     ------
@@ -197,6 +197,6 @@ def require_readable_files(
 
 
 def sha256(file: Path) -> str:
-    """Raises OSError, SpecialFile."""
+    """SHA-256 of a file. Raises OSError, SpecialFile."""
     with open_bytes(file) as content:
         return hashlib.file_digest(content, "sha256").hexdigest()

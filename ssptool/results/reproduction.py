@@ -16,7 +16,7 @@ from ssptool.results.comparison import SignalVerdict, TraceComparison
 from ssptool.results.tolerance import Tolerance
 
 TOLERANCE = Tolerance(relative=1e-6)
-"""Tolerance of a repeated run, where the caller states none: other processors and libraries differ by less."""
+"""Default tolerance of a repeated run: differences between processors and libraries are smaller."""
 
 
 class CannotReproduce(WrongUsage):
@@ -36,14 +36,14 @@ class InputState(StrEnum):
 
 
 class InputCheck(NamedTuple):
-    """A file that the run depended on, and what has become of it."""
+    """A file that the run depended on, and its present state."""
 
     name: str
     state: InputState
 
 
 class FirstDifference(NamedTuple):
-    """The first time [s] at which a value is another one, the signal, and by how much; None: no number can say it."""
+    """Time [s] of the first different value, with the signal and the difference; None if it has no number."""
 
     time: float
     signal: str

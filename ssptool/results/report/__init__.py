@@ -28,7 +28,7 @@ from ssptool.results.report.iterations import FailedIterationContent, failed_ite
 
 @dataclass(frozen=True, slots=True)
 class RunReportContent:
-    """The content of a report. `verdict` is a sentence; `ok` whether the run reached its end."""
+    """Content of a report. `verdict` is a sentence; `ok` is true if the run reached its end."""
 
     title: str
     ok: bool
@@ -64,7 +64,7 @@ def run_report_content(
     Parameters
     ----------
     manifest
-        As `read_manifest` gives it; empty for a run that was killed, and for results of other tools.
+        Result of `read_manifest`; empty for a run that was killed, and for results of other tools.
     locate
         Returns the present file of an input by its name in the manifest; None if missing.
     """
@@ -207,7 +207,7 @@ def _overrides(manifest: Mapping[str, Any]) -> Iterator[Sequence[str]]:
 def _settings(manifest: Mapping[str, Any]) -> Iterator[Sequence[str]]:
     defaults = asdict(Settings())
     for name, value in manifest.get("settings", {}).items():
-        # In the manifest they are as JSON has them.
+        # in the manifest, settings are JSON
         if value and value != defaults.get(name):
             yield name.replace("_", " "), str(value)
 
@@ -236,7 +236,7 @@ class ReportPage:
 
 
 def _shown(value: object) -> object:
-    """Escaped text for a page, except our own markup."""
+    """Escaped text for a page; our own markup is unchanged."""
     return several_lines(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 

@@ -1,4 +1,6 @@
-"""Section of a report on an iteration that did not converge: connections with residuals, the loop, and its course."""
+"""Section of a report on an iteration that did not converge: connections with residuals, the loop, and the convergence
+history.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +35,7 @@ class FailedIterationContent:
 
 
 def failed_iteration_content(iteration: Mapping[str, Any] | None) -> FailedIterationContent | None:
-    """The content for the `iteration` of the failure of a manifest; None where there is none.
+    """Content for the `iteration` in the failure of a manifest; None if there is none.
 
     Raises
     ------
@@ -130,7 +132,7 @@ def _quantity(value: float | None, form: str, unit: str) -> str:
 
 
 def _number(value: float | None, form: str) -> str:
-    """A number as text; "" for None, and for one that is not finite."""
+    """Text of a number; "" for None, and for a number that is not finite."""
     return format(_float(value), form) if _is_finite(value) else ""
 
 
@@ -139,7 +141,7 @@ def _is_finite(value: float | None) -> TypeGuard[float]:
 
 
 def _float(value: float) -> float:
-    """A number of JSON, whose integers have no limit."""
+    """A number from JSON, whose integers have no limit."""
     try:
         return float(value)
     except OverflowError:
