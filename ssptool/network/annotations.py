@@ -1,7 +1,8 @@
 """Run settings that other tools state in annotations of an SSD: step sizes, tolerances, algorithms, power bonds.
 
-Supported are those of the Open Simulation Platform (`osp:Algorithm`, `osp:SimulationInformation`) and of OMSimulator
-(`oms:SimulationInformation`). Elements are found by their names: tools bind the prefixes to several namespaces.
+Annotations of the Open Simulation Platform (`osp:Algorithm`, `osp:SimulationInformation`) and of OMSimulator
+(`oms:SimulationInformation`) are supported. Elements are found by local name, because tools use several namespaces for
+the prefixes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +21,7 @@ ANNOTATION_PREFIXES = {
     "org.open-simulation-platform": "osp",
     "org.openmodelica": "oms",
 }
-"""Types of annotations that are read, with the prefix by which messages name their elements."""
+"""Supported types of annotations, with the prefix of their elements in messages."""
 
 _FIXED_STEP = {
     "FixedStepAlgorithm": ("baseStepSize", "stepSize"),
@@ -35,13 +36,13 @@ _OPTIONS = {
     "loggingInterval": "--output-step",
     "resultFile": "--output",
 }
-"""Attributes with a counterpart on the command line that a document does not set."""
+"""Attributes without effect on a run, with the corresponding option on the command line."""
 _WITHOUT_EFFECT = {"description", "bufferSize", "stepSizeHint"}
 _NEUTRAL = {"numWorkerThreads": "-1", "signalFilter": ".*", "loggingInterval": "0"}
 
 
 Holder: TypeAlias = ssd.DefaultExperiment | ssd.SystemStructureDescription | ssd.System | ssd.Component | ssd.Connection
-"""An element whose annotations can state run settings."""
+"""An element whose annotations can contain run settings."""
 
 
 class _Found(NamedTuple):
@@ -58,7 +59,7 @@ class _Found(NamedTuple):
 
 
 def read_annotated(document: Document) -> Annotated:
-    """Read the annotations of an SSD: the default experiment first, outer systems before inner ones."""
+    """Read the annotations of an SSD, in this order: default experiment, outer systems, inner systems."""
     root = document.structure
     step_size: Stated | None = None
     tolerance: Stated | None = None
@@ -84,10 +85,10 @@ def read_annotated(document: Document) -> Annotated:
 
 
 def _power_bonds(document: Document) -> tuple[tuple[str, str], ...]:
-    """Pairs of sources of connections of the root system that name the same bond."""
+    """Pairs of sources of connections of the root system that belong to the same bond."""
     bonds: dict[str, list[str]] = {}
     if next(document.root.iter(ssc.Annotation.qualified_name), None) is None:
-        return ()  # without a look at each of very many connections
+        return ()  # fast exit without checking very many connections
     for connection in document.structure.system.connections:
         for found in _elements(document, [connection]):
             if found.name == "PowerBond":
@@ -119,7 +120,7 @@ def _elements(document: Document, holders: Iterable[Holder]) -> Iterator[_Found]
 
 
 def _annotated_number(found: _Found, *attributes: str, notes: list[str]) -> Stated | None:
-    """The first of these attributes that is stated, if it is a positive number."""
+    """The first of these attributes that exists, if it is a positive number."""
     for attribute in attributes:
         text = found.node.get(attribute)
         if text is None:

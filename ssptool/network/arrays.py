@@ -14,7 +14,7 @@ from ssptool.network.tree import MOST_ELEMENTS, ComponentPlace, Tree, dotted, si
 
 
 def elements(array: Signal, shape: Shape) -> tuple[Signal, ...]:
-    """The elements of an array, in their order."""
+    """Elements of an array, in order."""
     return tuple(Signal(array.component, name) for name in element_names(array.variable, shape))
 
 
@@ -26,7 +26,7 @@ def whole(signal: Signal, arrays: Collection[Signal]) -> Signal:
 
 
 def wholes(network: Network) -> dict[Signal, Signal]:
-    """The array of every element that has a port."""
+    """Array of every element that has a port."""
     parts = (network.ports, network.boundaries, *(component.ports for component in network.components.values()))
     signals = (port.signal for ports in parts for port in ports) if network.arrays else ()
     found = ((signal, whole(signal, network.arrays)) for signal in signals)
@@ -52,7 +52,7 @@ def with_whole_arrays(network: Network) -> Network:
 
 
 def connected(network: Network) -> tuple[tuple[Signal, Signal], ...]:
-    """The ends of all wires, once each, with arrays in place of elements."""
+    """Ends of all wires, each pair once, with arrays instead of elements."""
     arrays = network.arrays
     ends = ((whole(wire.source, arrays), whole(wire.destination, arrays)) for wire in network.wires)
     return tuple(dict.fromkeys(ends))
@@ -83,7 +83,7 @@ def _wires(wires: Iterable[Wire], known: Mapping[Signal, Signal], shapes: Mappin
 
 
 def _covers(wires: list[Wire], source: Signal, destination: Signal, shapes: Mapping[Signal, Shape]) -> bool:
-    """Whether wires lead from every element of an array to its counterpart, with the same conversion."""
+    """True if wires connect every element of an array to its counterpart, with the same conversion."""
     pairs = zip(elements(source, shapes[source]), elements(destination, shapes[destination]), strict=False)
     alike = all(wire.conversion == wires[0].conversion for wire in wires)
     return alike and shapes[source] == shapes[destination] and [(w.source, w.destination) for w in wires] == list(pairs)
@@ -96,13 +96,13 @@ def _leg(leg: Leg, known: Mapping[Signal, Signal]) -> Leg:
 
 
 def undivided(tree: Tree) -> dict[ConnectorKey, FlatConnector]:
-    """The tree and its connectors with whole arrays, without their elements."""
+    """The connectors of a tree with whole arrays instead of elements, as in the documents."""
     tree.components[:] = [replace(place, elements=place.fmu) for place in tree.components]
     return {key: connector._replace(extents=()) for key, connector in flat_connectors(tree).items()}
 
 
 def check_stated(tree: Tree) -> None:
-    """Refuse connectors whose stated size differs from that of their variable."""
+    """Reject connectors whose stated size differs from that of their variable."""
     for place in tree.components:
         for connector in place.component.connectors if place.elements.arrays else ():
             shape = place.elements.arrays.get(connector.name)
@@ -121,18 +121,18 @@ def check_stated(tree: Tree) -> None:
 
 
 def structural(place: ComponentPlace) -> frozenset[str]:
-    """The structural parameters that size arrays."""
+    """Structural parameters that determine sizes of arrays."""
     return frozenset(size for variable in place.fmu.variables.values() for size in variable.sizes if size is not None)
 
 
 def has_variable_sizes(tree: Tree, known: Mapping[ConnectorKey, FlatConnector]) -> bool:
-    """Whether parameters size arrays anywhere."""
+    """True if parameters determine sizes of arrays."""
     by_connectors = any(isinstance(each, str) for one in known.values() for each in one.extents)
     return by_connectors or any(structural(place) for place in tree.components if place.elements.arrays)
 
 
 def resize(tree: Tree, given: Mapping[Signal, int]) -> None:
-    """Size the arrays of a tree by these values of variables and connectors."""
+    """Set sizes of arrays in a tree according to these values of variables and connectors."""
     tree.sizes = given
     known: dict[tuple[str, tuple[tuple[str, int], ...]], FmuDescription] = {}
     for number, place in enumerate(tree.components):
@@ -150,8 +150,8 @@ def shapes(
 ) -> dict[ConnectorKey, Shape]:
     """The shapes of all connectors that are arrays.
 
-    A system's connector without a size takes it from the connectors that it is connected to as a whole (`pairs`).
-    Arrays of unknown size are refused.
+    A system's connector without a size gets the size of the connectors that it is connected to as a whole (`pairs`).
+    Arrays of unknown size are unsupported.
     """
     extents = {key: _stated(tree, connector) for key, connector in connectors.items() if connector.extents}
     if any(None in known for known in extents.values()):
@@ -166,7 +166,7 @@ def shapes(
 def _bounded(
     tree: Tree, connectors: Mapping[ConnectorKey, FlatConnector], known: dict[ConnectorKey, Shape]
 ) -> dict[ConnectorKey, Shape]:
-    """Shapes without elements where there would be too many: the largest are refused, until the rest is within the
+    """Shapes with the largest arrays emptied, and reported as unsupported, until the number of elements is within the
     limit.
     """
     total = sum(map(prod, known.values()))
@@ -188,7 +188,7 @@ def element_key(key: ConnectorKey, name: str) -> ConnectorKey:
 def by_element(
     connectors: Mapping[ConnectorKey, FlatConnector], known: Mapping[ConnectorKey, Shape]
 ) -> dict[ConnectorKey, FlatConnector]:
-    """The connectors with the elements of each array in its place."""
+    """The connectors, with each array replaced by its elements."""
     if not known:
         return dict(connectors)
     found: dict[ConnectorKey, FlatConnector] = {}
@@ -204,14 +204,14 @@ def by_element(
 
 
 class Unpaired(ValueError):
-    """The two ends of a connection do not have the same shape, or an index picks no element."""
+    """The two ends of a connection have different shapes, or an index is not that of an element."""
 
 
 def pairs_of_elements(
     source: tuple[ConnectorKey, Shape, Sequence[int] | None],
     destination: tuple[ConnectorKey, Shape, Sequence[int] | None],
 ) -> Iterator[tuple[ConnectorKey, ConnectorKey]]:
-    """The pairs of elements that a connection of two connectors, with shapes and indices, connects.
+    """Pairs of connected elements for a connection between two connectors with shapes and indices.
 
     Raises
     ------
@@ -225,7 +225,7 @@ def pairs_of_elements(
 
 
 def _picked(key: ConnectorKey, shape: Shape, indices: Sequence[int] | None) -> tuple[list[ConnectorKey], Shape]:
-    """The connected elements and their shape: a single element counts as a scalar (AMB-08: counted from 1)."""
+    """The selected elements and their shape; a single element counts as a scalar (AMB-08: counted from 1)."""
     if indices is None:
         return [element_key(key, name) for name in element_names(key.connector, shape)], shape
     fits = len(indices) == len(shape) and all(1 <= i <= extent for i, extent in zip(indices, shape, strict=True))
@@ -236,7 +236,7 @@ def _picked(key: ConnectorKey, shape: Shape, indices: Sequence[int] | None) -> t
 
 
 def _stated(tree: Tree, connector: FlatConnector) -> Extents:
-    """The extents of a connector, with the values of its size connectors."""
+    """The extents of a connector, using the values of its size connectors."""
     beside, extents = connector.signal.component, connector.extents
     return tuple(tree.sizes.get(Signal(beside, each)) if isinstance(each, str) else each for each in extents)
 

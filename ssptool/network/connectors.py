@@ -19,10 +19,10 @@ from ssptool.network.tree import ComponentPlace, DictionaryPlace, ElementPath, R
 
 
 class ConnectorKey(NamedTuple):
-    """The address of a connector.
+    """Address of a connector.
 
-    `inner`: on the inside of a system that a component refers to; or the receiving side of a dictionary reference's
-    connector. `dictionary`: the name of the dictionary of an entry.
+    `inner`: the inner side of a connector of a system that a component refers to, or the receiving side of a connector
+    of a dictionary reference. `dictionary`: name of the dictionary of an entry.
     """
 
     path: ElementPath
@@ -32,7 +32,7 @@ class ConnectorKey(NamedTuple):
 
     @property
     def signal(self) -> Signal:
-        """The signal in the flat network, in which inside and outside of a system are one."""
+        """The signal in the flat network, where the inner and outer side of a system are the same."""
         path = self.path if self.dictionary is None else (*self.path, self.dictionary)
         return Signal(dotted(path), self.connector)
 
@@ -72,7 +72,7 @@ class FlatConnector(NamedTuple):
 
     @property
     def interval(self) -> str | None:
-        """The `intervalVariability` that the SSD states of a clock."""
+        """The `intervalVariability` of a clock in the SSD."""
         return dict(self.clock).get("intervalVariability") if self.clock else None
 
 
@@ -91,7 +91,7 @@ class _Facts(NamedTuple):
 
 
 def flat_connectors(tree: Tree) -> dict[ConnectorKey, FlatConnector]:
-    """All connectors of a tree; for an FMU those with the name of a variable."""
+    """All connectors of a tree; for an FMU only those with the name of a variable."""
     found: dict[ConnectorKey, FlatConnector] = {}
     for connector in chain.from_iterable(map(_of_system, tree.systems)):
         found.setdefault(connector.key, connector)
@@ -155,7 +155,7 @@ def _of_system(place: SystemPlace) -> Iterator[FlatConnector]:
 
 
 def stated_connector(connector: ssd.Connector, path: ElementPath, scope: Scope) -> FlatConnector:
-    """A connector of the element at a path, as far as the SSD states it."""
+    """A connector of the element at a path, with the properties that the SSD states."""
     return _of_connector(connector, ConnectorKey(path, connector.name), scope)
 
 
@@ -234,7 +234,7 @@ def unit_of(variable: Variable, fmu: FmuDescription) -> PhysicalUnit | None:
 
 
 def settable(variable: Variable) -> bool:
-    """Whether a variable can be set before initialization (catalogue §1.6, step 6; AMB-14)."""
+    """True if a variable can be set before initialization (catalogue §1.6, step 6; AMB-14)."""
     if variable.variability is Variability.CONSTANT:
         return False
     return variable.causality is Causality.INPUT or variable.initial in ("exact", "approx")

@@ -1,7 +1,8 @@
 """Conversion of values between types and units, by transformations, and from text.
 
-Table 2.5.2 of the rule catalogue lists the types that may be connected. Units follow SSP 2.0 §4.4.2 and §5.3.2 and FMI
-3.0 §2.4.4, transformations SSP 2.0 §4.5.2."""
+The permitted pairs of types are in table 2.5.2 of the rule catalogue. Units follow SSP 2.0 §4.4.2 and §5.3.2 and FMI
+3.0 §2.4.4, transformations SSP 2.0 §4.5.2.
+"""
 
 import math
 import re
@@ -39,7 +40,7 @@ FLOAT_PRECISION: Mapping[str, int] = MappingProxyType({"Float32": 24, "Float64":
 
 
 def canonical(name: str) -> str:
-    """SSP's Real and Integer are Float64 and Int32; other names are unchanged."""
+    """Float64 and Int32 for SSP's Real and Integer; other names are unchanged."""
     return _CANONICAL.get(name, name)
 
 
@@ -88,7 +89,7 @@ VERDICTS: Mapping[Relation, Verdict] = MappingProxyType(
 
 
 def relation(source: str, destination: str) -> Relation:
-    """The relation of two types by their names in SSP.
+    """Relation of two types, given by their names in SSP.
 
     Two enumerations are IDENTICAL here; their items are compared elsewhere.
     """
@@ -111,10 +112,10 @@ def verdict(source: str, destination: str) -> Verdict:
 
 
 class Narrowing(NamedTuple):
-    """Condition for a number to keep its value in a narrower type, and the `range` in words.
+    """Condition under which a number keeps its value in a narrower type, and the `range` as text.
 
-    `digits`: the most binary digits from the first one to the last one that is not zero; `nonnegative`: not negative
-    as a signed number of 64 bits.
+    `digits`: the largest number of binary digits from the first to the last one that is not zero; `nonnegative`: not
+    negative as a signed 64-bit number.
     """
 
     nonnegative: bool
@@ -123,8 +124,8 @@ class Narrowing(NamedTuple):
 
 
 def narrowing(source: str, destination: str) -> Narrowing | None:
-    """Check of values of one type that become values of a narrower one; None where they need no check, or have
-    none: real numbers do not become integers.
+    """Check for values that are passed to a narrower type; None if no check is needed, or the conversion is impossible
+    (real numbers to integers).
     """
     if relation(source, destination) is not Relation.NARROWING or (is_float(source) and is_integer(destination)):
         return None
@@ -161,7 +162,7 @@ class IncompatibleUnits(ValueError):
 def document_units(
     root: ssd.SystemStructureDescription | ssv.ParameterSet | ssb.SignalDictionary,
 ) -> Mapping[str, PhysicalUnit]:
-    """The units that a document defines, by name, the first of each name (see rule UNIT-001)."""
+    """Units that a document defines, by name; the first of each name counts (see rule UNIT-001)."""
     units: dict[str, PhysicalUnit] = {}
     for element in root.units:
         units.setdefault(element.name, _unit(element))
@@ -175,7 +176,7 @@ def _unit(element: ssc.Unit) -> PhysicalUnit:
 
 
 def notes_on_units(assumed: Sequence[PhysicalUnit]) -> Iterator[str]:
-    """Notes on undefined units that are read by their names."""
+    """Notes on undefined units whose meaning is derived from their names."""
     if assumed:
         what = "1 unit has" if len(assumed) == 1 else f"{len(assumed)} units have"
         meanings = {unit.name: unit.in_base_units for unit in assumed}
@@ -184,7 +185,7 @@ def notes_on_units(assumed: Sequence[PhysicalUnit]) -> Iterator[str]:
 
 
 def define_unit(root: Element, unit: PhysicalUnit) -> None:
-    """Add the definition of a unit to those of a document."""
+    """Add the definition of a unit to a document."""
     base = ssc.BaseUnit.new()
     for symbol, exponent in (unit.exponents or Exponents())._asdict().items():
         if exponent:
@@ -199,7 +200,7 @@ def define_unit(root: Element, unit: PhysicalUnit) -> None:
 
 
 def convertible(a: PhysicalUnit, b: PhysicalUnit) -> bool:
-    """Whether a value in one of the units can be expressed in the other."""
+    """True if a value in one of the units can be expressed in the other."""
     if _by_name(a, b):
         return True
     if a.exponents is None or b.exponents is None:
@@ -208,7 +209,7 @@ def convertible(a: PhysicalUnit, b: PhysicalUnit) -> bool:
 
 
 def _by_name(a: PhysicalUnit, b: PhysicalUnit) -> bool:
-    """Whether undefined units can be converted by name: the names are equal, or one is a display unit of the other (FMI
+    """True if undefined units can be converted by name: the names are equal, or one is a display unit of the other (FMI
     1.0).
     """
     same = a.name == b.name or a.display(b.name) is not None or b.display(a.name) is not None
@@ -218,8 +219,8 @@ def _by_name(a: PhysicalUnit, b: PhysicalUnit) -> bool:
 def conversion(source: PhysicalUnit | None, target: PhysicalUnit | None, relative: bool = False) -> Conversion:
     """The conversion of values in `source` to values in `target`: u = (f_s·v + o_s − o_t)/f_t.
 
-    Without a unit on one side the value passes unchanged. `relative` (FMI's relativeQuantity) leaves out the offsets,
-    as a difference of temperatures in °C is the same in K.
+    If one side has no unit, the value is unchanged. `relative` (FMI's relativeQuantity) omits the offsets, because a
+    temperature difference in °C is the same in K.
 
     Raises
     ------
@@ -254,7 +255,7 @@ V = TypeVar("V", bool, int, str)
 def transformed(value: Value, transformation: ssc.Transformation, items: Mapping[str, int]) -> tuple[Value, str]:
     """The transformed value, and a description of the transformation. Values without a mapping entry pass unchanged.
 
-    `items` are those of the enumeration that the value is of: an integer mapping acts on their numbers.
+    `items` are the items of the value's enumeration; an integer mapping uses their numbers.
     """
     match transformation:
         case ssc.LinearTransformation(factor=factor, offset=offset):
@@ -273,7 +274,7 @@ def transformed(value: Value, transformation: ssc.Transformation, items: Mapping
 
 
 def _mapped(value: Value, table: dict[V, V], kind: type[V]) -> tuple[Value, str]:
-    # Python takes True for 1 and 1.0 for 1; SSP does not.
+    # In Python, True, 1 and 1.0 are equal; in SSP they are not.
     if type(value) is kind and value in table:
         return table[value], f"{value} → {table[value]}"
     return value, f"{value!r} is not in the mapping"
@@ -284,7 +285,7 @@ NO_ITEMS: EnumerationItems = {}
 
 
 class InvalidValue(WrongUsage, ValueError):
-    """The variable `name` cannot take the value `found`; `expected` describes valid values."""
+    """The variable `name` does not accept the value `found`; `expected` describes valid values."""
 
     def __init__(self, name: str, found: object, expected: str) -> None:
         shown = number_name(found) if isinstance(found, float) and not math.isfinite(found) else repr(found)
@@ -295,7 +296,7 @@ class InvalidValue(WrongUsage, ValueError):
 
 
 def expected(type_name: str, items: EnumerationItems = NO_ITEMS) -> str:
-    """A description of the values of a type."""
+    """Description of the values of a type."""
     if type_name == "Enumeration":
         return "one of " + ", ".join(items) if items else "an item of its enumeration"
     if type_name in INTEGER_RANGES:
@@ -306,7 +307,7 @@ def expected(type_name: str, items: EnumerationItems = NO_ITEMS) -> str:
 
 
 def allowed(value: Value, bounds: tuple[float, float]) -> bool:
-    """Whether the bounds of a variable allow a value; NaN if there are none."""
+    """True if the bounds of a variable allow a value; they are nan if there are none."""
     if not isinstance(value, int | float):
         return True
     lowest, highest = bounds
@@ -314,13 +315,13 @@ def allowed(value: Value, bounds: tuple[float, float]) -> bool:
 
 
 def bounds_text(bounds: tuple[float, float]) -> str:
-    """Bounds in words, such as `0 to INF`."""
+    """Text of bounds, such as `0 to INF`."""
     lowest, highest = bounds
     return f"{rounded_text(lowest, 6)} to {rounded_text(highest, 6)}"
 
 
 def convert(name: str, value: Value, target: str, items: EnumerationItems = NO_ITEMS) -> Value:
-    """`value` as the machine type of `target`; an enumeration's items become its numbers.
+    """`value` converted to the machine type of `target`; items of an enumeration become numbers.
 
     Integers are converted to floating-point numbers, and numbers to another width if the value fits; no other values
     are converted.
@@ -328,7 +329,7 @@ def convert(name: str, value: Value, target: str, items: EnumerationItems = NO_I
     Raises
     ------
     InvalidValue
-        The value is of another type, out of range, or no item of the enumeration.
+        The value has another type, is out of range, or is not an item of the enumeration.
     """
     target = canonical(target)
     if target == "Enumeration":
@@ -367,7 +368,7 @@ def split_values(name: str, text: str) -> list[str]:
 
 
 def _real(name: str, text: str) -> float:
-    """A number as a person types it: `inf`, `Infinity` and `nan` too. It must not become infinite by overflow."""
+    """A number as a user types it, including `inf`, `Infinity` and `nan`. It must not become infinite by overflow."""
     if text.strip().lower().lstrip("+-") in ("inf", "infinity", "nan"):
         return float(text)
     value = double.read(text)
@@ -377,7 +378,7 @@ def _real(name: str, text: str) -> float:
 
 
 def from_cell(name: str, text: str, target: str, items: EnumerationItems) -> Value:
-    """The value of a cell of a table, in which numbers may be written as doubles. Raises InvalidValue."""
+    """Value of a table cell, in which numbers may be written as doubles. Raises InvalidValue."""
     if target == "Boolean" and text in ("0.0", "1.0"):
         text = text[0]
     elif not is_float(target) and target != "String":
@@ -389,7 +390,7 @@ _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\
 
 
 def number_and_unit(text: str) -> tuple[str, str] | None:
-    """The number and the unit of a text such as `300 K` or `10mm`; None: it is a number alone, or neither."""
+    """Number and unit of a text such as `300 K` or `10mm`; None for a number alone, or any other text."""
     try:
         float(text)
     except ValueError:
@@ -399,7 +400,7 @@ def number_and_unit(text: str) -> tuple[str, str] | None:
 
 
 def from_text(name: str, text: str, target: str, items: EnumerationItems) -> Value:
-    """The value of type `target` of a text, as a person types it.
+    """Value of type `target` from a text, as a user types it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Delays that a run adds to connections on purpose, such as to cut a loop that real hardware cuts as well."""
+"""Deliberate delays of connections in a run, for example to cut a loop that the real hardware also cuts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,18 +15,18 @@ REALS = ("Float64", "Float32")
 
 
 def with_delays(network: Network, delays: Mapping[str, float]) -> Network:
-    """The network with a component in each connection that is delayed.
+    """The network with an additional component in each delayed connection.
 
     Parameters
     ----------
     delays : [s]
-        Output of a component, of which all connections to other components are delayed; or an input, of which the one
-        connection is.
+        Output of a component, whose connections to other components are all delayed; or an input, whose connection is
+        delayed.
 
     Raises
     ------
     WrongValue
-        No connection begins or ends there, or it does not carry real numbers.
+        No connection starts or ends there, or it does not pass on real numbers.
     """
     for name, delay in delays.items():
         wires = _delayed(network, name)
@@ -36,7 +36,7 @@ def with_delays(network: Network, delays: Mapping[str, float]) -> Network:
 
 
 def _delayed(network: Network, name: str) -> list[Wire]:
-    """The connections between components that begin, or else that end, at a signal of this name."""
+    """Connections between components that start at a signal of this name, or if there are none, that end there."""
     between = [wire for wire in network.wires if wire.source.component and wire.destination.component]
     known = dict.fromkeys(one for wire in between for end in _ends(wire) for one in _names(network, end))
     own = in_other_case(name, known) or name
@@ -53,7 +53,7 @@ def _ends(wire: Wire) -> tuple[Signal, Signal]:
 
 
 def _names(network: Network, signal: Signal) -> tuple[str, str]:
-    """The name of a signal, and of the array that it is an element of."""
+    """Name of a signal, and name of the array that contains it."""
     return str(signal), str(whole(signal, network.arrays))
 
 
@@ -84,7 +84,7 @@ def _with_delay(network: Network, source: Signal, wires: Sequence[Wire], delay: 
 
 
 def _free(name: str) -> Iterator[str]:
-    """Names for a component: one signal can be delayed several times, for several inputs."""
+    """Possible names for the component: a signal can be delayed several times, for several inputs."""
     yield name
     number = 2
     while True:

@@ -1,8 +1,9 @@
 """The dependency graph of a system: needs between signals at one instant, evaluation order and cycles.
 
-There are cycles at two levels. A component cycle decides how a master algorithm couples; an algebraic loop has to be
-solved. The first does not imply the second: an output that does not depend on an input lets the loop be evaluated in
-sequence. `analyze` returns all of this in one value."""
+There are cycles at two levels. A component cycle affects the choice of the master algorithm; an algebraic loop has to
+be solved. A component cycle need not contain an algebraic loop: if an output does not depend on an input, the signals
+can be evaluated in sequence. `analyze` returns all of this in one value.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -31,16 +32,16 @@ if TYPE_CHECKING:
     from networkx import DiGraph
 
 DependencyGraph: TypeAlias = "DiGraph[Signal]"
-"""A graph of networkx: an edge leads from a signal to one that needs it, and has the attribute `need`, a `Need`.
+"""A graph of networkx: an edge points from a signal to one that needs it, and has the attribute `need`, a `Need`.
 
-A node has the attribute `type` where that is not Float64.
+A node has the attribute `type` if the type is not Float64.
 """
 
 
 def dependency_graph(network: Network, stage: Stage) -> DependencyGraph:
     """The signal graph of a network as a graph of networkx.
 
-    Vertices and edges are in an order that depends on the network alone.
+    The order of vertices and edges depends only on the network.
     """
     return _in_networkx(_at(network, stage))
 
@@ -72,8 +73,8 @@ def needs_in(graph: DependencyGraph) -> Iterable[tuple[Signal, Signal, Need]]:
 class Block(NamedTuple):
     """One entry of the evaluation order: a single signal, or an algebraic loop.
 
-    The signals of a loop are in the order in which they follow from guesses of the `torn` ones; these come
-    last, when their values can be compared with the guesses.
+    The signals of a loop are in the order in which they are computed from guesses of the `torn` ones. The torn signals
+    come last, and are then compared with the guesses.
     """
 
     signals: tuple[Signal, ...]
@@ -85,7 +86,7 @@ class Block(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A block that is a loop, by vertices."""
+    """A block that is a loop, given by its vertices."""
 
     vertices: tuple[int, ...]
     torn: tuple[int, ...]
@@ -96,13 +97,13 @@ class Loop(NamedTuple):
 
 
 def blocks(graph: SignalGraph, order: Iterable[int | Loop]) -> tuple[Block, ...]:
-    """Entries of the evaluation order as signals."""
+    """The evaluation order, with signals instead of vertices."""
     signals = graph.signals
     return tuple(one.block(graph) if isinstance(one, Loop) else Block((signals[one],)) for one in order)
 
 
 def evaluation_order(graph: SignalGraph) -> Sequence[int | Loop]:
-    """Strongly connected components in topological order: every edge leads forward or stays in its block.
+    """Strongly connected components in topological order: every edge points forward or stays in its block.
 
     Independent blocks are in the order of their names, so equal graphs give equal orders.
     """
@@ -117,7 +118,9 @@ def evaluation_order(graph: SignalGraph) -> Sequence[int | Loop]:
 
 
 def _contracted(graph: SignalGraph, first: Mapping[int, int]) -> list[list[int]]:
-    """The graph with the first vertex of each loop in place of the loop; the others have no edges."""
+    """The graph in which the first vertex of each loop represents the loop; the other vertices of loops have no
+    edges.
+    """
     contracted: list[list[int]] = [[] for _ in graph.after]
     for vertex, others in enumerate(graph.after):
         source = first.get(vertex, vertex)
@@ -133,7 +136,7 @@ def _loop(graph: SignalGraph, vertices: Iterable[int]) -> Loop:
 
 
 def tear(graph: SignalGraph, loop: Iterable[int]) -> tuple[int, ...]:
-    """A small set of the vertices of a loop, sorted, without which it has no cycle; smallest if the loop is small.
+    """A small set of vertices of a loop, sorted, whose removal leaves no cycle; for a small loop a smallest set.
 
     Guesses of these few signals determine all others in sequence. Outputs (signals computed by a component) are
     preferred to inputs, because a guess can be compared with the computed value. Discrete signals have no residuals: if
@@ -151,14 +154,14 @@ def tear(graph: SignalGraph, loop: Iterable[int]) -> tuple[int, ...]:
 
 
 def sequence(graph: SignalGraph, loop: Iterable[int], torn: Iterable[int]) -> tuple[int, ...]:
-    """Order in which vertices follow from guesses of the torn ones, which come last. Ties are broken by name."""
+    """Order in which vertices are computed from guesses of the torn ones, which come last. Ties are broken by name."""
     guessed = set(torn)
     rest = induced(graph.after, [vertex for vertex in loop if vertex not in guessed])
     return (*topological_order(rest), *sorted(guessed))
 
 
 def _candidates(loop: Mapping[int, Sequence[int]], outputs: AbstractSet[int]) -> AbstractSet[int]:
-    # In a network every cycle passes an output. In any other graph every vertex may be torn.
+    # In a network, every cycle contains an output. In any other graph, every vertex may be torn.
     return outputs if is_acyclic(induced(loop, [vertex for vertex in loop if vertex not in outputs])) else set(loop)
 
 
@@ -171,7 +174,7 @@ class Dependence(NamedTuple):
 
     @property
     def declared(self) -> bool:
-        """False if the FMU does not say what `destination` depends on."""
+        """False if the FMU does not declare the dependencies of `destination`."""
         return self.need is not Need.UNDECLARED
 
     def __str__(self) -> str:
@@ -195,14 +198,14 @@ class Independence(NamedTuple):
 
 
 class AlgebraicLoop(NamedTuple):
-    """A block that is a loop, and the edges that close it, in evaluation order."""
+    """A loop in the evaluation order, and the edges that close it."""
 
     block: Block
     closed_by: tuple[Dependence, ...]
 
     @property
     def outputs(self) -> tuple[Signal, ...]:
-        """The signals that components compute, sorted: the unknowns of the loop."""
+        """Signals that components compute, sorted: the unknowns of the loop."""
         return tuple(sorted({edge.destination for edge in self.closed_by if edge.need is not Need.WIRE}))
 
     @property
@@ -211,7 +214,9 @@ class AlgebraicLoop(NamedTuple):
 
 
 class ComponentCycle(NamedTuple):
-    """Mutually coupled components, their algebraic loops, and without loops the independences that prevent them."""
+    """Mutually coupled components with their algebraic loops; if there are none, with the independences that prevent
+    them.
+    """
 
     components: tuple[str, ...]
     loops: tuple[AlgebraicLoop, ...]
@@ -219,7 +224,7 @@ class ComponentCycle(NamedTuple):
 
 
 def algebraic_loops(graph: SignalGraph, order: Iterable[int | Loop]) -> tuple[AlgebraicLoop, ...]:
-    """The loops of a graph, of which `order` is the evaluation order."""
+    """The loops of a graph with this evaluation order."""
     loops = (one for one in order if isinstance(one, Loop))
     return tuple(AlgebraicLoop(loop.block(graph), tuple(_dependences(graph, loop))) for loop in loops)
 
@@ -232,7 +237,7 @@ def _dependences(graph: SignalGraph, loop: Loop) -> Iterator[Dependence]:
 
 
 def component_graph(network: Network) -> dict[str, dict[str, None]]:
-    """The graph of components: an edge leads from a component to one with an input from it."""
+    """Graph of components: an edge points from a component to each component that has an input from it."""
     graph: dict[str, dict[str, None]] = {name: {} for name in network.components}
     for source, destination in {(wire[0][0], wire[1][0]): None for wire in network.wires}:
         if source and destination:
@@ -241,7 +246,7 @@ def component_graph(network: Network) -> dict[str, dict[str, None]]:
 
 
 def component_cycles(network: Network) -> tuple[tuple[str, ...], ...]:
-    """Sets of mutually coupled components, directly or through others; sorted."""
+    """Sets of components that are mutually coupled, directly or through others; sorted."""
     return tuple(sorted(tuple(sorted(names)) for names in cyclic_components(component_graph(network))))
 
 
@@ -258,7 +263,7 @@ def cycles_in(network: Network, graph: SignalGraph, order: Iterable[int | Loop])
 
 
 def _independences(graph: SignalGraph, members: set[str]) -> Iterator[Independence]:
-    """Pairs of one component, each of which would close a loop if the output needed the input."""
+    """Pairs of an output and an input of one component that would close a loop if the output depended on the input."""
     signals = graph.signals
     wires = (set(others).difference(graph.feedthrough[vertex]) for vertex, others in enumerate(graph.wired.wires))
     wired = set[int]().union(*wires)
@@ -277,9 +282,9 @@ def _independences(graph: SignalGraph, members: set[str]) -> Iterator[Independen
 
 @dataclass(frozen=True, slots=True)
 class SystemGraph(Printed):
-    """A network, its component cycles with their algebraic loops, and the order in which its signals follow.
+    """A network, its component cycles with their algebraic loops, and the evaluation order of its signals.
 
-    `feedthrough` contains each dependency of an output on an input at the same instant. Arrays are single signals, also
+    `feedthrough` contains each dependency of an output on an input at the same instant. Arrays are single signals, even
     in the `network`, except in wires of single elements. `dependencies` is the analyzed graph.
     """
 
@@ -310,6 +315,6 @@ def analyze(network: Network, stage: Stage = Stage.COMMUNICATION) -> SystemGraph
 
 
 def loop_edges(graph: SystemGraph) -> frozenset[tuple[Signal, Signal]]:
-    """The edges that close algebraic loops."""
+    """Edges that close algebraic loops."""
     loops = (loop for cycle in graph.cycles for loop in cycle.loops)
     return frozenset((edge.source, edge.destination) for loop in loops for edge in loop.closed_by)

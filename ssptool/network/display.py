@@ -16,16 +16,16 @@ def change_of_unit(
     unit
         Unit of the values.
     wanted
-        Name of the other unit: of the display unit, or an SI expression such as `rpm`.
+        Name of the other unit: the display unit, or an SI expression such as `rpm`.
     relative
-        The values are differences: offsets of units are left out.
+        True if the values are differences, so that offsets of units are omitted.
     display
-        Display unit of the signal as its FMU defines it.
+        Display unit of the signal in its FMU.
 
     Raises
     ------
     WrongValue
-        The signal has no unit, one of the units is unknown, or they are of different quantities.
+        The signal has no unit, one of the units is unknown, or the units are of different quantities.
     """
     if unit is None:
         raise WrongValue(f"{signal} has no unit, so its values cannot be given in {wanted}")
@@ -42,7 +42,7 @@ def change_of_unit(
 
 
 def inverse_unit(name: str) -> str:
-    """The reason for not converting values to an inverse display unit."""
+    """Reason why values are not converted to an inverse display unit."""
     return f"its display unit {name} is inverse (FMI 3.0), which is not supported"
 
 

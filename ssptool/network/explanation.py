@@ -1,6 +1,6 @@
 """Explain the value of a variable from the provenance in a network, and list the inputs that no connection drives.
 
-No value is computed again.
+Values are only looked up, not computed again.
 """
 
 from collections import defaultdict
@@ -62,7 +62,7 @@ class Default:
 
 
 class UnresolvedEnd(NamedTuple):
-    """The other end of a connection with a missing component; `missing` says what is missing there, if anything is."""
+    """The other end of a connection with a missing component; `missing` describes the missing file, if there is one."""
 
     signal: Signal
     position: Position
@@ -94,7 +94,7 @@ class Explanation(Printed):
     brought: Assignment | None = None
     leaving: tuple[Wire, ...] = ()
     refused: tuple[UnsupportedFeature, ...] = ()
-    """Unsupported values of it."""
+    """Unsupported values of the variable."""
     during: tuple[str, ...] = ()
     """Inputs and scenarios that change it during a run, if known."""
     missing: str = ""
@@ -154,7 +154,7 @@ class Explanations(Printed, tuple[Explained, ...]):
 
 
 class ExplanationTable(Explanations):
-    """Explanations of whole components or of a whole system, a line each."""
+    """Explanations of whole components or of a whole system, one line each."""
 
 
 """An Unmatched is a parameter of that name that matches no variable."""
@@ -163,12 +163,13 @@ class ExplanationTable(Explanations):
 def explain(network: Network, *names: str) -> Explanations:
     """Explain variables and connectors by their full names, such as `System1.m1`.
 
-    A name of several variables gives all of them, that of a component or nested system its connectors and parameters.
+    If several variables have the same name, all are explained. The name of a component or nested system stands for its
+    connectors and parameters.
 
     Raises
     ------
     UnknownName
-        No variable and no parameter has one of the names; `explained` are the others.
+        No variable and no parameter has one of the names; `explained` contains the explanations of the others.
     """
     return _Explainer(network).named(names)
 
@@ -182,7 +183,7 @@ def explain_all(network: Network) -> Explanations:
 
 @dataclass(slots=True)
 class _Explainer:
-    """The wires of a network by the signals that they start at, end at and pass."""
+    """Wires of a network, by the signals at which they start, end, and through which they pass."""
 
     network: Network
     ports: dict[Signal, Port] = field(default_factory=dict)
@@ -207,7 +208,7 @@ class _Explainer:
         inside = {port.signal for port in network.boundaries}
         for wire in (*network.wires, *network.dangling):
             if wire.source == wire.destination:
-                continue  # both sides of a boundary without further connection have one name
+                continue  # both sides of a boundary without further connection have the same name
             self.leaving[wire.source].append(wire)
             self.arriving[wire.destination] = wire
             for signal in dict.fromkeys(leg.source for leg in wire.legs[1:]):
@@ -239,7 +240,7 @@ class _Explainer:
         return made(found)
 
     def _of_component(self, name: str) -> tuple[Signal, ...]:
-        """Connectors and parameters of a component, or of all in a nested system."""
+        """Connectors and parameters of a component, or of all components in a nested system."""
         every = tuple(self.all())
         parts = [signal.component.split(".") for signal in dict.fromkeys(every)]
         known = {".".join(names[:depth]) for names in parts for depth in range(1, len(names) + 1)} - {""}
@@ -338,7 +339,7 @@ class _Explainer:
         )
 
     def _table(self, signal: Signal) -> tuple[TableComponent, TableOutput] | tuple[None, None]:
-        """The table and the column of an output."""
+        """Table and column of an output."""
         found = ((table, table.outputs[signal]) for table in self.network.tables.values() if signal in table.outputs)
         return next(found, (None, None))
 
@@ -346,14 +347,14 @@ class _Explainer:
         return tuple(self.refused.get(signal, ()))
 
     def _brought(self, wire: Wire | None) -> Assignment | None:
-        """The value assigned to the source of a wire."""
+        """Value assigned to the source of a wire."""
         if wire is None:
             return None
         given, inside = self.network.assignments, self.network.boundary_assignments
         return given.get(wire.source, inside.get(wire.source))
 
     def _carried(self, wire: Wire) -> Value | None:
-        """The value at the source of a wire, if known before the run: set on a system, or a constant."""
+        """Value at the source of a wire, if it is known before the run: set on a system, or a constant."""
         source = self.explanation(wire.source)
         value, fixed = source.value, source.kind in ("constant", "parameter", "structuralParameter")
         if source.source and not fixed:
@@ -384,7 +385,7 @@ class _Explainer:
 
 
 def _cut(wire: Wire, signal: Signal) -> tuple[Wire, Wire]:
-    """The part of a wire before a connector that it passes, and the part after."""
+    """The parts of a wire before and after a connector through which it passes."""
     number = next(number for number, leg in enumerate(wire.legs) if leg.source == signal)
     before, after = wire.legs[:number], wire.legs[number:]
     return Wire(wire.source, signal, _composed(before), before), Wire(signal, wire.destination, _composed(after), after)
@@ -395,7 +396,7 @@ def _composed(legs: tuple[Leg, ...]) -> Conversion:
 
 
 NAMED = 4
-"""Inputs that a note names; the others are counted."""
+"""Number of inputs in a note; the others are counted."""
 
 
 class UndrivenInput(NamedTuple):
@@ -404,13 +405,13 @@ class UndrivenInput(NamedTuple):
     Attributes
     ----------
     signal
-        The input, as inputs of a run are named.
+        The input, named as for inputs of a run.
     value, unit
         The start value in the system or the FMU; None without one.
     connector
         The connector to connect: of the component, or of the nested system that contains it.
     fitting
-        A suitable output in the same system with equal type and unit: of the same name, or else the only one.
+        A suitable output in the same system with equal type and unit: with the same name, otherwise the only one.
     """
 
     signal: Signal
@@ -426,7 +427,7 @@ class UndrivenInput(NamedTuple):
 
 
 def unconnected_inputs(network: Network, driven: Collection[Signal] = ()) -> tuple[UndrivenInput, ...]:
-    """Inputs of components without a connection that are not `driven` in a run."""
+    """Inputs of components that have no connection, and are not `driven` in a run."""
     inside = (wire.destination for wire in network.dangling if wire.source.component in network.components)
     fed = {*(wire.destination for wire in network.wires), *inside, *driven}
     entrances = {wire.destination: wire.source for wire in network.dangling}
@@ -455,7 +456,7 @@ def undriven_inputs(network: Network, driven: Collection[Signal] = ()) -> tuple[
 
 
 def notes_on_inputs(network: Network, driven: Collection[Signal]) -> Iterator[str]:
-    """Notes on inputs that keep their start values in a run with these `driven`, with advice."""
+    """Notes on inputs that keep their start values in a run with these `driven` inputs, with advice."""
     loose = unconnected_inputs(network, driven)
     if loose:
         fitting = next((one for one in loose if one.fitting is not None), None)

@@ -33,7 +33,7 @@ from ssptool.work_in_progress import tell
 
 NO_START_VALUES: Mapping[str, str] = {}
 ROOT_SOURCES = frozenset({"input", "parameter", "structuralParameter"})
-"""Kinds of connectors through which values come into a system."""
+"""Kinds of connectors through which a system receives values."""
 
 
 def build_network(
@@ -51,14 +51,14 @@ def build_network(
     Parameters
     ----------
     start_values
-        Full name of a variable (`System1.m1`) → its value as text; they win over everything.
+        Full name of a variable (`System1.m1`) → its value as text; start values override all other values.
     parameter_files
-        Parameter sets (`.ssv`) applied to the root system after its own bindings, the last one winning.
+        Parameter sets (`.ssv`) applied to the root system after its own bindings; the last one counts.
 
     Raises
     ------
     InvalidDocument
-        A required attribute is missing or has an impossible value, or a parameter file cannot be read.
+        A required attribute is missing or has an invalid value, or a parameter file cannot be read.
     UnknownName, InvalidValue
         A start value names an unknown variable, or one that cannot be set; or its text is not a value of the type.
     """
@@ -109,7 +109,7 @@ def _build(
 
 
 def _with_tables(network: Network, tree: Tree) -> Network:
-    """Replace tables by inputs of the system with the full names of their outputs."""
+    """Replace tables by inputs of the system that have the full names of their outputs."""
     components, ports = dict(network.components), list(network.ports)
     tables: dict[str, TableComponent] = {}
     for place in tree.components:
@@ -139,7 +139,7 @@ def _sized(
     parameter_files: Sequence[FilePath],
 ) -> dict[ConnectorKey, FlatConnector]:
     """Size arrays by parameters (other values are applied later), and return the connectors."""
-    # Invalid values are refused when all values are applied.
+    # Invalid values are rejected when all values are applied.
     scratch = replace(tree, unsupported=[], assumed_units={})
     parameters = Parameterization(scratch, Wiring(scratch, known))
     parameters.apply_bindings()
@@ -198,15 +198,15 @@ def _port(connector: FlatConnector) -> Port:
 
 
 def _wires(wiring: Wiring) -> tuple[tuple[Wire, ...], tuple[Wire, ...]]:
-    """Flows between components, and from and to the root system, in the order of their connections; and dangling ones.
+    """Flows between components, and from and to the root system, in the order of their connections; and dangling flows.
 
-    These begin or end at the connector of a system inside.
+    Dangling flows start or end at the connector of a nested system.
     """
     flows: list[Flow] = []
     dangling: list[Flow] = []
     for key, connector in wiring.leading_on:
         source = connector.variable is not None or (key.of_root and connector.kind in ROOT_SOURCES)
-        if source or not (key.of_root or key in wiring.driven):  # where flows begin
+        if source or not (key.of_root or key in wiring.driven):  # where flows start
             for flow in wiring.flows_from(key):
                 (flows if source and not flow.dangles else dangling).append(flow)
     flows.sort(key=attrgetter("order"))

@@ -1,9 +1,8 @@
-"""Graph algorithms on plain mappings: cycles and orders that repeat from process to process, and small feedback vertex
-sets.
+"""Graph algorithms on plain mappings, with reproducible results: cycles, orders, and small feedback vertex sets.
 
 A graph is a mapping from each node to its successors, such as the `adj` of a graph of networkx. The order of results
-follows from the order of the nodes and their successors, or from names. networkx takes longer to load than a small
-system takes to check, and larger systems would take several times as long in it.
+follows from the order of the nodes and their successors, or from names. Loading networkx takes longer than checking a
+small system, and it would take several times as long for larger systems.
 """
 
 import heapq
@@ -18,11 +17,11 @@ Ordered = TypeVar("Ordered", bound=Any)
 """Nodes that can be sorted."""
 
 EXACT_LIMIT = 12
-"""The largest irreducible rest that is searched exhaustively (2¹² subsets at most)."""
+"""Largest irreducible remainder that is searched exhaustively (at most 2¹² subsets)."""
 
 
 class Successors(Protocol[Node]):
-    """The successors of each node: a mapping, or a sequence if nodes are numbers."""
+    """Successors of each node: a mapping, or a sequence if nodes are numbers."""
 
     def __getitem__(self, node: Node, /) -> Iterable[Node]: ...
 
@@ -36,7 +35,7 @@ def induced(after: Successors[Node], nodes: Iterable[Node]) -> dict[Node, list[N
 
 
 def is_acyclic(after: Mapping[Any, Iterable[Any]]) -> bool:
-    """Whether a graph has no cycle."""
+    """True if a graph has no cycle."""
     try:
         TopologicalSorter(after).prepare()
     except CycleError:
@@ -45,7 +44,9 @@ def is_acyclic(after: Mapping[Any, Iterable[Any]]) -> bool:
 
 
 def topological_order(after: Mapping[Ordered, Collection[Ordered]]) -> list[Ordered]:
-    """Every node after its predecessors; of several possible next nodes the least. Nodes behind cycles are left out."""
+    """Every node after its predecessors; if several nodes are possible, the least one comes first. Nodes that can be
+    reached from cycles are left out.
+    """
     nodes = sorted(after)
     number = {node: place for place, node in enumerate(nodes)}
     numbered = [[number[other] for other in after[node]] for node in nodes]
@@ -53,12 +54,12 @@ def topological_order(after: Mapping[Ordered, Collection[Ordered]]) -> list[Orde
 
 
 def least_first(after: Sequence[Iterable[int]]) -> list[int]:
-    """The topological order of a graph whose nodes are the numbers of their successors in `after`."""
+    """Topological order of a graph; node numbers are the indices of their successors in `after`."""
     waiting = [0] * len(after)
     for others in after:
         for other in others:
             waiting[other] += 1
-    ready = [node for node, number in enumerate(waiting) if number == 0]  # ascending, so it is a heap
+    ready = [node for node, number in enumerate(waiting) if number == 0]  # ascending, so that it is a heap
     order = []
     while ready:
         node = heapq.heappop(ready)
@@ -71,7 +72,7 @@ def least_first(after: Sequence[Iterable[int]]) -> list[int]:
 
 
 def reached(after: Successors[Node], start: Node) -> set[Node]:
-    """The nodes to which a path leads from a node; itself only if it is on a cycle."""
+    """Nodes that can be reached from a node; the node itself only if it is on a cycle."""
     found: set[Node] = set()
     frontier = [start]
     while frontier:
@@ -103,7 +104,7 @@ def strong_components(after: Mapping[Node, Iterable[Node]]) -> Iterator[list[Nod
     Tarjan 1972, "Depth-first search and linear graph algorithms", without recursion.
     """
     number: dict[Node, int] = {}
-    lowest: dict[Node, int] = {}  # reached from below, as far as it is in no component yet
+    lowest: dict[Node, int] = {}  # smallest number that can be reached from below through nodes without component
     unassigned: list[Node] = []
     for root in after:
         way = [] if root in number else [(root, iter(after[root]))]
@@ -123,7 +124,7 @@ def strong_components(after: Mapping[Node, Iterable[Node]]) -> Iterator[list[Nod
 
 
 def _popped(unassigned: list[Node], first: Node, lowest: dict[Node, int]) -> list[Node]:
-    """Take a component off the end of the nodes that are in none."""
+    """Remove a component from the end of the nodes without component."""
     component: list[Node] = []
     while not component or component[-1] != first:
         component.append(unassigned.pop())
@@ -144,7 +145,7 @@ def between_cycles(after: Mapping[Node, Iterable[Node]]) -> Collection[Node]:
 
 
 def _peeled(after: Mapping[Node, Iterable[Node]]) -> Collection[Node]:
-    """The nodes left after repeated removal of nodes without predecessors."""
+    """Nodes that remain after repeated removal of nodes without predecessors."""
     arriving = dict.fromkeys(after, 0)
     for others in after.values():
         for other in others:
@@ -161,9 +162,9 @@ def _peeled(after: Mapping[Node, Iterable[Node]]) -> Collection[Node]:
 
 
 def feedback_vertex_set(after: Mapping[Ordered, Collection[Ordered]], choice: AbstractSet[Ordered]) -> set[Ordered]:
-    """A small set of nodes of `choice` that breaks all cycles; every cycle has a node of `choice`.
+    """A small subset of `choice` that breaks all cycles; every cycle must contain a node of `choice`.
 
-    A smallest one is NP-hard to find in general; the reductions keep the optimum, and a small rest is searched
+    Finding a smallest set is NP-hard in general. The reductions preserve the optimum, and a small remainder is searched
     exhaustively. Equal graphs give equal results.
 
     References
@@ -179,7 +180,7 @@ def feedback_vertex_set(after: Mapping[Ordered, Collection[Ordered]], choice: Ab
 
 
 class _Contraction:
-    """The graph with its candidates as numbers in order of their names, shrunk in place while it is cut."""
+    """The graph, with its candidates numbered in the order of their names, which is reduced in place."""
 
     def __init__(self, candidates: list[Ordered], after: Mapping[Ordered, Collection[Ordered]]) -> None:
         rank = {node: number for number, node in enumerate(candidates)}
@@ -220,10 +221,10 @@ class _Contraction:
                 return vertex
 
     def _reduce(self, ranking: list[tuple[int, int]]) -> set[int]:
-        """Apply the reductions that keep a smallest cut set until none applies; return what they force into
-        it.
+        """Apply reductions that preserve a smallest cut set until none applies; returns the vertices that must be in
+        the set.
 
-        Vertices are visited from the last name to the first, so that of equals the first name is left.
+        Vertices are visited from the last name to the first, so that the first of equivalent names remains.
         """
         forced: set[int] = set()
         while self._dirty:
@@ -235,7 +236,7 @@ class _Contraction:
                 forced.add(vertex)
                 self._remove(vertex)
             elif len(before) <= 1 or len(after) <= 1:
-                self._bypass(vertex)  # Without predecessors or successors this just removes the vertex.
+                self._bypass(vertex)  # without predecessors or successors, this just removes the vertex
             else:
                 heapq.heappush(ranking, self._rank(vertex))
         return forced
@@ -278,7 +279,7 @@ def _irredundant(after: Mapping[Ordered, Collection[Ordered]], candidates: list[
 
 
 def _closes_cycle(after: Mapping[Ordered, Collection[Ordered]], node: Ordered, removed: set[Ordered]) -> bool:
-    """Whether a removed node is on a cycle that avoids all other removed nodes."""
+    """True if a removed node is on a cycle that contains no other removed node."""
     reached: set[Ordered] = set()
     frontier = [node]
     while frontier:

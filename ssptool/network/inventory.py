@@ -23,7 +23,7 @@ from ssptool.network.network import (
 from ssptool.printed import Printed
 
 MOST_NAMED = 6
-"""Components that a message names if no name is similar."""
+"""Number of components in a message if no name is similar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class VariantEntry:
 
 @dataclass(frozen=True, slots=True)
 class InsideEntry:
-    """A document of SSP in an FMU. `file` is its path there, `kind` the ending of that: `ssv`, `ssm`, `ssb` or `srmd`.
+    """A document of SSP in an FMU. `file` is its path in the FMU, `kind` its extension: `ssv`, `ssm`, `ssb` or `srmd`.
 
-    Of a parameter set, `parameters` is the number of its parameters, and `unmatched` are the names of those that are
-    no variables of the FMU. `problem` says why the document cannot be read.
+    For a parameter set, `parameters` is the number of its parameters, and `unmatched` are the names that are not
+    variables of the FMU. `problem` is the reason if the document cannot be read.
     """
 
     file: str
@@ -53,8 +53,8 @@ class InsideEntry:
 
 @dataclass(frozen=True, slots=True)
 class ComponentEntry:
-    """One component and its FMU. `interfaces` and `capabilities` are words of FMI; `documents` are SSP documents in the
-    FMU. For a table, `fmi_version` is empty and `model` states the number of rows. `missing` describes a missing
+    """One component and its FMU. `interfaces` and `capabilities` have the names of FMI; `documents` are SSP documents
+    in the FMU. For a table, `fmi_version` is empty and `model` states the number of rows. `missing` describes a missing
     implementation; the counts are then those of the connectors in the SSD.
     """
 
@@ -73,11 +73,11 @@ class ComponentEntry:
 
 @dataclass(frozen=True, slots=True)
 class VariableEntry:
-    """One variable of a component's FMU. `causality`, `variability` and `type` are FMI's words, types in the spelling
-    of FMI 3.0.
+    """One variable of a component's FMU. `causality`, `variability` and `type` have the names of FMI, types in the
+    spelling of FMI 3.0.
 
-    `start` is the start value of the FMU, `value` the one that the system gives instead; None: none. Both are in
-    `unit`, as `minimum` and `maximum` are; None: no bound. `items` are the names of an enumeration's values. An
+    `start` is the start value of the FMU, `value` the value in the system that replaces it; None if there is none. Both
+    are in `unit`, as `minimum` and `maximum` are; None: no bound. `items` are the names of an enumeration's values. An
     array (`shape`) has one entry, with its first value.
     """
 
@@ -121,7 +121,7 @@ class Inventory(Printed):
 
 
 def take_inventory(archive: Archive, structure: Document, network: Network) -> Inventory:
-    """Take the inventory of a system from its documents and model descriptions."""
+    """Collect the inventory of a system from its documents and model descriptions."""
     root = structure.root_as(ssd.SystemStructureDescription)
     return Inventory(
         path=str(archive.path),
@@ -224,7 +224,7 @@ def _inside(file: str, kind: str, component: FlatComponent, archive: Archive) ->
 
 
 def _capabilities(fmu: FmuDescription) -> tuple[str, ...]:
-    """Optional capabilities of the co-simulation interface, which decide the available masters."""
+    """Optional capabilities of the co-simulation interface, which determine the available masters."""
     interface = fmu.co_simulation
     if interface is None:
         return ()
@@ -240,7 +240,7 @@ def _capabilities(fmu: FmuDescription) -> tuple[str, ...]:
 
 
 def components_called(network: Network, name: str) -> tuple[str, ...]:
-    """The component of this name, or all that are in the nested system of this name.
+    """The component with this name, or all components in the nested system with this name.
 
     Raises
     ------
@@ -256,7 +256,7 @@ def components_called(network: Network, name: str) -> tuple[str, ...]:
 
 
 def list_variables(network: Network, components: Iterable[str]) -> tuple[VariableEntry, ...]:
-    """The variables of components, in the order of their FMUs; clocks too; of tables the outputs."""
+    """Variables of components in the order of their FMUs, including clocks; for tables the outputs."""
     found: list[VariableEntry] = []
     ports = {port.signal: port for port in network.ports}
     for name in components:

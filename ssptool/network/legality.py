@@ -1,7 +1,7 @@
 """Legality of a connection: direction, types, units and dimensions.
 
-Rules, the network, edits, suggestions and completion ask the same functions. `direction` follows from the kinds of the
-connectors (SSP 2.0 §5.3.2.1, table 2.5.1 of the rule catalogue); `obstacles` are in the values at both ends.
+Rules, network, edits, suggestions and completion use the same functions. `direction` follows from the kinds of the
+connectors (SSP 2.0 §5.3.2.1, table 2.5.1 of the rule catalogue); `obstacles` follow from the values at both ends.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ class LegalConnection(NamedTuple):
 
 
 class ConnectionEnd(NamedTuple):
-    """One end of a connection: an element ("": the enclosing system), its connector, and the kind of that."""
+    """One end of a connection: an element ("": the enclosing system), its connector, and the kind of the connector."""
 
     element: str
     connector: str
@@ -55,8 +55,8 @@ _DESTINATIONS = (
     (Owner.SYSTEM, ConnectorKind.CALCULATED_PARAMETER),
     (Owner.SYSTEM, ConnectorKind.CONSTANT),
 )
-# Row by row as in the standard's table; the columns are the destinations above, in their order.
-# 1 and 2: legal since that version of SSP; a dot: illegal.
+# The rows are those of the standard's table; the columns are the destinations above, in order. 1 and 2: legal since
+# this version of SSP; a dot: illegal.
 _SOURCES = (
     (Owner.SYSTEM, ConnectorKind.INPUT, "11..12.."),
     (Owner.SYSTEM, ConnectorKind.PARAMETER, "111.121."),
@@ -82,12 +82,11 @@ _SINCE = {
 def direct(
     start: ConnectionEnd, end: ConnectionEnd, version: str = "2.0"
 ) -> tuple[ConnectionEnd, ConnectionEnd] | None:
-    """The source and the destination of a connection; None if the table of this version of SSP has no such
-    pair.
+    """Source and destination of a connection; None if the table of this version of SSP does not contain the pair.
 
-    Start and end of a connection imply no direction: the kinds of the two connectors decide. An `unspecified`
-    connector (SSP 2.0) takes whatever kind makes the pair legal; if that is possible in both directions, the
-    direction is unknown and the result is None as well.
+    Start and end of a connection imply no direction: the kinds of the two connectors decide. An `unspecified` connector
+    (SSP 2.0) gets a kind for which the pair is legal. If that is possible in both directions, the direction is unknown
+    and the result is also None.
     """
     forward = leads_forward(start.owner, start.kind, end.owner, end.kind, version)
     if forward is None:
@@ -99,7 +98,7 @@ def direct(
 def leads_forward(
     start_owner: Owner, start: ConnectorKind, end_owner: Owner, end: ConnectorKind, version: str = "2.0"
 ) -> bool | None:
-    """Whether a connection between connectors of these kinds leads from its start to its end; None as for `direct`."""
+    """True if a connection between connectors of these kinds points from its start to its end; None as for `direct`."""
     forward = _allows((start_owner, start), (end_owner, end), version)
     backward = _allows((end_owner, end), (start_owner, start), version)
     return None if forward == backward else forward
@@ -117,15 +116,15 @@ def _fits(connector: tuple[Owner, ConnectorKind], legal: tuple[Owner, ConnectorK
 
 
 def ticks(owner: Owner, stated: str | None, variable: Variable | None) -> bool:
-    """Whether a connector is a clock of an element that ticks by itself. `stated` is the `intervalVariability` in the
-    SSD, which counts where there is no FMU.
+    """True if a connector is a clock of an element that ticks by itself. `stated` is the `intervalVariability` in the
+    SSD, which counts if there is no FMU.
     """
     own = dict(variable.clock).get("intervalVariability", stated) if variable is not None and variable.clock else stated
     return owner is Owner.ELEMENT and own not in (None, "triggered")
 
 
 def acting_kind(owner: Owner, kind: ConnectorKind, stated: str | None, variable: Variable | None) -> ConnectorKind:
-    """The kind that decides about a connection; `stated` as for `ticks`.
+    """The kind that counts for a connection; `stated` as for `ticks`.
 
     A clock that ticks by itself counts as an output whatever its causality (SSP 2.0 §5.3.2.1); an `unspecified`
     connector of an FMU has the kind of its variable.
@@ -134,7 +133,7 @@ def acting_kind(owner: Owner, kind: ConnectorKind, stated: str | None, variable:
 
 
 def stated_or_own_kind(kind: ConnectorKind, variable: Variable | None) -> ConnectorKind:
-    """The kind of a connector; that of its variable where the SSD leaves it `unspecified`."""
+    """Kind of a connector; if the SSD leaves it `unspecified`, the kind of its variable."""
     return _KINDS[variable.causality] if kind is ConnectorKind.UNSPECIFIED and variable is not None else kind
 
 
@@ -151,10 +150,11 @@ _KINDS = {
 
 
 class Carried(NamedTuple):
-    """Type, unit and dimensions of a connector's value: as the connector states, else as the FMU's variable has them.
+    """Type, unit and dimensions of a connector's value: those of the connector if stated, otherwise those of the FMU's
+    variable.
 
     `type` has FMI 3.0's spelling; `items` are those of an enumeration. `relative`: it is a difference of two values
-    (FMI's relativeQuantity). None: not known.
+    (FMI's relativeQuantity). None: unknown.
     """
 
     type: str | None = None
@@ -179,7 +179,8 @@ StatedShape: TypeAlias = tuple[int | None, ...]
 class Obstacle(NamedTuple):
     """A finding about the values at both ends of a connection, with the code of its rule.
 
-    `source` and `destination` say what differs, as predicates. `lifted_by`: a transformation that settles it.
+    `source` and `destination` are predicates that describe the difference. `lifted_by`: a transformation that removes
+    the obstacle.
     """
 
     code: str
@@ -191,7 +192,7 @@ class Obstacle(NamedTuple):
     lifted_by: tuple[type[ssc.Transformation], ...] = ()
 
     def between(self, source: object, destination: object) -> str:
-        """The finding about these connectors."""
+        """Text of the finding for these connectors."""
         return f"{source} {self.source}, {destination} {self.destination}" + (f": {self.reason}" if self.reason else "")
 
 
@@ -238,7 +239,7 @@ def _units(one: PhysicalUnit | None, other: PhysicalUnit | None) -> Iterator[Obs
 
 
 def _differences(source: Carried, destination: Carried) -> Iterator[Obstacle]:
-    """Zero is arbitrary in units with an offset, so a difference is not a value and a value no difference."""
+    """In units with an offset, zero is arbitrary, so a difference and a value are not interchangeable."""
     if None in (source.relative, destination.relative) or source.relative is destination.relative:
         return
     if any(unit is not None and unit.has_arbitrary_zero for unit in (source.unit, destination.unit)):

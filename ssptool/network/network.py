@@ -18,8 +18,8 @@ from ssptool.printed import printed_text
 
 
 class LoneFmu(str):
-    """Name of the component of a system that is one FMU, given by itself: its variables have their own names there,
-    `y` and not `Component.y`.
+    """Name of the component in a system that consists of a single FMU. Its variables have their own names: `y`, not
+    `Component.y`.
     """
 
     __slots__ = ()
@@ -41,7 +41,7 @@ class Signal(NamedTuple):
 
     @property
     def alias(self) -> str:
-        """The name with the component, for a variable of a lone FMU; else empty."""
+        """The name with the component, for a variable of a single FMU; otherwise empty."""
         return f"{self.component}.{self.variable}" if isinstance(self.component, LoneFmu) else ""
 
 
@@ -49,8 +49,8 @@ class Signal(NamedTuple):
 class Conversion:
     """v ↦ factor · v + offset: unit conversion, then linear transformation (SSP 2.0 §4.5.2.1, §5.3.2).
 
-    Or, for Booleans, integers and enumeration values: v ↦ `table` entry, else v unchanged (SSP 2.0 §4.5.2.2–4); false
-    and true are 0 and 1 there.
+    For Booleans, integers and enumeration values, it may be v ↦ `table` entry, or v without an entry (SSP 2.0
+    §4.5.2.2–4); false and true are 0 and 1 in the table.
     """
 
     factor: float = 1.0
@@ -60,7 +60,7 @@ class Conversion:
     def __call__(self, value: float) -> float:
         if self.table:
             return dict(self.table).get(int(value), value)
-        # The identity keeps the sign of zero.
+        # The identity preserves the sign of zero.
         return value if (self.factor, self.offset) == (1.0, 0.0) else self.factor * value + self.offset
 
     def carry(self, value: Value) -> Value:
@@ -73,7 +73,7 @@ class Conversion:
         return self.formula("v")
 
     def formula(self, name: str) -> str:
-        """The conversion as a formula of a name, e.g. `0.001·T + 273.15`."""
+        """Formula of the conversion for a name, e.g. `0.001·T + 273.15`."""
         if self.table:
             return f"{name} with {', '.join(f'{source} → {target}' for source, target in self.table)}"
         factor = "" if self.factor == 1 else f"{self.factor:.12g}·"
@@ -81,7 +81,7 @@ class Conversion:
         return f"{factor}{name}{offset}"
 
     def then(self, following: "Conversion") -> "Conversion":
-        """The conversion that applies this one first and `following` to its result."""
+        """The conversion that applies this one first, then `following`."""
         if following is IDENTITY or self is IDENTITY:
             return following if self is IDENTITY else self
         first, second = dict(self.table), dict(following.table)
@@ -97,13 +97,13 @@ IDENTITY = Conversion()
 
 
 class LegKind(StrEnum):
-    """The kind of a leg of a wire."""
+    """Kind of a leg of a wire."""
 
     CONNECTION = "connection"
     BOUNDARY = "boundary"
-    """Step from the outside of a component that refers to a system to the inside of that system, or back."""
+    """Step between the outside of a component that refers to a system and the inside of that system."""
     DICTIONARY = "dictionary"
-    """Step from a reference to a signal dictionary to the entry of that, or back."""
+    """Step between a reference to a signal dictionary and the entry of the dictionary."""
     VARIABLE = "variable"
     """Conversion between the unit of an FMU's variable and another unit that the SSD states for its connector."""
 
@@ -111,8 +111,8 @@ class LegKind(StrEnum):
 class Leg(NamedTuple):
     """One step of a wire, from connector to connector.
 
-    `units` are the names of the units for the conversion of the value, or None without a conversion; `transformation`
-    is the transformation of the connection after that. `position` is the position of the connection or connector.
+    `units` are the names of the units of a conversion, or None without a conversion; `transformation` is the
+    transformation of the connection, which follows. `position` is the position of the connection or connector.
     """
 
     kind: LegKind
@@ -131,7 +131,7 @@ class Leg(NamedTuple):
 class Wire(NamedTuple):
     """One directed flow: the value of `source`, converted, becomes that of `destination`.
 
-    `conversion` is that of all `legs`, composed.
+    `conversion` is composed of the conversions of all `legs`.
     """
 
     source: Signal
@@ -141,12 +141,12 @@ class Wire(NamedTuple):
 
     @property
     def origin(self) -> tuple[Position, ...]:
-        """The connections that the wire came from."""
+        """The connections that the wire was made from."""
         return tuple(leg.position for leg in self.legs if leg.kind is LegKind.CONNECTION)
 
 
 class Stated(NamedTuple):
-    """A number in a document; `by` names the element that states it."""
+    """A number in a document; `by` is the name of the element that states it."""
 
     value: float
     by: str
@@ -157,8 +157,8 @@ class Stated(NamedTuple):
 class Annotated:
     """Run settings from annotations.
 
-    `tolerance` is the relative one of an integrator of model exchange; `step_sizes` are those of single components, by
-    name [s]. `power_bonds` are pairs of outputs. `notes` name ignored settings.
+    `tolerance` is the relative tolerance of a model-exchange integrator; `step_sizes` are those of single components,
+    by name [s]. `power_bonds` are pairs of outputs. `notes` list ignored settings.
     """
 
     step_size: Stated | None = None
@@ -172,8 +172,8 @@ class Port(NamedTuple):
     """A connector of a component or of the root system, completed with everything that the SSD may leave out.
 
     `kind` has SSP's spelling (`input`, `output`, `parameter` …); `type` has FMI 3.0's (`Float64` for `Real`); `unit` is
-    the unit of the value during a run: that of the FMU variable. `clock` are the attributes that the SSD states of a
-    connector of type Clock, as they are written.
+    the unit of the value during a run: that of the FMU variable. `clock` contains the attributes of a connector of type
+    Clock in the SSD, as written.
     """
 
     signal: Signal
@@ -187,10 +187,10 @@ class Port(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FlatComponent:
-    """One FMU in its place. `name` is the full dotted name; `source` the FMU's entry in the archive.
+    """One FMU in the system. `name` is the full dotted name; `source` the FMU's entry in the archive.
 
-    `model_description` is the entry of its modelDescription.xml, as the user knows it: the FMU may stand in the archive
-    unpacked, or alone. `delays`: its outputs at the end of a step depend on no input in the step.
+    `model_description` is the path of its modelDescription.xml for the user, because the FMU may be unpacked in the
+    archive, or stand alone. `delays`: its outputs at the end of a step depend on no input in the step.
     """
 
     name: str
@@ -207,9 +207,9 @@ class FlatComponent:
 
 
 class TableOutput(NamedTuple):
-    """One column of a table: times [s], not descending, and the values at them, in the type and unit of its port.
+    """One column of a table: times [s], which do not decrease, and their values, in the type and unit of its port.
 
-    `linear`: values are interpolated linearly between rows; else the earlier one is held.
+    `linear`: true if values are interpolated linearly between rows; false if the earlier one is held.
     """
 
     column: str
@@ -228,7 +228,7 @@ class TableOutput(NamedTuple):
 class TableComponent(NamedTuple):
     """A component whose outputs are the columns of a CSV file; `source` is its entry in the archive.
 
-    `outputs` are by their signals in the network, which are inputs of the root system there.
+    `outputs` are given by their signals in the network, which are inputs of the root system.
     """
 
     name: str
@@ -241,7 +241,7 @@ class MissingComponent(NamedTuple):
     """A component whose implementation is missing or not read.
 
     `kind` is the kind of the missing file, such as FMU, and `problem` the reason. `ports` are the connectors in the
-    SSD; their `type` is empty if it is not stated.
+    SSD; their `type` is empty if not stated.
     """
 
     name: str
@@ -268,7 +268,7 @@ class StepKind(StrEnum):
 
     BINDING = "binding"
     GIVEN = "parameters"
-    """A parameter set from outside the package, which a caller gives."""
+    """A parameter set from outside of the package, given by the caller."""
     PREFIX = "prefix"
     MAPPING = "mapping"
     UNIT = "unit"
@@ -278,7 +278,7 @@ class StepKind(StrEnum):
 
 
 class ProvenanceStep(NamedTuple):
-    """One step of provenance: its kind and position, and name, value and unit after it."""
+    """One step of provenance: its kind and position, and the name, value and unit after the step."""
 
     kind: StepKind
     position: Position
@@ -289,7 +289,7 @@ class ProvenanceStep(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """The value of one parameter or start value, with the chain of steps that gave it.
+    """The value of one parameter or start value, with the chain of steps that led to it.
 
     `overridden` are the overridden assignments to the same variable, the strongest first.
     """
@@ -309,7 +309,7 @@ class OverriddenAssignment(NamedTuple):
 
 
 class Experiment(NamedTuple):
-    """The DefaultExperiment of the SSD [s]; None for times that it does not state."""
+    """The DefaultExperiment of the SSD [s]; None for times that are not stated."""
 
     start: float | None
     stop: float | None
@@ -337,7 +337,7 @@ class UnsupportedFeature:
 class Unmatched(NamedTuple):
     """A parameter whose name (after prefix and mapping) matches no variable; `near` are similar names.
 
-    `missing` says so if it is a parameter of a missing component.
+    `missing` is a note if it is a parameter of a missing component.
     """
 
     position: Position
@@ -357,7 +357,7 @@ class Network:
     value in force of each variable, `ports` the connectors of the root system itself (component "").
 
     The fields from `unmatched` on are only for explanations. `boundaries` are the connectors of nested systems,
-    `boundary_assignments` their assigned values, and `dangling` the flows that begin or end at them.
+    `boundary_assignments` their assigned values, and `dangling` the flows that start or end at them.
 
     Arrays appear as their elements, one signal each; `arrays` maps arrays to their extents. `annotated` contains run
     settings from annotations; `assumed_units` are undefined units that are interpreted by name. `tables` are not in
@@ -423,7 +423,7 @@ class Network:
         return name.removeprefix(f"{only[0]}.") if self.of_lone_fmu else f"{only[0]}.{name}"
 
     def readings(self, name: str) -> Iterator[Signal]:
-        """Possible signals for a name, with or without the name of the only component."""
+        """Possible signals for a name with or without the name of the only component."""
         for own in dict.fromkeys((name, self.in_the_only_component(name))):
             yield from self.called(own)
 

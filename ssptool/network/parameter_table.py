@@ -38,7 +38,7 @@ class ParameterRow:
         Values in `unit`, one for each element of an array, row by row; None: there is no value. Values of
         enumerations are numbers of `items`.
     origin
-        Origin of the value, in the words of `explain`.
+        Origin of the value, as in `explain`.
     bounds
         Smallest and largest value in `unit`, infinite without a bound.
     shape
@@ -57,13 +57,13 @@ class ParameterRow:
 
     @property
     def value(self) -> Value | tuple[Value | None, ...] | None:
-        """The value, of an enumeration the name of the item; of an array the tuple of its values, row by row."""
+        """The value; for an enumeration the name of the item, for an array the tuple of its values, row by row."""
         values = tuple(self._named(value) for value in self.values)
         return values if self.shape else values[0]
 
     @property
     def text(self) -> str:
-        """The value as it is typed in `--set`; empty without a value."""
+        """The value as typed in `--set`; empty without a value."""
         if None in self.values:
             return ""
         texts = [value_text(self._named(value)) for value in self.values]
@@ -76,7 +76,7 @@ class ParameterRow:
 
     @property
     def unit_name(self) -> str:
-        """The name of the unit; empty without one."""
+        """Name of the unit; empty without a unit."""
         return "" if self.unit is None else self.unit.name
 
     @property
@@ -136,7 +136,7 @@ class ParameterTable(Printed, Mapping[str, ParameterRow]):
 def parameter_table(network: Network, units: Mapping[str, PhysicalUnit]) -> ParameterTable:
     """The parameters of all components and systems, and other variables with a value from the documents.
 
-    `units` are those that the structure defines, for connectors of systems.
+    `units` are those defined in the structure, for connectors of systems.
     """
     found: dict[Signal, list[Explanation]] = {}
     for one in parameters_of(explain_all(network)):
@@ -156,7 +156,7 @@ def parameters_of(explained: Iterable[Explained]) -> Iterator[Explanation]:
 def _row(
     network: Network, units: Mapping[str, PhysicalUnit], signal: Signal, explained: list[Explanation]
 ) -> ParameterRow:
-    """The row of a scalar or of all elements of an array."""
+    """Row of a scalar, or of all elements of an array."""
     first = explained[0]
     component = network.components.get(signal.component)
     variable = None if component is None else component.description.variables.get(first.signal.variable)
@@ -175,7 +175,7 @@ def _row(
 
 
 def value_text(value: object) -> str:
-    """A value as it is typed: `true`, `0.5`, `INF`, the hexadecimal digits of bytes."""
+    """A value as typed by a user: `true`, `0.5`, `INF`, hexadecimal digits of bytes."""
     if isinstance(value, bool):
         return boolean.write(value)
     if isinstance(value, bytes):

@@ -60,12 +60,12 @@ class Priority(IntEnum):
 
     BINDING = 0
     HOST_BINDING = 1
-    """A binding of the component that refers to the system whose bindings it follows."""
+    """A binding of the component that refers to a system; it applies after the bindings of that system."""
     FILE = 2
-    """A parameter set from outside the package."""
+    """A parameter set from outside of the package."""
     COMMAND_LINE = 3
     CONNECTION = 4
-    """A connection from a connector that was given a value (rule EXE-006, AMB-12)."""
+    """A connection from a connector with a given value (rule EXE-006, AMB-12)."""
 
 
 class ValueSource(NamedTuple):
@@ -78,13 +78,13 @@ class ValueSource(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int, int]:
-        """The greater rank wins; of equal ones the later value."""
+        """The greater rank wins; among equal ranks the later value."""
         bound = self.authority <= Priority.HOST_BINDING
         return (0, -self.level, self.authority) if bound else (1, 0, self.authority)
 
 
 def reason(winner: ValueSource, loser: ValueSource) -> str:
-    """The reason why one source wins over another."""
+    """Reason why one source overrides another."""
     match winner.authority:
         case Priority.CONNECTION:
             return "a connection wins over a binding"
@@ -127,7 +127,7 @@ def settle(claims: list[Candidate]) -> Assignment:
 class PendingParameter:
     """A value on its way from a parameter set to its targets.
 
-    Elements of arrays are separate values: `name` is that of the array, `element` the indices such as `[2,3]`, and
+    Elements of arrays are separate values: `name` is the name of the array, `element` the indices such as `[2,3]`, and
     `shape` the extents of the array.
     """
 
@@ -155,7 +155,7 @@ class PendingParameter:
 def read_set(
     parameters: ssv.ParameterSet, tree: Tree, detail: str, kind: StepKind = StepKind.BINDING
 ) -> Iterator[PendingParameter]:
-    """The parameters of a set that have a value; arrays with more or fewer values than elements are refused by name."""
+    """Parameters of a set that have a value. Arrays with a wrong number of values are reported as unsupported."""
     units = document_units(parameters)
     for parameter in parameters.parameters:
         value, position, shape = parameter.value, parameter.position, _shape(parameter)
@@ -195,7 +195,7 @@ def _items(parameter: ssv.Parameter, parameters: ssv.ParameterSet) -> Mapping[st
 
 
 def by_source(mapping: ssm.ParameterMapping) -> dict[str, list[ssm.MappingEntry]]:
-    """A parameter may go to several targets; each starts from its original value."""
+    """Mapping entries by source; a parameter may have several targets, each of which starts from its original value."""
     entries: dict[str, list[ssm.MappingEntry]] = {}
     for entry in mapping.entries:
         entries.setdefault(entry.source, []).append(entry)
@@ -208,7 +208,7 @@ def converted_for(given: PendingParameter, target: NamedTarget, entry: ssm.Mappi
     Raises
     ------
     IncompatibleUnits, InvalidValue
-        The target cannot take this value.
+        The target does not accept this value.
     """
     at = given.position if entry is None else entry.position
     if isinstance(given.value, float) and not (entry is not None and entry.suppress_unit_conversion):
@@ -232,11 +232,13 @@ R = TypeVar("R", bound=Element)
 
 COMMAND_LINE = Position("--set")
 _SHOWN = 10
-"""Maximum number of array values that the provenance of each element repeats."""
+"""Largest number of array values that the provenance of each element repeats."""
 
 
 class Bound(NamedTuple):
-    """A binding of the element at `path`; `base` is the entry to which sources "inside the component" are relative."""
+    """A binding of the element at `path`; `base` is the entry that sources "inside of the component" are relative
+    to.
+    """
 
     path: ElementPath
     authority: Priority
@@ -250,7 +252,7 @@ class Bound(NamedTuple):
 
 
 class Parameterization:
-    """Collects the values of bindings, files and start_values; see `precedence` for which one wins."""
+    """Collects the values of bindings, files and start values; `Priority` determines which value counts."""
 
     def __init__(self, tree: Tree, wiring: Wiring) -> None:
         self._tree = tree
@@ -261,19 +263,19 @@ class Parameterization:
         self._missed: dict[Position, str] = {}
 
     def apply_bindings(self) -> None:
-        """The bindings of all levels; on one element in document order."""
+        """Apply the bindings of all levels; those of one element in document order."""
         for bound in _bindings(self._tree):
             giver = bound.giver
             for given, entry in self._given_by(bound):
                 self._apply(given, bound.path, entry, giver)
 
     def apply_file(self, file: FilePath | str) -> None:
-        """A parameter set from outside the archive, as if bound last to the root system.
+        """Apply a parameter set from outside of the archive, like a last binding of the root system.
 
         Raises
         ------
         WrongValue
-            None of its parameters is one of the system.
+            None of its parameters matches a variable of the system.
         """
         document = Document(str(file), read_bytes(absolute(FilePath(file))))
         giver = ValueSource(Priority.FILE, position=Position(str(file)))
@@ -312,7 +314,7 @@ class Parameterization:
                 self._override_array(name, text, shape, path)
 
     def apply_sizes(self, start_values: Mapping[str, str]) -> None:
-        """Apply integer start values, some of which size arrays."""
+        """Apply integer start values, because some of them are sizes of arrays."""
         for name, text in start_values.items():
             for target in self._targets.named(name, self._targets.scope(name)):
                 if target.settable and is_integer(target.type):
@@ -327,7 +329,7 @@ class Parameterization:
         self._claim(ValueSource(Priority.COMMAND_LINE), target, Assignment(target.signal, value, unit, (step,)))
 
     def _typed(self, name: str, text: str, target: NamedTarget) -> Value:
-        """The value of a text, which may have a unit, in the unit of the target."""
+        """Value of a text, which may have a unit, in the unit of the target."""
         quantity = number_and_unit(text) if isinstance(text, str) and is_float(target.type) else None
         if quantity is None:
             return from_text(name, text, target.type, target.items)
@@ -344,7 +346,9 @@ class Parameterization:
             raise InvalidValue(name, text, wanted) from None
 
     def _unit(self, name: str) -> PhysicalUnit | None:
-        """The unit of this name in the documents and FMUs of the system, else as it names itself; None: unknown."""
+        """Unit with this name in the documents and FMUs of the system, otherwise derived from the name; None if
+        unknown.
+        """
         scopes = [place.scope.units for place in self._tree.systems]
         scopes += [place.scope.units for place in self._tree.components]
         for units in (*scopes, *(place.fmu.units for place in self._tree.components)):
@@ -353,7 +357,7 @@ class Parameterization:
         return unit_of_name(name)
 
     def _override_array(self, name: str, text: str, shape: Shape, path: ElementPath) -> None:
-        """Set all elements; values are separated by white space, texts with white space are in quotes."""
+        """Set all elements; values are separated by white space, strings with white space are in quotes."""
         names = element_names(name, shape)
         texts = split_values(name, text)
         if len(texts) != len(names):
@@ -373,8 +377,8 @@ class Parameterization:
         return tuple(Unmatched(at, name, near[name], self._targets.why_unknown(name)) for at, name in missed.items())
 
     def assignments(self) -> dict[Signal, Assignment]:
-        """The winning values. Values of nested systems, and of parameters of the system, pass to the variables that
-        they are connected to.
+        """The winning values. Values of nested systems, and of parameters of the system, are passed on to connected
+        variables.
         """
         claims: dict[Signal, list[Candidate]] = defaultdict(list)
         for target, claimed in self._claims.items():
@@ -391,14 +395,16 @@ class Parameterization:
         return {target.signal: settle(claims) for target, claims in self._claims.items() if not _is_flat(target)}
 
     def _hands_on(self, target: SystemTarget) -> bool:
-        """Whether a target is not a signal of the flat network, so its value passes on to connected variables."""
+        """True if a target is not a signal of the flat network, so that its value is passed on to connected
+        variables.
+        """
         return not _is_flat(target) or self._wiring.connectors[target.key].kind in _PARAMETERS
 
     def _claim(self, giver: ValueSource, target: NamedTarget, assignment: Assignment) -> None:
         self._claims[target].append(Candidate(giver, assignment))
 
     def _through(self, system: SystemTarget, assignment: Assignment) -> Iterator[Assignment]:
-        """Pass a value of a system's connector along its connections, unless the connector has a source itself."""
+        """Pass the value of a system's connector on along its connections, unless the connector itself has a source."""
         if system.key in self._wiring.driven:
             return
         for flow in self._wiring.flows_from(system.key):
@@ -416,7 +422,7 @@ class Parameterization:
             yield Assignment(destination, final, unit_name(flow.destination.variable_unit), chain)
 
     def _given_by(self, bound: Bound) -> Iterator[tuple[PendingParameter, ssm.MappingEntry | None]]:
-        """The values of a binding by their names after prefix and mapping."""
+        """Values of a binding, by name after prefix and mapping."""
         binding = bound.binding
         parameters = self._parameter_set(bound)
         if parameters is None:
@@ -429,7 +435,7 @@ class Parameterization:
         detail = f"bound to {dotted(bound.path) or 'the root system'} at {binding.position}"
         known = list(read_set(parameters, self._tree, detail))
         if renamed is not None and targets.keys().isdisjoint(binding.prefix + given.name for given in known):
-            # A mapping may leave names out; one without any of them makes the whole set void.
+            # A mapping may omit names; but if it contains none of them, the whole set is void.
             self._missed.update((given.position, ".".join((*bound.path, given.name))) for given in known)
         for given in known:
             if binding.prefix:
@@ -486,7 +492,7 @@ class Parameterization:
     def _parameter_set(self, bound: Bound) -> ssv.ParameterSet | None:
         binding = bound.binding
         if binding.type != PARAMETER_SET:
-            return None  # Other formats are skipped with a message of rule SSD-PAR-006.
+            return None  # rule SSD-PAR-006 reports other formats, which are skipped
         if binding.source is None:
             return binding.parameter_set
         return self._root(binding, binding.source, bound, ssv.ParameterSet)
@@ -510,7 +516,7 @@ class Parameterization:
         except (UnresolvableUri, MissingEntry, InvalidDocument) as problem:
             if inside:
                 self._tree.refuse(element.position, f"the source {source!r} inside the component: {problem}")
-            return None  # Other problems are reported by rules such as URI-002 and XML-001.
+            return None  # rules such as URI-002 and XML-001 report other problems
 
 
 def _bindings(tree: Tree) -> Iterator[Bound]:
@@ -519,7 +525,7 @@ def _bindings(tree: Tree) -> Iterator[Bound]:
         for binding in system.system.parameter_bindings:
             yield Bound(system.path, Priority.BINDING, binding, system.scope)
         if system.host is not None and system.host_scope is not None:
-            # The SSDs of a package are at its root, so that their base is that of the package as well (AMB-10).
+            # The SSDs of a package are at its root, so their base is also that of the package (AMB-10).
             base = system.scope.document.name
             for binding in system.host.parameter_bindings:
                 yield Bound(system.path, Priority.HOST_BINDING, binding, system.host_scope, base)
@@ -533,12 +539,12 @@ _PARAMETERS = frozenset({"parameter", "structuralParameter"})
 
 
 def _is_flat(target: NamedTarget) -> bool:
-    """Whether a target is in the flat network: of a component, or of the root system."""
+    """True if a target is in the flat network: it belongs to a component or to the root system."""
     return isinstance(target, VariableTarget) or target.key.of_root
 
 
 def _steps(flow: Flow, assignment: Assignment) -> Iterator[ProvenanceStep]:
-    """The legs of a flow as steps of the value that it carries."""
+    """The legs of a flow as provenance steps of its value."""
     value, unit = assignment.value, assignment.unit
     for leg in flow.legs:
         value = leg.conversion.carry(value)

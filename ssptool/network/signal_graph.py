@@ -1,7 +1,6 @@
-"""The graph of the needs between the signals of a system at one instant, by numbers.
+"""Graph of the dependencies between signals of a system at one instant, with numbers as vertices.
 
-Large systems have hundreds of thousands of vertices, so these are numbers, in the order of the names of their signals:
-the least number is the first name.
+Large systems have hundreds of thousands of vertices, so these are numbers, in the order of the names of their signals.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,13 +15,13 @@ from ssptool.network.network import FlatComponent, Network, Signal, Wire
 
 
 class Stage(StrEnum):
-    """The stage of dependencies: an FMU states those of initialization mode separately."""
+    """Stage of dependencies: FMUs declare those of initialization mode separately."""
 
     INITIALIZATION = "initialization"
     COMMUNICATION = "communication"
     """A communication point of co-simulation: outputs with respect to inputs at that instant."""
     CONTINUOUS = "continuous"
-    """Continuous-time mode of model exchange: the same table of the FMU, states being known."""
+    """Continuous-time mode of model exchange: the same dependencies of the FMU, with known states."""
 
 
 class Need(StrEnum):
@@ -35,13 +34,13 @@ class Need(StrEnum):
 
 
 RUNNING_DESTINATIONS = frozenset({"input", "output", "inout", "local"})
-"""Kinds that take values while the system runs; parameters take theirs during initialization only."""
+"""Kinds of connectors with values while the system runs; parameters only have values during initialization."""
 
 
 def needs(component: FlatComponent, output: str, stage: Stage) -> frozenset[str] | None:
     """The signals that an output (or whole array) depends on at one instant; arrays are whole.
 
-    None if the FMU declares no dependencies: on all inputs.
+    None if the FMU declares no dependencies, so that it depends on all inputs.
     """
     return _declared(component.description, output, stage)
 
@@ -64,11 +63,11 @@ def _declared(fmu: FmuDescription, output: str, stage: Stage) -> frozenset[str] 
 
 
 _NONE: Sequence[int] = ()
-"""Most vertices have either wires or feedthrough, so they share the other value."""
+"""Shared empty value, because most vertices have either only wires or only feedthrough."""
 
 
 class ComponentEnds(NamedTuple):
-    """The wired inputs of a component by variable, and its outputs."""
+    """Wired inputs of a component by variable, and its outputs."""
 
     description: FmuDescription
     inputs: Mapping[str, int]
@@ -77,16 +76,17 @@ class ComponentEnds(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WiredSignals:
-    """The vertices of a system and its wires: its graph without feedthrough, in which stages differ.
+    """The vertices of a system and its wires: the part of its graph that is the same for all stages, without
+    feedthrough.
 
-    Vertices are the ports that are wired or are outputs; an array is one vertex, because FMUs take and give it whole.
+    Vertices are ports that are wired or are outputs; an array is one vertex, because it is set and read as a whole.
 
     Attributes
     ----------
     signals
         Vertex → its signal, sorted.
     types
-        Vertex → its type, where that is not Float64.
+        Vertex → its type, if it is not Float64.
     met
         The vertices in the order of wires and components.
     wires
@@ -103,7 +103,7 @@ class WiredSignals:
 
 
 def active_wires(network: Network, stage: Stage) -> Sequence[Wire]:
-    """The wires that pass values on at a stage: while a system runs, those to parameters do not."""
+    """Wires that pass on values at a stage; while a system runs, wires to parameters do not."""
     if stage is Stage.INITIALIZATION:
         return network.wires
     resting = {port.signal for port in network.every_port() if port.kind not in RUNNING_DESTINATIONS}
@@ -114,9 +114,9 @@ def active_wires(network: Network, stage: Stage) -> Sequence[Wire]:
 def wired_signals(
     network: Network, wires: Iterable[Wire], kept: Callable[[Signal], bool] | None = None
 ) -> WiredSignals:
-    """The signals of a network with these wires; only those that are `kept`."""
+    """Signals of a network with these wires; with `kept`, only those for which it is true."""
     whole = wholes(network)
-    number: dict[Signal, int] = {}  # in the order in which they are met
+    number: dict[Signal, int] = {}  # in the order of first occurrence
     starts, finishes = [], []
     for source, destination, _, _ in wires:
         if whole:
@@ -155,7 +155,7 @@ def wired_signals(
 def _outputs(
     component: FlatComponent, whole: Mapping[Signal, Signal], number: Mapping[Signal, int], leaving: AbstractSet[int]
 ) -> Iterable[Signal]:
-    """The outputs of a component, and its other ports from which a wire leads away."""
+    """Outputs of a component, and its other ports at which a wire starts."""
     ports: Iterable[tuple[Signal, str]] = ((port.signal, port.kind) for port in component.ports)
     if whole:
         ports = {whole.get(signal, signal): kind for signal, kind in ports}.items()
@@ -169,7 +169,7 @@ def _types(network: Network, whole: Mapping[Signal, Signal], number: Mapping[Sig
 
 
 def _connected(vertex: Mapping[int, int], wires: Iterable[tuple[int, int]]) -> list[Sequence[int]]:
-    """The destinations of each vertex, once each."""
+    """Destinations of each vertex, each once."""
     found: dict[int, list[int]] = {}
     for start, finish in wires:
         if start in vertex and finish in vertex:
@@ -179,7 +179,7 @@ def _connected(vertex: Mapping[int, int], wires: Iterable[tuple[int, int]]) -> l
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignalGraph:
-    """Needs between signals at one instant: an edge leads from a signal to one that needs it.
+    """Needs between signals at one instant: an edge points from a signal to one that needs it.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class SignalGraph:
         return self.wired.signals
 
     def equals(self, other: "SignalGraph") -> bool:
-        """Whether a graph with the same vertices and wires has the same edges, for the same reasons."""
+        """True if a graph with the same vertices and wires has the same edges, for the same reasons."""
         return (
             self.wired is other.wired and self.feedthrough == other.feedthrough and self.undeclared == other.undeclared
         )
@@ -219,7 +219,7 @@ def signal_graph(wired: WiredSignals, stage: Stage) -> SignalGraph:
     """The graph of a stage."""
     found: dict[int, list[int]] = {}
     undeclared = set[int]()
-    known: dict[int, dict[str, frozenset[str] | None]] = {}  # components of one FMU have the same dependencies
+    known: dict[int, dict[str, frozenset[str] | None]] = {}  # components with the same FMU have the same dependencies
     for fmu, inputs, outputs in wired.components:
         table = known.setdefault(id(fmu), {})
         for variable, output in outputs:

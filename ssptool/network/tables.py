@@ -1,6 +1,6 @@
 """Tables: components whose outputs are the columns of a CSV file.
 
-OMSimulator has them (`text/csv`, before that `application/table`); SSP leaves the types of components open.
+They exist in OMSimulator (`text/csv`, formerly `application/table`); SSP leaves the types of components open.
 """
 
 import math
@@ -22,7 +22,7 @@ from ssptool.network.network import Scope, TableOutput
 UNREADABLE, NO_COLUMN, NO_OUTPUT, NO_VALUE = "TABLE-101", "TABLE-102", "TABLE-103", "TABLE-104"
 """Codes of rules on tables: readable file, column of a connector, scalar output, values of the type."""
 REFUSED = ("Binary", "Clock")
-"""Types for which a table has no values."""
+"""Types that a table cannot provide."""
 
 
 class TableProblem(NamedTuple):
@@ -44,7 +44,7 @@ class TableFile:
 
 
 class TableOutputs(NamedTuple):
-    """Outputs by the names of their connectors, and variables as those of an FMU, without faulty ones."""
+    """Outputs by the names of their connectors, and variables like those of an FMU; invalid outputs are left out."""
 
     outputs: Mapping[str, TableOutput]
     description: FmuDescription
@@ -115,7 +115,7 @@ def _type(connector: ssd.Connector) -> str:
 
 
 class _Reading:
-    """Reads the texts of a column as values of a type."""
+    """Reader of the cells of a column as values of a type."""
 
     def __init__(self, entry: str, name: str, type_name: str, items: Mapping[str, int]) -> None:
         self._entry, self._name, self._type, self._items = entry, name, type_name, items
@@ -127,7 +127,7 @@ class _Reading:
                 fast = tuple(map(float, column.texts))
             except ValueError:
                 fast = ()
-            # Python reads 1_000 as a number.
+            # Python accepts 1_000 as a number.
             if fast and all(map(math.isfinite, fast)) and not any("_" in text for text in column.texts):
                 return fast
         return tuple(self._each(column))

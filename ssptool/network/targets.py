@@ -23,7 +23,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class VariableTarget:
-    """A variable of an FMU; it needs no connector. `stated` is the unit of one that the component has of this name."""
+    """A variable of an FMU; it needs no connector. If the component has a connector of this name, `stated` is the unit
+    of the connector.
+    """
 
     place: ComponentPlace
     name: str
@@ -50,7 +52,7 @@ class VariableTarget:
 
     @property
     def unit(self) -> PhysicalUnit | None:
-        """The FMU's; without one, the number is in that which the connector states."""
+        """Unit of the FMU's variable; if it has none, the unit that the connector states."""
         own = unit_of(self.variable, self.place.elements)
         return self.stated if own is None else own
 
@@ -100,7 +102,7 @@ NamedTarget: TypeAlias = VariableTarget | SystemTarget
 
 
 class Targets:
-    """All targets of a tree by their hierarchical names."""
+    """All targets of a tree by hierarchical name."""
 
     def __init__(self, tree: Tree, wiring: Wiring) -> None:
         self._missing = {dotted(place.path): place for place in tree.missing}
@@ -125,8 +127,8 @@ class Targets:
                 self._connectors[str(target)].append(target)
 
     def scope(self, name: str) -> ElementPath:
-        """The element that a name from outside is relative to: the root, or if that has only one component, and the
-        name means nothing else, this component. The names of a lone FMU mean its own variables first.
+        """Element that a name from outside is relative to: the root; or its only component, if the name has no other
+        meaning. For a single FMU, names refer to its own variables first.
         """
         if not self._only:
             return ()
@@ -135,11 +137,11 @@ class Targets:
         return next(known, self._only)
 
     def similar(self, name: str) -> tuple[str, ...]:
-        """Names that are like one that is none of them."""
+        """Similar names for an unknown name."""
         return similar_names(str(Signal(dotted(self._only), name)), self.names())
 
     def in_other_case(self, name: str) -> str | None:
-        """The full name, in its own case, of a name that no target has as it is written. Raises AmbiguousName."""
+        """Full name in correct case, for a name that only matches regardless of case. Raises AmbiguousName."""
         element = name.rpartition("[")[0] if name.endswith("]") else ""
         for own in dict.fromkeys((".".join((*self._only, name)), name)):
             known = self.names()
@@ -151,13 +153,13 @@ class Targets:
         return None
 
     def named(self, name: str, path: ElementPath) -> list[NamedTarget]:
-        """All targets called `name`, relative to the element at `path`."""
+        """All targets with this `name`, relative to the element at `path`."""
         full = ".".join((*path, name))
         inside = [target for target in self._connectors.get(full, ()) if target.key.path[: len(path)] == path]
         return [*inside, *self._variables(full, path)]
 
     def shapes(self, name: str, path: ElementPath) -> list[Shape]:
-        """The shapes of all arrays called `name`, relative to the element at `path`."""
+        """Shapes of all arrays with this `name`, relative to the element at `path`."""
         if not self._any_arrays:
             return []
         full = ".".join((*path, name))
@@ -165,8 +167,8 @@ class Targets:
         return [*inside, *(shape for _, _, shape in self._owners(full, path) if shape)]
 
     def _owners(self, full: str, path: ElementPath) -> Iterator[tuple[ComponentPlace, str, Shape | None]]:
-        """Every split of a full name into a component and the rest, with the shape of the array of that name."""
-        # Whole names are compared: a dot at any place may be the one between component and variable.
+        """All splits of a full name into a component and the rest, with the shape of the array of that name."""
+        # Whole names are compared, because any dot may be the one between component and variable.
         dot = full.find(".")
         while dot >= 0:
             for place in self._components.get(full[:dot], ()):
@@ -181,11 +183,11 @@ class Targets:
                 yield VariableTarget(place, name, None if connector is None else connector.unit)
 
     def why_unknown(self, name: str) -> str:
-        """The missing component that a full name begins with, and its problem; empty if there is none."""
+        """The missing component at the start of a full name, and its problem; empty if there is none."""
         return "" if (found := owner_of(name, self._missing)) is None else str(found)
 
     def names(self) -> list[str]:
-        """The full names of all targets; arrays without their elements."""
+        """Full names of all targets; arrays without their elements."""
         variables = (
             str(Signal(component, name))
             for component, places in self._components.items()
@@ -197,12 +199,12 @@ class Targets:
 
 
 def owner_of(name: str, missing: Mapping[str, T]) -> T | None:
-    """The missing component whose name a full name begins with: the innermost one."""
+    """The missing component whose name is the start of a full name; the innermost one if there are several."""
     inside = [component for component in missing if name.startswith(f"{component}.")]
     return missing[max(inside, key=len)] if inside else None
 
 
 def unknown_variable(name: str, near: Collection[str], because: str = "") -> UnknownName:
-    """The error for a variable that the system does not have; `because` its component is missing, if it is."""
+    """Error for a variable that does not exist; `because` is the reason if its component is missing."""
     more = "" if near else "; `ssptool explain SYSTEM --all` lists all variables"
     return UnknownName(f"the system has no variable {name!r}{more}", name, near=near, because=because)

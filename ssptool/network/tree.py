@@ -1,6 +1,7 @@
-"""The tree of systems and components behind an SSD, with the FMUs, SSDs and signal dictionaries that they name.
+"""The tree of systems and components of an SSD, with the FMUs, SSDs and signal dictionaries that they refer to.
 
-A place is a system, a component or a reference to a signal dictionary, with its path in the tree."""
+A place is a system, a component or a reference to a signal dictionary, with its path in the tree.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,20 +24,20 @@ from ssptool.network.network import LoneFmu, Scope, Signal, TableOutput, Unsuppo
 from ssptool.network.tables import TableFile, outputs_of, read_table
 
 ElementPath: TypeAlias = tuple[str, ...]
-"""The names of the elements from the root system (not named itself) to a place; names may contain dots."""
+"""Names of the elements from the root system (not included) to a place; names may contain dots."""
 
 
 def dotted(path: ElementPath) -> str:
-    """The full name of a place; of a lone FMU still a `LoneFmu`."""
+    """Full name of a place; for a single FMU still a `LoneFmu`."""
     return path[0] if len(path) == 1 else ".".join(path)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SystemPlace:
-    """A system in its place.
+    """A system in the tree.
 
-    `host` is the component that refers to this system, if there is one: then the connectors of the component are the
-    outside of the system, and its bindings are applied after those of the system.
+    `host` is the component that refers to this system, if there is one. Then the connectors of the component are the
+    outer side of the system, and its bindings are applied after those of the system.
     """
 
     path: ElementPath
@@ -48,9 +49,9 @@ class SystemPlace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComponentPlace:
-    """An FMU or a table in its place; `source` is its entry in the archive.
+    """An FMU or a table in the tree; `source` is its entry in the archive.
 
-    `elements` is `fmu` with arrays replaced by their elements, in the sizes of this place. For a table, `fmu` has a
+    `elements` is `fmu` with arrays replaced by their elements, with the sizes at this place. For a table, `fmu` has a
     variable for each output, and `table` the values; for an FMU `table` is None.
     """
 
@@ -65,7 +66,7 @@ class ComponentPlace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MissingPlace:
-    """A component without an implementation that can be read: its `kind` is `problem` (FMU, "not readable")."""
+    """A component without a readable implementation: its `kind` is `problem` (such as FMU, "not readable")."""
 
     path: ElementPath
     component: ssd.Component
@@ -79,7 +80,7 @@ class MissingPlace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DictionaryPlace:
-    """A signal dictionary of the system at `path`; `units` are those that its entries name."""
+    """A signal dictionary of the system at `path`; `units` are those of its entries."""
 
     path: ElementPath
     name: str
@@ -90,7 +91,7 @@ class DictionaryPlace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReferencePlace:
-    """A reference to a signal dictionary in its place; `dictionary` is None if missing or unreadable."""
+    """A reference to a signal dictionary in the tree; `dictionary` is None if missing or unreadable."""
 
     path: ElementPath
     reference: ssd.SignalDictionaryReference
@@ -100,9 +101,9 @@ class ReferencePlace:
 
 @dataclass(slots=True)
 class Tree:
-    """All places in document order, systems before what is in them.
+    """All places in document order, systems before their content.
 
-    `sizes` are integer parameter values of variables and connectors, some of which size arrays.
+    `sizes` are integer parameter values of variables and connectors, some of which are sizes of arrays.
     """
 
     systems: list[SystemPlace] = field(default_factory=list)
@@ -114,7 +115,7 @@ class Tree:
     sizes: Mapping[Signal, int] = field(default_factory=dict)
 
     def rely_on(self, *units: PhysicalUnit | None) -> None:
-        """Note undefined units that a conversion reads by name."""
+        """Register undefined units whose meaning a conversion derives from the name."""
         self.assumed_units.update((unit.name, unit) for unit in units if unit is not None and unit.assumed)
 
     def refuse(
@@ -129,16 +130,18 @@ class Tree:
 
 
 MOST_ELEMENTS = 100_000
-"""Array elements of all connectors, because a stated size could demand any amount of memory: each element is a signal
-of its own, with some 900 bytes.
+"""Largest number of array elements of all connectors. A stated size could require any amount of memory: each element is
+a signal of its own, with about 900 bytes.
 """
 
 MOST_ELEMENTS_OF_FMU = 2_000_000
-"""Array elements of the variables of one component, whose number a parameter could set; they take less."""
+"""Largest number of array elements of the variables of one component, which a parameter could determine; they need less
+memory.
+"""
 
 
 def sized(fmu: FmuDescription, sizes: Mapping[str, int], entry: str, tree: Tree) -> FmuDescription:
-    """`fmu` with arrays replaced by elements; unchanged, and refused, if that is impossible."""
+    """`fmu` with arrays replaced by elements; if that is impossible, it is unchanged and reported as unsupported."""
     total = sum(prod(shape_of(variable, sizes)) for variable in fmu.variables.values() if variable.shape)
     position = Position(f"{entry.rstrip('/')}/{MODEL_DESCRIPTION}")
     if total > MOST_ELEMENTS_OF_FMU:
@@ -157,7 +160,7 @@ _ENDING = ".fmu"
 def fmu_entry(archive: Archive, entry: str) -> str:
     """The entry of the FMU of a component with the source `entry`.
 
-    A folder with a model description in it is an unpacked FMU. If `x.fmu` is missing, the folder `x` counts.
+    A folder with a model description is an unpacked FMU. If `x.fmu` is missing, the folder `x` is used.
     """
     if archive.has(entry):
         return entry
@@ -167,7 +170,7 @@ def fmu_entry(archive: Archive, entry: str) -> str:
 
 
 def has_fmu(archive: Archive, entry: str) -> bool:
-    """Whether an FMU exists, as a file or unpacked."""
+    """True if an FMU exists, as a file or unpacked."""
     return archive.has(entry) or fmu_entry(archive, entry) != entry or archive.has(f"{entry}/{MODEL_DESCRIPTION}")
 
 
@@ -183,16 +186,16 @@ def fmu_path(archive: Archive, entry: str) -> Path:
 
 
 MOST_PLACES = 1_000_000
-"""Maximum number of systems and components."""
+"""Largest number of systems and components."""
 
 MOST_COPIES = 20_000
-"""Maximum number of systems and components in further uses of systems: 30 systems, each of which refers to the next
-twice, are a thousand million, and each takes a part of a millisecond wherever the system is read.
+"""Largest number of systems and components in repeated uses of systems. 30 systems, each of which refers to the next
+one twice, would be a thousand million, and each takes a part of a millisecond whenever the system is read.
 """
 
 
 def build_tree(archive: Archive, structure: Document) -> Tree:
-    """Build the tree of an SSD; components without a readable implementation are `missing`, which the rules report."""
+    """Build the tree of an SSD; components without a readable implementation are `missing`, and rules report them."""
     tree = Tree()
     root = structure.structure
     scope = Scope(archive, structure, document_units(root), Positions(structure))
@@ -201,14 +204,14 @@ def build_tree(archive: Archive, structure: Document) -> Tree:
 
 
 class Around(NamedTuple):
-    """The surroundings of a place: enclosing systems, which must not recur, and the nearest dictionary of each name."""
+    """Surroundings of a place: enclosing systems, which must not recur, and the nearest dictionary of each name."""
 
     systems: frozenset[ssd.System]
     dictionaries: Mapping[str, DictionaryPlace]
 
 
 class _TreeBuilder:
-    """Walks the documents; reads each model description and each SSD once."""
+    """Walks through the documents; reads each model description and each SSD once."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -231,7 +234,7 @@ class _TreeBuilder:
             lone = place.scope.archive.is_fmu and not place.path
             path = (*place.path, LoneFmu(element.name) if lone else element.name)
             if path in self._names:
-                continue  # Names are unique in a system (SSD-ELEM-002).
+                continue  # names are unique in a system (SSD-ELEM-002)
             if len(self._names) == MOST_PLACES:
                 self.tree.refuse(element.position, f"more than {MOST_PLACES} systems and components")
                 return
@@ -278,7 +281,7 @@ class _TreeBuilder:
     def _miss_file(
         self, component: ssd.Component, path: ElementPath, scope: Scope, kind: str, entry: str | None
     ) -> None:
-        """Note a component whose file is missing, or cannot be read."""
+        """Register a component whose file is missing or cannot be read."""
         if entry is None:
             problem = f"not read: {component.source!r} is not a file of the package"
         elif has_fmu(scope.archive, entry):
@@ -337,7 +340,7 @@ class _TreeBuilder:
         self._place(ComponentPlace(path, component, scope, entry, made.description, made.description, made.outputs))
 
     def _elements(self, entry: str, fmu: FmuDescription) -> FmuDescription:
-        """The description with array elements in the FMU's own sizes."""
+        """The description with array elements in the default sizes of the FMU."""
         if entry not in self._with_elements:
             self._with_elements[entry] = sized(fmu, {}, entry, self.tree)
         return self._with_elements[entry]
@@ -370,7 +373,7 @@ class _TreeBuilder:
             self.system(SystemPlace(path, root.system, inner, component, scope), Around(around.systems, {}))
 
     def _dictionaries(self, place: SystemPlace) -> Iterator[DictionaryPlace]:
-        """Readable dictionaries of a system, in reverse order, so the first of a name counts."""
+        """Readable dictionaries of a system, in reverse order, so that the first of each name counts."""
         for declared in reversed(place.system.signal_dictionaries):
             if declared.type != SIGNAL_DICTIONARY:
                 self.tree.refuse(declared.position, f"the signal dictionary {declared.name!r} of type {declared.type}")
@@ -382,7 +385,7 @@ class _TreeBuilder:
 
 
 def dictionary_content(declared: ssd.SignalDictionary, scope: Scope) -> ssb.SignalDictionary | None:
-    """The dictionary that a system declares, inline or in a file; None if unreadable, which the rules report."""
+    """The dictionary that a system declares, inline or in a file; None if unreadable, which rules report."""
     if declared.source is None:
         return declared.inline
     try:
@@ -393,9 +396,9 @@ def dictionary_content(declared: ssd.SignalDictionary, scope: Scope) -> ssb.Sign
 
 
 def structure_of(scope: Scope, component: ssd.Component) -> str | None:
-    """The entry with the SSD that a component refers to: `x.ssd`, or in a package `x.ssp` or `x.ssp#Variant.ssd`.
+    """Entry with the SSD that a component refers to: `x.ssd`, or in a package `x.ssp` or `x.ssp#Variant.ssd`.
 
-    None if the reference leads nowhere in the archive.
+    None if the reference does not refer to an entry of the archive.
     """
     uri, _, variant = (component.source or "").partition("#")
     entry = _entry(scope, uri)
@@ -409,7 +412,7 @@ def structure_of(scope: Scope, component: ssd.Component) -> str | None:
 
 
 def _entry(scope: Scope, source: str | None) -> str | None:
-    """The entry of the archive to which a component's source leads; None if it leads to none."""
+    """Entry of the archive that a component's source refers to; None if there is none."""
     if source is None:
         return None
     try:

@@ -1,7 +1,7 @@
 """Wiring: from the connections of nested systems to flows from component to component.
 
 A connection is a segment between two connectors. A flow follows segments through the boundaries of systems and composes
-the conversions on the way: per segment the conversion of units, then the segment's transformation.
+their conversions: for each segment the conversion of units, then the segment's transformation.
 """
 
 from collections import defaultdict
@@ -22,9 +22,9 @@ from ssptool.network.tree import ElementPath, ReferencePlace, SystemPlace, Tree
 
 
 class Segment(NamedTuple):
-    """One connection of the system at `owner`, directed; or the step through the boundary of a system that a component
-    refers to. `number` counts the segments in document order. The indices pick an element of an array at the source, at
-    the destination.
+    """A directed connection of the system at `owner`; or the step through the boundary of a system that a component
+    refers to. `number` counts the segments in document order. Indices select an element of an array at the source and
+    at the destination.
     """
 
     kind: LegKind
@@ -40,7 +40,7 @@ class Segment(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether no index picks an element."""
+        """True if no index selects an element."""
         return self.source_indices is None and self.destination_indices is None
 
 
@@ -59,7 +59,7 @@ class Flow(NamedTuple):
 
     @property
     def dangles(self) -> bool:
-        """Whether it ends at the connector of a nested system without further connection."""
+        """True if it ends at the connector of a nested system without further connection."""
         return self.destination.variable is None and not self.destination.key.of_root
 
 
@@ -90,7 +90,7 @@ class Wiring:
         self._deduce()
 
     def _single(self, segment: Segment) -> Iterable[Segment]:
-        """The segments of single elements, instead of one of arrays."""
+        """Segments of single elements in place of a segment of arrays."""
         known = self.shapes
         if segment.is_whole and segment.source not in known and segment.destination not in known:
             return (segment,)
@@ -106,13 +106,13 @@ class Wiring:
 
     @property
     def leading_on(self) -> list[tuple[ConnectorKey, FlatConnector]]:
-        """The connectors from which a connection leads away."""
+        """Connectors at which a connection starts."""
         return [one for one in self.connectors.items() if one[0] in self._leaving]
 
     def flows_from(self, key: ConnectorKey) -> Iterator[Flow]:
-        """Every flow from a connector to its final destination: a component, the root system, or a dangling end."""
+        """All flows from a connector to their final destinations: a component, the root system, or a dangling end."""
         source = self.connectors[key]
-        # A connector has one driver, so the ways from an undriven one form a tree: none is visited twice.
+        # A connector has one driver, so the paths from an undriven connector form a tree: none is visited twice.
         waiting: list[tuple[Segment, ...]] = [(segment,) for segment in self._leaving.get(key, ())]
         while waiting:
             way = waiting.pop()
@@ -166,7 +166,7 @@ class Wiring:
     def _at_variable(
         self, connector: FlatConnector, source: PhysicalUnit | None, target: PhysicalUnit | None, relative: bool
     ) -> list[Leg]:
-        """Conversion between a variable's own unit and the one that the SSD states for it (see rule FMU-006)."""
+        """Conversion between a variable's own unit and the unit that the SSD states for it (see rule FMU-006)."""
         if connector.variable is None or source is target:
             return []
         change = self._conversion(source, target, relative)
@@ -188,7 +188,7 @@ class Wiring:
     def _conversion(
         self, source: PhysicalUnit | None, target: PhysicalUnit | None, relative: bool
     ) -> Conversion | IncompatibleUnits:
-        """The cached conversion between two units; documents and FMUs hold each of their units once."""
+        """Cached conversion between two units; documents and FMUs have one object for each of their units."""
         known = self._conversions.get((id(source), id(target), relative))
         if known is None:
             try:
@@ -203,7 +203,7 @@ class Wiring:
 
     def _connect(self, segment: Segment) -> None:
         if segment.destination in self.driven:
-            return  # One connection per destination (SSD-CONN-004).
+            return  # one connection per destination (SSD-CONN-004)
         self.driven.add(segment.destination)
         self._leaving[segment.source].append(segment)
         if segment.kind is LegKind.DICTIONARY:
@@ -216,7 +216,7 @@ class Wiring:
                 self._inside[outer].append(inner)
 
     def _deduce(self) -> None:
-        """Take missing types and units from the inner connectors, if these agree."""
+        """Fill in missing types and units from the inner connectors, if these agree."""
         for key in [key for key, connector in self.connectors.items() if _is_open(connector)]:
             self._deduced(key, frozenset())
 
@@ -236,7 +236,7 @@ class Wiring:
 
 
 def _is_open(connector: FlatConnector) -> bool:
-    """Whether type or unit must come from inner connectors."""
+    """True if type or unit must come from inner connectors."""
     return connector.variable is None and (connector.type is None or connector.unit is None)
 
 
@@ -245,7 +245,7 @@ def _is_relative(connector: FlatConnector) -> bool:
 
 
 def _names(source: PhysicalUnit | None, target: PhysicalUnit | None, change: Conversion) -> tuple[str, str] | None:
-    """The names of two units that are converted; else None."""
+    """Names of two units if a conversion is needed; otherwise None."""
     if change is IDENTITY or source is None or target is None:
         return None
     return source.name, target.name
@@ -342,7 +342,7 @@ def _transformation(
         case ssc.BooleanMappingTransformation() | ssc.IntegerMappingTransformation():
             pairs = {int(key): int(value) for key, value in transformation.table.items()}
         case ssc.EnumerationMappingTransformation():
-            # Unknown names are reported by rule TRF-009.
+            # Rule TRF-009 reports unknown names.
             pairs = {
                 source.items[key]: destination.items[value]
                 for key, value in transformation.table.items()
@@ -356,7 +356,9 @@ def _transformation(
 def _through_dictionary(
     place: ReferencePlace, connectors: Mapping[ConnectorKey, FlatConnector], numbers: Iterator[int]
 ) -> Iterator[Segment]:
-    """Steps from the connectors of a reference to the entries of its dictionary, and from these to the connectors."""
+    """Segments from the connectors of a reference to the entries of its dictionary, and from these to the
+    connectors.
+    """
     dictionary = place.dictionary
     if dictionary is None:
         return
@@ -375,7 +377,9 @@ _INWARD = ("input", "parameter", "structuralParameter")
 def _through_boundary(
     place: SystemPlace, connectors: Mapping[ConnectorKey, FlatConnector], numbers: Iterator[int]
 ) -> Iterator[Segment]:
-    """The connectors of a component that refers to a system are those of that system with the same name."""
+    """Segments between the connectors of a component that refers to a system and the connectors of that system with the
+    same names.
+    """
     if place.host is None:
         return
     for connector in place.system.connectors:
