@@ -1,4 +1,4 @@
-"""FMUs: model descriptions as frozen values, and loaded binaries with their functions, the latter through FMPy.
+"""FMUs: model descriptions as frozen values, and loaded binaries with their functions (through FMPy).
 
-This layer knows FMI and nothing of SSP.
+This layer knows FMI, but not SSP.
 """

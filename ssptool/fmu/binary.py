@@ -1,7 +1,7 @@
 """The binary of an FMU: unpacked, loaded through FMPy, and instantiated for co-simulation or model exchange.
 
-FMPy inspects its own methods and looks up all functions anew for each instance, which takes longer than most FMUs need
-to load. Here prototypes are found once per process, and functions once for each loaded library. FMPy also changes the
+FMPy inspects its own methods and looks up all functions again for each instance, which takes longer than loading most
+FMUs. Here prototypes are found once per process, and functions once for each loaded library. FMPy also changes the
 working directory of the process while it loads a library; here a library is loaded by its absolute path.
 """
 
@@ -45,7 +45,7 @@ from ssptool.fmu.surroundings import KeptSurroundings
 from ssptool.fmu.unpacked import UnpackedFmus, UnpackedFolder
 
 _MACHINES = {3: "x86 (32 bit)", 40: "arm (32 bit)", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
-"""e_machine of ELF → architecture, as `platform.machine` names it where it has 64 bits."""
+"""e_machine of ELF → architecture; for 64 bits as in `platform.machine`."""
 
 _ELF_64 = b"\x7fELF\x02\x01"
 """The first bytes of a little-endian ELF file of 64 bits."""
@@ -60,7 +60,7 @@ _MISSING_FUNCTION = re.compile(r"undefined symbol: (?P<name>\w+)")
 
 
 def unsafe_reason(library: Path) -> str:
-    """The reason why loading a library would end this process; "" if there is none.
+    """Reason why loading a library would end this process; "" if there is none.
 
     The loader of Linux maps the segments of an ELF file without checking the size of the file; access to a missing part
     ends the process with SIGBUS.
@@ -84,7 +84,7 @@ def unsafe_reason(library: Path) -> str:
 
 
 def unloadable_reason(library: Path, error: Exception) -> str:
-    """The reason why a library cannot be loaded, from the file itself or from the loader's message."""
+    """Reason why a library cannot be loaded, from the file itself or from the loader's message."""
     if sys.platform == "linux" and (found := _foreign_file(library)):
         return found
     said = str(error).replace(f"{library.parent}/", "")
@@ -99,7 +99,7 @@ def unloadable_reason(library: Path, error: Exception) -> str:
 
 
 def _foreign_file(library: Path) -> str:
-    """A description of a file that cannot be loaded on this machine; "" if it can."""
+    """Description of a file that cannot be loaded on this machine; "" if it can."""
     with open_bytes(library) as file:
         head = file.read(20)
     if len(head) < 20 or head[:4] != b"\x7fELF":
@@ -113,7 +113,7 @@ def _foreign_file(library: Path) -> str:
 
 
 class _Prototype(NamedTuple):
-    """A function: its name for FMPy and in FMI, and its type."""
+    """A function: its name in FMPy and in FMI, and its type."""
 
     name: str
     standard: str
@@ -124,7 +124,7 @@ class _Prototype(NamedTuple):
 
 
 class AbsentFunction:
-    """A function that a library does not have, as FMPy calls one."""
+    """A function that a library does not have; called by FMPy like any other."""
 
     restype = ctypes.c_int
 
@@ -145,11 +145,11 @@ _NEEDED: Mapping[InterfaceType, re.Pattern[str]] = {
         "|EnterEventMode|EnterContinuousTimeMode|NewDiscreteStates|UpdateDiscreteStates)"
     ),
 }
-"""Functions without which no run of their interface is possible."""
+"""Functions without which no run with their interface is possible."""
 
 
 class SharedFunctions:
-    """The functions of one loaded library, looked up with its first instance and shared by all."""
+    """The functions of one loaded library, looked up for its first instance and shared by all."""
 
     def __init__(self) -> None:
         self._held: ctypes.CDLL | None = None
@@ -161,19 +161,19 @@ class SharedFunctions:
     def instance(self, kind: type, path: Path, *, prefix: str = "") -> Any:
         """An instance of this FMPy class of FMI instances, with the functions of the library at an absolute path.
 
-        `prefix` is the prefix of function names in a library of FMI 1.0. The folder of the library is searched for the
-        libraries that it needs on Windows; on other systems the library itself states where these are.
+        `prefix` is the prefix of function names in a library of FMI 1.0. On Windows, the folder of the library is
+        searched for the libraries that it needs; on other systems the library itself states their location.
 
         Raises
         ------
         OSError
             The library cannot be loaded.
         AttributeError
-            The library lacks a function that each run needs; others fail when they are called.
+            The library lacks a function that every run needs; other missing functions fail when they are called.
         """
         instance: Any = object.__new__(kind)
         if self._held is None:
-            # Loaded once more, so that it stays loaded when the instance that opened it is freed.
+            # Loaded twice, so that it stays loaded when the instance that opened it is freed.
             held = ctypes.CDLL(str(path))
             self._functions = dict(_bound_functions(held, kind, prefix))
             self.addresses = {
@@ -188,7 +188,7 @@ class SharedFunctions:
         return instance
 
     def close(self) -> None:
-        """Release the library; live instances keep it loaded."""
+        """Release the library, which stays loaded while there are instances."""
         if self._held is not None:
             freeLibrary(self._held._handle)
             self._held = None
@@ -226,7 +226,7 @@ def _prototype(name: str, method: Any) -> _Prototype:
     types = (parameter.annotation for parameter in parameters)
     result = signature.return_annotation
     if name.startswith("fmi1") and result is ctypes.c_char_p and parameters:
-        result = ctypes.c_int  # FMPy declares a text where FMI 1.0 has a status; no text is got from an instance
+        result = ctypes.c_int  # FMPy declares a string where FMI 1.0 has a status; no string is read from an instance
     result = {bytes: ctypes.c_char_p, int: ctypes.c_int}.get(result, result)
     arguments = tuple(get_args(kind)[0] if isinstance(kind, UnionType) else kind for kind in types)
     names = tuple(parameter.name for parameter in parameters)
@@ -263,7 +263,7 @@ class FmuBinary:
         interface: InterfaceType = InterfaceType.CO_SIMULATION,
         library: str | None = None,
     ) -> None:
-        """`library`: the entry that `require_binary` has found; None: it is still to be looked for."""
+        """`library`: entry found by `require_binary`; None: it is still to be found."""
         self.path = path
         self.description = description
         self.interface = interface
@@ -298,11 +298,11 @@ class FmuBinary:
         logging
             loggingOn: the FMU logs all messages, which may take longer than its steps.
         description
-            Description of this instance, if its arrays have other sizes than the FMU's start values give.
+            Description of this instance, if its arrays have other sizes than those of the FMU's start values.
         event_mode, early_return : bool
             FMI 3.0 co-simulation: events are handled in event mode, and steps may end at events.
         log
-            The log of its messages; None: a new one.
+            Log for its messages; None: a new one.
 
         Raises
         ------
@@ -336,12 +336,16 @@ class FmuBinary:
         return instance
 
     def same_as(self, instance: FmuInstance) -> FmuInstance | None:
-        """Another instance that is in truth this one, as the library has only one and gives it again; else None."""
+        """The earlier instance that the library returned again because it supports only one; None for a new
+        instance.
+        """
         others = (one for one in self._instances if one is not instance)
         return next((one for one in others if one.component == instance.component), None)
 
     def disown(self, instance: FmuInstance) -> None:
-        """Forget an instance that is in truth another one, without freeing it; what it calls stays there."""
+        """Forget an instance that is identical to an earlier one, without freeing it; functions called through it stay
+        available.
+        """
         self._instances.remove(instance)
         self._disowned.append(instance)
 
@@ -350,7 +354,7 @@ class FmuBinary:
         self._instances.remove(instance)
 
     def close(self) -> None:
-        """Free all instances and remove the unpacked files; can be repeated."""
+        """Free all instances and remove the unpacked files; may be called again."""
         for instance in reversed(self._instances):
             instance.free()
         self._library.close()
@@ -373,7 +377,7 @@ class FmuBinary:
                 self.description.token.encode(),
                 self.folder.as_uri().encode(),
                 b"application/x-fmu-sharedlibrary",
-                0.0,  # timeout: as long as it takes
+                0.0,  # timeout: none
                 no,  # visible
                 no,  # interactive
                 slave.callbacks,
@@ -469,19 +473,19 @@ class FmuBinary:
 
 
 def _forget_modules(names: frozenset[str], folder: Path) -> None:
-    """Forget Python modules of other FMUs, so that the FMU in `folder` imports its own modules of the same names."""
+    """Forget Python modules of other FMUs, so that the FMU in `folder` imports its own modules with the same names."""
     if not names:
         return
     for name, module in [item for item in sys.modules.items() if item[0].partition(".")[0] in names]:
         file = Path(getattr(module, "__file__", None) or "")
         root = file.resolve().parents[name.count(".") + (file.name == "__init__.py")] if file.name else Path()
-        # Only modules from FMUs: an FMU may contain a copy of a library that this program uses.
+        # Only modules of FMUs: an FMU may contain a copy of a library that this program uses.
         if root.name == "resources" and root != (folder / "resources").resolve():
             del sys.modules[name]
 
 
 def instantiation(major: int, interface: InterfaceType) -> str:
-    """The FMI function that makes an instance."""
+    """Name of the FMI function that makes an instance."""
     return {1: "fmiInstantiateSlave", 2: "fmi2Instantiate"}.get(major, f"fmi3Instantiate{interface}")
 
 
@@ -494,12 +498,13 @@ def load(
     """Unpack an FMU (a zip, or a folder that is already unpacked) so that it can be instantiated.
 
     A library with another name than the model identifier is used if it is the only one for this platform. `folders` of
-    earlier runs are used again, but not for FMUs in Python, whose modules stay in the process.
+    earlier runs are reused, except for FMUs in Python, whose modules stay in the process.
 
     Raises
     ------
     UnusableFmu
-        The FMU does not offer the interface type; or it is of FMI 1.0 for anything but stand-alone co-simulation.
+        The FMU does not offer the interface type; or it is an FMI 1.0 FMU for anything except stand-alone
+        co-simulation.
     MissingBinary
         No binary for this platform; nothing is unpacked or loaded.
     UnreadableFmu
@@ -521,7 +526,7 @@ def load(
 def require_binary(
     path: Path, description: FmuDescription, interface: InterfaceType = InterfaceType.CO_SIMULATION
 ) -> str:
-    """The library for this platform of an FMU that offers an interface type: the name of its entry.
+    """Name of the entry of the library for this platform, of an FMU that offers an interface type.
 
     It is not unpacked. Raises as `load`.
     """

@@ -1,7 +1,7 @@
-"""Types and functions of FMI in C, of FMPy.
+"""C types and functions of FMI, from FMPy.
 
-FMPy prints a line to the standard output, where results may go, if it has no library for messages of FMUs on this
-platform. So nobody else imports these modules first.
+Without a library for messages of FMUs on this platform, FMPy prints a line to standard output, where results may go.
+Therefore these modules must be imported here first.
 """
 
 import contextlib

@@ -1,11 +1,12 @@
-"""Compile FMUs with C or C++ sources and without a library for this platform, into a cache of the user.
+"""Compile FMUs with C or C++ sources and without a library for this platform; results are stored in a cache of the
+user.
 
-The FMU itself is never changed: the cache holds a copy with the library, under a name made from the content of the FMU,
-the compiler and the options. Sources are those that the model description lists (FMI 2.0 §2.2.3) or
+The FMU itself is never changed: the cache contains a copy with the library, with a name that depends on the content of
+the FMU, the compiler and the options. Sources are those that the model description lists (FMI 2.0 §2.2.3) or
 `sources/buildDescription.xml` (FMI 3.0 §2.5.1.1).
 
-Sources and options are foreign. Options have effect only if they are known to start no program and to read no file but
-those of the FMU, and the compiler works in a sandbox where this system has one: it reads what its sources name.
+Sources and options are untrusted. Options are only used if they are known to start no program and to read only files of
+the FMU. The compiler runs in a sandbox if this system has one, because sources can include any file.
 """
 
 import hashlib
@@ -65,21 +66,23 @@ _FLAGS = (
 _KNOWN_OPTIONS = re.compile(
     r"-[DU][A-Za-z_]\w*(\([\w, ]*\))?(=[^\n]*)?"
     r"|-std=[a-z0-9+:]+|-ansi|-pedantic(-errors)?|-O([0-3sgz]|fast)?|-g[0-3]?|-w|-pthread"
-    r"|-W[A-Za-z0-9][A-Za-z0-9+-]*(=[A-Za-z0-9-]+)?"  # no commas: `-Wl,` and their like hand options on
+    r"|-W[A-Za-z0-9][A-Za-z0-9+-]*(=[A-Za-z0-9-]+)?"  # no commas, because options such as `-Wl,` pass options on
     rf"|-f(no-)?({'|'.join(_FLAGS)})|-f(visibility|fp-contract|excess-precision|tls-model)=[a-z-]+"
     r"|-m(32|64|fma|f16c|sse[a-z0-9.]*|avx[a-z0-9]*|(arch|tune|cpu|fpmath)=[a-z0-9+.-]+)"
 )
-"""Options of the GNU compiler and of clang that a build description may state; and `-I` with a folder of the FMU."""
+"""Options of the GNU compiler and of clang that a build description may contain, in addition to `-I` with a folder of
+the FMU.
+"""
 _INCLUDE = re.compile(r"-I.+")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _LIBRARY = re.compile(r"[A-Za-z0-9_+.-]+")
 _SEARCHED = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "SDKROOT")
 _SHOWN = 5
-"""Number of compiler errors that a message shows."""
+"""Number of compiler errors in a message."""
 
 
 class NoCompiler(Exception):
-    """This machine has no C compiler, or one that cannot be started."""
+    """This machine has no C compiler, or none that can be started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,9 @@ class SourceSet:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The source sets of one library `identifier`, and the lines of the build description by the libraries needed."""
+    """The source sets of one library `identifier`, and the lines of the build description with the libraries that it
+    needs.
+    """
 
     identifier: str
     sets: tuple[SourceSet, ...]
@@ -117,7 +122,7 @@ class Compiler:
 
 @dataclass(frozen=True, slots=True)
 class CompiledFmu:
-    """A copy of an FMU with a library for this platform; `fresh`: it was compiled just now."""
+    """A copy of an FMU with a library for this platform; `fresh`: true if it was compiled just now."""
 
     path: Path
     compiler: str
@@ -125,13 +130,13 @@ class CompiledFmu:
 
 
 def can_be_compiled(names: Collection[str], major: int) -> bool:
-    """Whether an FMU with these entries has sources, and since FMI 3.0 a list of them."""
+    """True if an FMU with these entries has sources, and since FMI 3.0 also a list of them."""
     listed = major < 3 or BUILD_DESCRIPTION in names
     return listed and any(name.startswith(SOURCES) and Path(name).suffix in _CXX | {".c"} for name in names)
 
 
 def lacks_library(path: Path, description: FmuDescription) -> bool:
-    """Whether an FMU (zip or folder) has no library for this platform."""
+    """True if an FMU (zip or folder) has no library for this platform."""
     folder = f"{BINARIES}{this_platform(description.fmi_major)}/"
     try:
         return not any(name.startswith(folder) for name in fmu_entries(path))
@@ -145,7 +150,7 @@ def compiled_fmu(path: Path, description: FmuDescription) -> CompiledFmu:
     Raises
     ------
     UnusableFmu
-        There is no compiler, the FMU lists no sources, or the compiler refuses them.
+        There is no compiler, the FMU lists no sources, or the compiler rejects them.
     UnreadableFmu
         The FMU cannot be unpacked.
     """
@@ -171,7 +176,7 @@ def compiled_fmu(path: Path, description: FmuDescription) -> CompiledFmu:
 
 
 def cache_folder() -> Path:
-    """The folder of compiled FMUs, which may be deleted at any time; SSPTOOL_CACHE sets another one."""
+    """Folder of compiled FMUs, which may be deleted at any time; SSPTOOL_CACHE sets another folder."""
     if own := os.environ.get("SSPTOOL_CACHE"):
         return Path(own)
     if sys.platform == "darwin":
@@ -182,7 +187,7 @@ def cache_folder() -> Path:
 
 
 def available_compiler() -> Compiler:
-    """The compilers of this machine, or those that CC and CXX name. Raises NoCompiler."""
+    """The compilers of this machine, or those in CC and CXX. Raises NoCompiler."""
     c = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     cxx = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     if c is None:
@@ -203,7 +208,7 @@ def _compiler(path: Path) -> Compiler:
 
 
 def _key(path: Path, compiler: Compiler) -> str:
-    """A hash of the FMU, the compiler and everything else that the library depends on."""
+    """Hash of the FMU, the compiler and everything else that the library depends on."""
     content = hashlib.sha256()
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     for file in files:
@@ -233,7 +238,7 @@ def _pack(folder: Path, target: Path) -> None:
 
 
 def _builds(path: Path, folder: Path, description: FmuDescription) -> tuple[Build, ...]:
-    """The builds of both interfaces, with all sources checked to exist."""
+    """Builds for both interfaces; all sources exist."""
     interfaces = [one for one in (description.co_simulation, description.model_exchange) if one is not None]
     identifiers = tuple(dict.fromkeys(one.model_identifier for one in interfaces))
     stated = folder / BUILD_DESCRIPTION
@@ -247,7 +252,7 @@ def _builds(path: Path, folder: Path, description: FmuDescription) -> tuple[Buil
     if unlisted := [name for name in identifiers if name not in {build.identifier for build in builds}]:
         raise UnusableFmu(path, _unlisted(unlisted[0], stated.is_file(), description.fmi_major))
     for identifier in identifiers:
-        if not _IDENTIFIER.fullmatch(identifier):  # the name of the library
+        if not _IDENTIFIER.fullmatch(identifier):  # name of the library
             raise UnusableFmu(path, f"modelIdentifier is {identifier!r}, which is not an identifier of C")
     for name in (name for build in builds for one in build.sets for name in (*one.files, *one.includes)):
         if (reason := unsafe(name)) or not (folder / SOURCES / name).exists():
@@ -308,7 +313,7 @@ def _source_set(path: Path, node: etree._Element) -> SourceSet:
 
 
 def _known(path: Path, option: str) -> str:
-    """An option that the compiler may get. Raises UnusableFmu."""
+    """Check an option for the compiler. Raises UnusableFmu."""
     if not _KNOWN_OPTIONS.fullmatch(option):
         raise UnusableFmu(
             path,
@@ -331,13 +336,14 @@ def _libraries(path: Path, node: etree._Element) -> Mapping[str, int]:
 
 
 def _build(path: Path, folder: Path, build: Build, major: int, compiler: Compiler, log: Path) -> None:
-    import fmpy  # for the reason that `read_description` has
+    import fmpy  # imported here for the same reason as in `read_description`
 
     headers = Path(fmpy.__file__).parent / "c-code"
     work = folder.parent / "objects"
     work.mkdir(exist_ok=True)
     objects, linker = [], compiler.c
-    # The headers of FMI may say that functions begin with the name of the model, as they must in static libraries.
+    # According to the headers of FMI, names of functions may start with the name of the model, as required in static
+    # libraries.
     prefix = (f"-DFMI{major}_OVERRIDE_FUNCTION_PREFIX",)
     for number, (source_set, file) in enumerate((one, file) for one in build.sets for file in one.files):
         program = compiler.of(file, source_set)
@@ -359,7 +365,7 @@ def _build(path: Path, folder: Path, build: Build, major: int, compiler: Compile
 
 
 def _standard(source_set: SourceSet) -> tuple[str, ...]:
-    """The option for the language standard with GNU extensions, which sources use without stating so."""
+    """Option for the language standard with GNU extensions, which sources use without stating it."""
     found = re.fullmatch(r"C(\+\+)?(\d\d)", source_set.language)
     return (f"-std=gnu{found[1] or ''}{found[2]}",) if found else ()
 
@@ -384,7 +390,9 @@ def _call(path: Path, command: list[str], what: str, folder: Path, log: Path, bu
 
 
 def _missing_library(said: str, libraries: Mapping[str, int]) -> tuple[str, int] | None:
-    """The first library that a linker misses, with its line; GNU ld, lld and those of macOS quote it differently."""
+    """The first library that a linker does not find, with its line; GNU ld, lld and the linkers of macOS quote it
+    differently.
+    """
     for text in said.splitlines():
         for name, line in libraries.items():
             if re.search(
@@ -395,10 +403,10 @@ def _missing_library(said: str, libraries: Mapping[str, int]) -> tuple[str, int]
 
 
 def _ran(command: list[str], folder: Path) -> "subprocess.CompletedProcess[str]":
-    """Run a compiler in the folder of an unpacked FMU: without a terminal, and in a sandbox where there is one.
+    """Run a compiler in the folder of an unpacked FMU, without a terminal, and in a sandbox if one is available.
 
-    There it reads the system and itself, and what variables of the environment tell it to search; and it writes beside
-    the FMU.
+    In the sandbox it can read the system, its own files and folders in environment variables, and write next to the
+    FMU.
     """
     environment, beside = child_environment(), folder.parent
     if not missing():
@@ -420,7 +428,7 @@ def _ran(command: list[str], folder: Path) -> "subprocess.CompletedProcess[str]"
 
 
 def _program_folders(program: str) -> list[Path]:
-    """The folders of a compiler that is not among the programs of the system: its own, and that around its `bin`."""
+    """Folders of a compiler that is not installed with the system: its own folder, and the parent of its `bin`."""
     named = Path(shutil.which(program) or program).absolute()
     folders = {file.parent for file in (named, named.resolve())}
     wholes = {folder.parent if folder.name == "bin" else folder for folder in folders}

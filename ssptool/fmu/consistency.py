@@ -12,7 +12,7 @@ from ssptool.fmu.model_variables import FLOATS, ModelVariables, RawVariable, Unk
 from ssptool.fmu.safe_reading import DescriptionProblem, allowed_variabilities
 
 _NOT_STATED = frozenset({"calculated", "approx"})
-"""Values of `initial` of variables whose values the FMU computes."""
+"""Values of `initial` for variables whose values the FMU computes."""
 
 _INITIAL: Mapping[str, Set[str]] = {
     "constant": {"exact"},
@@ -23,11 +23,11 @@ _INITIAL: Mapping[str, Set[str]] = {
     "settled": _NOT_STATED,
     "changing": {"exact", *_NOT_STATED},
 }
-"""Values of `initial`, by causality or kind of variability (FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.5)."""
+"""Permitted values of `initial`, by causality or kind of variability (FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.5)."""
 
 
 def inconsistencies(model: ModelVariables, root: etree._Element) -> Iterator[DescriptionProblem]:
-    """Problems of a schema-valid model description, in a fixed order of kinds."""
+    """Problems of a schema-valid model description, ordered by kind."""
     stated = [variable for variable in model.variables if variable.alias_of is None]
     yield from _of_names(model.variables, flat=root.get("variableNamingConvention", "flat") == "flat")
     yield from _of_types(stated)
@@ -48,8 +48,8 @@ def _told(variable: RawVariable, what: str) -> DescriptionProblem:
 
 # -- names
 
-# FMI 2.0.4 §2.2.9, FMI 3.0 §2.4.7.5, where a quotation mark, a backslash and white space in a quoted identifier are
-# escapes only; as in other readers they may stand there as they are.
+# FMI 2.0.4 §2.2.9, FMI 3.0 §2.4.7.5. In a quoted identifier, a quotation mark, a backslash and white space may only
+# occur as escapes; as in other readers, they are accepted unescaped.
 _QUOTED = r"""'(?:[\w!#$%&()*+,\-./:;<>=?@\[\]^{}|~ "\\\t\n\f\r]|\\')+'"""
 _INDICES = r"\[\d+(?:,\d+)*\]"
 _PART = rf"(?:[A-Za-z_]\w*|{_QUOTED})(?:{_INDICES})?"
@@ -59,7 +59,7 @@ _BREAKS = {"\r": "a carriage return", "\n": "a line feed", "\t": "a tab"}
 
 
 def is_structured(name: str) -> bool:
-    """Whether a variable name obeys the naming convention "structured"."""
+    """True if a variable name follows the naming convention "structured"."""
     return _STRUCTURED_NAME.fullmatch(name) is not None
 
 
@@ -126,7 +126,7 @@ def _of_units(variables: Iterable[RawVariable], root: etree._Element) -> Iterato
 
 
 def _of_references(variables: Iterable[RawVariable]) -> Iterator[DescriptionProblem]:
-    """FMI 3.0 §2.4.7: one independent variable, and one variable for each reference."""
+    """Check FMI 3.0 §2.4.7: one independent variable, and one variable for each reference."""
     independent = sum(variable.causality == "independent" for variable in variables)
     if independent != 1:
         yield DescriptionProblem(0, f"there are {independent} independent variables, and must be one")
@@ -141,7 +141,7 @@ def _of_references(variables: Iterable[RawVariable]) -> Iterator[DescriptionProb
 
 
 def _of_structure(model: ModelVariables, variables: Iterable[RawVariable]) -> Iterator[DescriptionProblem]:
-    """FMI 2.0.4 §2.2.8, FMI 3.0 §2.4.8."""
+    """Check the model structure (FMI 2.0.4 §2.2.8, FMI 3.0 §2.4.8)."""
     outputs, derivatives, unknowns = "Output", "ContinuousStateDerivative", "InitialUnknown"
     if model.major == 2:
         outputs, derivatives, unknowns = "Outputs", "Derivatives", "InitialUnknowns"
@@ -177,7 +177,7 @@ def _of_kinds(element: str, entry: Unknown) -> Iterator[DescriptionProblem]:
 def _of_entries(
     element: str, entries: Iterable[Unknown], wanted: Iterable[RawVariable]
 ) -> Iterator[DescriptionProblem]:
-    """Variables that are in the model structure, and those that must be."""
+    """Compare the variables in the model structure with those that must be in it."""
     found, expected = Counter(one.variable.name for one in entries), {one.name for one in wanted}
     missing, surplus = sorted(expected - found.keys()), sorted(found.keys() - expected)
     twice = sorted(name for name, count in found.items() if count > 1)
@@ -189,7 +189,7 @@ def _of_entries(
 
 
 def _computed_at_start(model: ModelVariables, variables: Iterable[RawVariable]) -> Iterator[RawVariable]:
-    """Calculated parameters, and as far as the FMU computes them outputs, states and their derivatives."""
+    """Calculated parameters; and outputs, states and their derivatives, if the FMU computes them at the start."""
     for variable in variables:
         computed = variable.causality == "output" and variable.initial in _NOT_STATED and not variable.clocks
         if computed or variable.causality == "calculatedParameter":
@@ -204,7 +204,7 @@ def _computed_at_start(model: ModelVariables, variables: Iterable[RawVariable]) 
 
 
 def _of_dependencies(root: etree._Element) -> Iterator[DescriptionProblem]:
-    """Direct dependencies (FMI 1.0 for Co-Simulation §3, Model Exchange §3)."""
+    """Check direct dependencies (FMI 1.0 for Co-Simulation §3, Model Exchange §3)."""
     variables = {node.get("name", ""): node for node in root.iterfind("ModelVariables/*")}
     for name, node in variables.items():
         stated = node.find("DirectDependency")

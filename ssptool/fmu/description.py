@@ -19,11 +19,11 @@ from ssptool.fmu.units import DisplayUnit, PhysicalUnit
 from ssptool.working_directory import shown
 
 Shape: TypeAlias = tuple[int, ...]
-"""The extents of an array; a scalar has none."""
+"""Extents of an array; empty for a scalar."""
 
 
 def element_names(name: str, shape: Shape) -> tuple[str, ...]:
-    """The elements of an array in the order in which FMI passes their values; of a scalar its own name."""
+    """Elements of an array in the order in which FMI passes their values; for a scalar its own name."""
     if not shape:
         return (name,)
     indices = product(*(range(1, extent + 1) for extent in shape))
@@ -39,7 +39,7 @@ Value: TypeAlias = float | int | bool | str | bytes
 
 
 class Causality(StrEnum):
-    """FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.4; those of FMI 1.0 are mapped by `fmi1_role`."""
+    """Causality (FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.4); those of FMI 1.0 are mapped by `fmi1_role`."""
 
     PARAMETER = "parameter"
     CALCULATED_PARAMETER = "calculatedParameter"
@@ -52,7 +52,7 @@ class Causality(StrEnum):
 
 
 class Variability(StrEnum):
-    """FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.4."""
+    """Variability (FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.4)."""
 
     CONSTANT = "constant"
     FIXED = "fixed"
@@ -90,13 +90,13 @@ class Variable(NamedTuple):
 
     `type` has FMI's spelling, with FMI 3.0's `Float64` and `Int32` for the `Real` and `Integer` of FMI 1 and 2, so that
     one name means one machine type. `start` is typed accordingly; for an array it is the first value, and `starts` are
-    all stated values, row-major. `line` is that of modelDescription.xml. Of FMI 3.0: `clocks` are the clocks that it
-    belongs to, `sizes` the structural parameter that gives each extent (None: fixed), `clock` the attributes of a
-    variable of type Clock as they are written, and `mime_type` that of a Binary.
+    all stated values, row-major. `line` is the line in modelDescription.xml. For FMI 3.0: `clocks` are the clocks that
+    it belongs to, `sizes` the structural parameter of each extent (None: fixed), `clock` the attributes of a variable
+    of type Clock as written, and `mime_type` that of a Binary.
 
-    Of an element of an array (see `with_array_elements`), `array` is the name of the array, whose reference it has, and
-    `element` its index among the values, row by row from 0. In FMI 1.0, `negated`: the FMU's functions use the value
-    with the opposite sign (negatedAlias). `nominal_stated` is false if `nominal` is only the standard's default.
+    For an element of an array (see `with_array_elements`), `array` is the name of the array, whose reference it has,
+    and `element` its index among the values, row by row from 0. In FMI 1.0, `negated`: the FMU's functions use the
+    value with the opposite sign (negatedAlias). `nominal_stated` is false if `nominal` is only the standard's default.
     `display` is the display unit, if the FMU defines it.
     """
 
@@ -132,15 +132,17 @@ class Variable(NamedTuple):
 
     @property
     def is_held(self) -> bool:
-        """Whether it is a discrete real number: as an input it is held over each step, never inter- or extrapolated."""
+        """True for a discrete real number: as an input it is held over each step, never interpolated or
+        extrapolated.
+        """
         return self.type == "Float64" and self.variability is not Variability.CONTINUOUS
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """One of the interface types that an FMU implements, with its capability flags. In FMI 1.0, `needs_tool`: the FMU
+    """One of the interface types that an FMU implements, with its capability flags. For FMI 1.0, `needs_tool`: the FMU
     couples to a tool (CoSimulation_Tool); `rejects_steps`: it can repeat its last step. `fixed_step` [s] is the
-    internal step of which communication steps are multiples (FMI 3.0); `line` is that of modelDescription.xml.
+    internal step; communication steps must be multiples of it (FMI 3.0). `line` is the line in modelDescription.xml.
     """
 
     model_identifier: str
@@ -163,7 +165,7 @@ class Interface:
 
     @property
     def any_step(self) -> bool:
-        """Whether communication steps may have any size."""
+        """True if communication steps may have any size."""
         return self.variable_step and self.fixed_step is None
 
 
@@ -173,7 +175,7 @@ Dependencies: TypeAlias = Mapping[str, frozenset[str] | None]
 
 @dataclass(frozen=True, slots=True)
 class FmuExperiment:
-    """The default experiment of an FMU [s]; None for times that it does not state. `line` is that of
+    """The default experiment of an FMU [s]; None for times that are not stated. `line` is the line in
     modelDescription.xml.
     """
 
@@ -189,11 +191,11 @@ class FmuDescription:
     """The content of a model description.
 
     `outputs`, `derivatives` and `initial_unknowns` are the entries of its ModelStructure; an output that is missing
-    there has undeclared dependencies (use `.get(name)`). `event_indicators` is their number. `binaries` are binary
-    variables represented by groups of Integer variables before FMI 3.0, by the convention of OSMP. `arrays` are the
-    extents of arrays that `variables` replaces by their elements (see `with_array_elements`), and `whole` the variables
-    as the FMU states them. `log_categories` are the categories of its messages. `python_modules` are modules that it
-    imports into its process.
+    there has undeclared dependencies (use `.get(name)`). `event_indicators` is the number of event indicators.
+    `binaries` are binary variables represented by groups of Integer variables before FMI 3.0, by the convention of
+    OSMP. `arrays` are the extents of arrays that are replaced by elements in `variables` (see `with_array_elements`),
+    and `whole` the variables as stated in the FMU. `log_categories` are the categories of its messages.
+    `python_modules` are modules that it imports into its process.
     """
 
     fmi_version: str
@@ -235,7 +237,7 @@ class FmuDescription:
 
     @cached_property
     def states(self) -> frozenset[str]:
-        """Names of the continuous states, arrays being whole."""
+        """Names of the continuous states; arrays count as a whole."""
         variables = self.whole or self.variables
         slopes = (variables[slope].derivative_of for slope in self.derivatives if slope in variables)
         return frozenset(state for state in slopes if state is not None)
@@ -250,7 +252,7 @@ class FmuDescription:
 
 
 def unsupported_of_fmi1(description: FmuDescription) -> str | None:
-    """A description of an FMI 1.0 FMU of an unsupported kind; else None."""
+    """Description of an FMI 1.0 FMU of an unsupported kind; None for a supported one."""
     if description.fmi_major != 1:
         return None
     if description.co_simulation is None:
@@ -263,7 +265,7 @@ def unsupported_of_fmi1(description: FmuDescription) -> str | None:
 
 
 def is_text(value: object) -> bool:
-    """Whether an FMU can receive a text: it contains neither U+0000 nor lone surrogates."""
+    """True if an FMU can receive a string: it contains neither U+0000 nor lone surrogates."""
     if not isinstance(value, str):
         return False
     try:
@@ -273,14 +275,14 @@ def is_text(value: object) -> bool:
 
 
 def shape_of(variable: Variable, sizes: Mapping[str, int]) -> Shape:
-    """The extents of a variable, with structural parameters at `sizes` by name, else at their start values."""
+    """Extents of a variable, with structural parameters at `sizes` by name, otherwise at their start values."""
     parameters = variable.sizes or (None,) * len(variable.shape)
     extents = zip(variable.shape, parameters, strict=True)
     return tuple(extent if parameter is None else sizes.get(parameter, extent) for extent, parameter in extents)
 
 
 def fixed_shape(variable: Variable) -> tuple[int | None, ...]:
-    """The fixed extents; None for an extent that a structural parameter gives."""
+    """Fixed extents; None for an extent that depends on a structural parameter."""
     if not variable.shape:
         return ()
     parameters = variable.sizes or (None,) * len(variable.shape)
@@ -291,7 +293,7 @@ def fixed_shape(variable: Variable) -> tuple[int | None, ...]:
 def with_array_elements(fmu: FmuDescription, sizes: Mapping[str, int]) -> FmuDescription:
     """The description with every array replaced by its elements; `sizes` as for `shape_of`.
 
-    Dependencies of an array are those of each element.
+    Dependencies of an array apply to each of its elements.
 
     Raises
     ------
@@ -309,7 +311,9 @@ def with_array_elements(fmu: FmuDescription, sizes: Mapping[str, int]) -> FmuDes
 
 
 class ArrayElements(Mapping[str, Variable]):
-    """Variables by name, with elements in place of arrays; elements are made on demand, because arrays may be large."""
+    """Variables by name, with elements in place of arrays. Elements are created on access, because arrays may be
+    large.
+    """
 
     def __init__(self, whole: Mapping[str, Variable], shapes: Mapping[str, Shape]) -> None:
         self._whole, self._shapes = whole, shapes
@@ -370,7 +374,7 @@ def _element_index(name: str, array: str, shape: Shape) -> int | None:
 
 
 def _element_start(variable: Variable, place: int, count: int) -> Value | None:
-    """The start value of an element. A single value counts for all elements; values for another size are ignored."""
+    """Start value of an element. A single value applies to all elements; values for another size are ignored."""
     if len(variable.starts) == count:
         return variable.starts[place]
     return variable.starts[0] if len(variable.starts) == 1 else None
@@ -381,8 +385,8 @@ class FmuClock:
     """A variable of type Clock.
 
     Times are exact fractions, so repeated addition of 0.1 s has no rounding error. `interval` [s] is None if only the
-    running FMU knows it; `shift` [s] is the time of the first tick after the start, None if not stated. `told` names
-    those of both that the system overrides, so that they must be set in the FMU.
+    running FMU knows it; `shift` [s] is the time of the first tick after the start, None if not stated. `told` contains
+    the names of those that the system overrides, so that they must be set in the FMU.
     """
 
     name: str
@@ -430,7 +434,7 @@ def clock_in_system(clock: FmuClock, variable: Variable, stated: tuple[tuple[str
     Raises
     ------
     ValueError
-        The connector states an invalid time, or one that cannot be set in the FMU.
+        The connector states an invalid time, or a time that cannot be set in the FMU.
     """
     found = {"interval": clock.interval, "shift": clock.shift}
     told = set()
@@ -452,7 +456,7 @@ def clock_in_system(clock: FmuClock, variable: Variable, stated: tuple[tuple[str
 
 
 def clock_time(stated: Mapping[str, str], what: str) -> Fraction | None:
-    """A time by counter and resolution, which are exact, or else as a decimal."""
+    """A time from counter and resolution, which are exact, or from a decimal."""
     counter, resolution, decimal = (stated.get(name) for name in (f"{what}Counter", "resolution", f"{what}Decimal"))
     if counter is not None and resolution is not None:
         return Fraction(int(counter), int(resolution))

@@ -33,33 +33,33 @@ class FmiError(Exception):
 
 
 class HostProcess(Protocol):
-    """A separate process that contains instances."""
+    """A separate process with instances."""
 
     number: int
 
     @property
     def lost(self) -> tuple[str, str] | None:
-        """The component and the function whose call detected that the process has ended."""
+        """Component and function whose call detected that the process has ended."""
 
     @property
     def exited(self) -> bool:
-        """Whether a lost process has exited by itself; otherwise a signal has ended it."""
+        """True if a lost process exited by itself; false if a signal ended it."""
 
     @property
     def ended_by(self) -> str:
-        """The reason for the end of a lost process, as text."""
+        """Text of the reason for the end of a lost process."""
 
 
 class FmuInstance:
     """One running FMU. A kernel steps it through `functions` and `component`; `description` has the present sizes of
     its arrays.
 
-    `process` is the process that contains it; None: this one. `changed` is what its calls have changed in the process,
-    in words; `surroundings` are those of a whole run, if these need not be looked at before each call. A status worse
-    than a warning raises `FmiError`. As a context manager it terminates and frees itself.
+    `process` is the process that contains it; None: this process. `changed` are texts for process-wide settings that
+    its calls have changed; `surroundings` are those of a whole run, if they need not be checked before each call. A
+    status worse than a warning raises `FmiError`. As a context manager, the instance terminates and frees itself.
     """
 
-    _suffix: ClassVar[Mapping[str, str]]  # FMI type → what the names of its get and set functions end with
+    _suffix: ClassVar[Mapping[str, str]]  # FMI type → suffix of the names of its get and set functions
 
     def __init__(
         self, name: str, description: FmuDescription, slave: Any, functions: Mapping[str, int], log: MessageLog
@@ -91,16 +91,16 @@ class FmuInstance:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """The latest log messages, oldest first, and at last the end of its process, if that has ended."""
+        """The latest log messages, oldest first; the last one describes the end of its process, if that has ended."""
         if self.process is None or self.process.lost is None:
             return self.log.lines
         return (*self.log.lines, f"the process of the component {self.process.ended_by}")
 
     def set(self, values: Mapping[str, Value]) -> None:
-        """Set variables by name, each with the machine type that it has.
+        """Set variables by name; each value must have the machine type of the variable.
 
-        Elements of an array that are not named keep their values; before initialization mode, when FMI forbids to get
-        them, their start values.
+        Other elements of an array keep their values, or before initialization mode, when FMI forbids to read them,
+        their start values.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class FmuInstance:
                 getattr(self._slave, "set" + suffix)(references_of(group), fitting)
 
     def _kept(self, variables: Sequence[Variable]) -> dict[str, Value]:
-        """The values of the other elements of arrays that are set."""
+        """Values of the other elements of arrays that are being set."""
         if not variables or self._entered:
             return self.get([variable.name for variable in variables])
         kept: dict[str, Value] = {}
@@ -138,40 +138,40 @@ class FmuInstance:
             with self._checked():
                 getter = getattr(self._slave, "get" + self._suffix[kind])
                 references = references_of(group)
-                # FMI 2.0 has no arrays, and its functions do not take the number of values.
+                # FMI 2.0 has no arrays, so its functions have no argument for the number of values.
                 values = getter(references) if len(references) == len(group) else getter(references, len(group))
             found |= {v.name: _typed(kind, value) for v, value in zip(group, values, strict=True)}
         return {name: found[name] for name in wanted}
 
     def call(self, method: str, *arguments: Any) -> Any:
-        """A method of FMPy's instance. Raises `FmiError`."""
+        """Call a method of FMPy's instance. Raises `FmiError`."""
         with self._checked():
             return getattr(self._slave, method)(*arguments)
 
     def intercept(self, around: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
-        """Call `around(name, function)` instead of every FMI function from now on; not for kernels."""
+        """From now on call `around(name, function)` instead of every FMI function; not for calls of kernels."""
         for name in self.functions:
             own = self._attribute(name)
             setattr(self._slave, own, around(name, getattr(self._slave, own)))
 
     def wants_to_end(self) -> bool:
-        """Whether the FMU asks to end the simulation with the step that it has just discarded."""
+        """True if the FMU requests the end of the simulation with the step that it has just discarded."""
         return False
 
     def last_successful_time(self) -> float | None:
-        """The time that it reached in the step that it has just discarded [s], if it states that."""
+        """Time that the FMU reached in the step that it has just discarded [s], if it states this."""
         return None
 
     def note(self, status: int) -> None:
-        """Note the status of a kernel's call; after fatal no function is called any more."""
+        """Register the status of a kernel's call; after fatal, no function may be called."""
         self._fatal = self._fatal or status == FATAL
 
     def was_initialized(self, *, done: bool) -> None:
-        """Somebody else has called its functions: into initialization mode, and out of it again if that is `done`."""
+        """Register that a system called its functions up to initialization mode, and if `done` also out of it."""
         self._entered, self._initialized = True, done
 
     def terminate(self) -> None:
-        """Leave step mode; without effect before the end of initialization, or when repeated."""
+        """Leave step mode; has no effect before the end of initialization, or when repeated."""
         if self._initialized and not self._freed and not self._fatal:
             self._initialized = False
             with self._checked():
@@ -180,12 +180,12 @@ class FmuInstance:
 
     @property
     def reusable(self) -> bool:
-        """Whether it was terminated regularly, so that it can be reset."""
+        """True if the instance was terminated regularly, so that it can be reset."""
         return self._terminated and not self._freed and not self._fatal
 
     @property
     def reused(self) -> bool:
-        """Whether it was reset, so that it is not the first run."""
+        """True if the instance was reset, so that this is not its first run."""
         return self._reset
 
     def reset(self) -> None:
@@ -214,8 +214,8 @@ class FmuInstance:
             self._slave.setDebugLogging(on, categories)
 
     def free(self) -> None:
-        """Free the instance and release the library; can be repeated."""
-        # FMI forbids any call after fatal: then the library stays loaded until the process ends.
+        """Free the instance and release the library; may be called again."""
+        # After fatal, FMI forbids any call, so the library stays loaded until the process ends.
         if not self._freed and not self._fatal:
             self._slave.freeInstance()
             self.log.close()
@@ -228,7 +228,7 @@ class FmuInstance:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            # An error in `terminate` must not hide the original error.
+            # an error in `terminate` must not hide the original error
             with contextlib.nullcontext() if error is None else contextlib.suppress(FmiError):
                 self.terminate()
         finally:
@@ -239,7 +239,7 @@ class FmuInstance:
         return function
 
     def _by_type(self, names: Iterable[str]) -> dict[str, list[Variable]]:
-        """Variables by type, with all elements of named arrays, which FMI gets and sets together."""
+        """Variables by type, with all elements of the arrays, which FMI reads and sets together."""
         groups: dict[str, list[Variable]] = defaultdict(list)
         seen: set[str] = set()
         variables, arrays = self.description.variables, self.description.arrays
@@ -265,23 +265,23 @@ class FmuInstance:
         return _CheckedCall(self)
 
     def _refusal(self, error: Any) -> FmiError:
-        """The error for one of FMPy."""
+        """The error for an exception of FMPy."""
         self._fatal = self._fatal or error.status == FATAL
         function = self._stated(error.function)
         advice = "" if self.has(function) else NO_FUNCTION
         return FmiError(self.name, function, error.status, self.log.latest(), advice)
 
     def has(self, function: str) -> bool:
-        """Whether the library has this function."""
+        """True if the library has this function."""
         return function in self._functions
 
     def _stated(self, function: str) -> str:
-        """FMI's name of a function of FMPy."""
+        """Name in FMI of a function of FMPy."""
         return function
 
 
 class _CheckedCall:
-    """Restores what calls of an instance change in the process, and raises FmiError for what FMPy raises."""
+    """Call that restores process-wide settings changed by the FMU, and converts exceptions of FMPy to FmiError."""
 
     __slots__ = ("_instance", "_kept")
 
@@ -317,7 +317,7 @@ _SUFFIX_BEFORE_FMI3: Mapping[str, str] = {
 
 
 class Fmi1Slave(fmi1.FMU1Slave):  # type: ignore[misc]
-    """FMPy's slave with two corrections: several Booleans at a time, and `fmiSetRealInputDerivatives`."""
+    """FMPy's slave with two extensions: several Booleans at a time, and `fmiSetRealInputDerivatives`."""
 
     def setBoolean(self, references: Sequence[int], values: Sequence[bool]) -> None:
         count = len(references)
@@ -336,8 +336,8 @@ class Fmi1Slave(fmi1.FMU1Slave):  # type: ignore[misc]
 
 
 class Fmi1Instance(FmuInstance):
-    """An instance without initialization mode: start values and inputs are set, then `fmiInitializeSlave` is called;
-    after that the instance is at the start time, and inputs may be set and outputs got again.
+    """An instance without initialization mode. Start values and inputs are set, then `fmiInitializeSlave` is called.
+    After that the instance is at the start time; inputs may be set and outputs read again.
     """
 
     _suffix: ClassVar = _SUFFIX_BEFORE_FMI3
@@ -382,7 +382,7 @@ class Fmi3Instance(FmuInstance):
 
 
 def references_of(variables: Iterable[Variable]) -> list[int]:
-    """One reference for each variable; elements of an array share one."""
+    """References of variables, without repetitions; elements of an array share one."""
     return [variable.reference for variable in variables if variable.element == 0]
 
 
@@ -395,7 +395,7 @@ _PYTHON_TYPE: Mapping[str, type] = {"Boolean": bool, "Binary": bytes}
 
 
 def _fitting(name: str, suffix: str, value: Value) -> Value:
-    """The value, checked against the variable's type; ctypes would wrap large integers silently."""
+    """The value, checked against the variable's type, because ctypes would silently wrap large integers."""
     if suffix == "String":
         fits = is_text(value)
     elif suffix in _PYTHON_TYPE:

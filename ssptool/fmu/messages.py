@@ -1,4 +1,4 @@
-"""Messages that FMUs log: callbacks that format, count and keep them per instance, and files of messages."""
+"""Messages that FMUs log: callbacks that format, count and store them per instance, and files of messages."""
 
 import math
 import re
@@ -28,14 +28,14 @@ _PENDING = STATUS.index("pending")
 
 
 def status_word(status: int) -> str:
-    """FMI's name of a status; an FMU may return an undefined one."""
+    """FMI's name of a status, which may be undefined."""
     return STATUS[status] if 0 <= status < len(STATUS) else f"status {status}, which FMI does not define"
 
 
 @dataclass(frozen=True, slots=True)
 class FmuMessage:
-    """A message of an FMU, and the number of messages of its kind: with the same status and category, differing only in
-    numbers.
+    """A message of an FMU, and the number of messages of its kind (same status and category, text differs only in
+    numbers).
 
     Attributes
     ----------
@@ -68,14 +68,14 @@ class _Log(Protocol):
         """A unique number of the log."""
 
     def answer_to(self, key: int) -> None:
-        """Assign messages with this environment, or in FMI 1.0 this instance, to the log."""
+        """Assign messages with this environment (in FMI 1.0: of this instance) to the log."""
 
     def begin(self) -> None:
-        """Assign messages of this thread with an unknown key to the log, while the instance is made."""
+        """Assign messages of this thread with an unknown key to the log, while the instance is being made."""
 
     def end(self) -> None: ...
     def close(self) -> None:
-        """Ignore all further messages."""
+        """Ignore all later messages."""
 
     def clear(self) -> None: ...
     def follow(self, clock: Any, /) -> None: ...
@@ -83,21 +83,23 @@ class _Log(Protocol):
     def write_to(
         self, file: Any, level: int, categories: list[str], names: dict[str, str], references: bool, /
     ) -> None:
-        """Write messages of at least this severity and one of the categories (empty: of all); errors of any."""
+        """Write messages of at least this severity and in one of the categories (empty: all); errors in any
+        category.
+        """
 
     def counts(self) -> Mapping[int, int]:
         """Number of messages by status."""
 
     def messages(self) -> Sequence[Raw]:
-        """The last ones, oldest first."""
+        """The latest messages, oldest first."""
 
     def kinds(self) -> Sequence[tuple[int, Raw]]:
-        """The first message of each kind worse than ok, and the number of its kind."""
+        """The first message of each kind worse than ok, and the number of messages of this kind."""
 
 
 class Callbacks(NamedTuple):
-    """Addresses of C functions: of a logger with printf arguments (FMI 1.0 and 2.0), of one without (FMI 3.0), of
-    calloc and of free; the receiver of messages; and the state of the process that calls must not change.
+    """Addresses of C functions (logger with printf arguments for FMI 1.0 and 2.0, logger without them for FMI 3.0,
+    calloc, free); the receiver of messages; and the process state that calls must not change.
     """
 
     log_formatted: int
@@ -133,14 +135,14 @@ def callbacks() -> Callbacks:
 
 
 class RunTime(Protocol):
-    """The present time of a run, written by a kernel."""
+    """Present time of a run, written by a kernel."""
 
     time: float
-    """[s]; nan: none yet."""
+    """Time [s]; nan if there is none yet."""
 
     @property
     def address(self) -> int:
-        """The address of the double."""
+        """Address of the double."""
 
 
 def new_run_time() -> RunTime:
@@ -149,13 +151,13 @@ def new_run_time() -> RunTime:
 
 
 class MessageFile:
-    """A file of the messages of several instances, one row each, as CSV or JSON lines by its ending; a context manager.
-    Each row is written at once, so that it survives a crash of an FMU.
+    """A file of the messages of several instances, one row each, as CSV or JSON lines depending on its extension; a
+    context manager. Each row is written at once, so that it survives a crash of an FMU.
 
     Raises
     ------
     WrongValue
-        The ending is neither .csv nor .jsonl.
+        The extension is neither .csv nor .jsonl.
     OSError
         The file cannot be written.
     """
@@ -190,7 +192,7 @@ class MessageFile:
 
 
 def check_message_file(path: Path) -> None:
-    """Raise ValueError for a file name with an unsupported ending."""
+    """Raise ValueError for a file name with an unsupported extension."""
     if path.suffix.lower() not in LOG_FORMATS:
         raise WrongValue(f"the name of a log must end in {' or '.join(LOG_FORMATS)}, found {path.name!r}")
 
@@ -212,7 +214,7 @@ class MessageLog:
         )
 
     def fmi1_callbacks(self) -> Any:
-        """The fmiCallbackFunctions of FMI 1.0; `answer_to` the instance once it was made."""
+        """The fmiCallbackFunctions of FMI 1.0; call `answer_to` for the instance after it was made."""
         return fmi1.fmi1CallbackFunctions(
             logger=fmi1.fmi1CallbackLoggerTYPE(self._callbacks.log_formatted),
             allocateMemory=fmi1.fmi1CallbackAllocateMemoryTYPE(self._callbacks.allocate),
@@ -226,17 +228,17 @@ class MessageLog:
         return self._fmi2
 
     def fmi3_callback(self, environment: int) -> tuple[Any, int]:
-        """The fmi3LogMessageCallback and the instanceEnvironment: this one, or a new one for 0."""
+        """The fmi3LogMessageCallback and the instanceEnvironment: the given one, or a new one for 0."""
         self.answer_to(environment or self._log.key)
         return fmi3.fmi3LogMessageCallback(self._callbacks.log_plain), environment or self._log.key
 
     def answer_to(self, key: int) -> None:
-        """Receive messages with this environment, or in FMI 1.0 of this instance."""
+        """Receive messages with this environment (in FMI 1.0: of this instance)."""
         self._log.answer_to(key)
 
     @contextmanager
     def making(self) -> Iterator[None]:
-        """Receive messages while the body makes the instance, whose address is still unknown."""
+        """Context for making the instance: receive messages although its address is unknown."""
         self._log.begin()
         try:
             yield
@@ -244,12 +246,14 @@ class MessageLog:
             self._log.end()
 
     def follow(self, clock: RunTime) -> None:
-        """Take the times of messages from a run."""
+        """Use the time of a run for messages."""
         self.clock = clock
         self._log.follow(clock)
 
     def write_to(self, file: MessageFile, level: str = "ok", categories: Sequence[str] = ()) -> None:
-        """Write messages of at least this status and, if any are stated, of these categories; errors of any."""
+        """Write messages of at least this status and, if any are stated, in these categories; errors in any
+        category.
+        """
         references = self._description.fmi_major < 3
         names = _names(self._description) if references else {}
         self._log.write_to(file.rows, STATUS.index(level), list(categories), names, references)
@@ -264,18 +268,18 @@ class MessageLog:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The last messages, oldest first."""
+        """The latest messages, oldest first."""
         return tuple(str(self._message(raw)) for raw in self._log.messages())
 
     def latest(self, count: int = LATEST) -> tuple[str, ...]:
-        """The last messages up to a number, oldest first; only those about problems, if there are any."""
+        """The latest messages up to a number, oldest first; only problems, if there are any."""
         messages = self._log.messages()
         problems = [raw for raw in messages if _severity(raw[1]) > 0]
         return tuple(str(self._message(raw)) for raw in (problems or messages)[-count:])
 
     @property
     def kinds(self) -> tuple[FmuMessage, ...]:
-        """The first message of each kind that is worse than ok, in the order in which they came."""
+        """The first message of each kind that is worse than ok, in order of occurrence."""
         return tuple(self._message(raw, count) for count, raw in self._log.kinds())
 
     @property
@@ -293,7 +297,7 @@ class MessageLog:
 
 
 def problem_categories(description: FmuDescription) -> tuple[str, ...]:
-    """Standard categories of problems that the FMU declares; none if it is made of Python.
+    """Standard categories of problems that the FMU declares; empty for FMUs in Python.
 
     pythonfmu and pythonfmu3 log exceptions without a category, whatever they declare.
     """
@@ -305,7 +309,7 @@ _LETTER = {"Float64": "r", "Int32": "i", "Enumeration": "i", "Boolean": "b", "St
 
 
 def _names(description: FmuDescription) -> dict[str, str]:
-    """r12 → the first variable of type Real with the value reference 12."""
+    """Name such as r12 → the first variable of type Real with the value reference 12."""
     found: dict[str, str] = {}
     for variable in description.variables.values():
         if variable.type in _LETTER:

@@ -1,7 +1,7 @@
 """The files of an FMU (a zip or a folder): its libraries, and its model description.
 
-`validate`, `explain` and `run` ask for the same few FMUs: contents of zips and results that depend on the XML alone are
-remembered, up to `KEPT_SIZE` bytes.
+`validate`, `explain` and `run` read the same few FMUs. Therefore contents of zips, and results that only depend on the
+XML, are cached, up to `KEPT_SIZE` bytes.
 """
 
 import os
@@ -27,7 +27,7 @@ from ssptool.fmu.description import Interface
 MODEL_DESCRIPTION = "modelDescription.xml"
 _RESOURCES = "resources/"
 _PYTHON_MARK = f"{_RESOURCES}slavemodule.txt"
-"""Entry in FMUs of pythonfmu and pythonfmu3 only, whose own packages are equal in all FMUs."""
+"""Entry that only FMUs of pythonfmu and pythonfmu3 have; their own packages are equal in all FMUs."""
 _PYTHON_OWN = {"pythonfmu", "pythonfmu3"}
 KEPT_SIZE = 64 * 1024 * 1024
 """Maximum size of model descriptions with cached results [bytes]."""
@@ -59,8 +59,8 @@ class RecentValues(Generic[T]):
 
 
 class ZipContents(NamedTuple):
-    """`description`: the model description; None if missing or not cached. `odd` are entries with names that are not
-    plain, and repeated ones.
+    """`description`: the model description; None if missing or not cached. `odd` are entries with irregular or repeated
+    names.
     """
 
     names: frozenset[str]
@@ -82,11 +82,13 @@ def zip_contents(path: Path) -> ZipContents:
 
 _recent_zips: RecentValues[ZipContents] = RecentValues()
 _END_SIZE = 22 + 65_535
-"""The end record of a zip, with the longest comment [bytes]."""
+"""Largest size of the end record of a zip [bytes]."""
 
 
 def _directory(path: Path) -> bytes:
-    """The directory of a zip, which has checksums of all entries: it tells two files of the same tick of the clock."""
+    """The directory of a zip. It contains checksums of all entries, which distinguish two files with the same time
+    stamp.
+    """
     with open_bytes(path) as file:
         length = file.seek(0, os.SEEK_END)
         file.seek(max(length - _END_SIZE, 0))
@@ -97,8 +99,8 @@ def _directory(path: Path) -> bytes:
 
 
 def python_modules(path: Path) -> frozenset[str]:
-    """The names of the Python modules and packages in an FMU (a zip, or an unpacked folder) that pythonfmu or
-    pythonfmu3 imports into the process. Raises as `zip_contents`.
+    """Names of the Python modules and packages in an FMU (a zip, or an unpacked folder) that pythonfmu or pythonfmu3
+    imports into the process. Raises as `zip_contents`.
     """
     if path.is_dir():
         if not (path / _PYTHON_MARK).is_file():
@@ -130,7 +132,7 @@ class UnusableXml(Exception):
 
 
 class CachedByContent(Generic[T]):
-    """A function of a model description with cached results.
+    """Decorator: function of a model description with cached results.
 
     Validation, flattening and simulation of a system use the same few FMUs repeatedly.
     """
@@ -148,12 +150,14 @@ class CachedByContent(Generic[T]):
         return known
 
     def remember(self, content: bytes, result: T) -> None:
-        """Cache a result that another function has found."""
+        """Cache a result that another function found."""
         self._recent.put(content, result, len(content))
 
 
 _VERSION = re.compile(r"[12]\.0(\.\d+)?|3\..+")
-"""Versions of FMI. A third number is that of a patch release, which FMUs do not state, as it changes no format."""
+"""Versions of FMI. A third number is that of a patch release, which FMUs do not state because it does not change the
+format.
+"""
 
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 _OLDEST = 1.0
@@ -221,7 +225,7 @@ UNREADABLE = (UnusableXml, KeyError, ValueError, OSError)
 
 
 def unreadable_reason(error: Exception) -> str:
-    """The reason why a model description is unreadable, from one of the errors of reading it."""
+    """Reason why a model description is unreadable, from one of the errors of reading it."""
     if isinstance(error, UnusableXml):
         return str(error)
     if isinstance(error, KeyError):
@@ -241,7 +245,7 @@ _OF_X86 = frozenset({"amd64", "i386", "i686", "x86", "x86_64", "x86pc"})
 
 
 class _Platform(NamedTuple):
-    """Names of a platform in FMI 1.0 and 2.0, and in 3.0; its architecture; the ending of its libraries."""
+    """Names of a platform in FMI 1.0 and 2.0, and in 3.0; its architecture; the extension of its libraries."""
 
     before_fmi3: str
     by_machine: str
@@ -265,8 +269,8 @@ def _own_platform() -> _Platform:
 def this_platform(major: int, names: Set[str] = frozenset()) -> str:
     """The name of this platform in an FMI version, such as `linux64` or `x86_64-linux`.
 
-    FMI 1.0 and 2.0 have names for x86 only. For another machine an FMU takes that of FMI 3.0, if there are such entries
-    among its `names`, or that of x86.
+    FMI 1.0 and 2.0 only have names for x86. For other machines, the name of FMI 3.0 is used if `names` contains such
+    entries, otherwise that of x86.
     """
     own = _own_platform()
     has_it = not own.is_x86 and any(name.startswith(f"{BINARIES}{own.by_machine}/") for name in names)
@@ -274,7 +278,7 @@ def this_platform(major: int, names: Set[str] = frozenset()) -> str:
 
 
 def library_entry(major: int, identifier: str, names: Set[str] = frozenset()) -> str:
-    """The entry of the library for this platform in an FMU with these entries."""
+    """Entry of the library for this platform in an FMU with these entries."""
     return f"{BINARIES}{this_platform(major, names)}/{identifier}{_own_platform().suffix}"
 
 
@@ -289,7 +293,7 @@ def platforms(path: Path, interface: Interface) -> frozenset[str]:
 
 
 def misnamed_library(names: Set[str], wanted: str) -> str | None:
-    """The only library in the folder of the library `wanted`, under another name; None if there is none."""
+    """The only library in the folder of the library `wanted`, if it has another name; otherwise None."""
     folder, suffix = wanted.rpartition("/")[0], Path(wanted).suffix
     beside = [name for name in names if name.rpartition("/")[0] == folder and name.endswith(suffix)]
     return beside[0] if len(beside) == 1 and wanted not in names else None
@@ -299,7 +303,7 @@ _SUFFIXES = (".so", ".dll", ".dylib")
 
 
 def named_library(name: str, names: Set[str], interface: Interface) -> str:
-    """The entry of a file, with the name that the interface states if it is a library under another name."""
+    """Entry of a file; a library with a wrong name gets the name that the interface states."""
     path = Path(name)
     wanted = path.with_name(interface.model_identifier + path.suffix).as_posix()
     is_library = name.startswith(BINARIES) and name.count("/") == 2 and path.suffix in _SUFFIXES
@@ -315,7 +319,7 @@ def _is_library_of(name: str, names: Set[str], interface: Interface) -> bool:
 
 
 def fmu_entries(path: Path) -> Set[str]:
-    """The entries of an FMU: all of a zip; for an unpacked folder the binaries and the sources. Raises as
+    """Entries of an FMU: for a zip all entries, for an unpacked folder binaries and sources. Raises as
     `zip_contents`.
     """
     if path.is_dir():

@@ -1,4 +1,4 @@
-"""Model exchange: sizes and functions of one instance (FMI 2.0 §3, FMI 3.0 §3), which the kernel calls."""
+"""Functions of model exchange (FMI 2.0 §3, FMI 3.0 §3), which the kernel calls."""
 
 _COMMON = (
     "SetTime",

@@ -1,6 +1,6 @@
-"""Variables, types and model structure of a model description as they are written, with references resolved.
+"""Variables, types and model structure of a model description as written, with resolved references.
 
-What has no reading has been taken out before (`safe_reading`).
+Invalid parts have been removed before (`safe_reading`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -56,7 +56,7 @@ class Alias(NamedTuple):
 
 
 class StatedExtent(NamedTuple):
-    """An extent of an array: a number, or the structural parameter with this value reference."""
+    """Extent of an array: a number, or the structural parameter with this value reference."""
 
     extent: int | None
     reference: int | None
@@ -65,9 +65,9 @@ class StatedExtent(NamedTuple):
 class RawVariable:
     """A variable as written in the XML, completed by defaults.
 
-    `own` is the variable's element, `typed` the element that states the type: a child in FMI 1 and 2, the variable
-    itself in FMI 3. `starts` are the start values in child elements of FMI 3; `sizes` are the names of the structural
-    parameters that give the extents of an array, None for a number.
+    `own` is the XML element of the variable, `typed` the element that states the type: a child in FMI 1 and 2, the
+    variable itself in FMI 3. `starts` are the start values in child elements of FMI 3; `sizes` are the names of the
+    structural parameters that determine the extents of an array, None for a number.
     """
 
     start: str | None = None
@@ -109,7 +109,7 @@ class RawVariable:
 
 
 class Unknown(NamedTuple):
-    """An entry of the model structure; without `dependencies` it may depend on everything."""
+    """An entry of the model structure; without `dependencies`, it may depend on everything."""
 
     variable: RawVariable
     dependencies: list[RawVariable] | None
@@ -119,7 +119,7 @@ class Unknown(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ModelVariables:
-    """Variables, with their aliases at the end, and the model structure of an FMI version."""
+    """Variables (aliases are at the end) and model structure, for a version of FMI."""
 
     major: int
     variables: tuple[RawVariable, ...]
@@ -205,7 +205,9 @@ def _number(text: str | None) -> int | None:
 
 
 def _declared_types(root: etree._Element, major: int) -> Mapping[str | None, DeclaredType | None]:
-    """Declared types by name. None stands for no type, and for types of clocks, of which nothing is needed."""
+    """Declared types by name. None as a key means no type, and as a value the type of a clock, which has no relevant
+    attributes.
+    """
     found: dict[str | None, DeclaredType | None] = {None: None}
     for node in root.iterfind("TypeDefinitions/*"):
         name, typed = node.get("name", ""), node if major >= 3 else next(node.iterchildren(etree.Element), None)
@@ -216,7 +218,7 @@ def _declared_types(root: etree._Element, major: int) -> Mapping[str | None, Dec
 
 
 def _declared_type(name: str, typed: etree._Element, major: int) -> DeclaredType:
-    """A type of FMI 1.0 numbers its items from 1."""
+    """A declared type. Types of FMI 1.0 number their items from 1."""
     items = {
         item.get("name", ""): number if major == 1 else int(item.get("value", ""))
         for number, item in enumerate(typed.iterfind("Item"), 1)
@@ -255,7 +257,7 @@ _INT64, _UINT64 = 2**63, 2**64
 
 
 def _measure(variable: RawVariable, by_reference: Mapping[int, RawVariable]) -> None:
-    """Compute the extents of an array from start values of structural parameters."""
+    """Determine the extents of an array from start values of structural parameters."""
     if not variable.dimensions:
         return
     given = [None if one.reference is None else by_reference[one.reference] for one in variable.dimensions]
@@ -281,7 +283,7 @@ def _alias(variable: RawVariable, stated: Alias) -> RawVariable:
 
 
 def _resolve(variables: Iterable[RawVariable], numbered: Mapping[int, RawVariable]) -> None:
-    """States of derivatives, and clocks."""
+    """Resolve the states of derivatives, and clocks."""
     for variable in variables:
         state = variable.typed.get("derivative") if variable.type in FLOATS else None
         if state is not None:
@@ -305,7 +307,7 @@ _STRUCTURE_OF_FMI3 = {
 def _unknown(
     node: etree._Element, numbered: Mapping[int, RawVariable], key: str, known: dict[str, list[RawVariable]]
 ) -> Unknown:
-    """An entry whose variables have these numbers; many entries share one of the `known` lists of dependencies."""
+    """An entry whose variables have these numbers; many entries share one of the lists of dependencies in `known`."""
     stated, kinds = node.get("dependencies"), node.get("dependenciesKind")
     if stated is not None and stated not in known:
         known[stated] = [numbered[int(text)] for text in stated.split()]

@@ -57,7 +57,7 @@ def read_description(path: Path) -> FmuDescription:
 
 @CachedByContent
 def description_from_xml(content: bytes) -> FmuDescription:
-    """Read a model description from its XML; of flaws the safe reading."""
+    """Read a model description from its XML; flaws get a safe reading."""
     root = parse_model_description(content)
     read_safely(root, _schema(root.get("fmiVersion", "")[:1]))
     return frozen_description(read_model_variables(root), root)
@@ -72,7 +72,7 @@ _OSMP_BINARY = "{*}osmp-binary-variable"
 
 
 def frozen_description(raw: ModelVariables, root: etree._Element) -> FmuDescription:
-    """The description with these variables and this structure; the rest is read from its XML."""
+    """The description with these variables and this structure; everything else is read from its XML."""
     aliases = _aliases(raw.variables)
     read = _variable_of_fmi3 if raw.major >= 3 else _variable
     variables = {variable.name: read(variable) for variable in raw.variables}
@@ -101,7 +101,7 @@ def frozen_description(raw: ModelVariables, root: etree._Element) -> FmuDescript
 def _with_display_units(
     raw: ModelVariables, variables: Mapping[str, Variable], root: etree._Element
 ) -> Iterator[tuple[str, Variable]]:
-    """Variables with a display unit that the FMU defines."""
+    """Variables whose display unit the FMU defines."""
     known = display_units(root)
     for one in raw.variables if known else ():
         name = one.display_unit or (one.declared.display_unit if one.declared is not None else None)
@@ -111,7 +111,7 @@ def _with_display_units(
 
 
 def display_units(root: etree._Element) -> Mapping[tuple[str, str], DisplayUnit]:
-    """Display units by the names of their unit and their own."""
+    """Display units, by the names of unit and display unit."""
     found = {}
     for unit in root.iterfind("UnitDefinitions/*"):
         for node in unit.iterfind("DisplayUnit"):
@@ -119,7 +119,7 @@ def display_units(root: etree._Element) -> Mapping[tuple[str, str], DisplayUnit]
             if factor and isfinite(factor):
                 name, offset = node.get("name", ""), float(node.get("offset", "0"))
                 found[unit.get("name", ""), name] = DisplayUnit(name, factor, offset, _flag(node, "inverse"))
-        for node in unit.iterfind("DisplayUnitDefinition"):  # of FMI 1.0
+        for node in unit.iterfind("DisplayUnitDefinition"):  # FMI 1.0
             name, factor = node.get("displayUnit", ""), float(node.get("gain", "1"))
             if factor:
                 found[unit.get("unit", ""), name] = DisplayUnit(name, factor, float(node.get("offset", "0")))
@@ -148,7 +148,7 @@ def _description_of_fmi1(root: etree._Element, variables: Mapping[str, Variable]
         units=fmi1_units(root),
         outputs=outputs,
         derivatives=MappingProxyType({}),
-        # Without initialization mode, the dependencies at communication points count for the first one as well.
+        # Without initialization mode, the dependencies at communication points also apply to the first one.
         initial_unknowns=outputs,
         event_indicators=int(root.get("numberOfEventIndicators", "0")),
         binaries=frozenset(node.get("name", "") for node in root.iter(_OSMP_BINARY)),
@@ -192,7 +192,7 @@ def _experiment(node: etree._Element | None) -> FmuExperiment:
 
 
 def _finite(text: str | None) -> float | None:
-    """A finite number; None for anything else, which is not a reason to refuse an FMU."""
+    """A finite number; None for anything else, which is no reason to reject an FMU."""
     try:
         return None if text is None or not isfinite(float(text)) else float(text)
     except ValueError:
@@ -211,7 +211,7 @@ def _unit(node: etree._Element) -> PhysicalUnit:
 
 
 def _interface(node: etree._Element | None, major: int) -> Interface | None:
-    """The interface; flags that FMI 3.0 names otherwise than 2.0 are looked up by the name of the version."""
+    """The interface; flags with different names in FMI 2.0 and 3.0 are looked up by version."""
     if node is None:
         return None
     state, plural = ("State", "s") if major >= 3 else ("state", "")
@@ -228,7 +228,7 @@ def _interface(node: etree._Element | None, major: int) -> Interface | None:
         needs_tool=_flag(node, "needsExecutionTool"),
         event_mode=_flag(node, "hasEventMode"),
         may_return_early=_flag(node, "mightReturnEarlyFromDoStep"),
-        # FMI 2.0 and 3.0 state the opposite, and the default is that it is needed in 2.0 only.
+        # FMI 2.0 and 3.0 have opposite flags; only in FMI 2.0 is the call needed by default.
         needs_completed_step=_flag(node, "needsCompletedIntegratorStep")
         or (major == 2 and not _flag(node, "completedIntegratorStepNotNeeded")),
         adjoint_derivatives=_flag(node, "providesAdjointDerivatives"),
@@ -301,7 +301,7 @@ _TRUE = ("true", "1")
 
 
 def _quantities(raw: RawVariable) -> tuple[str | None, str | None, str | None, str | None]:
-    """Unit, nominal, min and max as written, of the variable or else of its declared type."""
+    """Unit, nominal, min and max as written, from the variable or its declared type."""
     own, declared = raw.typed.get, raw.declared
     if declared is None:
         return own("unit"), own("nominal"), own("min"), own("max")
@@ -355,7 +355,7 @@ def _aliases(variables: Iterable[RawVariable]) -> Aliases:
 
 def _dependencies(unknowns: Iterable[Unknown], aliases: Aliases) -> Dependencies:
     declared: dict[str, frozenset[str] | None] = {}
-    sets: dict[int, frozenset[str]] = {}  # many unknowns share one list of dependencies
+    sets: dict[int, frozenset[str]] = {}  # many unknowns share a list of dependencies
     for unknown in unknowns:
         known = unknown.dependencies
         if known is not None and id(known) not in sets:
@@ -370,7 +370,7 @@ NEGATED_ALIAS = "negatedAlias"
 
 
 def fmi1_dependencies(variables: Iterable[etree._Element]) -> Mapping[str, frozenset[str] | None]:
-    """Output → the inputs that it depends on at the same instant; None if undeclared: all of them."""
+    """Output → inputs that it depends on at the same instant; None if undeclared, which means all inputs."""
     found: dict[str, frozenset[str] | None] = {}
     for variable in variables:
         if variable.get("causality") == "output":
@@ -410,7 +410,7 @@ class Fmi1Capabilities:
 
 
 def fmi1_capabilities(root: etree._Element) -> Fmi1Capabilities | None:
-    """The capabilities of co-simulation; None for model exchange, which states none."""
+    """Capabilities of co-simulation; None for model exchange, which states none."""
     for kind in ("CoSimulation_StandAlone", "CoSimulation_Tool"):
         node = root.find(f"Implementation/{kind}")
         if node is not None:
@@ -432,7 +432,7 @@ def _fmi1_flag(flags: Mapping[str, str], name: str) -> bool:
 
 
 def read_and_check(path: Path) -> FmuDescription:
-    """`read_description` that reads the file once, for later `description_problems` as well."""
+    """Read a description like `read_description`, but read the file only once for later `description_problems`."""
     description_problems(path)
     return read_description(path)
 
@@ -440,8 +440,8 @@ def read_and_check(path: Path) -> FmuDescription:
 def description_problems(path: Path) -> tuple[DescriptionProblem, ...]:
     """Problems of the model description of an FMU (a zip, or an unpacked folder).
 
-    Checked are the XML Schema, and for schema-valid files names, start values, causalities and variabilities, units and
-    the model structure.
+    The check covers the XML Schema, and for schema-valid files names, start values, causalities and variabilities,
+    units and the model structure.
 
     Raises
     ------
@@ -475,7 +475,7 @@ _SCHEMAS = {
 
 @cache
 def _schema(major: str) -> etree.XMLSchema:
-    """The schema of an FMI version, as FMPy has it; importing FMPy takes longer than all other reading."""
+    """Schema of an FMI version from FMPy, found without importing FMPy, which takes longer than all reading."""
     package = find_spec("fmpy")
     assert package is not None and package.origin is not None
     return etree.XMLSchema(etree.parse(Path(package.origin).parent / "schema" / _SCHEMAS[major]))

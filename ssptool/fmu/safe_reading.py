@@ -1,8 +1,8 @@
-"""Safe readings of flawed model descriptions: each flaw is told with its line, its variable, and what is assumed.
+"""Safe readings of flawed model descriptions: each flaw is reported with its line, its variable, and the assumption.
 
-A value that its type does not allow is read as the only one that it can mean, or left out. A reference that leads
-nowhere is left out: an output whose dependencies are not known depends on everything. The tree is changed in place;
-what is left of it is read as any other.
+A value that its type does not allow is replaced by its only possible meaning, or left out. A reference to a missing
+variable is left out; an output with unknown dependencies depends on everything. The tree is changed in place, and the
+remaining tree is read like any other.
 """
 
 import re
@@ -25,21 +25,21 @@ MODEL_DESCRIPTION_IDENTITY = frozenset(
 
 
 class DescriptionProblem(NamedTuple):
-    """A problem of a model description; `line` is 0 without a line."""
+    """A problem of a model description; `line` is 0 if unknown."""
 
     line: int
     message: str
 
 
 class SafeReading(NamedTuple):
-    """Problems for which there is a safe reading, and those that the schema has with what is left."""
+    """Problems that have a safe reading, and schema violations of the remaining tree."""
 
     told: tuple[DescriptionProblem, ...]
     left: tuple[DescriptionProblem, ...]
 
 
 def read_safely(root: etree._Element, schema: etree.XMLSchema) -> SafeReading:
-    """Change a tree to what can be read safely."""
+    """Reduce a tree to what can be read safely."""
     told: list[DescriptionProblem] = []
     left: list[DescriptionProblem] = []
     told += _of_version(root)
@@ -54,7 +54,7 @@ def read_safely(root: etree._Element, schema: etree.XMLSchema) -> SafeReading:
 
 
 def _of_version(root: etree._Element) -> Iterator[DescriptionProblem]:
-    """The number of a patch release, which is not part of the version that FMUs state (FMI 2.0.4 §2.2.1)."""
+    """Problem of a patch release number, which is not part of the version that FMUs state (FMI 2.0.4 §2.2.1)."""
     version = root.get("fmiVersion", "")
     short = version[:3]
     if version != short and short in ("1.0", "2.0"):
@@ -83,7 +83,7 @@ def _real(text: str) -> str | None:
 
 
 def _integer(text: str) -> str | None:
-    if _WHOLE.fullmatch(text):  # one that is out of range stays
+    if _WHOLE.fullmatch(text):  # a number out of range stays
         return text
     real = _real(text)
     if real is None or not _DECIMAL.fullmatch(real) or abs(number := Decimal(real)) >= _TOO_LARGE:
@@ -116,7 +116,7 @@ _OF_ELEMENTS: Mapping[str, _Type] = MappingProxyType(
         **dict.fromkeys(("Integer", "Enumeration", "IntegerType"), _INTEGER),
     }
 )
-"""Types of the start values, limits and nominal values in elements."""
+"""Types of start values, limits and nominal values in elements."""
 
 _OF_SCHEMA: Mapping[str, _Type] = MappingProxyType(
     {
@@ -132,7 +132,9 @@ _OF_SCHEMA: Mapping[str, _Type] = MappingProxyType(
 
 
 def _of_value(node: etree._Element, violation: Violation) -> DescriptionProblem | None:
-    """The reading of an attribute's value; None if the element is at fault, or nothing can be read without it."""
+    """Problem of an attribute's value and its reading; None if the element is wrong, or cannot be read without the
+    attribute.
+    """
     attribute = violation.attribute
     value = node.get(attribute) if attribute else None
     if value is None or attribute in MODEL_DESCRIPTION_IDENTITY:
@@ -148,13 +150,13 @@ def _of_value(node: etree._Element, violation: Violation) -> DescriptionProblem 
         return _read_as(node, attribute, "is not a valid value", None)
     several = [kind.read(one) for one in value.split()] or [None]
     reading = None if None in several else " ".join(one for one in several if one is not None)
-    if reading == value:  # such as an integer out of range
+    if reading == value:  # for example an integer out of range
         return None
     return _read_as(node, attribute, f"is not {kind.name}", reading)
 
 
 def _read_as(node: etree._Element, attribute: str, flaw: str, reading: str | None) -> DescriptionProblem:
-    """The problem of an attribute, which gets another value, or is left out without one."""
+    """Problem of an attribute, which gets another value, or is removed if there is none."""
     told = f'{subject(node)}: {attribute}="{node.get(attribute)}" {flaw}; '
     if reading is None:
         del node.attrib[attribute]
@@ -164,7 +166,7 @@ def _read_as(node: etree._Element, attribute: str, flaw: str, reading: str | Non
 
 
 def subject(node: etree._Element) -> str:
-    """The variable or type that an element belongs to, else the element."""
+    """The variable or type that contains an element; otherwise the element itself."""
     for one in (node, *node.iterancestors()):
         parent = one.getparent()
         if parent is not None and parent.tag in _NAMED:
@@ -179,7 +181,7 @@ _NAMED = {"ModelVariables": "variable", "TypeDefinitions": "type", "UnitDefiniti
 
 
 def _of_types(root: etree._Element) -> Iterator[DescriptionProblem]:
-    """Declared types and display units that are not defined."""
+    """Problems of declared types and display units that are not defined."""
     units = {node.get("name", node.get("unit")): node for node in root.iterfind("UnitDefinitions/*")}
     types = {node.get("name"): node for node in root.iterfind("TypeDefinitions/*")}
     for node in root.iterfind(".//*[@declaredType]"):
@@ -196,12 +198,12 @@ def _of_types(root: etree._Element) -> Iterator[DescriptionProblem]:
 
 
 def _unit_of_type(node: etree._Element | None) -> str | None:
-    """The unit of a declared type, whose attributes FMI 2 has in a child."""
+    """Unit of a declared type; in FMI 2 the attributes are in a child element."""
     return None if node is None else next((one.get("unit") for one in node.iter() if one.get("unit")), None)
 
 
 def _of_limits(root: etree._Element) -> Iterator[DescriptionProblem]:
-    """Ranges that no number is in."""
+    """Problems of ranges that contain no number."""
     for node in root.iterfind(".//*[@min]"):
         least, most = _number(node.get("min")), _number(node.get("max"))
         if least is not None and most is not None and least > most:
@@ -218,7 +220,7 @@ def _number(text: str | None) -> float | None:
 
 
 def of_starts(fmu: FmuDescription) -> Iterator[DescriptionProblem]:
-    """Start values outside of their range, and arrays with fewer of them than elements, as FMI 3.0 §2.4.7.5 has it."""
+    """Problems of start values out of range, and of arrays with fewer start values than elements (FMI 3.0 §2.4.7.5)."""
     for name, variable in fmu.variables.items():
         starts, low, high = variable.starts, variable.minimum, variable.maximum
         outside = [one for one in starts if isinstance(one, int | float) and not low <= one <= high]
@@ -250,15 +252,15 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def allowed_variabilities(causality: str) -> tuple[str, ...]:
-    """Variabilities that FMI allows with a causality; none if it is not a causality."""
+    """Variabilities that FMI allows for a causality; empty for an invalid causality."""
     return _ALLOWED.get(causality, ())
 
 
 def _of_roles(root: etree._Element) -> Iterator[DescriptionProblem]:
-    """Combinations of causality and variability that FMI does not have."""
+    """Problems of combinations of causality and variability that FMI does not allow."""
     if root.get("fmiVersion") == "1.0":
         return
-    default = "continuous" if root.get("fmiVersion") == "2.0" else None  # in FMI 3.0 it fits the causality
+    default = "continuous" if root.get("fmiVersion") == "2.0" else None  # in FMI 3.0, the default fits the causality
     for node in root.iterfind("ModelVariables/*"):
         causality, variability = node.get("causality", "local"), node.get("variability", default)
         allowed = allowed_variabilities(causality)
@@ -285,7 +287,7 @@ def _nearest(variability: str, allowed: tuple[str, ...], node: etree._Element) -
 
 
 def _of_references(root: etree._Element) -> Iterator[DescriptionProblem]:
-    """References to variables that do not exist."""
+    """Problems of references to variables that do not exist."""
     if root.get("fmiVersion") == "1.0":
         return
     variables = [node for node in root.iterfind("ModelVariables/*") if node.get("name") is not None]
@@ -307,8 +309,8 @@ def _of_references(root: etree._Element) -> Iterator[DescriptionProblem]:
 def _of_entry(
     node: etree._Element, key: str, known: Mapping[str, str], seen: dict[str, str]
 ) -> Iterator[DescriptionProblem]:
-    """An entry of the model structure, whose variable and dependencies are among those that are `known`; `seen` are
-    lists of dependencies, which many entries share.
+    """Problem of an entry of the model structure whose variable or dependencies are not in `known`; `seen` caches lists
+    of dependencies, which many entries share.
     """
     parent = node.getparent()
     assert parent is not None
@@ -327,13 +329,13 @@ def _of_entry(
 
 
 def _missing(stated: str, known: Mapping[str, str], seen: dict[str, str]) -> str:
-    """The first of several references that is not known; empty if all are."""
+    """The first unknown reference; empty if all are known."""
     if stated not in seen:
         seen[stated] = next((one for one in stated.split() if one not in known and _plain(one) not in known), "")
     return seen[stated]
 
 
 def _plain(text: str | None) -> str:
-    """A number without zeros in front, as references are compared."""
+    """A number without leading zeros, for comparing references."""
     plain = (text or "").strip()
     return str(int(plain)) if plain.isascii() and plain.isdecimal() else plain

@@ -1,4 +1,4 @@
-"""Floating-point environment, locale and working directory of the process, which FMUs must leave as they are."""
+"""Floating-point environment, locale and working directory of the process, which FMUs must not change."""
 
 from collections.abc import Iterator
 from types import TracebackType
@@ -7,7 +7,7 @@ from ssptool.fmu.messages import callbacks
 from ssptool.working_directory import KeptWorkingDirectory, came_home
 
 ROUNDING, FLUSHING, TRAPS = 1, 2, 4
-"""Changes of the floating-point environment, as floating_point.hpp counts them."""
+"""Changes of the floating-point environment, with the bits of floating_point.hpp."""
 
 _WORDS = {
     ROUNDING: "the rounding mode",
@@ -17,12 +17,12 @@ _WORDS = {
 
 
 def words_for(changes: int) -> Iterator[str]:
-    """Changes of the floating-point environment in words."""
+    """Texts for changes of the floating-point environment."""
     return (words for bit, words in _WORDS.items() if changes & bit)
 
 
 class Surroundings:
-    """State that calls of FMUs must not change, at one instant; inside of `KeptWorkingDirectory`."""
+    """State at one instant that calls of FMUs must not change; within `KeptWorkingDirectory`."""
 
     __slots__ = ("_state",)
 
@@ -30,7 +30,7 @@ class Surroundings:
         self._state = callbacks().process_state()
 
     def restore(self) -> tuple[str, ...]:
-        """Restore what has changed since, in words."""
+        """Restore changes since then; returns texts for them."""
         changes, locale = self._state.restore()
         moved = came_home()
         if not (changes or locale or moved):
@@ -40,7 +40,7 @@ class Surroundings:
 
 
 class KeptSurroundings(KeptWorkingDirectory):
-    """Restores what calls of an FMU change in this block; `changed` gets it in words."""
+    """Context that restores process-wide settings changed by calls of an FMU; `changed` gets the texts."""
 
     __slots__ = ("_before", "_changed")
 

@@ -1,6 +1,6 @@
 """Terminals of an FMU, and their positions on its icon (terminalsAndIcons.xml, FMI 3.0 §2.4.9; FMI 2.0 the same).
 
-A terminal is a named group of variables that are connected together. Not every FMU has the file.
+A terminal is a named group of variables that are connected together. The file is optional.
 """
 
 from collections.abc import Iterator
@@ -34,8 +34,8 @@ FLOWS = ("inflow", "outflow")
 
 
 def flow_factor(one: str, other: str) -> float | None:
-    """Factor between two members of these kinds: the flows into a node sum to zero (FMI 3.0 §2.4.9.2.2). None: a flow
-    does not go with another kind.
+    """Factor between two members of these kinds: flows into a node sum to zero (FMI 3.0 §2.4.9.2.2). None if a flow is
+    combined with another kind.
     """
     flows = [kind in FLOWS for kind in (one, other)]
     if any(flows) and not all(flows):
@@ -54,7 +54,7 @@ class TerminalMember(NamedTuple):
 
 
 class Terminal(NamedTuple):
-    """A terminal with its members in order. One inside another has a name with a dot, `outer.inner`."""
+    """A terminal with its members in order. A nested terminal has a name with a dot, `outer.inner`."""
 
     name: str
     matching_rule: str
@@ -63,7 +63,7 @@ class Terminal(NamedTuple):
 
 
 def read_terminals(path: Path) -> dict[str, Terminal]:
-    """The terminals of the FMU (a zip or an unpacked folder) at `path`, nested ones as well; empty without any.
+    """The terminals of the FMU (a zip or an unpacked folder) at `path`, including nested ones; empty if there are none.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def _members(path: Path, terminal: etree._Element) -> Iterator[TerminalMember]:
             variable = _required(path, node, "variableName")
             yield TerminalMember(node.get("memberName", ""), variable, node.get("variableKind", "signal"))
         elif node.tag == "TerminalStreamMemberVariable":
-            # In stream connections what flows into one side is what the other side has upstream.
+            # In stream connections, the inflow of one side is the upstream value of the other side.
             for way in ("in", "out"):
                 name = node.get(f"{way}StreamMemberName", "")
                 yield TerminalMember(name, _required(path, node, f"{way}StreamVariableName"), f"{way}Stream")
@@ -133,11 +133,11 @@ class Extent(NamedTuple):
 
 
 _DEFAULT_EXTENT = Extent(-100.0, -100.0, 100.0, 100.0)
-"""The default coordinate system; an icon without an extent fills it."""
+"""Default coordinate system; an icon without an extent fills it."""
 
 
 def terminal_positions(content: bytes) -> dict[str, tuple[float, float]]:
-    """Variable of a terminal with a place → the middle of the terminal, in fractions of the icon's box.
+    """Variable of a terminal with a position → center of the terminal, in fractions of the icon's box.
 
     Malformed XML and invalid numbers give no positions.
     """

@@ -25,7 +25,9 @@ class Exponents(NamedTuple):
 
 
 class DisplayUnit(NamedTuple):
-    """A display unit of FMI: value in it = factor · value + offset; of an inverse one (FMI 3.0): factor / value."""
+    """A display unit of FMI: displayed value = factor · value + offset; for an inverse one (FMI 3.0): factor /
+    value.
+    """
 
     name: str
     factor: float
@@ -34,7 +36,7 @@ class DisplayUnit(NamedTuple):
 
 
 class PhysicalUnit(NamedTuple):
-    """One unit. `exponents` is None without a base unit: then only the name is known, and for FMI 1.0 the display units
+    """One unit. `exponents` is None without a base unit; then only the name is known, and for FMI 1.0 the display units
     (`shown`). `assumed`: exponents and factor are derived from the name.
     """
 
@@ -51,22 +53,22 @@ class PhysicalUnit(NamedTuple):
 
     @property
     def defined(self) -> bool:
-        """Whether a document or FMU defines the unit."""
+        """True if a document or FMU defines the unit."""
         return self.exponents is not None and not self.assumed
 
     @property
     def has_arbitrary_zero(self) -> bool:
-        """Whether units of this quantity differ in their zero, as those of temperature do: K, °C, °F."""
+        """True if units of this quantity have different zeros, such as temperatures in K, °C and °F."""
         return self.exponents == Exponents(K=1) or self.offset != 0 or any(one.offset for one in self.shown)
 
     @property
     def changes_numbers(self) -> bool:
-        """Whether a value in it is another number in SI units, as of mH or °C; False if that is not known."""
+        """True if a value in this unit is a different number in SI units, such as mH or °C; False if unknown."""
         return self.exponents is not None and (self.factor != 1 or self.offset != 0)
 
     @property
     def in_base_units(self) -> str:
-        """The definition in short: `0.001·m`, `kg·m·s^-2`."""
+        """Short form of the definition: `0.001·m`, `kg·m·s^-2`."""
         if self.exponents is None:
             return "undefined"
         powers = zip(self.exponents._fields, self.exponents, strict=True)
@@ -77,7 +79,7 @@ class PhysicalUnit(NamedTuple):
 
 
 class _Power(NamedTuple):
-    """A product of powers of base units, exactly: the factor of mm3 is 1e-9, not 0.001 ** 3."""
+    """An exact product of powers of base units: the factor of mm3 is 1e-9, not 0.001 ** 3."""
 
     factor: Fraction
     exponents: Exponents
@@ -160,7 +162,7 @@ _WITHOUT_PREFIX: Mapping[str, _Power] = {
 
 
 _OFFSETS = {**dict.fromkeys(("degC", "°C"), 273.15), **dict.fromkeys(("degF", "°F"), 459.67 * 5 / 9)}
-"""Offsets of units; in a product they are left out."""
+"""Offsets of units, which are omitted in products."""
 
 
 _TWO_MEANINGS = ("C", "F")
@@ -185,17 +187,17 @@ COMMON_NAMES = (
 
 
 def without_brackets(name: str) -> str:
-    """The name of a unit without the square brackets around it."""
+    """The name of a unit without surrounding square brackets."""
     return name[1:-1] if name.startswith("[") and name.endswith("]") else name
 
 
 @lru_cache(maxsize=1024)
 def unit_of_name(name: str) -> PhysicalUnit | None:
-    """The unit that a plain SI expression names: `mm`, `N.m`, `kg*m^2/s2`, `W/(m2.K)`, `degC`, `rpm`; else None.
+    """The unit of a plain SI expression, such as `mm`, `N.m`, `kg*m^2/s2`, `W/(m2.K)`, `degC`, `rpm`; otherwise None.
 
     The symbols are those of the SI, of units in use with it (SI Brochure, 9th edition, tables 4 to 8) and some
     spellings of tools; 1 bar = 100 kPa, 0 °C = 273.15 K, 32 °F = 0 °C. Ambiguous names, such as `W/m2.K` and `C`, give
-    None. Some tools write square brackets around the whole: `[m]`.
+    None. Some tools put the whole expression in square brackets: `[m]`.
     """
     if (inner := without_brackets(name)) != name:
         told = unit_of_name(inner)
@@ -217,7 +219,7 @@ def unit_of_name(name: str) -> PhysicalUnit | None:
 
 
 def _split(name: str) -> list[str]:
-    """The parts between slashes outside brackets."""
+    """The parts between slashes outside of parentheses."""
     return re.split(r"/(?![^(]*\))", name)
 
 
@@ -265,7 +267,7 @@ def _symbol(text: str) -> _Power | None:
 
 
 def named(units: Mapping[str, PhysicalUnit], name: str | None) -> PhysicalUnit | None:
-    """The unit of this name by its definition in a document or FMU, else by the name itself, else an undefined one."""
+    """The unit with this name: defined in a document or FMU, otherwise derived from its name, otherwise undefined."""
     if name is None:
         return None
     found = units.get(name)
@@ -274,19 +276,19 @@ def named(units: Mapping[str, PhysicalUnit], name: str | None) -> PhysicalUnit |
 
 @lru_cache(maxsize=1024)
 def _read(name: str, shown: tuple[DisplayUnit, ...]) -> PhysicalUnit:
-    """The cached unit of a name: always the same object, for caches of conversions."""
+    """The cached unit of a name: always the same object, because conversions are cached."""
     told = unit_of_name(name)
     return PhysicalUnit(name, None, shown=shown) if told is None else told._replace(assumed=True, shown=shown)
 
 
 def stated_or_own(stated: PhysicalUnit | None, own: PhysicalUnit | None) -> PhysicalUnit | None:
-    """The unit of a variable's value in SSP: the stated one, by the FMU's definition if the document has none, else the
-    variable's `own`.
+    """Unit of a variable's value in SSP: the stated unit, with the FMU's definition if the document has none; otherwise
+    the variable's `own` unit.
     """
     undefined = stated is not None and own is not None and not stated.defined and stated.name == own.name
     return own if stated is None or undefined else stated
 
 
 def with_unit(text: str, unit: str | None) -> str:
-    """A value and its unit; `1`, the unit of numbers without dimension, is left out."""
+    """A value and its unit; `1`, the unit of dimensionless numbers, is omitted."""
     return f"{text} {unit}" if unit and unit != "1" else text

@@ -1,7 +1,7 @@
-"""Folders of unpacked FMUs that serve one run after the other, as long as each is as it was unpacked.
+"""Folders of unpacked FMUs that are reused from run to run, as long as they are unchanged.
 
-An FMU may write into its folder, or keep its library loaded beyond its last instance. Such a folder is removed, and
-the next run unpacks the FMU anew.
+An FMU may write to its folder, or keep its library loaded after its last instance. Such a folder is removed, and the
+next run unpacks the FMU again.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ from ssptool.documents.unchanged import FileMark, NotComparable, marks_of
 from ssptool.tempfiles import TemporaryFolder
 
 AGED_SECONDS = 3600.0
-"""Unpacked files get a time that lies back so far: whatever is written later has another one."""
+"""Age that unpacked files get [s], so that files written later have a different time."""
 
 _LIBRARIES = (".so", ".dll", ".dylib")
 
@@ -36,12 +36,12 @@ class UnpackedFolder:
             raise
 
     def cleanup(self) -> None:
-        """Remove it."""
+        """Remove the folder."""
         self._folder.cleanup()
 
 
 class ReusedFolder(UnpackedFolder):
-    """One that goes back to those of `UnpackedFmus` when a run has ended."""
+    """Folder that returns to its `UnpackedFmus` at the end of a run."""
 
     def __init__(self, fmu: Path, owner: "UnpackedFmus") -> None:
         super().__init__(fmu)
@@ -60,7 +60,7 @@ class ReusedFolder(UnpackedFolder):
         return sum(mark.size for mark in self._marks.values() if mark is not None)
 
     def is_as_unpacked(self) -> bool:
-        """Whether nothing was written to it, and no library of it is loaded."""
+        """True if nothing was written to the folder, and none of its libraries is loaded."""
         try:
             return marks_of([self.name]) == self._marks and not any(map(_is_loaded, self._libraries()))
         except NotComparable:
@@ -71,7 +71,9 @@ class ReusedFolder(UnpackedFolder):
 
 
 def _aged(folder: str) -> dict[str, FileMark | None]:
-    """Set back the times of all files, so that a change in the same tick of the clock shows too; their marks then."""
+    """Set back the times of all files, so that even a change within the same clock tick is visible; returns their
+    marks.
+    """
     past = time.time() - AGED_SECONDS
     for path, mark in marks_of([folder]).items():
         if mark is not None and (stat.S_ISREG(mark.mode) or stat.S_ISDIR(mark.mode)):
@@ -80,12 +82,12 @@ def _aged(folder: str) -> dict[str, FileMark | None]:
 
 
 def _is_loaded(library: str) -> bool:
-    """Whether this process has loaded a library; where that cannot be told, it has."""
+    """True if this process has loaded a library, or if this is unknown."""
     if sys.platform == "win32":
         found: int = ctypes.windll.kernel32.GetModuleHandleW(library)
         return found != 0
     try:
-        # Its handle is not closed: the library is loaded anyway, and its folder is not used again.
+        # The handle is not closed: the library stays loaded anyway, and its folder is not reused.
         ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
     except OSError:
         return False
@@ -93,12 +95,12 @@ def _is_loaded(library: str) -> bool:
 
 
 class UnpackedFmus:
-    """Unpacked folders of FMUs that do not change meanwhile; not for several threads at once.
+    """Unpacked folders of unchanged FMUs; not thread-safe.
 
     Parameters
     ----------
     most_bytes
-        Size of folders that are kept; others are removed when a run has ended.
+        Largest total size of the folders that are kept; others are removed at the end of a run.
     """
 
     MOST_FOLDERS = 32
@@ -131,7 +133,7 @@ class UnpackedFmus:
         self._idle.setdefault(fmu, []).append(folder)
 
     def close(self) -> None:
-        """Remove all folders that are not in use; the others are removed after their use."""
+        """Remove all unused folders; the others are removed after their use."""
         self._closed = True
         while self._idle:
             for folder in self._idle.popitem()[1]:

@@ -38,7 +38,7 @@ class ConnectorKey(NamedTuple):
 
     @property
     def of_root(self) -> bool:
-        """Whether this is a connector of the root system itself."""
+        """True for a connector of the root system itself."""
         return not self.path and self.dictionary is None
 
 

@@ -1,4 +1,4 @@
-"""Handles of processes for FMUs, and of FMUs that are loaded there."""
+"""Handles of processes for FMUs, and of FMUs that are loaded in them."""
 
 import contextlib
 import ctypes
@@ -33,7 +33,7 @@ from ssptool.foreign_text import one_line
 
 _ENTRY = "ssptool.fmu.processes.serving:main"
 _ANSWER_SECONDS, _END_SECONDS = 10.0, 1.0
-"""Time that a process has to answer when asked to end, and then to end [s]."""
+"""Time limits for a process to answer a request to end, and then to end [s]."""
 
 
 def _memory() -> int:
@@ -43,36 +43,38 @@ def _memory() -> int:
 
 
 class LostProcess(Exception):
-    """A process for FMUs has ended, or was ended because of what it has sent; `FmuProcess.ended_by` has the reason."""
+    """A process for FMUs has ended, or was ended because it sent invalid data; `FmuProcess.ended_by` contains the
+    reason.
+    """
 
 
 class FmuProcess:
     """A running process for FMUs. `number` is unique in a run.
 
-    It runs foreign code: what cannot be right of what it sends ends it, as if it had ended by itself.
+    It runs untrusted code. If it sends invalid data, it is ended, as if it had ended by itself.
     """
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.names: list[str] = []
-        """Names of its instances, in the order in which they were made."""
+        """Names of its instances, in the order of their creation."""
         self._status: int | None = None
         self._closed = False
         memory = _memory()
         try:
             self.client = Client(memory)
-            # A copy is at work at once; threads other than the one that copies would not be in it.
+            # A copy works immediately; it contains only the copying thread.
             self._child: _ForkedProcess | _NewProcess = (_ForkedProcess if may_be_copied() else _NewProcess)(memory)
         finally:
             os.close(memory)
         self.client.process(self._child.pid)
 
     def request(self, request: Request, patience: float = 0.0) -> frozenset[str]:
-        """Send a request and return the names of functions that it is answered with.
+        """Send a request; returns the names of functions in the answer.
 
-        `patience`: time for the answer [s]; 0: any.
+        `patience`: time limit of the answer [s]; 0: none.
 
-        Raises its exceptions, and LostProcess.
+        Raises exceptions of the process, and LostProcess.
         """
         try:
             content = self.client.request(dumps(request), patience)
@@ -97,7 +99,7 @@ class FmuProcess:
 
     @property
     def lost(self) -> tuple[str, str] | None:
-        """The component and the function whose call detected that the process has ended."""
+        """Component and function whose call detected that the process has ended."""
         if self._closed or (lost := self.client.lost) is None:
             return None
         index, function, _ = lost
@@ -105,8 +107,8 @@ class FmuProcess:
 
     @property
     def exited(self) -> bool:
-        """Whether a lost process has exited by itself, or was ended because of what it has sent; otherwise a signal has
-        ended it.
+        """True if a lost process exited by itself, or was ended because it sent invalid data; false if a signal ended
+        it.
         """
         return bool(self._wrong) or self._exit_status() >= 0
 
@@ -121,7 +123,7 @@ class FmuProcess:
 
     @property
     def ended_by(self) -> str:
-        """The reason for the end of a lost process, as text."""
+        """Text of the reason for the end of a lost process."""
         if self._wrong:
             return f"was stopped because it sent invalid data: {self._wrong}"
         status = self._exit_status()
@@ -129,7 +131,7 @@ class FmuProcess:
         return f"was ended by {reason}" if reason else f"exited with status {status}"
 
     def end(self) -> None:
-        """End the process; can be repeated."""
+        """End the process; may be called again."""
         if self._closed:
             return
         lost = self.client.lost is not None
@@ -143,7 +145,7 @@ class FmuProcess:
 
 
 def _error_from(data: Any) -> BaseException:
-    """The error that a process has sent, fit to be raised. Raises BadMessage."""
+    """The error that a process has sent. Raises BadMessage."""
     error = error_from(data)
     if isinstance(error, LostProcess):
         raise BadMessage("an error of another process")
@@ -162,7 +164,7 @@ class _ForkedProcess(Fork):
         super().__init__(lambda: serve_as_copy(memory, parent))
 
     def end(self, patience: float) -> None:
-        """Kill it if it does not end by itself in time [s]."""
+        """Wait for the end of the process; kill it after `patience` [s]."""
         limit = time.monotonic() + patience
         while time.monotonic() < limit:
             if self.poll() is not None:
@@ -195,7 +197,7 @@ class _NewProcess:
 
 
 class RemoteBinary(FmuBinary):
-    """An FMU loaded in another process, used as `FmuBinary`; `unpacked` must stay open longer."""
+    """An FMU loaded in another process, used like `FmuBinary`; `unpacked` must stay open longer."""
 
     def __init__(self, unpacked: FmuBinary, process: FmuProcess) -> None:
         super().__init__(unpacked.path, unpacked.description, unpacked.folder, None, unpacked.interface)
@@ -214,7 +216,7 @@ class RemoteBinary(FmuBinary):
         early_return: bool = False,
         log: MessageLog | None = None,
     ) -> FmuInstance:
-        """Instantiate as `FmuBinary` does. Raises FmiError with status fatal if the process ends meanwhile."""
+        """Instantiate as `FmuBinary` does. Raises FmiError with status fatal if the process ends during the call."""
         own = description or self.description
         log = log or MessageLog(name, own)
         callback, log_environment = log.fmi3_callback(0)
@@ -233,7 +235,7 @@ class RemoteBinary(FmuBinary):
         request = Instantiate(index, name, self.path, self.folder, slim, self.interface, arguments)
         try:
             present = self.process.request(request)
-        except FmiError as error:  # here is what it has said
+        except FmiError as error:  # its messages are in this process
             raise FmiError(name, error.function, error.status, log.latest()) from None
         except LostProcess:
             function = instantiation(self.description.fmi_major, self.interface)
@@ -263,7 +265,7 @@ _INSTANCE: Mapping[int, type[FmuInstance]] = {1: Fmi1Instance, 2: Fmi2Instance, 
 
 
 def _slim(description: FmuDescription, variables: Mapping[str, Any]) -> FmuDescription:
-    """A description reduced to what instantiation needs."""
+    """The parts of a description that instantiation needs."""
     none: dict[str, Any] = {}
     return replace(
         description,
@@ -287,7 +289,7 @@ def _remote_class(kind: type) -> type:
         self._process, self._index, self._callback = process, index, callback
 
     def free_instance(self: Any) -> None:
-        with contextlib.suppress(LostProcess):  # it has ended, and all of it is free
+        with contextlib.suppress(LostProcess):  # the process has ended, so everything is free
             self._process.request(Free(self._index))
 
     return type(kind.__name__, (kind,), {"__init__": begin, "freeInstance": free_instance})

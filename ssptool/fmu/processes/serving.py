@@ -1,4 +1,4 @@
-"""Load and call FMUs in a separate process on request of another process."""
+"""Load and call FMUs in a separate process, on requests of another process."""
 
 import contextlib
 import ctypes
@@ -22,7 +22,7 @@ from ssptool.fmu.processes._proxy import LOG, LOG_FORMATTED, UPDATE, Host
 
 
 class Instantiate(NamedTuple):
-    """Request an instance; the answer lists the functions of the library. `folder` contains the unpacked FMU."""
+    """Request for an instance; the answer lists the functions of the library. `folder` contains the unpacked FMU."""
 
     number: int
     name: str
@@ -38,7 +38,7 @@ class Free(NamedTuple):
 
 
 class EndInstance(NamedTuple):
-    """Request the end of the process after the answer."""
+    """Request to end the process after the answer."""
 
 
 Request = Instantiate | Free | EndInstance
@@ -72,14 +72,14 @@ class ForwardedLog(MessageLog):
 
     @contextlib.contextmanager
     def making(self) -> Iterator[None]:
-        """Do nothing: the other process knows the FMU being made."""
+        """Do nothing, because the other process knows the FMU that is being made."""
         yield
 
     def answer_to(self, component: int) -> None:
-        """Do nothing: the other process knows the FMU being called."""
+        """Do nothing, because the other process knows the FMU that is being called."""
 
     def latest(self, count: int = LATEST) -> tuple[str, ...]:
-        """Empty: the other process has the messages."""
+        """Always empty, because the other process has the messages."""
         return ()
 
     @property
@@ -104,7 +104,7 @@ class _Served:
         self._instances: dict[int, tuple[FmuBinary, FmuInstance]] = {}
 
     def serve(self) -> NoReturn:
-        """Serve requests until the other process asks for the end, or has ended."""
+        """Serve requests until the other process requests the end, or has ended."""
         while True:
             request: Request = pickle.loads(self._host.next())
             try:
@@ -113,7 +113,7 @@ class _Served:
                 answer = {"error": error_data(error)}
             self._host.answer(encoded(answer))
             if isinstance(request, EndInstance):
-                # Libraries stay where they are: a thread that an FMU has left behind would crash without its code.
+                # Libraries stay loaded: a thread that an FMU has left running would crash without its code.
                 os._exit(0)
 
     def _answer(self, request: Request) -> tuple[str, ...]:
@@ -143,9 +143,9 @@ class _Served:
 
 
 def serve(descriptor: int, parent: int) -> NoReturn:
-    """Serve FMUs in this process; `descriptor` is that of the shared memory, `parent` the process that requests.
+    """Serve FMUs in this process; `descriptor` belongs to the shared memory, `parent` is the requesting process.
 
-    Interrupts are left to the parent; this process ends with its parent; crashes print nothing.
+    This process ignores interrupts, ends together with its parent, and prints nothing when it crashes.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -156,7 +156,7 @@ def serve(descriptor: int, parent: int) -> NoReturn:
 
 
 def serve_as_copy(descriptor: int, parent: int) -> NoReturn:
-    """The same in a fork of the parent's main thread."""
+    """Serve FMUs in a fork of the parent's main thread."""
     end_with(parent)
     close_descriptors([descriptor])
     scrub()
@@ -164,8 +164,8 @@ def serve_as_copy(descriptor: int, parent: int) -> NoReturn:
 
 
 def main() -> NoReturn:
-    """The same in a new interpreter, with the arguments shared memory, a pipe that closes when the parent ends, and the
-    parent's process id.
+    """Serve FMUs in a new interpreter. Its arguments are the shared memory, a pipe that closes when the parent ends,
+    and the parent's process id.
     """
     descriptor, alive, parent = map(int, sys.argv[1:])
     threading.Thread(target=_end_after, args=(alive,), daemon=True).start()
@@ -173,6 +173,6 @@ def main() -> NoReturn:
 
 
 def _end_after(pipe: int) -> None:
-    # The system's own notice would come when the thread ends that has started this process.
+    # The notice of the operating system would come when the thread ends that started this process.
     os.read(pipe, 1)
     os._exit(1)
