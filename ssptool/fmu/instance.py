@@ -149,7 +149,7 @@ class FmuInstance:
             return getattr(self._slave, method)(*arguments)
 
     def intercept(self, around: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
-        """From now on call `around(name, function)` instead of every FMI function; not for calls of kernels."""
+        """Call `around(name, function)` instead of every FMI function from now on; not for calls of kernels."""
         for name in self.functions:
             own = self._attribute(name)
             setattr(self._slave, own, around(name, getattr(self._slave, own)))

@@ -188,7 +188,7 @@ def _port(connector: FlatConnector) -> Port:
         (
             connector.signal,
             connector.kind.value,
-            connector.type or "Float64",  # one that cannot be deduced is an error of the document (TYPE-002)
+            connector.type or "Float64",  # a type that cannot be deduced is an error of the document (TYPE-002)
             None if unit is None else unit.name,
             connector.description,
             connector.position,

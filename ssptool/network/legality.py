@@ -239,7 +239,7 @@ def _units(one: PhysicalUnit | None, other: PhysicalUnit | None) -> Iterator[Obs
 
 
 def _differences(source: Carried, destination: Carried) -> Iterator[Obstacle]:
-    """In units with an offset, zero is arbitrary, so a difference and a value are not interchangeable."""
+    """Obstacle between a difference and a value, which differ because zero is arbitrary in units with an offset."""
     if None in (source.relative, destination.relative) or source.relative is destination.relative:
         return
     if any(unit is not None and unit.has_arbitrary_zero for unit in (source.unit, destination.unit)):

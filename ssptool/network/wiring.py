@@ -301,7 +301,7 @@ def _segments(
 
 
 class _Owners(dict[str, tuple[Owner, ElementPath, bool]]):
-    """By the name of an element in a connection: its owner, path, and side; those of the system itself for ""."""
+    """Owner, path and side of connectors, by the name of their element in a connection ("": the system itself)."""
 
     def __init__(self, place: SystemPlace) -> None:
         super().__init__({"": (Owner.SYSTEM, place.path, place.host is not None)})
@@ -320,7 +320,7 @@ class _Directions:
         self._known: dict[tuple[object, ...], bool | None] = {}
 
     def of(self, owner: Owner, start: FlatConnector, other: Owner, end: FlatConnector) -> bool | None:
-        """Whether a connection leads from its start to its end; None: it is not legal."""
+        """True if a connection points from its start to its end; None if it is not legal."""
         alike = (
             *(owner is other, id(start.kind), id(start.variable), start.clock),
             *(owner is Owner.SYSTEM, id(end.kind), id(end.variable), end.clock),

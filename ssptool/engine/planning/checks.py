@@ -75,7 +75,7 @@ def settle_parameters(network: Network) -> ParameterWiring:
 
 
 def _of_parameters(source: Signal, kind: str) -> bool:
-    """Whether a wire from a connector of a kind is a connection of parameters."""
+    """True if wires from a connector of this kind are connections of parameters."""
     return kind in (CALCULATED if source.component else GIVEN)
 
 
@@ -252,7 +252,7 @@ def _same(given: Sequence[Assignment | None]) -> bool:
 
 def _wires(network: Network) -> Iterator[Unsupported]:
     stated = {port.signal: (port.kind, port.type) for port in network.every_port()}.get
-    passed = set[tuple[object, ...]]()  # what wires have in common is judged once: there are very many of them
+    passed = set[tuple[object, ...]]()  # equal wires are checked once: there are very many
     for wire in network.wires:
         source, destination, conversion, _ = wire
         own = not source.component, not destination.component

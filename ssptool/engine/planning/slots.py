@@ -75,7 +75,7 @@ class SlotTable:
         return tuple(self.arrays.get(signal, ())) if slot is None else (slot,)
 
     def of_components(self, signals: Iterable[Signal]) -> list[tuple[int, ...]]:
-        """The slots of each signal; none for those of the system itself."""
+        """The slots of each signal; empty for signals of the system itself."""
         return [self.slots_of(signal) if signal.component else () for signal in signals]
 
     def bond(self, bond: PowerBond) -> Bond:
