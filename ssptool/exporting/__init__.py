@@ -1,1 +1,1 @@
-"""Export of a whole system as one FMU: what it offers, its frozen plan, its description and its files."""
+"""Export of a whole system as one FMU: its interface, frozen plan, description and files."""

@@ -1,4 +1,4 @@
-"""Capabilities of the FMU that a system would be exported to: the least of those of its parts, each with its reason."""
+"""Capabilities of the exported FMU of a system: the weakest ones of its parts, each with its reason."""
 
 from collections.abc import Callable, Iterator
 from enum import StrEnum
@@ -26,8 +26,8 @@ class ExportInterface(StrEnum):
 
 
 class ExportCapability(NamedTuple):
-    """A capability of an exported FMU: whether it has it, and the reason. `flag` is the attribute of FMI 2.0, or of the
-    versions from `since` to `until`.
+    """A capability of an exported FMU: whether it is supported, and the reason. `flag` is the attribute of FMI 2.0, or
+    of the versions from `since` to `until`.
     """
 
     flag: str
@@ -82,7 +82,7 @@ _NAMES_IN_FMI3 = {
     "canSerializeFMUstate": "canSerializeFMUState",
     "providesDirectionalDerivative": "providesDirectionalDerivatives",
 }
-"""Flag of FMI 2.0 → of FMI 3.0, where it has another name."""
+"""Flag of FMI 2.0 → flag of FMI 3.0, if the name differs."""
 
 
 def capabilities_in(plan: Plan, fmi: int) -> tuple[ExportCapability, ...]:
@@ -93,7 +93,7 @@ def capabilities_in(plan: Plan, fmi: int) -> tuple[ExportCapability, ...]:
 
 
 def driven_by_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
-    """Inputs of components to which inputs of the system lead, and how they run over a macro step."""
+    """Inputs of components that are connected to inputs of the system, with their course over a macro step."""
     signals = {one.slot: one.time_signal for one in slot_sources(plan)}
     inside = {slot: (one, place) for one in plan.instances for place, slot in enumerate(one.input_slots)}
     return tuple(
@@ -124,7 +124,7 @@ def _interpolates(plan: Plan) -> ExportCapability:
 
 
 def able(plan: Plan, flag: str) -> bool:
-    """Whether an exported FMU has the capability of this flag."""
+    """True if an exported FMU has the capability of this flag."""
     return next(one.able for one in export_capabilities(plan) if one.flag == flag)
 
 
@@ -133,7 +133,7 @@ def _gives_derivatives(interface: Interface) -> bool:
 
 
 def completed_step(plan: Plan) -> bool:
-    """Whether an exported FMU of model exchange must be told of completed steps of the integrator."""
+    """True if an exported model-exchange FMU needs fmi…CompletedIntegratorStep."""
     return any(one.used_interface.needs_completed_step for one in plan.integrated)
 
 
@@ -142,7 +142,7 @@ def _varies(interface: Interface) -> bool:
 
 
 def _of_all(plan: Plan, flag: str, does: str, has: Callable[[Interface], bool]) -> ExportCapability:
-    integrated = plan.integrated if has is _varies else ()  # they are integrated to any time
+    integrated = plan.integrated if has is _varies else ()  # integrated components can reach any time
     without = [one.name for one in plan.instances if not has(one.used_interface) and one not in integrated]
     if not without:
         return ExportCapability(flag, True, f"all components {does}")

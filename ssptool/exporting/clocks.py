@@ -1,4 +1,4 @@
-"""Clocks of an exported system: its own connectors of type Clock, and clocks of components that are exposed."""
+"""Clocks of an exported system: its own connectors of type Clock, and exposed clocks of components."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,16 +13,16 @@ from ssptool.fmu.description import Causality, Variability, clock_time
 from ssptool.network.network import Port, Signal, Wire
 
 _OF_SYSTEM = (IntervalVariability.TRIGGERED, IntervalVariability.CONSTANT)
-"""Interval variabilities of input clocks of an exported system: of others it would have to tell the intervals."""
+"""Interval variabilities of input clocks of an exported system; for others, it would have to provide the intervals."""
 
 
 def _offered(plan: Plan) -> EventModes:
-    """The event mode that is offered to importers."""
+    """The event modes that importers can use."""
     return plan.event_modes if plan.ode is None else NO_EVENT_MODES
 
 
 def clocks_of_components(plan: Plan) -> frozenset[Signal]:
-    """Clocks that tick in an event mode that is offered to importers."""
+    """Clocks that tick in an event mode that importers can use."""
     members = _offered(plan).members.values()
     return frozenset(Signal(member.name, clock.name) for member in members for clock in member.clocks)
 
@@ -35,7 +35,7 @@ def output_clocks(plan: Plan, component: str) -> Iterator[Signal]:
 
 
 def own_clock(plan: Plan, port: Port) -> ExportedVariable | None:
-    """The variable of a connector of the system of type Clock; None if it is connected to nothing that ticks."""
+    """The variable of a system connector of type Clock; None if no connected clock ticks."""
     known = clocks_of_components(plan)
     wires = [wire for wire in _root_clock_wires(plan) if port.signal in (wire.source, wire.destination)]
     triggers = tuple(wire.destination for wire in wires if wire.destination in known)
@@ -50,7 +50,7 @@ def own_clock(plan: Plan, port: Port) -> ExportedVariable | None:
 
 
 def exposed_clock(plan: Plan, signal: Signal) -> ExportedVariable:
-    """A clock of a component, as an output clock whatever its causality: it ticks when that ticks."""
+    """A clock of a component as an output clock, whatever its causality: both tick together."""
     description = plan.network.variable(signal).description
     return _clock(signal, Causality.OUTPUT, description, ExportedClock(source=signal))
 
@@ -69,7 +69,7 @@ def _clock(signal: Signal, causality: Causality, description: str, clock: Export
 
 
 def _root_clock_wires(plan: Plan) -> Iterator[Wire]:
-    """Wires between clocks of the system and others."""
+    """Wires between clocks of the system and clocks of components."""
     own = plan.network.own_clocks
     for wire in (*plan.network.wires, *plan.network.dangling):
         if wire.source in own or wire.destination in own:
@@ -77,7 +77,7 @@ def _root_clock_wires(plan: Plan) -> Iterator[Wire]:
 
 
 def clock_problems(plan: Plan) -> Iterator[Unsupported]:
-    """Clocks of the system that an exported FMU cannot have."""
+    """Clocks of the system that an exported FMU does not support."""
     known = clocks_of_components(plan)
     for wire in _root_clock_wires(plan):
         own, other = (wire.destination, wire.source) if wire.source.component else (wire.source, wire.destination)
@@ -106,8 +106,8 @@ def clock_problems(plan: Plan) -> Iterator[Unsupported]:
 
 
 def with_clocks(plan: Plan, variables: Sequence[ExportedVariable]) -> tuple[ExportedVariable, ...]:
-    """These variables with the clocks that they belong to, by number: all clocks at which they can change must be
-    variables too.
+    """The variables with the numbers of their clocks: all clocks at which a variable can change must be variables
+    too.
     """
     own = {clock: number for number, one in enumerate(variables) for clock in _followed(one.clock)}
     sources = {other: clock for clock, found in clock_wires(plan.network).items() for other in found}
@@ -132,7 +132,7 @@ def with_clocks(plan: Plan, variables: Sequence[ExportedVariable]) -> tuple[Expo
 
 
 def _followed(clock: ExportedClock | None) -> tuple[Signal, ...]:
-    """Clocks of components that tick when this one ticks."""
+    """Clocks of components that tick together with this one."""
     if clock is None:
         return ()
     return clock.triggers if clock.source is None else (clock.source,)

@@ -1,4 +1,4 @@
-"""Variables of an exported system that its own connectors make: their types, ranges, start values and targets."""
+"""Variables of an exported system for its own connectors: types, ranges, start values and targets."""
 
 import math
 from collections import defaultdict
@@ -43,7 +43,7 @@ def own_variables(plan: Plan, fmi: int) -> Iterator[ExportedVariable]:
 def with_enumerations(
     variables: Sequence[ExportedVariable], root: SystemStructureDescription
 ) -> tuple[ExportedVariable, ...]:
-    """Variables with the items that the document states of connectors of the system, where no FMU states any."""
+    """Variables with enumeration items that the document states for connectors of the system, if no FMU states any."""
     stated = {one.name: tuple(items_of(one, root.enumerations).items()) for one in root.system.connectors}
     return tuple(
         replace(one, items=stated.get(one.name, ()))
@@ -54,7 +54,7 @@ def with_enumerations(
 
 
 class _Connectors:
-    """The connectors of the system, and what they are connected to."""
+    """Connectors of the system, and their connected variables."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -71,7 +71,9 @@ class _Connectors:
                 self._arriving[wire.destination] = wire
 
     def variable(self, signal: Signal, ports: Sequence[Port]) -> ExportedVariable | None:
-        """Variable of a connector with a port for each element; None if it has no value that all its elements have."""
+        """Variable of a connector with a port for each element; None if there is no value that applies to all
+        elements.
+        """
         kind = ports[0].kind
         if ports[0].type == CLOCK:
             return own_clock(self._plan, ports[0])
@@ -100,7 +102,7 @@ class _Connectors:
         )
 
     def _parameter(self, signal: Signal, ports: Sequence[Port]) -> ExportedVariable | None:
-        """A parameter that leads to parameters of components; these have its value already."""
+        """A parameter that is connected to parameters of components, which already have its value."""
         wires = [(place, wire) for place, port in enumerate(ports) for wire in self._leaving[port.signal]]
         given = [self._plan.network.assignments.get(port.signal) for port in ports]
         starts = tuple(one.value for one in given if one is not None)
@@ -119,7 +121,7 @@ class _Connectors:
         )
 
     def _is_tunable(self, signal: Signal) -> bool:
-        """Whether a parameter of a component may change during a run."""
+        """True if a parameter of a component may change during a run."""
         plan = self._plan
         tunable = plan.network.variable(signal).variability is Variability.TUNABLE
         return tunable and not why_not(plan.network, plan.parameter_wires, signal)
@@ -147,7 +149,7 @@ class _Connectors:
         )
 
     def _described(self, signal: Signal, ports: Sequence[Port]) -> ExportedVariable:
-        """Statements of the connector, with those of the FMUs about the variables that it is connected to."""
+        """Variable with the properties of the connector, and those of the connected variables of FMUs."""
         variables = [self._plan.network.variable(end) for end, _, _ in self._ends(ports[0].signal)]
         return ExportedVariable(
             name=signal.variable,
@@ -163,7 +165,7 @@ class _Connectors:
         )
 
     def _ends(self, signal: Signal) -> Iterator[tuple[Signal, Wire, bool]]:
-        """Variables of components at the other ends of wires; and whether the wire leads from there."""
+        """Variables of components at the other ends of wires; and true if the wire starts there."""
         for wire in self._leaving.get(signal, ()):
             yield wire.destination, wire, False
         if signal in self._arriving:

@@ -1,4 +1,4 @@
-"""States, derivatives and event indicators of an exported system, and what they depend on at one instant."""
+"""States, derivatives and event indicators of an exported system, and their dependencies at one instant."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,10 +20,11 @@ from ssptool.network.signal_graph import Stage, needs
 
 
 def with_continuous(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -> tuple[ExportedVariable, ...]:
-    """The variables of a system of model exchange: those that it has, and its states, their derivatives and, for FMI
-    3.0, its event indicators, in the order of the vectors.
+    """The variables of a system of model exchange: the given ones, its states, their derivatives and, for FMI 3.0, its
+    event indicators, in the order of the vectors.
 
-    One that is a variable already gets its place; but a derivative that is itself a state is a variable of its own.
+    A state or derivative that is already a variable is marked with its position in the vector; a derivative that is
+    itself a state becomes another variable.
     """
     places = {
         **{one.signal: one.place for one in _vectors(plan) if one.place.role is ContinuousRole.DERIVATIVE},
@@ -66,7 +67,9 @@ def _vectors(plan: Plan) -> Iterator[_Element]:
 
 
 def _local(parts: NumberedParts, element: _Element, first: ContinuousPlace) -> ExportedVariable:
-    """A variable for an element; `first` is that of its signal, which a derivative may share with a state."""
+    """A local variable for an element; `first` is the variable of its signal, which a derivative may share with a
+    state.
+    """
     one, variable = element.component, element.variable
     name = variable.name if element.place == first else f"der({element.state})"
     return ExportedVariable(
@@ -104,12 +107,12 @@ def _indicators(plan: Plan) -> Iterator[ExportedVariable]:
 
 @dataclass(frozen=True, slots=True)
 class ContinuousDependencies:
-    """The numbers of inputs and states on which outputs and derivatives depend, states being known.
+    """Numbers of the inputs and states on which outputs and derivatives depend; states are known.
 
     Attributes
     ----------
     graph
-        An edge leads from a signal to one that needs it.
+        An edge points from a signal to one that needs it.
     knowns
         Inputs of the system and states (whole arrays, if they are elements of one) → numbers of variables.
     """
@@ -126,7 +129,7 @@ class ContinuousDependencies:
 
 
 def continuous_dependencies(plan: Plan, variables: Sequence[ExportedVariable]) -> ContinuousDependencies:
-    """Dependencies in continuous-time mode: what FMUs declare, along the connections."""
+    """Dependencies in continuous-time mode, from the declarations of the FMUs and the connections."""
     graph = dependency_graph(plan.network, Stage.CONTINUOUS)
     arrays = plan.network.arrays
     inputs = {whole(port.signal, arrays) for port in plan.network.every_port() if port.kind == "input"}
@@ -171,5 +174,5 @@ def _add_component(
 
 
 def _name(variable: Variable) -> str:
-    """Name under which its dependencies are stated."""
+    """Name by which an FMU declares dependencies of the variable."""
     return variable.array or variable.name

@@ -1,4 +1,4 @@
-"""The modelDescription.xml of an exported system, as FMI 2.0.4 and FMI 3.0 have it."""
+"""The modelDescription.xml of an exported system (FMI 2.0.4, FMI 3.0)."""
 
 import math
 import re
@@ -25,7 +25,7 @@ from ssptool.network.signal_graph import Stage
 from ssptool.version import __version__
 
 VERSIONS = (2, 3)
-"""Versions of FMI that exported FMUs may have."""
+"""Versions of FMI for exported FMUs."""
 
 LOG_CATEGORIES = ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal")
 
@@ -46,22 +46,22 @@ _TYPES = {
         )
     },
 }
-"""Version of FMI → type of FMI 3.0 → type that carries it without loss."""
+"""Version of FMI → type of FMI 3.0 → type that represents it without loss."""
 
 
 def type_in(fmi: int, kind: str) -> str:
-    """The type of this version of FMI that carries a type of FMI 3.0 without loss; "" if there is none."""
+    """Type of this version of FMI that represents a type of FMI 3.0 without loss; "" if there is none."""
     return _TYPES[fmi].get(kind, "")
 
 
 def model_identifier(name: str) -> str:
-    """The name of the library: that of the system as an identifier of C, short enough for a file."""
+    """Name of the library: the name of the system as a C identifier, short enough for a file."""
     found = re.sub(r"\W", "_", name, flags=re.ASCII)[:_LONGEST_IDENTIFIER]
     return found if found and not found[0].isdigit() else f"_{found}"
 
 
 _LONGEST_IDENTIFIER = 64
-"""Windows takes paths of 260 characters, of which the folder of an importer has many."""
+"""Longest identifier: paths on Windows have at most 260 characters, and the folder of an importer may be long."""
 
 
 def model_description(
@@ -72,7 +72,7 @@ def model_description(
     interface: ExportInterface,
     units: Mapping[str, PhysicalUnit] = {},
 ) -> bytes:
-    """The file for FMI 2.0 or 3.0; equal for equal plans. `units` are those that the document of the system defines."""
+    """The file for FMI 2.0 or 3.0; equal for equal plans. `units` are defined in the document of the system."""
     exchange = InterfaceType.MODEL_EXCHANGE in interface.types
     root = etree.Element(
         "fmiModelDescription",
@@ -121,11 +121,11 @@ _OF_SIMULATION = (
     "hasEventMode",
     "mightReturnEarlyFromDoStep",
 )
-"""Flags that model exchange does not have."""
+"""Flags that do not exist for model exchange."""
 
 
 def in_tools(plan: Plan) -> list[str]:
-    """Components of which the FMU needs the tool that exported it."""
+    """Components whose FMU needs the tool that exported it."""
     return [one.name for one in plan.instances if one.used_interface.needs_tool]
 
 
@@ -171,7 +171,7 @@ def _enumeration(variable: ExportedVariable) -> str:
 
 
 def _add_types(root: Any, variables: Sequence[ExportedVariable], fmi: int) -> None:
-    """A type for each enumeration, which FMI does not do without."""
+    """Add a type for each enumeration, which FMI requires."""
     enumerations = [one for one in variables if one.type == "Enumeration"]
     if not enumerations:
         return
@@ -192,8 +192,8 @@ _INITIAL = {
 
 
 def _add_variable(parent: Any, reference: int, one: ExportedVariable, fmi: int, states: Mapping[int, int]) -> None:
-    """FMI 2.0 has an element for what is specific to a type; in FMI 3.0 the variable is of that type itself. `states`:
-    reference of each state.
+    """Add a variable. FMI 2.0 has a child element for type-specific attributes; in FMI 3.0 the element itself has the
+    type. `states`: reference of each state.
     """
     attributes = {
         "name": one.name,
@@ -241,11 +241,11 @@ def _of_type(one: ExportedVariable) -> dict[str, str]:
 _ORDERED = (*_FLOATS, *INTEGER_RANGES, "Enumeration")
 
 _EXACT = 2.0**53
-"""Limit up to which doubles represent all integers; larger limits of a variable may have been rounded."""
+"""Limit up to which doubles represent all integers; larger limits of a variable may be rounded."""
 
 
 def _bound(end: float, kind: str) -> str:
-    """An end of a range; "" if there is none."""
+    """Text of one end of a range; "" if there is none."""
     if not math.isfinite(end):
         return ""
     if kind in _FLOATS:
@@ -262,7 +262,7 @@ def _text(value: Any, kind: str) -> str:
 
 
 Unknowns = Sequence[tuple[int, Sequence[int] | None]]
-"""Variables by number, each with the numbers of all that it depends on; None: it may depend on all."""
+"""Variables by number, each with the numbers of its dependencies; None: it may depend on everything."""
 
 
 class _StructureLists(NamedTuple):
@@ -275,7 +275,7 @@ class _StructureLists(NamedTuple):
 
 
 def _add_structure_of_fmi2(structure: Any, lists: _StructureLists) -> None:
-    """Lists of unknowns, which have numbers from 1."""
+    """Add lists of unknowns with numbers from 1."""
     named = (("Outputs", lists.outputs), ("Derivatives", lists.derivatives), ("InitialUnknowns", lists.initial))
     for name, unknowns in named:
         if not unknowns:
@@ -287,7 +287,7 @@ def _add_structure_of_fmi2(structure: Any, lists: _StructureLists) -> None:
 
 
 def _add_structure(structure: Any, lists: _StructureLists) -> None:
-    """Unknowns by their value references."""
+    """Add unknowns with their value references."""
     named = (
         ("Output", lists.outputs),
         ("ContinuousStateDerivative", lists.derivatives),
@@ -307,8 +307,8 @@ def _unknowns_of_simulation(plan: Plan, variables: Sequence[ExportedVariable]) -
 
 
 def _unknowns_of_exchange(plan: Plan, variables: Sequence[ExportedVariable]) -> _StructureLists:
-    """States, derivatives and event indicators belong to the structure, and outputs depend on states too. Event
-    indicators may depend on everything.
+    """Unknowns of model exchange: states, derivatives and event indicators are part of the structure, and outputs also
+    depend on states. Event indicators may depend on everything.
     """
     dependencies = continuous_dependencies(plan, variables)
     signal = plan.network.arrays
@@ -328,26 +328,29 @@ def _unknowns_of_exchange(plan: Plan, variables: Sequence[ExportedVariable]) -> 
 
 
 def _whole_derivative(plan: Plan, signal: Signal) -> Signal:
-    """The array that it is an element of, if it is one; it need be no connector."""
+    """The array that contains a derivative as element, or the derivative itself; it need not be a connector."""
     description = plan.network.components[signal.component].description
     return Signal(signal.component, description.variables[signal.variable].array or signal.variable)
 
 
 def _initial(plan: Plan, variables: Sequence[ExportedVariable], continuous: Sequence[int]) -> Unknowns:
-    """All that is calculated in initialization mode, also from parameters; `continuous` are states and derivatives."""
+    """Variables that are calculated in initialization mode, including from parameters; `continuous` are states and
+    derivatives.
+    """
     parameters = [number for number, one in enumerate(variables) if one.causality is Causality.PARAMETER]
     inputs = [number for number, one in enumerate(variables) if one.causality is Causality.INPUT]
     outputs = _needed_inputs(plan, variables, Stage.INITIALIZATION)
     calculated = [number for number, one in enumerate(variables) if one.causality is Causality.CALCULATED_PARAMETER]
     found: dict[int, Sequence[int] | None] = dict.fromkeys(calculated)
-    free = {number: known for number, known in outputs.items() if not variables[number].clocks}  # of clocks
+    # Outputs that belong to clocks.
+    free = {number: known for number, known in outputs.items() if not variables[number].clocks}
     found |= {number: sorted({*known, *parameters}) for number, known in free.items()}
     found |= {number: sorted({*inputs, *parameters}) for number in continuous if number not in found}
     return [(number, found[number]) for number in sorted(found)]
 
 
 def _needed_inputs(plan: Plan, variables: Sequence[ExportedVariable], stage: Stage) -> dict[int, list[int]]:
-    """Numbers of the inputs of the system on which each output depends at one instant."""
+    """Numbers of the inputs of the system that each output depends on at one instant."""
     graph = dependency_graph(plan.network, stage)
     arrays = plan.network.arrays
     inputs = defaultdict(list)

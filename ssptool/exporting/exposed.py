@@ -1,4 +1,4 @@
-"""All variables of an exported system; those of its components are chosen by patterns of their full names."""
+"""All variables of an exported system; variables of components are selected by patterns of full names."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -19,8 +19,8 @@ from ssptool.network.network import Signal
 
 
 def exported_variables(plan: Plan, patterns: Sequence[str], fmi: int = 2) -> tuple[ExportedVariable, ...]:
-    """The connectors of the system itself, then what the patterns of full names expose. A system without connectors
-    that is exported without patterns exposes the outputs of its components. FMI 3.0 has arrays, FMI 2.0 their elements.
+    """Connectors of the system itself, then the variables that match the patterns. A system without connectors that is
+    exported without patterns exposes the outputs of its components. FMI 3.0 has arrays, FMI 2.0 their elements.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def exported_variables(plan: Plan, patterns: Sequence[str], fmi: int = 2) -> tup
 
 
 def _matching(plan: Plan, names: "_Names", pattern: str, fmi: int) -> list[Signal]:
-    """Signals by a pattern of their names; in a system of one component, with or without its name."""
+    """Signals that match a pattern; in a system with one component, its name may be omitted."""
     try:
         return names.matching(pattern, fmi)
     except UnknownName:
@@ -53,7 +53,7 @@ def _matching(plan: Plan, names: "_Names", pattern: str, fmi: int) -> list[Signa
 
 
 def _outputs(plan: Plan, one: PlannedInstance, fmi: int) -> Iterator[Signal]:
-    """Outputs, also those that change when a clock ticks only, and output clocks, which FMI 3.0 has."""
+    """Outputs, including those that change only at clock ticks, and output clocks, which exist in FMI 3.0."""
     member = plan.event_modes.members.get(one.name)
     yield from one.outputs
     yield from (clocked.signal for clocked in (() if member is None else member.outputs))
@@ -68,8 +68,8 @@ class _Names(NamedTuple):
     elements: dict[str, Signal]
 
     def matching(self, pattern: str, fmi: int) -> list[Signal]:
-        """Scalars, and arrays or else their elements; a single element has a name of its own."""
-        if pattern in self.elements:  # such as Plant.x[1], which is a pattern too
+        """Scalars, and arrays or (in FMI 2.0) their elements; single elements have their own names."""
+        if pattern in self.elements:  # such as Plant.x[1], which would also be a pattern
             return [self.elements[pattern]]
         known = [*self.scalars, *self.arrays]
         names = [pattern] if pattern in known else [name for name in known if fnmatchcase(name, pattern)]
@@ -116,7 +116,8 @@ def _inner(plan: Plan, parts: NumberedParts, slots: Mapping[Signal, int], signal
     names = element_names(signal.variable, shape)
     signals = [Signal(one.name, name) for name in names]
     variable = one.description.variables[names[0]]
-    # Structural parameters are settled when the system is exported, and what other components calculate is theirs.
+    # Structural parameters are fixed when the system is exported; parameters that other components calculate cannot be
+    # set.
     calculated = {wire.destination for wire in plan.parameter_wires}
     parameter = variable.causality is Causality.PARAMETER and calculated.isdisjoint(signals)
     shown = Causality.OUTPUT if variable.causality is Causality.OUTPUT else Causality.LOCAL
@@ -145,13 +146,15 @@ def _inner(plan: Plan, parts: NumberedParts, slots: Mapping[Signal, int], signal
 
 
 def _parameter_variability(plan: Plan, signals: Sequence[Signal], variable: Variable) -> Variability:
-    """A tunable parameter from which a fixed one of another component follows is fixed."""
+    """Variability of a parameter: a tunable one is fixed if a fixed parameter of another component follows from it."""
     fixed = any(why_not(plan.network, plan.parameter_wires, one) for one in signals)
     return Variability.FIXED if fixed else variable.variability
 
 
 def _shown_variability(variable: Variable, shown: Causality) -> Variability:
-    """Constants are calculated by the system for whoever asks, so they are fixed, or outputs that do not change."""
+    """Variability of an exposed variable. The system calculates constants on request, so they are fixed, or outputs
+    that do not change.
+    """
     if variable.variability is not Variability.CONSTANT:
         return variable.variability
     return variability_of(variable.type) if shown is Causality.OUTPUT else Variability.FIXED

@@ -1,4 +1,4 @@
-"""The frozen plan of an exported FMU: that of its system, with the variables that importers see."""
+"""Frozen plan of an exported FMU: the plan of its system, and the variables that importers see."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ from ssptool.network.network import Signal
 
 
 def frozen(plan: Plan, variables: Sequence[ExportedVariable], interface: ExportInterface) -> Json:
-    """The content of the file, but for the token, which follows from it."""
+    """Content of the file, except the token, which is computed from it."""
     return frozen_system(plan, driven_by_inputs(plan)) | {
         "interface": str(interface),
         "goes_back": able(plan, "canGetAndSetFMUstate"),
@@ -33,7 +33,7 @@ def _variables(plan: Plan, variables: Sequence[ExportedVariable]) -> list[Json]:
 
 
 def _variable(one: ExportedVariable, places: Mapping[Signal, list[int]]) -> Json:
-    """A variable of the system; `places` are those of the clocks of parts."""
+    """A variable of the system; `places` are the indices of the clocks of parts."""
     found: Json = {"name": one.name, "type": one.type, "causality": str(one.causality)}
     if one.variability == "tunable":
         found["tunable"] = True

@@ -1,4 +1,4 @@
-"""Variables of an exported system: its own connectors, and those of its components that are exposed."""
+"""Variables of an exported system: its own connectors, and exposed variables of its components."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ class ContinuousRole(StrEnum):
 
 
 class ContinuousPlace(NamedTuple):
-    """The place of a variable in a vector of model exchange."""
+    """Position of a variable in a vector of model exchange."""
 
     role: ContinuousRole
     number: int
@@ -41,7 +41,7 @@ class ExportedClock:
     triggers
         Clocks of components that tick with an input clock.
     source
-        The clock of a component that an output clock ticks with.
+        Clock of a component that ticks together with an output clock.
     """
 
     stated: Mapping[str, str] = field(default_factory=lambda: {"intervalVariability": "triggered"})
@@ -53,26 +53,26 @@ class ExportedClock:
 
 @dataclass(frozen=True, slots=True)
 class ExportedVariable:
-    """A variable of the exported system; its place among all is its value reference.
+    """A variable of the exported system; its index is its value reference.
 
     Attributes
     ----------
     type
-        As FMI 3.0 spells it.
+        Type in the spelling of FMI 3.0.
     starts
-        Of inputs and parameters, one for each element; none for what is calculated.
+        Start values of inputs and parameters, one for each element; empty for calculated variables.
     minimum, maximum
-        Of numbers; infinite where none is stated.
+        Range of numbers; infinite if not stated.
     shape
-        Extents of an array, which only FMI 3.0 has.
+        Extents of an array (FMI 3.0 only).
     slots
-        Where the kernel has its elements; none if only parts know it, the `targets`.
+        Slots of its elements in the kernel; empty if only parts (the `targets`) have the variable.
     continuous
-        Its place among the states, derivatives or event indicators of the system, if it is one of these.
+        Its position among the states, derivatives or event indicators of the system, if it is one of these.
     clock
-        Of a variable of type Clock.
+        Clock of a variable of type Clock.
     clocks
-        Numbers of the clocks at which alone it changes; none: it belongs to no clock.
+        Numbers of the only clocks at which it changes; empty: it does not belong to a clock.
     """
 
     name: str
@@ -102,7 +102,9 @@ class ExportedVariable:
 
 
 def independent(variables: Sequence[ExportedVariable]) -> ExportedVariable:
-    """The independent variable [s], which FMI 3.0 demands, beside the variables of a system; its name is free there."""
+    """The independent variable [s], which FMI 3.0 requires in addition to the variables of a system; its name is not
+    used by them.
+    """
     taken = {one.name for one in variables}
     name = next(name for name in chain(["time"], (f"time_{number}" for number in count(1))) if name not in taken)
     return ExportedVariable(

@@ -37,7 +37,7 @@ from ssptool.printed import Printed, prints
 from ssptool.tempfiles import TemporaryFolder
 
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
-"""The date of all entries: equal systems give equal files."""
+"""Date of all entries, so that equal systems give identical files."""
 
 _KEPT = ("binaries/", "resources/")
 """Folders of a part's FMU that its instances need."""
@@ -59,7 +59,7 @@ class ExportedFmu(Printed):
 
 @prints(ExportedFmu)
 def exported_text(made: ExportedFmu) -> str:
-    """Notes, the file, and the number of its variables."""
+    """Text with notes, the file, and the number of its variables."""
     kinds = Counter(str(one.causality) for one in made.variables if one.causality != "independent")
     counts = ", ".join(counted(number, kind) for kind, number in kinds.items())
     return "\n".join([*(f"note: {note}" for note in made.notes), f"{made.path}: {counts or 'no variables'}"])
@@ -76,8 +76,8 @@ def export_fmu(
     interface: ExportInterface = ExportInterface.CS,
     platforms: Sequence[str] = (),
 ) -> ExportedFmu:
-    """Write the FMU (FMI 2.0 or 3.0), completely or not at all. For model exchange, all components must be planned as
-    such.
+    """Write the FMU (FMI 2.0 or 3.0), completely or not at all. For model exchange, the plan must integrate all
+    components.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def export_fmu(
     token = _token(content)
     with TemporaryFolder() as place:
         folder = Path(place)
-        package = folder / "system" / "system.ssp"  # a folder of its own, which is locked while it is written
+        package = folder / "system" / "system.ssp"  # in its own folder, which is locked while it is written
         package.parent.mkdir()
         _save_package(archive, package)
         made = folder / "made.fmu"
@@ -129,8 +129,8 @@ def export_fmu(
 
 
 def _save_package(archive: Archive, target: Path) -> None:
-    """The system, without what is not part of it; of a lone `.ssd` this with the files that were read for it; of an FMU
-    or a system of another format its structure with its FMUs.
+    """Save the system without unrelated files; a lone `.ssd` with the files that were read for it; an FMU or a system
+    of another format as its structure with its FMUs.
     """
     if archive.is_generated:
         files = [name for name in archive.names() if name != archive.default]
@@ -161,13 +161,13 @@ def _notes_on_files_outside(plan: Plan) -> Iterator[str]:
 
 
 def _token(content: Json) -> str:
-    """The same for the same frozen plan."""
+    """Token, equal for equal frozen plans."""
     return "{" + hashlib.sha256(strict_json(content, sort_keys=True).encode()).hexdigest()[:32] + "}"
 
 
 def _add_part(fmu: zipfile.ZipFile, number: int, one: PlannedInstance, source: Path, kept: Set[str]) -> None:
-    """The files of a part, without libraries for platforms of which the FMU has no runtime. A library that is the only
-    one of its platform gets the name that the runtime looks for.
+    """Add the files of a part, without libraries for platforms that the FMU has no runtime for. If a library is the
+    only one for its platform, it gets the name that the runtime expects.
     """
     names = fmu_entries(source)
     for name, content in _entries(source):

@@ -1,4 +1,4 @@
-"""Variables of parts that variables of an exported system set or show."""
+"""Variables of parts that are set or shown by variables of an exported system."""
 
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
@@ -20,12 +20,12 @@ class PartTarget(NamedTuple):
 
 
 def known_types(description: FmuDescription) -> Collection[str]:
-    """Types of variables that a runtime can set and get."""
+    """Types of variables that the runtime can set and get."""
     return ACCESS[description.fmi_major]
 
 
 def merged(targets: Iterable[PartTarget], size: int) -> tuple[PartTarget, ...]:
-    """Targets of single elements of a variable of this size, those of one array together."""
+    """Targets of single elements of a variable of this size; those of one array are merged."""
     found: dict[tuple[int, int, str, Conversion], list[PartTarget]] = {}
     for one in targets:
         variable = one.variable
@@ -43,5 +43,5 @@ def _together(group: list[PartTarget], size: int) -> PartTarget:
 
 
 def whole_array(variable: PartVariable) -> PartVariable:
-    """The array that an element is of."""
+    """The array that contains an element."""
     return variable._replace(elements=(), starts=())

@@ -1,4 +1,4 @@
-"""Systems and settings that an exported FMU cannot run, refused by name before anything is written."""
+"""Systems and settings that an exported FMU does not support, reported before anything is written."""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ _WITH_RUN = "run it with `ssptool run`"
 
 
 def export_problems(plan: Plan, variables: Sequence[ExportedVariable], fmi: int = 2) -> tuple[Unsupported, ...]:
-    """All that an exported FMU of this version of FMI cannot do."""
+    """All unsupported features of an exported FMU of this version of FMI."""
     return (*_of_plan(plan), *_of_variables(variables, fmi))
 
 
@@ -38,18 +38,19 @@ def _of_plan(plan: Plan) -> Iterator[Unsupported]:
 
 
 def plan_to_export(plan: Plan) -> Plan:
-    """The plan; or that of co-simulation, if model exchange is only the default and no exported FMU can have it."""
+    """The plan; or the plan of co-simulation, if model exchange is only the default and an exported FMU does not
+    support it.
+    """
     if plan.instead is None or (problem := next(_of_plan(plan), None)) is None:
         return plan
     return plan.instead(f"not possible as model exchange: {problem}")
 
 
 def refuse_export(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -> None:
-    """
-    Raises
+    """Raises
     ------
     Unsupported
-        For the first thing that an exported FMU cannot do.
+        The first unsupported feature.
     """
     for problem in export_problems(plan, variables, fmi):
         raise problem
@@ -116,7 +117,7 @@ def _of_parts(plan: Plan) -> Iterator[Unsupported]:
 
 
 def _at_events(plan: Plan, one: PlannedInstance) -> tuple[str, ...]:
-    """Types of what a component exchanges at events only."""
+    """Types of the variables that a component exchanges only at events."""
     member = plan.event_modes.members.get(one.name)
     variables = one.description.variables
     exchanged = () if member is None else (*member.inputs, *member.outputs)
@@ -136,7 +137,7 @@ def _of_variables(variables: Sequence[ExportedVariable], fmi: int) -> Iterator[U
 
 
 def _of_names(variables: Sequence[ExportedVariable]) -> Iterator[Unsupported]:
-    """FMI wants names that are unique and in one line."""
+    """Problems of names, which FMI requires to be unique and on one line."""
     for name, uses in Counter(one.name for one in variables).items():
         if uses > 1:
             yield Unsupported(

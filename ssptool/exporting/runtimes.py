@@ -23,7 +23,9 @@ from ssptool.tempfiles import TemporaryFolder
 
 @dataclass(frozen=True, slots=True)
 class TargetPlatform:
-    """A platform of FMUs: its name for users and for zig, its folders in FMI 2.0 and 3.0, the ending of libraries."""
+    """A platform of FMUs: its name for users and for zig, its folders in FMI 2.0 and 3.0, the extension of
+    libraries.
+    """
 
     name: str
     target: str
@@ -32,7 +34,7 @@ class TargetPlatform:
     ending: str
 
     def folder(self, fmi: int) -> str:
-        """Below binaries/ of an FMU of this version."""
+        """Name of its folder in binaries/ of an FMU of this version."""
         return self.folder_of_fmi3 if fmi >= 3 else self.folder_of_fmi2
 
 
@@ -48,25 +50,25 @@ PLATFORMS = {
 }
 
 PLATFORM_FOLDERS = frozenset(one.folder(fmi) for one in PLATFORMS.values() for fmi in (2, 3)) | {"win32", "linux32"}
-"""Below binaries/ of FMUs."""
+"""Names of all folders in binaries/ of FMUs."""
 
 _OPTIONS = (
     *("-std=c++20", "-Os", "-DNDEBUG", "-shared", "-s", "-ffunction-sections", "-fdata-sections"),
-    "-ffp-contract=off",  # multiply-adds would round differently from platform to platform
+    "-ffp-contract=off",  # fused multiply-adds would round differently on different platforms
     *("-fvisibility=hidden", "-fvisibility-inlines-hidden"),
-    *("-Xclang", "-fmerge-functions"),  # templates make the same instructions for many types
+    *("-Xclang", "-fmerge-functions"),  # templates generate the same instructions for many types
 )
-_LONG = "-" * 2  # of options of a linker, which are none of ours
+_LONG = "-" * 2  # of linker options, which are not options of ssptool
 _HERE = Path(__file__).parent
 _INSTALLED = Path(str(files("ssptool.exporting").joinpath("platforms")))
 _ENGINE = _HERE.parent / "engine"
 _SOURCES = (_ENGINE / "kernel" / "core", _ENGINE / "system", _HERE / "runtime")
 _EXPORTED = _HERE / "runtime" / "exported.map"
 _OF_PLATFORM = {
-    # Functions that throw nothing need no table for the unwinder, and types that are not thrown no description.
+    # Functions that do not throw need no unwind table, and types that are not thrown no type information.
     ".so": ("-fno-unwind-tables", "-fno-rtti", "-DSSPTOOL_OWN_UNLOADING", f"-Wl,{_LONG}gc-sections"),
     ".dll": (),
-    # Frames that have no pointer, or are unwound at any instruction, need tables that are a sixth of the library.
+    # Frames without pointer, or with unwinding at any instruction, need tables of a sixth of the library.
     ".dylib": (
         *("-fno-omit-frame-pointer", "-fno-asynchronous-unwind-tables"),
         *("-DSSPTOOL_OWN_ALLOCATION", "-fvisibility-global-new-delete=force-hidden"),
@@ -81,7 +83,7 @@ class RuntimeNotBuilt(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ChosenPlatforms:
-    """Platforms of an exported FMU, and notes on those that are left out."""
+    """Platforms of an exported FMU, and notes on omitted ones."""
 
     platforms: tuple[TargetPlatform, ...]
     notes: tuple[str, ...] = ()
@@ -165,7 +167,7 @@ def runtime_library(platform: TargetPlatform) -> Path:
 
 
 def kept_library(platform: TargetPlatform) -> Path | None:
-    """The library of a platform that needs not be built: of the package, or in the cache of the user."""
+    """The library of a platform if it need not be built: in the package, or in the cache of the user."""
     if (installed := _installed(platform)) is not None:
         return installed
     if platform == own_platform():
@@ -182,14 +184,14 @@ def _installed(platform: TargetPlatform) -> Path | None:
 
 
 def save_all(folder: Path) -> None:
-    """Build the libraries of all platforms, for a package that brings them."""
+    """Build the libraries of all platforms, for a package that contains them."""
     folder.mkdir(parents=True, exist_ok=True)
     for one in PLATFORMS.values():
         save_file(folder / f"{one.name}{one.ending}", _built(one).read_bytes())
 
 
 def can_build() -> bool:
-    """Whether the packages that build runtimes are installed."""
+    """True if the packages that build runtimes are installed."""
     return find_spec("ziglang") is not None and find_spec("nlohmann_json") is not None
 
 
@@ -216,7 +218,7 @@ def _built(platform: TargetPlatform) -> Path:
 
 
 def _place(platform: TargetPlatform) -> Path:
-    """Path of the library that is built for a platform of these sources, by this zig, with these options."""
+    """Path of the library for a platform that is built from these sources, with this zig and these options."""
     digest = hashlib.sha256(f"{platform.target} {_OPTIONS} {_OF_PLATFORM} {_zig_version()}".encode())
     for file in (*code(), _EXPORTED):
         digest.update(file.read_bytes())
@@ -224,12 +226,12 @@ def _place(platform: TargetPlatform) -> Path:
 
 
 def code() -> list[Path]:
-    """Files of the runtime, as the package brings them."""
+    """Source files of the runtime in the package."""
     return [file for folder in _SOURCES for file in sorted(folder.glob("*.?pp"))]
 
 
 def one_unit(files: Iterable[Path]) -> str:
-    """All source files as one, so that headers are read once and equal functions exist once."""
+    """All source files as one file, so that headers are read once and equal functions exist once."""
     return "".join(f'#include "{file.as_posix()}"\n' for file in files)
 
 
@@ -265,5 +267,5 @@ def _zig_version() -> str:
 
 def _json_headers() -> str:
     found = find_spec("nlohmann_json")
-    assert found is not None and found.submodule_search_locations is not None  # since it is there
+    assert found is not None and found.submodule_search_locations is not None  # the package exists
     return str(Path(found.submodule_search_locations[0]) / "include")

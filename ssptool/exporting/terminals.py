@@ -16,7 +16,7 @@ from ssptool.network.network import IDENTITY, Signal
 
 def exported_terminals(plan: Plan, variables: Sequence[ExportedVariable], sources: Sources) -> tuple[Terminal, ...]:
     """Terminals, with the full names of their components before their own. A member is an exposed variable, or a
-    connector of the system that has the very value.
+    connector of the system with exactly its value.
     """
     names = _names(plan, variables)
     found = []
@@ -36,12 +36,12 @@ def exported_terminals(plan: Plan, variables: Sequence[ExportedVariable], source
 def _terminals(sources: Sources, source: str) -> tuple[Terminal, ...]:
     try:
         return tuple(read_terminals(sources.local_path(source)).values())
-    except UnusableFile:  # which `ssptool validate` reports
+    except UnusableFile:  # `ssptool validate` reports it
         return ()
 
 
 def _names(plan: Plan, variables: Sequence[ExportedVariable]) -> Mapping[Signal, str]:
-    """Variable of a component → the variable of the system that has its value."""
+    """Variable of a component → variable of the system with the same value."""
     found = {one.signal: one.name for one in variables}
     arrays = plan.network.arrays
     for wire in (*plan.network.wires, *plan.network.dangling):
@@ -53,7 +53,7 @@ def _names(plan: Plan, variables: Sequence[ExportedVariable]) -> Mapping[Signal,
 
 
 def terminals_xml(terminals: Sequence[Terminal]) -> bytes:
-    """The file, as FMI 3.0 has it; FMI 2.0 takes the same."""
+    """Text of the file for FMI 3.0, which is also valid for FMI 2.0."""
     root = etree.Element("fmiTerminalsAndIcons", fmiVersion="3.0")
     parent = etree.SubElement(root, "Terminals")
     for one in terminals:
@@ -65,7 +65,7 @@ def terminals_xml(terminals: Sequence[Terminal]) -> bytes:
 
 
 def _members(members: Sequence[TerminalMember]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The two members of a stream follow each other and are one element."""
+    """Members for the file; the two members of a stream are consecutive and become one element."""
     rest = iter(members)
     for one in rest:
         name = {"memberName": one.name} if one.name else {}
