@@ -39,7 +39,7 @@ from ssptool.network.conversion import document_units
 def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, parameters: bool) -> ssd.Component:
     """Copy an FMU into the archive, and make it a component with a connector for each input and output.
 
-    A system without a default experiment takes that of the FMU.
+    A system without a default experiment gets that of the FMU.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def free_names(draft: Draft, into: Name, files: Sequence[Path | str]) -> Iterato
 
 
 def next_name(name: str, taken: Collection[str]) -> str:
-    """The name with the first number from 2 that is free, in place of the number that it ends with."""
+    """The name with a free number from 2 on, in place of the number at its end."""
     stem = name.rstrip("0123456789") or name
     return next(one for number in count(2) if (one := f"{stem}{number}") not in taken)
 
@@ -100,13 +100,13 @@ def next_name(name: str, taken: Collection[str]) -> str:
 def add_table(draft: Draft, table: Path | str, name: str | None, into: Name, parameters: bool) -> ssd.Component:
     """Copy a CSV file into the archive, and make it a component with an output for each column.
 
-    `time` is the first of its columns. Columns of numbers are Real, or Float64, in the unit that the header states in
+    The first column must be `time`. Columns of numbers are Real, or Float64, in the unit that the header states in
     brackets; those of `true` and `false` are Boolean, all others String.
 
     Raises
     ------
     EditError
-        The file is not a table, or the name is taken, or a unit is not known.
+        The file is not a table, the name is already used, or a unit is unknown.
     """
     path = file_path("table", table)
     where, system = find_system(draft.system, into)
@@ -145,7 +145,9 @@ def _is_number(text: str) -> bool:
 
 
 def _take_experiment(draft: Draft, suggested: FmuExperiment) -> None:
-    """Take the default experiment of the FMU for a system without one; SSP has none for step size and tolerance."""
+    """Use the default experiment of the FMU for a system without one; SSP has no attributes for step size and
+    tolerance.
+    """
     start, stop = suggested.start or 0.0, suggested.stop
     if draft.root.default_experiment is None and stop is not None and start < stop:
         set_experiment(draft, start, stop)
@@ -170,7 +172,7 @@ def add_connector(
     Raises
     ------
     EditError
-        There is one of that name, or this version of SSP has no such kind or type, or the unit is not known.
+        A connector of this name exists, this version of SSP does not have the kind or type, or the unit is unknown.
     """
     where, system = find_system(draft.system, of)
     if name in {each.name for each in system.connectors}:
@@ -195,15 +197,15 @@ SEEN_OUTSIDE = (ssd.ConnectorKind.INPUT, ssd.ConnectorKind.OUTPUT, ssd.Connector
 def add_structure(draft: Draft, file: Path | str, name: str | None, into: Name, parameters: bool) -> ssd.Component:
     """Make a component of a package, copied into the archive, or of a structure that is in `resources` already.
 
-    It gets the connectors of the root system inside; the default variant of a package is meant.
+    It gets the connectors of the root system inside; for a package, that of the default variant.
 
     Raises
     ------
     InvalidDocument
         The file is not a package or structure.
     EditError
-        The name is taken; the file is the system itself, or a structure whose files would not come along; or this
-        version of SSP has no words for a connector.
+        The name is taken; the file is the system itself, or a structure whose files would be missing; or this version
+        of SSP cannot represent a connector.
     """
     path = file_path("file", file)
     where, system = find_system(draft.system, into)
@@ -244,7 +246,9 @@ def shown_outside(draft: Draft, inner: ssd.Connector, root: ssd.SystemStructureD
 
 
 def expose(inner: Draft, connector: ssd.Connector) -> None:
-    """Give the component that is made of a structure a connector that the root system of that has got."""
+    """Add a connector to the component that refers to a structure, like the new one of the root system of that
+    structure.
+    """
     host = inner.host
     if host is None or connector.name in {each.name for each in host.place.element.connectors}:
         return
@@ -263,7 +267,7 @@ def _outer_type(draft: Draft, inner: ssc.SignalType, root: ssd.SystemStructureDe
 
 
 def _inner_root(draft: Draft, file: Path | str) -> ssd.SystemStructureDescription:
-    """The structure that is to be a component."""
+    """Root of the structure that becomes a component."""
     path = file_path("file", file)
     if path.is_file() and path.resolve() == draft.archive.path.resolve():
         raise EditError(f"{path} is the system itself, which cannot be a part of itself")

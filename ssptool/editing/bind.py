@@ -1,4 +1,6 @@
-"""Parameters that a structure binds, under the names that prefixes and mappings give them; bind, map, unbind, unmap."""
+"""Parameters that a structure binds, with the names that result from prefixes and mappings; bind, map, unbind,
+unmap.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,7 +28,7 @@ R = TypeVar("R", bound=Element)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundSet:
-    """A binding with its values, and the mapping that it has; each with the file in which it stands."""
+    """A binding with its values and its mapping, each with the file that contains it."""
 
     place: Place
     binding: ssd.ParameterBinding
@@ -40,14 +42,14 @@ class BoundSet:
 
     @property
     def maps_inline(self) -> bool:
-        """Whether its mapping stands in the binding itself, and so belongs to nobody else."""
+        """True if its mapping is inline, so that no other binding uses it."""
         holder = self.binding.parameter_mapping
         return holder is not None and holder.source is None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Use:
-    """A parameter under the `name` that it has in the element of its binding, through `entry` if that is mapped."""
+    """A parameter with its `name` in the element of its binding, through `entry` if it is mapped."""
 
     bound: BoundSet
     parameter: ssv.Parameter
@@ -74,7 +76,7 @@ def bound(draft: Draft) -> Iterator[BoundSet]:
 
 
 def uses(draft: Draft) -> Iterator[Use]:
-    """Every parameter under every name it gets."""
+    """Every parameter with every name it gets."""
     for each in bound(draft):
         yield from uses_of(each)
 
@@ -91,13 +93,15 @@ def uses_of(each: BoundSet) -> Iterator[Use]:
 
 
 def winner(found: list[Use]) -> Use | None:
-    """The one whose value counts: an outer level beats an inner one, on one level the last (catalogue §1.6)."""
+    """The use whose value counts: outer levels override inner ones; on the same level the last one counts (catalogue
+    §1.6).
+    """
     ordered = sorted(found, key=lambda use: -len(use.bound.place.path))
     return ordered[-1] if ordered else None
 
 
 class Addressees:
-    """Targets of full names of parameters, in the present elements and connections."""
+    """Targets of full names of parameters, among the present elements and connections."""
 
     def __init__(self, draft: Draft) -> None:
         self._tree = build_tree(draft.archive, draft.document)
@@ -144,10 +148,10 @@ def _root_of(draft: Draft, source: str, base: ssd.SourceBase, kind: type[R]) -> 
 
 
 def uses_inside(draft: Draft, name: str, sharing: Sharing, strict: bool = False) -> Iterator[Use]:
-    """The parameters called `name` that nested structures give, outer structures last.
+    """Parameters of nested structures with this `name`, outer structures last.
 
-    Names are those in the given structure. Parameters of documents that other components use as well are left out;
-    if `strict`, they raise SharedStructure, or `sharing` decides.
+    Names are those in the given structure. Parameters of documents that other components also use are left out; with
+    `strict`, they raise SharedStructure unless `sharing` allows the edit.
     """
     place = max((each for each in hosts(draft) if rest_below(name, each.path)), key=path_length, default=None)
     if place is None:
@@ -176,14 +180,14 @@ def _uses_of(inner: Draft, name: str, sharing: Sharing, strict: bool) -> list[Us
 def bind(
     draft: Draft, file: Path | str, to: Name, prefix: str, mapping: Path | str | None, inline: bool
 ) -> ssd.ParameterBinding:
-    """Give the parameters of a set to an element, after all that it has: so they win.
+    """Bind a parameter set to an element, after all other bindings, so that its values override theirs.
 
     Raises
     ------
     FileNotFoundError
-        There is no such file or entry.
+        The file or entry does not exist.
     InvalidDocument
-        It is not a parameter set, or no mapping.
+        It is not a parameter set, or not a mapping.
     """
     place = find_element(draft.system, to)
     root = _document(draft, file).root_as(ssv.ParameterSet)
@@ -242,7 +246,7 @@ def add_mapping(
     Raises
     ------
     EditError
-        There is no binding, or several and `of` does not say which; or the entry is there already.
+        There is no binding, or there are several and `of` does not select one; or the entry already exists.
     UnknownName
         The set has no such parameter, or the element no such variable.
     """
@@ -268,7 +272,7 @@ def add_mapping(
 
 
 def _require_target(addressees: Addressees, place: Place, target: str) -> None:
-    """Targets of a mapping begin inside the element of its binding. Raises UnknownName."""
+    """Check that the target of a mapping is inside of the element of its binding. Raises UnknownName."""
     if addressees.of(".".join((*place.path, target))):
         return
     begin = "".join(f"{name}." for name in place.path)
@@ -283,9 +287,9 @@ def _require_target(addressees: Addressees, place: Place, target: str) -> None:
 def ensure_mapping(
     draft: Draft, each: BoundSet, addressees: Addressees, renamed: Mapping[str, str], taken: str = ""
 ) -> ssm.ParameterMapping:
-    """The mapping of a binding, where `renamed` names have their new targets.
+    """Mapping of a binding, in which `renamed` names have their new targets.
 
-    A new one keeps every other name that matches something, but not the `taken` one.
+    A new mapping keeps all other names that match something, except the `taken` one.
     """
     if each.mapping is not None:
         for entry in each.mapping.entries:
@@ -339,7 +343,7 @@ def _stored(draft: Draft, file: Path | str) -> str:
 
 
 def _hold(binding: ssd.ParameterBinding, values: ssv.ParameterSet) -> None:
-    """Put a copy of the values into a binding that stands in its document, in the style of what is around it."""
+    """Copy the values into an inline binding, in the style of its surroundings."""
     holder = ssd.ParameterValues.new()
     binding.add(holder)
     insert_indented(holder, 0, values.copied())
@@ -363,9 +367,9 @@ def unbind(draft: Draft, file: str, of: Name, number: int | None, with_resource:
     file
         The parameter set, as an entry or the name of one; or "inline".
     number
-        Which one is meant, from 1, if the element has several of that set.
+        Number of the binding, from 1, if the element has several of that set.
     with_resource
-        Take the files of the set and of its mapping out of the archive, if nothing else refers to them.
+        Remove the files of the set and of its mapping from the archive, if nothing else refers to them.
 
     Raises
     ------
@@ -393,7 +397,8 @@ def unmap(draft: Draft, source: str, target: str, to: Name, of: str | None) -> N
     Raises
     ------
     EditError
-        There is no binding, or several and `of` does not say which; or its mapping has no such entry.
+        There is no binding, or there are several and `of` does not select one; or its mapping does not contain the
+        entry.
     """
     chosen = chosen_binding(draft, to, of)
     entries = () if chosen.mapping is None else chosen.mapping.entries
@@ -410,7 +415,7 @@ def unmap(draft: Draft, source: str, target: str, to: Name, of: str | None) -> N
 
 
 def unmap_all(draft: Draft, to: Name, of: str | None) -> None:
-    """Take the mapping of a binding away: the parameters have their own names again. Raises as `unmap`."""
+    """Remove the mapping of a binding, so that the parameters have their own names. Raises as `unmap`."""
     chosen = chosen_binding(draft, to, of)
     holder = chosen.binding.parameter_mapping
     if holder is None:
@@ -445,7 +450,7 @@ def _named(draft: Draft, binding: ssd.ParameterBinding) -> str:
 
 
 def drop_idle_mapping(draft: Draft, chosen: BoundSet) -> bool:
-    """Take an inline mapping away that means nothing any more; gives whether it did."""
+    """Remove an inline mapping that has become redundant; returns true if it did."""
     holder = chosen.binding.parameter_mapping
     if holder is None or not _means_nothing(draft, chosen):
         return False

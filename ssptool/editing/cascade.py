@@ -1,4 +1,4 @@
-"""Remove what refers to a dropped element, in every document of a package, and name it."""
+"""Remove and report references to a dropped element, in every document of a package."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Gone:
 
 
 def gone_with(element: Element, root: Element) -> Iterator[Gone]:
-    """Objects that disappear together with an element; to be called before it is removed."""
+    """Objects that disappear together with an element; must be called before its removal."""
     if isinstance(element, ssd.Connector):
         yield Gone(ssd.Connector, element.name, cast(Element, cast(Element, element.getparent()).getparent()))
     elif isinstance(element, ssv.Parameter | ssb.DictionaryEntry):
@@ -44,7 +44,7 @@ def gone_with(element: Element, root: Element) -> Iterator[Gone]:
 
 
 class Cascade:
-    """The documents of a package (or one alone), in which something was dropped."""
+    """Documents of a package (or a single document) in which an object was dropped."""
 
     def __init__(self, archive: Archive | None, documents: tuple[Document, ...]) -> None:
         self._archive = archive
@@ -70,7 +70,9 @@ class Cascade:
         return self._changes
 
     def _of_connector(self, thing: Gone) -> None:
-        """Parameters and mappings address connectors of systems; components show those of the system inside."""
+        """Drop references to a connector of a system: in parameters, in mappings, and in connectors of components that
+        refer to the system.
+        """
         for binding, path in _bindings_around(thing.place):
             name = ".".join((*path, thing.name))
             for entry in self._entries(binding):
@@ -89,7 +91,7 @@ class Cascade:
                         self._drop_connector("DIFF-05", connector, where)
 
     def _of_parameter(self, thing: Gone) -> None:
-        """Mappings name parameters; those that other sets have as well keep their entries."""
+        """Drop mapping entries of a parameter; entries for parameters that other sets also have are kept."""
         for binding in self._bindings():
             if self._values(binding) is not thing.place:
                 continue
@@ -101,7 +103,7 @@ class Cascade:
                     )
 
     def _of_signal(self, thing: Gone) -> None:
-        """References reach the signals of a dictionary by connectors of their names."""
+        """Drop connectors of references to a signal of a dictionary, which have the name of the signal."""
         for document in self._documents.values():
             for reference in document.root.every(ssd.SignalDictionaryReference):
                 if self._dictionary(reference) is thing.place:
@@ -127,7 +129,7 @@ class Cascade:
                 )
 
     def _of_item(self, thing: Gone) -> None:
-        """Parameters and mappings name items."""
+        """Drop references to an enumeration item in parameters and mappings."""
         for parameter in list(thing.place.every(ssv.Parameter)):
             type_ = parameter.type
             is_of_it = isinstance(type_, ssv.Enumeration) and (type_.name, type_.get("value")) == (
@@ -178,7 +180,7 @@ class Cascade:
         return holder.inline if holder.source is None else self._linked(holder, holder.source, ssm.ParameterMapping)
 
     def _is_given(self, entry: ssm.MappingEntry, name: str) -> bool:
-        """Whether a binding with this mapping still has a parameter of the name."""
+        """True if a binding with this mapping still has a parameter of this name."""
         for binding in self._bindings():
             values = self._values(binding)
             names = () if values is None else (binding.prefix + parameter.name for parameter in values.parameters)
@@ -206,7 +208,9 @@ class Cascade:
                         yield component
 
     def _linked(self, element: Element, source: str | None, kind: type[R]) -> R | None:
-        """The root of the document to which a reference in an element leads, if it is one of those at hand."""
+        """Root of the document that a reference in an element points to, if it is one of the documents of this
+        cascade.
+        """
         if not source or self._archive is None:
             return None
         try:
@@ -218,7 +222,7 @@ class Cascade:
 
 
 def connections_of(connector: ssd.Connector, owner: ssd.SystemElement) -> Iterator[ssd.Connection]:
-    """The connections that touch a connector, from inside its system and from around it."""
+    """Connections at a connector, inside of its system and around it."""
     container = owner.getparent()
     around = None if container is None else container.getparent()
     for system, element in ((owner, ""), (around, owner.get("name", ""))):
@@ -233,9 +237,9 @@ def ends_of(connection: ssd.Connection) -> str:
 
 
 def _bindings_around(owner: Element) -> Iterator[tuple[ssd.ParameterBinding, tuple[str, ...]]]:
-    """The bindings of a system and of all enclosing systems, each with the path by which it addresses the system.
+    """Bindings of a system and of all enclosing systems, each with the path by which it refers to the system.
 
-    There are none for other elements, whose parameters address their implementation.
+    Empty for other elements, whose parameters refer to their implementation.
     """
     if not isinstance(owner, ssd.System):
         return
@@ -247,7 +251,7 @@ def _bindings_around(owner: Element) -> Iterator[tuple[ssd.ParameterBinding, tup
 
 
 def _root(element: Element) -> Element:
-    """The root of the document that an element is in, which may be written inline in another one."""
+    """Root of the document that contains an element; the document may be inline in another one."""
     roots = (ssd.SystemStructureDescription, ssv.ParameterSet, ssm.ParameterMapping, ssb.SignalDictionary)
     for each in (element, *element.iterancestors()):
         if isinstance(each, roots):

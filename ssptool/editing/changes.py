@@ -1,4 +1,4 @@
-"""Changes made by an edit, and the errors of edits that cannot be made."""
+"""Changes made by an edit, and errors of impossible edits."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ class Loss(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that differs after an edit. `code`: which difference between the versions of SSP (DIFF-…)."""
+    """One change of an edit. `code`: the difference between the versions of SSP (DIFF-…)."""
 
     code: str
     loss: Loss
@@ -49,7 +49,7 @@ class FileEdit:
 
     @property
     def diff(self) -> str:
-        """A unified diff; for a binary file only a line that says that it differs."""
+        """A unified diff; for a binary file only a line that states a difference."""
         try:
             before, after = (_lines(content) for content in (self.before, self.after))
         except NoText:
@@ -68,7 +68,7 @@ class TextChange(NamedTuple):
 
 
 def text_changes(before: str, after: str) -> list[TextChange]:
-    """The changes that make one text of another, in order, without equal lines and without equal ends of lines."""
+    """Changes that turn one text into another, in order, without equal lines and equal ends of lines."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     head = _equal(old, new)
     tail = _equal(old[head:][::-1], new[head:][::-1])
@@ -83,14 +83,14 @@ def text_changes(before: str, after: str) -> list[TextChange]:
 
 
 def _narrowed(before: str, start: int, end: int, text: str) -> TextChange:
-    """The change without what is equal at its ends."""
+    """The change without equal characters at its ends."""
     left = _equal(before[start:end], text)
     right = _equal(before[start + left : end][::-1], text[left:][::-1])
     return TextChange(start + left, end - right, text[left : len(text) - right])
 
 
 def _equal(one: Sequence[str], other: Sequence[str]) -> int:
-    """The number of equal items at the beginning."""
+    """Number of equal items at the start."""
     pairs = zip(one, other, strict=False)
     return next((number for number, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
@@ -102,7 +102,7 @@ def unified_diff(edits: Iterable[FileEdit]) -> str:
 
 
 def _lines(content: bytes | None) -> list[str]:
-    # Not splitlines(): that also breaks at characters that are not line ends in XML.
+    # not splitlines(), which also splits at characters that are not line ends in XML
     text, certain = decoded(content or b"")
     if text is None or not certain:
         raise NoText
@@ -120,7 +120,7 @@ class EditError(WrongUsage, ValueError):
 
 
 class RefusedEdit(EditError):
-    """An edit that several things forbid, the `reasons`; the message lists them."""
+    """An edit that is impossible for several `reasons`, which the message lists."""
 
     exit_status = 1
 

@@ -1,4 +1,4 @@
-"""Match connectors, and connect or disconnect them: by the table of the standard, by names, terminals by members."""
+"""Match connectors, and connect or disconnect them: by the table of the standard, by names, or terminals by members."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -23,7 +23,7 @@ from ssptool.network.legality import Carried, ConnectionEnd, acting_kind, by_var
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewConnection:
-    """A connection to be made in a system, from its source to its destination."""
+    """A connection to make in a system, from source to destination."""
 
     system: ssd.System
     source: ConnectorPlace
@@ -39,18 +39,20 @@ class NewConnection:
 
 
 def joint_systems(a: Place, b: Place) -> list[ssd.System]:
-    """The systems in which a connection between two elements can stand: both are the system, or directly in it."""
+    """Systems that can contain a connection between two elements: each element is the system itself, or directly in
+    it.
+    """
     candidates = [*a.around[-1:], *([a.element] if isinstance(a.element, ssd.System) else [])]
     return [system for system in candidates if b.element is system or (b.around and b.around[-1] is system)]
 
 
 def flow(draft: Draft, first: ConnectorPlace, second: ConnectorPlace) -> NewConnection:
-    """Place and direction of a connection of two connectors.
+    """System and direction of a connection between two connectors.
 
     Raises
     ------
     EditError
-        They are in different systems, or the table has no such pair.
+        They are in different systems, or the table does not contain the pair.
     """
     systems = joint_systems(first.owner, second.owner)
     if not systems:
@@ -69,24 +71,24 @@ def flow(draft: Draft, first: ConnectorPlace, second: ConnectorPlace) -> NewConn
             found.append(NewConnection(system, first, second))
     if not found:
         raise EditError(_illegal((start, first), (end, second), version=draft.version))
-    # A system's own two connectors can be joined inside or outside: then the first name is the source.
+    # Two connectors of a system can be connected inside or outside; then the first one is the source.
     return next((pair for pair in found if pair.source.connector is first.connector), found[0])
 
 
 def between(pair: NewConnection) -> ssd.Connection | None:
-    """The connection that there is of a pair; its ends may stand in any order."""
+    """The existing connection of a pair, in either direction."""
     wanted = {pair.start, pair.end}
     return next((each for each in pair.system.connections if set(each.ends) == wanted), None)
 
 
 def end_type(draft: Draft, side: ConnectorPlace) -> EndType:
-    """Type of a connector; parts that it does not state are those of its variable."""
+    """Type of a connector; facts that it does not state are those of its variable."""
     known = carried_by(draft, side)
     return EndType(str(side), known.type, known.items or {})
 
 
 def fits(draft: Draft, pair: NewConnection, treatment: Treatment = AS_IT_IS) -> str | None:
-    """Reason against a connection of connectors of fitting kinds; None if they can be connected."""
+    """Reason why two connectors with fitting kinds cannot be connected; None if they can."""
     for connection in pair.system.connections:
         if pair.end not in connection.ends:
             continue
@@ -100,7 +102,7 @@ def fits(draft: Draft, pair: NewConnection, treatment: Treatment = AS_IT_IS) -> 
 
 
 def incompatible(draft: Draft, pair: NewConnection, treatment: Treatment = AS_IT_IS) -> str | None:
-    """Reason against a connection in the types, units or sizes of its ends."""
+    """Reason why two connectors cannot be connected, because of types, units or sizes; None if they can."""
     sides = pair.source, pair.destination
     source, destination = (carried_by(draft, side) for side in sides)
     for one in obstacles(source, destination, *(_shape(draft, side) for side in sides)):
@@ -112,7 +114,7 @@ def incompatible(draft: Draft, pair: NewConnection, treatment: Treatment = AS_IT
 
 
 def _only_element(draft: Draft, pair: NewConnection) -> tuple[str, str]:
-    """The indices at source and destination that connect a scalar with the only element of an array."""
+    """Indices at source and destination for connecting a scalar with the only element of an array."""
     start, end = (_shape(draft, side) for side in (pair.source, pair.destination))
     if () not in (start, end) or {*(start or ()), *(end or ())} != {1}:
         return "", ""
@@ -122,7 +124,7 @@ def _only_element(draft: Draft, pair: NewConnection) -> tuple[str, str]:
 def directed(
     connection: ssd.Connection, ends: Sequence[ConnectionEnd | None], version: str
 ) -> tuple[ssd.ConnectorRef, ssd.ConnectorRef]:
-    """Source and destination of a connection whose ends have these kinds; as written if that cannot be told."""
+    """Source and destination of a connection whose ends have these kinds; as written if the direction is unknown."""
     start, end = ends
     found = None if start is None or end is None else direct(start, end, version)
     return connection.ends if found is None or found[0] is start else (connection.end, connection.start)
@@ -135,7 +137,7 @@ def _at(draft: Draft, system: ssd.System, end: ssd.ConnectorRef) -> ConnectionEn
 
 
 def acting_end(draft: Draft, side: ConnectorPlace, system: ssd.System) -> ConnectionEnd:
-    """A connector in a connection of a system, with the kind that decides about it."""
+    """A connector in a connection of a system, with the kind that counts for the direction."""
     end, type = ConnectionEnd(*side.seen_from(system), side.connector.kind), side.connector.type
     if end.kind is not ssd.ConnectorKind.UNSPECIFIED and not isinstance(type, ssc.Clock | None):
         return end
@@ -144,7 +146,7 @@ def acting_end(draft: Draft, side: ConnectorPlace, system: ssd.System) -> Connec
 
 
 def by_name(draft: Draft, first: Place, second: Place) -> tuple[list[NewConnection], list[str]]:
-    """The pairs of connectors with equal names that go together, and why others with equal names do not."""
+    """Pairs of connectors with equal names that can be connected, and reasons why others cannot."""
     if first.element is second.element:
         raise EditError(f"{first} cannot be matched with itself: name two connectors")
     others = {connector.name: connector for connector in second.element.connectors}
@@ -169,7 +171,7 @@ MemberPair = tuple[TerminalMember, TerminalMember]
 
 
 def terminal_pairs(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[MemberPair]:
-    """The members of two terminals that belong together by their matching rule (FMI 3.0 §2.4.9.2.1).
+    """Pairs of members of two terminals according to their matching rule (FMI 3.0 §2.4.9.2.1).
 
     Raises
     ------
@@ -214,7 +216,9 @@ _TRANSCEIVER = ("Tx_Data", "Tx_Clock", "Rx_Data", "Rx_Clock")
 
 
 def _crossed(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[MemberPair]:
-    """Pairs of members: one side of a bus transmits what the other side receives (FMI-LS-BUS, network abstraction)."""
+    """Crossed pairs of members: one side of a bus transmits what the other side receives (FMI-LS-BUS, network
+    abstraction).
+    """
     sides = []
     for terminal, name in ((a, first), (b, second)):
         members = {member.name: member for member in terminal.members}
@@ -229,7 +233,7 @@ def _crossed(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[Memb
 
 
 def _undecided(a: ConnectionEnd, b: ConnectionEnd, version: str) -> bool:
-    """Whether the pair is legal in both directions, which unspecified connectors are."""
+    """True if the pair is legal in both directions, as for unspecified connectors."""
     return version != "1.0" and a.kind is b.kind is ssd.ConnectorKind.UNSPECIFIED
 
 
@@ -253,7 +257,7 @@ def _article(kind: str) -> str:
 
 
 def carried_by(draft: Draft, side: ConnectorPlace) -> Carried:
-    """Type, unit and items of a connector's value: its own, else those of its signal or of its variable."""
+    """Type, unit and items of a connector's value: its own, or those of its signal or variable."""
     own, variable = _stated(side.connector, draft.root), _variable(draft, side)
     signal, fmu = signal_of(draft, side.owner, side.connector.name), draft.fmu(side.owner.element)
     dictionary = None if signal is None else signal.getparent()
@@ -302,21 +306,20 @@ Target = Place | ConnectorPlace | TerminalPlace
 def connect(draft: Draft, a: Name, b: Name, treatment: Treatment = AS_IT_IS) -> list[ssd.Connection]:
     """Connect two connectors, two terminals member by member, or two elements by equal names of their connectors.
 
-    The kinds of the connectors decide which one is the source; only if both ways are legal the first one is.
+    The kinds of the connectors determine the source; if both directions are legal, the first connector is the source.
 
     Parameters
     ----------
     treatment
-        What happens to the value on its way from one connector to another; connectors that are connected already
-        get it on their connection.
+        Transformation of the value; if the connectors are already connected, their connection gets it.
 
     Raises
     ------
     UnknownName, AmbiguousName
-        There is no such connector, terminal or element, or there are several.
+        The connector, terminal or element does not exist, or there are several.
     EditError
-        The table of the standard has no such pair, the destination has a source already, or the types or units do
-        not go together.
+        The table of the standard does not contain the pair, the destination already has a source, or the types or units
+        are incompatible.
     """
     made = [*_reach_signals(draft, a, b)]
     try:
@@ -347,12 +350,12 @@ def _connect(draft: Draft, a: Name, b: Name, treatment: Treatment) -> list[ssd.C
 
 
 def disconnect(draft: Draft, a: Name, b: Name) -> int:
-    """Remove the connections between two connectors, terminals or elements; gives how many there were.
+    """Remove the connections between two connectors, terminals or elements; returns their number.
 
     Raises
     ------
     UnknownName, AmbiguousName
-        There is no such connector, terminal or element, or there are several.
+        The connector, terminal or element does not exist, or there are several.
     EditError
         They are not connected.
     """
@@ -364,9 +367,10 @@ def disconnect(draft: Draft, a: Name, b: Name) -> int:
 
 
 def route(draft: Draft, a: Name, b: Name, points: Sequence[tuple[float, float]]) -> None:
-    """Lead the line of a connection over points [mm] on its way from `a` to `b`; without points, as it comes.
+    """Route the line of a connection over points [mm] from `a` to `b`; without points, automatically.
 
-    Raises as `disconnect`; EditError also if several connections are meant, a point is none, or an end has no place.
+    Raises as `disconnect`; also EditError if there are several connections, a point is invalid, or an end has no
+    position.
     """
     found = _connections(draft, a, b)
     if len(found) > 1:
@@ -390,7 +394,7 @@ def route(draft: Draft, a: Name, b: Name, points: Sequence[tuple[float, float]])
 
 
 def _connections(draft: Draft, a: Name, b: Name) -> "list[tuple[_SystemPlace, ssd.Connection]]":
-    """Connections between two things, in either direction. Raises as `disconnect`."""
+    """Connections between two objects, in either direction. Raises as `disconnect`."""
     first, second = _target(draft, a), _target(draft, b)
     found = [
         (system, connection)
@@ -421,7 +425,7 @@ def _systems(draft: Draft) -> Iterator[_SystemPlace]:
 
 
 def _reach_signals(draft: Draft, a: Name, b: Name) -> Iterator[ssd.Connector]:
-    """Give references to signal dictionaries the connectors for signals that are named and that they lack."""
+    """Add missing connectors for the named signals to references to signal dictionaries."""
     for name, other in ((a, b), (b, a)):
         with suppress(UnknownName, AmbiguousName):
             find(draft.system, name, exact=True)
@@ -439,7 +443,7 @@ def _reach_signals(draft: Draft, a: Name, b: Name) -> Iterator[ssd.Connector]:
 
 
 def _target(draft: Draft, name: Name) -> Target:
-    """Target of a name: an element or a connector, else a terminal."""
+    """Target of a name: an element, a connector, or a terminal."""
     try:
         return find(draft.system, name, exact=True)
     except AmbiguousName:
@@ -484,7 +488,7 @@ def _connect_two(draft: Draft, first: ConnectorPlace, second: ConnectorPlace, tr
     if connection is None or not treatment.asked_for:
         if problem := fits(draft, pair, treatment):
             raise EditError(f"{first} and {second} cannot be connected: {problem}")
-        treatment.transformation(ends)  # raises before anything is made
+        treatment.transformation(ends)  # raises before anything is created
         connection = _make(draft, pair)
     return _treated(draft, pair, treatment, connection)
 
@@ -529,7 +533,7 @@ def _terminals(draft: Draft, first: TerminalPlace, second: TerminalPlace) -> lis
 
 
 def _refuse_node(pair: NewConnection) -> None:
-    """Raises EditError if one of two flows meets a third one."""
+    """Raise EditError if a third flow would be connected to two flows."""
     for connection in pair.system.connections:
         for side, end in ((pair.source, pair.start), (pair.destination, pair.end)):
             if end in connection.ends:
@@ -600,7 +604,7 @@ def _noun(target: Target) -> str:
 
 
 def _example(first: Place, second: Place) -> str:
-    """Two connectors that may go together, as arguments of `connect`."""
+    """Example of two connectors that can be connected, as arguments of `connect`."""
     outputs = [one.name for one in first.element.connectors if one.kind is ssd.ConnectorKind.OUTPUT]
     inputs = [one.name for one in second.element.connectors if one.kind is ssd.ConnectorKind.INPUT]
     return f"{first}.{outputs[0] if outputs else 'OUTPUT'} {second}.{inputs[0] if inputs else 'INPUT'}"

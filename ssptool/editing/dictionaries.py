@@ -1,4 +1,4 @@
-"""Signal dictionaries: made, filled, referred to, and taken away."""
+"""Signal dictionaries: create, fill, refer to, and remove them."""
 
 from pathlib import Path
 
@@ -25,14 +25,14 @@ _KINDS = (
 
 
 def add_dictionary(draft: Draft, name: str, into: Name, file: Path | str | None) -> ssd.SignalDictionary:
-    """Give a system a signal dictionary: an empty one in the structure itself, or that of a file (`.ssb`).
+    """Add a signal dictionary to a system: an empty one in the structure itself, or the one in a file (`.ssb`).
 
     Raises
     ------
     EditError
         The system has a dictionary of that name, or the name is empty.
     FileNotFoundError, InvalidDocument
-        There is no such file or entry, or it is not a signal dictionary.
+        The file or entry does not exist, or is not a signal dictionary.
     """
     where, system = find_system(draft.system, into)
     if not text("name", name):
@@ -56,14 +56,14 @@ def add_dictionary(draft: Draft, name: str, into: Name, file: Path | str | None)
 def add_entry(
     draft: Draft, dictionary: str, name: str, into: Name, type_name: str | None, unit: str | None
 ) -> ssb.DictionaryEntry:
-    """Give a dictionary a signal of a type; without one a floating-point number.
+    """Add a signal to a dictionary (default type: floating-point number).
 
     Raises
     ------
     UnknownName
-        Neither the system nor one around it has such a dictionary, or the unit is not known.
+        Neither the system nor an enclosing one has the dictionary, or the unit is unknown.
     EditError
-        There is a signal of that name, or this version of SSP has no such type.
+        A signal of this name exists, or this version of SSP does not have the type.
     """
     where, _ = find_system(draft.system, into)
     found = seen_from(where, dictionary)
@@ -81,12 +81,12 @@ def add_entry(
 
 
 def add_reference(draft: Draft, name: str, dictionary: str, into: Name) -> ssd.SignalDictionaryReference:
-    """Put a reference to a dictionary into a system, through which connections reach the signals.
+    """Add a reference to a dictionary to a system, so that signals can be connected.
 
     Raises
     ------
     UnknownName
-        Neither the system nor one around it has such a dictionary.
+        Neither the system nor an enclosing one has the dictionary.
     EditError
         The name is taken.
     """
@@ -101,14 +101,14 @@ def add_reference(draft: Draft, name: str, dictionary: str, into: Name) -> ssd.S
 
 
 def remove_dictionary(draft: Draft, name: str, into: Name, signal: str | None) -> None:
-    """Take a dictionary away from a system, or one signal out of it.
+    """Remove a dictionary from a system, or one signal from the dictionary.
 
     Raises
     ------
     UnknownName
-        There is no such dictionary or signal.
+        The dictionary or signal does not exist.
     EditError
-        References use it; they are named.
+        References use it; the message lists them.
     """
     where, system = find_system(draft.system, into)
     own = {each.name: each for each in system.signal_dictionaries}
@@ -137,7 +137,7 @@ def remove_dictionary(draft: Draft, name: str, into: Name, signal: str | None) -
 
 
 def seen_from(place: Place, name: str) -> ssd.SignalDictionary:
-    """The dictionary of this name of a system, or of the nearest one around it (SSP 2.0 §5.3.3)."""
+    """The dictionary with this name in a system or in the nearest enclosing system (SSP 2.0 §5.3.3)."""
     systems = [*([place.element] if isinstance(place.element, ssd.System) else []), *reversed(place.around)]
     for system in systems:
         for dictionary in system.signal_dictionaries:
@@ -148,7 +148,9 @@ def seen_from(place: Place, name: str) -> ssd.SignalDictionary:
 
 
 def signals_of(draft: Draft, place: Place) -> dict[str, ssb.DictionaryEntry]:
-    """Signals that a reference reaches, by name; none if it is not a reference, or its dictionary is unreadable."""
+    """Signals of the dictionary of a reference, by name; empty if it is not a reference, or its dictionary is
+    unreadable.
+    """
     if not isinstance(place.element, ssd.SignalDictionaryReference):
         return {}
     try:
@@ -159,7 +161,7 @@ def signals_of(draft: Draft, place: Place) -> dict[str, ssb.DictionaryEntry]:
 
 
 def signal_of(draft: Draft, place: Place, name: str) -> ssb.DictionaryEntry | None:
-    """The signal that a connector of this name of a reference stands for; None if there is none."""
+    """Signal of a connector of a reference, by name; None if there is none."""
     return signals_of(draft, place).get(name)
 
 

@@ -1,4 +1,4 @@
-"""Differences between two systems by meaning; as text and JSON."""
+"""Differences between the meanings of two systems, as text and JSON."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class DifferenceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FactChange:
-    """One fact before and after; None where it is not stated."""
+    """One fact before and after; None if it is not stated."""
 
     fact: str
     before: Fact
@@ -34,7 +34,9 @@ class FactChange:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A difference: an item of one system only, or an item with other facts. `before` and `after` are its positions."""
+    """A difference: an item that only one system has, or an item with different facts. `before` and `after` are its
+    positions.
+    """
 
     section: Section
     kind: DifferenceKind
@@ -64,14 +66,14 @@ class Comparison:
 
 
 def compare(a: tuple[Archive, Document], b: tuple[Archive, Document]) -> Comparison:
-    """Compare two variants, each with the archive that it is in.
+    """Compare two variants, each with its archive.
 
-    If both are the default variants of packages, so are their other variants, which are told apart by name.
+    If both are the default variants of packages, their other variants are also compared, by name.
 
     Raises
     ------
     InvalidDocument
-        A required attribute is missing or has an impossible value.
+        A required attribute is missing or has an invalid value.
     """
     before, after = items_of(*a), items_of(*b)
     if all(_has_variants(archive, structure) for archive, structure in (a, b)):
@@ -84,7 +86,7 @@ def _has_variants(archive: Archive, structure: Document) -> bool:
 
 
 def _variants(archive: Archive, structure: Document) -> Items:
-    """The other variants; all that is said of one is whether it differs."""
+    """The other variants; only whether a variant differs is reported."""
     found: Items = {}
     for document in archive.variants():
         if document.name != structure.name:
@@ -123,7 +125,7 @@ def _fact_changes(old: MeaningItem | None, new: MeaningItem | None) -> tuple[Fac
 
 
 def _same(a: Fact, b: Fact) -> bool:
-    """Equal and of one type, since true is not 1; not-a-number is itself."""
+    """True if two facts are equal and have the same type, because true is not 1; nan equals itself."""
     return type(a) is type(b) and (a == b or (a != a and b != b))
 
 
@@ -132,8 +134,8 @@ def _title(archive: Archive, structure: Document) -> str:
 
 
 _SIGNS = {DifferenceKind.ADDED: "+", DifferenceKind.REMOVED: "-", DifferenceKind.CHANGED: "~"}
-_WITHOUT_NAME = frozenset({"value", "unit", "kind", "type"})  # facts that explain themselves
-_TECHNICAL = frozenset({"content", "token"})  # facts that say nothing but whether they are equal
+_WITHOUT_NAME = frozenset({"value", "unit", "kind", "type"})  # facts that need no name
+_TECHNICAL = frozenset({"content", "token"})  # facts that only show equality
 
 
 def comparison_text(comparison: Comparison) -> str:
@@ -143,7 +145,7 @@ def comparison_text(comparison: Comparison) -> str:
 
 
 def comparison_json(comparison: Comparison) -> str:
-    """Facts as [before, after]; not-a-number and infinities are texts, as JSON has none."""
+    """Facts as [before, after]; nan and infinities are strings, because JSON does not have them."""
     content = {
         "a": comparison.a,
         "b": comparison.b,

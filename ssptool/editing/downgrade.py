@@ -21,14 +21,14 @@ from ssptool.network.legality import ConnectionEnd, direct
 E = TypeVar("E", bound=Element)
 
 ROOTS = (ssd.SystemStructureDescription, ssv.ParameterSet, ssm.ParameterMapping, ssb.SignalDictionary)
-# What these contain is not ours: the data of other tools, and metadata.
+# The content of these elements is foreign: data of other tools, and metadata.
 _OPAQUE = (ssc.Annotation, ssc.MetaData, ssc.Signature)
-# These contain anything; of that, documents and metadata are ours.
+# These elements contain anything; documents and metadata in them are ours.
 _HOLDERS = (ssd.ParameterValues, ssd.ParameterMapping, ssd.SignalDictionary)
 
 
 class Part:
-    """A root with its elements: the document itself, or one that is written inline in it. Each has a version."""
+    """A root with its elements: the document itself, or an inline document. Each has its own version."""
 
     def __init__(self, root: Element) -> None:
         self.root = root
@@ -42,17 +42,17 @@ class Part:
         return self.root.get("version", "")
 
     def every(self, kind: type[E]) -> Iterator[E]:
-        """The elements of exactly this kind that are still there, in document order."""
+        """Remaining elements of exactly this kind, in document order."""
         for element in self._by_kind.get(kind, []):
             if element not in self._gone:
                 yield cast(E, element)
 
     def forget(self, element: Element) -> None:
-        """Note that an element and everything in it was removed."""
+        """Register that an element and its content were removed."""
         self._gone.update(cast(Iterator[Element], element.iter("*")))
 
     def with_inline(self) -> Iterator["Part"]:
-        """This part and those inside it."""
+        """This part and its inline documents."""
         yield self
         for part in self.inline:
             yield from part.with_inline()
@@ -73,7 +73,7 @@ class Part:
 
 
 def _plural(element: object) -> bool:
-    """Whether an element is a plural container of SSP, such as `Connectors`: these have no class of their own."""
+    """True if an element is a plural container of SSP, such as `Connectors`; these have no class of their own."""
     tag = cast(Element, element).tag
     return tag.startswith("{http://ssp-standard.org/SSP1/")
 
@@ -83,12 +83,13 @@ Typed: TypeAlias = ssd.Connector | ssb.DictionaryEntry
 
 INT32 = range(-(2**31), 2**31)
 IN_1_0 = {Kind.STRUCTURAL_PARAMETER: Kind.PARAMETER, Kind.CONSTANT: Kind.CALCULATED_PARAMETER, Kind.LOCAL: Kind.OUTPUT}
-"""Replacements for the kinds of connectors that 1.0 does not have; `unspecified` has none."""
+"""Replacements for the kinds of connectors that do not exist in 1.0; `unspecified` has none."""
 
 _SAME = {"Float64": "Real", "Int32": "Integer"}
 _WIDER = {"Float32": "Real", "Int8": "Integer", "UInt8": "Integer", "Int16": "Integer", "UInt16": "Integer"}
 _WIDE = ("UInt32", "Int64", "UInt64")
-_NARROW = ("Integer", "Int8", "UInt8", "Int16", "UInt16", "Int32")  # types whose values all fit into 32 bits, signed
+# Types whose values all fit into 32-bit signed integers.
+_NARROW = ("Integer", "Int8", "UInt8", "Int16", "UInt16", "Int32")
 
 NOTHING_TO_DO = {
     "DIFF-02": "versions of 2.0 documents have no suffix",
@@ -100,12 +101,12 @@ NOTHING_TO_DO = {
     "DIFF-26": "URIs that are not of an SSD are in metadata only (DIFF-16)",
     "DIFF-30": "clarifications of 2.0.1 that 1.0 documents need not meet",
 }
-"""Differences for which a 2.0 document needs no change of its own."""
+"""Differences that require no change of a 2.0 document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """Note of a step about an element, taken before the element changes."""
+    """Note of a step on an element, taken before the element changes."""
 
     element: Element
     loss: Loss
@@ -114,13 +115,13 @@ class Noted:
 
 Step: TypeAlias = Callable[[Part], Iterator[Noted]]
 STEPS: list[tuple[str, Step]] = []
-"""The table: what difference, and what to do about it."""
+"""Table of steps: difference, and function."""
 COVERED: set[str] = {"DIFF-01", "DIFF-23"}
-"""The differences that have a step; these two are in `Downgrade.run`: the version is written last."""
+"""Differences that have a step; these two are handled in `Downgrade.run`, because the version is written last."""
 
 
 def step(*codes: str) -> Callable[[Step], Step]:
-    """Put a step at the end of the table."""
+    """Decorator: append a step to the table."""
 
     def register(function: Step) -> Step:
         STEPS.append((codes[0], function))
@@ -140,7 +141,7 @@ def dropped(element: Element, message: str) -> Noted:
 
 @dataclass(slots=True)
 class Downgrade:
-    """The steps applied to one part; `changes` says what was lost."""
+    """The steps applied to one part; `changes` describes losses."""
 
     part: Part
     fmi_version: FmiVersionOf
@@ -174,12 +175,12 @@ class Downgrade:
         originals.remove(element)
 
 
-# --- Arrays, clocks, connections: what 1.0 cannot hold ---
+# --- Arrays, clocks, connections that 1.0 cannot represent ---
 
 
 @step("DIFF-05")
 def arrays(part: Part) -> Iterator[Noted]:
-    """There are no arrays; one of a single element is a scalar."""
+    """Remove arrays; an array with a single element becomes a scalar."""
     for typed in _typed(part):
         if typed.dimensions:
             if all(dimension.size == 1 for dimension in typed.dimensions):
@@ -197,7 +198,7 @@ def arrays(part: Part) -> Iterator[Noted]:
 
 @step("DIFF-28")
 def texts_in_children(part: Part) -> Iterator[Noted]:
-    """The value of a text is an attribute, not a child."""
+    """Move the values of strings from child elements to attributes."""
     for parameter in part.every(ssv.Parameter):
         if not isinstance(parameter.type, ssv.Texts):
             continue
@@ -213,7 +214,7 @@ def texts_in_children(part: Part) -> Iterator[Noted]:
 
 @step("DIFF-07")
 def clocks(part: Part) -> Iterator[Noted]:
-    """SSP 1.0 has no clocks, and no connectors that refer to clocks."""
+    """Remove clocks, and references of connectors to clocks, which do not exist in 1.0."""
     for typed in _typed(part):
         if isinstance(typed.type, ssc.Clock):
             yield dropped(typed, f"{_name(typed)} is a clock")
@@ -240,7 +241,7 @@ def element_wise_connections(part: Part) -> Iterator[Noted]:
 
 @step("DIFF-12", "DIFF-09")
 def new_pairs(part: Part) -> Iterator[Noted]:
-    """Kinds that 1.0 does not have get others; what is connected must then be legal, and mean the same."""
+    """Replace kinds of connectors that do not exist in 1.0, if the connections stay legal and keep their meaning."""
     for system in part.every(ssd.System):
         connectors = _interface(system)
         for connection in list(system.connections):
@@ -257,7 +258,9 @@ def new_pairs(part: Part) -> Iterator[Noted]:
 
 @step("DIFF-21")
 def wide_mappings(part: Part) -> Iterator[Noted]:
-    """Integers in mappings have 32 bits. A source that its type cannot have is never looked up."""
+    """Reduce integers in mappings to 32 bits. Source values outside of the range of the source type are never looked
+    up.
+    """
     for mapping in part.every(ssc.IntegerMappingTransformation):
         narrow = _maps_narrow(mapping)
         for entry in mapping.entries:
@@ -314,7 +317,9 @@ def signal_types(part: Part) -> Iterator[Noted]:
 
 @step("DIFF-10")
 def local_kinds(part: Part) -> Iterator[Noted]:
-    """A local variable that something is connected to acts as an output; else nobody needs its connector."""
+    """Make connected local variables outputs, as which they act; remove the connectors of others, which nothing
+    uses.
+    """
     connected = {
         (system, element, connector)
         for system in part.every(ssd.System)
@@ -371,7 +376,7 @@ def modelica(part: Part) -> Iterator[Noted]:
 
 @step("DIFF-13")
 def missing_implementations(part: Part) -> Iterator[Noted]:
-    """A component always has a source; what has none yet is an empty system."""
+    """Replace components without a source, which 1.0 requires, by empty systems."""
     for component in part.every(ssd.Component):
         if component.get("source") is None:
             yield weakened(component, f"{component.name!r} has no implementation and is an empty system")
@@ -413,7 +418,7 @@ def inner_placement(part: Part) -> Iterator[Noted]:
                 originals.set_attribute(geometry, name, None)
 
 
-# --- Looking around ---
+# --- Queries ---
 
 
 def _typed(part: Part) -> Iterator[Typed]:
@@ -443,7 +448,7 @@ def _name(element: Typed | ssv.Parameter) -> str:
 
 
 def _addresses_of(connector: ssd.Connector, owner: ssd.SystemElement) -> set[tuple[Element, str, str]]:
-    """Names of a connector in connections: from inside its system, and from the system around it."""
+    """Names of a connector in connections: inside of its system, and in the system around it."""
     around = owner.getparent()
     outer = None if around is None else around.getparent()
     found: set[tuple[Element, str, str]] = set()
@@ -473,7 +478,7 @@ def _in_1_0(end: ConnectionEnd) -> ConnectionEnd:
 
 
 def _maps_narrow(mapping: ssc.IntegerMappingTransformation) -> bool:
-    """Whether both ends of the connection of a mapping are known to have no more than 32 bits."""
+    """True if both ends of the connection of a mapping are known to have at most 32 bits."""
     connection = mapping.getparent()
     if not isinstance(connection, ssd.Connection):
         return False

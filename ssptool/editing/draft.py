@@ -1,6 +1,7 @@
 """A system structure being edited: its archive, packages inside it, and the edits so far.
 
-Files that edits bring along go into `resources`; new structures and parameter sets start from an empty document."""
+Files that edits add are copied to `resources`; new structures and parameter sets start from an empty document.
+"""
 
 import posixpath
 from collections.abc import Iterator
@@ -29,9 +30,10 @@ from ssptool.tempfiles import TemporaryFolder
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """An element where it stands: `path` are the names down to it, `around` the systems, outermost first.
+    """An element in its structure: `path` are the names from the root to the element, `around` the enclosing systems,
+    outermost first.
 
-    Of the root system both are empty.
+    Both are empty for the root system.
     """
 
     path: tuple[str, ...]
@@ -43,7 +45,7 @@ class Place:
 
     @property
     def system(self) -> ssd.System:
-        """The system directly around it; of the root system an error."""
+        """The system that contains the element; raises an error for the root system."""
         if not self.around:
             raise EditError("the root system is not inside another system: name an element of it")
         return self.around[-1]
@@ -51,7 +53,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConnectorPlace:
-    """A connector and the element that has it."""
+    """A connector and its element."""
 
     owner: Place
     connector: ssd.Connector
@@ -60,19 +62,21 @@ class ConnectorPlace:
         return ".".join((*self.owner.path, self.connector.name))
 
     def seen_from(self, system: ssd.System) -> ssd.ConnectorRef:
-        """Address in the connections of a system: that of its owner itself, or the one around that."""
+        """Address in the connections of a system: the owner itself, or the system that contains the owner."""
         return ssd.ConnectorRef("" if self.owner.element is system else self.owner.path[-1], self.connector.name)
 
 
 @dataclass(slots=True, eq=False)
 class Packages:
-    """The packages that were opened inside one archive, whose `name` ends with a `!` if it is inside another one."""
+    """Opened packages in one archive, whose `name` ends with a `!` if it is itself inside of another one."""
 
     name: str = ""
     _opened: dict[str, tuple[Archive, "Packages"]] = field(default_factory=dict)
 
     def open(self, around: Archive, entry: str) -> tuple[Archive, "Packages"]:
-        """A package to edit, always the same one, with those inside it. Raises as `Archive.open`."""
+        """Open a package for editing (always the same object), with its own nested packages. Raises as
+        `Archive.open`.
+        """
         if entry not in self._opened:
             archive = Archive.open(around.local_path(entry))
             self._opened[entry] = archive, Packages(f"{self.name}{entry}{NESTING_MARK}")
@@ -80,13 +84,13 @@ class Packages:
 
     @property
     def any_open(self) -> bool:
-        """Whether there are documents that are not those of the archive itself."""
+        """True if documents other than those of the archive itself are open."""
         return bool(self._opened)
 
     def put_back(self, around: Archive) -> None:
-        """Put the packages that were edited into the archive around them, the innermost first; not on disk yet.
+        """Put edited packages into the archives around them, the innermost first; not yet written to disk.
 
-        In a package the entries that were not edited keep their bytes and their order.
+        Unedited entries of a package keep their bytes and their order.
         """
         for entry, (archive, inner) in self._opened.items():
             inner.put_back(archive)
@@ -94,7 +98,7 @@ class Packages:
                 around.put(entry, _packed(archive))
 
     def edits(self, around: Archive) -> Iterator[FileEdit]:
-        """Changed files, with those inside opened packages."""
+        """Changed files, including those in opened packages."""
         for edit in around.edits():
             if edit.name in self._opened and edit.exists:
                 archive, inner = self._opened[edit.name]
@@ -119,7 +123,7 @@ def _packed(archive: Archive) -> bytes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Host:
-    """A component that is made of another structure, and the draft of the structure in which it stands."""
+    """A component that refers to another structure, and the draft of the structure that contains the component."""
 
     draft: "Draft"
     place: Place
@@ -143,7 +147,7 @@ class Draft:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The names from the outermost system down to this structure; of that one itself they are none."""
+        """Names from the outermost system to this structure; empty for the outermost one."""
         return () if self.host is None else (*self.host.draft.path, *self.host.place.path)
 
     @property
@@ -152,11 +156,11 @@ class Draft:
 
     @property
     def where(self) -> str:
-        """The name of the document as the outermost archive has it: `resources/sub.ssp!SystemStructure.ssd`."""
+        """Name of the document in the outermost archive: `resources/sub.ssp!SystemStructure.ssd`."""
         return self.packages.name + self.document.name
 
     def outwards(self) -> Iterator[tuple["Draft", tuple[str, ...]]]:
-        """This structure and those around it, each with the path of this one as seen from there."""
+        """This structure and the enclosing ones, each with the path from there to this structure."""
         draft, path = self, tuple[str, ...]()
         yield draft, path
         while draft.host is not None:
@@ -177,7 +181,7 @@ class Draft:
         return self.document.version
 
     def require_ssp_2(self, reason: str) -> None:
-        """Make the document one of SSP 2.0, if it is not, because of something that SSP 1.0 does not have."""
+        """Convert the document to SSP 2.0 if necessary, because of a feature that SSP 1.0 does not have."""
         if self.version == "2.0":
             return
         upgrade_document(self.document, Types.KEEP)
@@ -211,12 +215,12 @@ class Draft:
             return None
 
     def reference(self, entry: str) -> str:
-        """The relative URI by which the SSD refers to an entry."""
+        """Relative URI in the SSD for an entry."""
         folder = posixpath.dirname(self.document.name)
         return quote(posixpath.relpath(entry, folder) if folder else entry, safe="/()!$&'*+,;=@~")
 
     def users(self, entry: str) -> list[str]:
-        """The SSDs of the archive that refer to an entry, this one included."""
+        """SSDs of the archive that refer to an entry, including this one."""
         found = []
         for name in self.archive.names():
             if not name.lower().endswith(".ssd"):
@@ -230,11 +234,11 @@ class Draft:
         return found
 
     def other_users(self, entry: str) -> list[str]:
-        """The SSDs of the archive that refer to an entry, besides this one and the entry itself."""
+        """SSDs of the archive that refer to an entry, except this one and the entry itself."""
         return [name for name in self.users(entry) if self.document.name not in (name, entry)]
 
     def release(self, entry: str | None, delete: bool = False) -> None:
-        """Say that nothing refers to an entry any more, if so; or take it out of the archive."""
+        """Note that an entry is no longer used, or delete it; does nothing if it is still used."""
         if entry is None or self.users(entry):
             return
         if delete:
@@ -251,7 +255,7 @@ class Draft:
 
 
 def _sources(document: Document) -> list[str]:
-    # Also in annotations, whose tools may need the files: nothing that is referred to is taken away.
+    # References in annotations count as well, because their tools may need the files.
     return [source for node in document.root.iter("*") if (source := node.get("source")) and node.get("target") is None]
 
 
@@ -259,12 +263,12 @@ RESOURCES = "resources"
 
 
 def stored(draft: Draft, name: str) -> str:
-    """The entry of this name in the package of the structure, in `resources` if it says no folder.
+    """Entry with this name in the package of the structure (default folder: `resources`).
 
     Raises
     ------
     FileNotFoundError
-        There is neither such a file nor such an entry.
+        Neither a file nor an entry with this name exists.
     EditError
         It is a folder.
     """
@@ -290,19 +294,21 @@ def _instead_of_folder(folder: Path) -> str:
 
 
 def store(draft: Draft, path: Path) -> str:
-    """Put a file into `resources`; the entry it has there, which is an existing one if that has the same bytes."""
+    """Copy a file to `resources`; returns its entry, which may be an existing one with the same bytes."""
     return _inside(draft, path) or _put(draft, path, path)
 
 
 def store_copy(draft: Draft, entry: str) -> str:
-    """The entry itself; one in an FMU or package inside, to which no document can refer, is copied into `resources`."""
+    """The entry itself; an entry inside of an FMU or package, which documents cannot refer to, is copied to
+    `resources`.
+    """
     if entry in draft.archive.names() or NESTING_MARK not in entry:
         return entry
     return _put(draft, PurePosixPath(entry.rpartition(NESTING_MARK)[2]), draft.archive.local_path(entry))
 
 
 def copied(draft: Draft, entry: str) -> str:
-    """A copy of an entry beside it, with its edits, under the first free name: `k.ssv` becomes `k_2.ssv`."""
+    """Copy of an entry next to it, including edits, with the first free name: `k.ssv` becomes `k_2.ssv`."""
     copy = next(name for name in _numbered(PurePosixPath(entry)) if not draft.archive.has(name))
     draft.archive.put(copy, draft.archive.content(entry))
     return copy
@@ -318,12 +324,12 @@ def _put(draft: Draft, named: PurePath, file: Path) -> str:
 
 
 def _numbered(entry: PurePosixPath) -> Iterator[str]:
-    """Names for other files beside one: `k_2.ssv`, `k_3.ssv`, ..."""
+    """Names for other files next to one: `k_2.ssv`, `k_3.ssv`, ..."""
     return (str(entry.with_name(f"{entry.stem}_{number}{entry.suffix}")) for number in count(2))
 
 
 def _inside(draft: Draft, path: Path) -> str | None:
-    """The entry that a file on disk is, if the archive is a folder and the file is in it."""
+    """Entry of a file on disk, if the archive is a folder that contains the file."""
     base = draft.archive.path
     folder = base if base.is_dir() else base.parent if base.suffix.lower() == ".ssd" else None
     if folder is None or not path.resolve().is_relative_to(folder.resolve()):
@@ -336,12 +342,12 @@ VERSIONS = ("1.0", "2.0")
 
 
 def empty_structure(name: str, version: str, start_time: float | None, stop_time: float | None) -> bytes:
-    """An SSD with a root system that has nothing in it, and a default experiment [s] if one is given.
+    """An SSD with an empty root system, and a default experiment [s] if one is given.
 
     Raises
     ------
     EditError
-        There is no such version of SSP, the name is empty, or the experiment does not end after its start.
+        The version of SSP does not exist, the name is empty, or the experiment does not end after its start.
     """
     if version not in VERSIONS:
         raise EditError(f"there is no SSP {version}; there are {' and '.join(VERSIONS)}")

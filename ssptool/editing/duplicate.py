@@ -1,4 +1,4 @@
-"""Duplicate an element, with the parameters that address it."""
+"""Duplicate an element, with the parameters that refer to it."""
 
 from typing import TypeVar
 
@@ -21,20 +21,20 @@ from ssptool.editing.rename import (
 def duplicate(draft: Draft, name: Name, new: str | None = None) -> str:
     """Copy an element within its system, and return the name of the copy.
 
-    The copy has the same connectors, bindings and values: parameters and mappings that address the element address the
-    copy as well, by entries of its own. Connections are not copied. Files that the element refers to are shared.
+    The copy has the same connectors, bindings and values: parameters and mappings that refer to the element get
+    additional entries for the copy. Connections are not copied. Files that the element refers to are shared.
 
     Parameters
     ----------
     new
-        By default the name of the element with the next free number: `Fan2` for `Fan`.
+        Name of the copy (default: the name of the element with the next free number, `Fan2` for `Fan`).
 
     Raises
     ------
     UnknownName, AmbiguousName
-        There is no such element, or there are several.
+        The element does not exist, or there are several.
     EditError
-        It is the root system, the name is taken, or a parameter cannot address the copy.
+        It is the root system, the name is already used, or a parameter cannot refer to the copy.
     """
     place = find_element(draft.system, name)
     system, old = place.system, place.element.name
@@ -83,7 +83,7 @@ E = TypeVar("E", bound=Element)
 
 
 def _without_ids(made: E) -> E:
-    """A copy whose elements have no identifiers, each of which a document has once."""
+    """A copy without identifiers, which must be unique in a document."""
     for node in made.own():
         if "id" in node.attrib:
             del node.attrib["id"]

@@ -61,18 +61,18 @@ VERBS = (
     *("set", "unset", "set_experiment", "unset_experiment", "bind", "unbind", "map", "unmap", "unmap_all"),
     *("add_dictionary", "add_signal", "add_reference", "remove_dictionary"),
 )
-"""Methods of `Editor` that change a system, by which programs name edits."""
+"""Methods of `Editor` that change a system; programs refer to edits by these names."""
 
 
 def no_such_verb(name: object) -> str:
-    """The text of an error about an edit without a verb, or with an unknown one."""
+    """Error text for an edit without a verb, or with an unknown one."""
     near = similar_names(str(name), VERBS)
     hint = f"did you mean {' or '.join(near)}?" if near else f"verbs are {', '.join(VERBS)}"
     return f"{name!r} is not a verb of edits; {hint}"
 
 
 class EditBlock(AbstractContextManager["Editor"]):
-    """An edit that is made in a `with` block, and says so if it is used without one."""
+    """An edit in a `with` block; using it without `with` gives a helpful error."""
 
     def __init__(self, call: str, block: AbstractContextManager["Editor"]) -> None:
         self._call = call
@@ -102,7 +102,7 @@ class EditBlock(AbstractContextManager["Editor"]):
 
 
 def edit_block(function: Callable[P, Iterator["Editor"]]) -> Callable[P, EditBlock]:
-    """Decorator: as `contextmanager`, for a function that gives an editor."""
+    """Decorator like `contextmanager`, for a function that yields an editor."""
     block = contextmanager(function)
 
     @wraps(function)
@@ -168,7 +168,7 @@ class Editor:
 
     @contextmanager
     def _at(self, *names: Name, inside: bool = False) -> Iterator[tuple[Draft, tuple[Name, ...]]]:
-        """The structure in which named things stand; what is edited in a nested package is put back into this one."""
+        """The structure that contains the named objects; changes in nested packages are put back into this one."""
         yield reach(self._draft, *names, sharing=self._sharing, inside=inside)
         self._draft.packages.put_back(self.archive)
 

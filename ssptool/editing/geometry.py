@@ -1,4 +1,4 @@
-"""Places of elements in the diagram of their system."""
+"""Positions of elements in the diagram of their system."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -15,7 +15,7 @@ from ssptool.editing.names import Name, find_element
 
 
 class ElementAlignment(StrEnum):
-    """Ways of placing elements by each other."""
+    """Ways of aligning or distributing elements."""
 
     LEFT = "left"
     RIGHT = "right"
@@ -41,7 +41,7 @@ class _Box(NamedTuple):
         return self.corner[axis] + self.size[axis]
 
     def at(self, axis: int, low: float) -> tuple[float, float]:
-        """The corner, elsewhere along an axis."""
+        """Corner after a move along an axis."""
         return (low, self.corner[1]) if axis == 0 else (self.corner[0], low)
 
 
@@ -87,9 +87,9 @@ def align(draft: Draft, names: Sequence[Name], to: str) -> None:
     Raises
     ------
     UnknownName, AmbiguousName
-        There is no such element, or there are several.
+        An element does not exist, or there are several.
     EditError
-        There are too few elements, one has no place, or they are in different systems.
+        There are too few elements, one has no position, or they are in different systems.
     """
     if to not in list(ElementAlignment):
         raise EditError(f"elements are aligned to one of {', '.join(ElementAlignment)}; found {to!r}")
@@ -121,7 +121,7 @@ def _box_of(draft: Draft, name: Name) -> _Box:
 
 
 def _aligned(boxes: Sequence[_Box], axis: int, way: ElementAlignment) -> list[float]:
-    """Beginnings of the elements along an axis."""
+    """Lower ends of aligned elements along an axis."""
     low, high = min(box.corner[axis] for box in boxes), max(box.end(axis) for box in boxes)
     if way in (ElementAlignment.LEFT, ElementAlignment.BOTTOM):
         return [low for _ in boxes]
@@ -131,7 +131,7 @@ def _aligned(boxes: Sequence[_Box], axis: int, way: ElementAlignment) -> list[fl
 
 
 def _spread(boxes: Sequence[_Box], axis: int) -> list[float]:
-    """The same, at equal distances from the first to the last, which stay."""
+    """Lower ends of elements along an axis at equal distances; the first and the last stay."""
     order = sorted(range(len(boxes)), key=lambda number: boxes[number].corner[axis])
     first, last = boxes[order[0]], boxes[order[-1]]
     gap = (last.end(axis) - first.corner[axis] - sum(box.size[axis] for box in boxes)) / (len(boxes) - 1)

@@ -1,7 +1,8 @@
-"""Wrap elements into a system, unwrap one, and move elements into systems and out of them.
+"""Wrap elements into a system, unwrap a system, and move elements into and out of systems.
 
-Everything keeps its meaning: where a connection comes to cross the boundary of a system, that gets a connector, and
-both sides are connected to it; where it no longer crosses it, its two parts become one. Parameters follow.
+The meaning is preserved. If a connection crosses the boundary of a system after the move, the system gets a connector,
+and both sides are connected to it. If it no longer crosses the boundary, its two parts are joined. Parameters are
+adapted.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,9 +27,9 @@ def wrap(draft: Draft, names: Sequence[Name], new: str) -> None:
     Raises
     ------
     UnknownName, AmbiguousName
-        There is no such element, or there are several.
+        An element does not exist, or there are several.
     EditError
-        They are not in one system, the name is taken, or something cannot cross a boundary; see `move`.
+        They are not in the same system, the name is already used, or an object cannot cross the boundary; see `move`.
     """
     moved = _elements(draft, names)
     around = _around(moved[0])
@@ -45,15 +46,15 @@ def wrap(draft: Draft, names: Sequence[Name], new: str) -> None:
 
 
 def unwrap(draft: Draft, name: Name) -> None:
-    """Put everything in a system into the system around it, and take the empty one away.
+    """Move all content of a system to the enclosing system, and remove the empty one.
 
     Raises
     ------
     UnknownName, AmbiguousName
-        There is no such element, or there are several.
+        The element does not exist, or there are several.
     EditError
-        It is not a system, or the root system; something in it has a name that is taken around it, or a value is given
-        to one of its own connectors; see `move`.
+        It is not a system, or it is the root system; a name in it is already used in the enclosing system, or one of
+        its own connectors has a value; see `move`.
     """
     shell, system = find_system(draft.system, name)
     outer = shell.system
@@ -68,7 +69,7 @@ def unwrap(draft: Draft, name: Name) -> None:
         if shell.path[-1] in {end.element for end in one.ends}:
             draft.note(f"disconnected {described(one, shell.path[:-1])}, which led nowhere")
             one.delete()
-    # What an outer system states wins, and of several bindings the last one.
+    # Outer systems override inner ones, and of several bindings the last one counts.
     for binding in (*system.parameter_bindings, *outer.parameter_bindings) if system.parameter_bindings else ():
         binding.delete()
         outer.add(binding, keeps_lines=True)
@@ -80,16 +81,16 @@ def unwrap(draft: Draft, name: Name) -> None:
 
 
 def move(draft: Draft, names: Sequence[Name], into: Name) -> None:
-    """Move elements of one system into a system inside it, or into the one around it.
+    """Move elements of one system to a nested or to the enclosing system.
 
     Raises
     ------
     UnknownName, AmbiguousName
-        There is no such element, or there are several.
+        An element does not exist, or there are several.
     EditError
-        The elements are not in one system, the other system is not next to it, a name is taken there, or something
-        cannot cross the boundary: clocks, sizes of arrays by connectors, a signal dictionary that is not known on the
-        other side, or transformations on both sides.
+        The elements are not in the same system, the other system is not directly inside or around it, a name is already
+        used there, or an object cannot cross the boundary: clocks, sizes of arrays by connectors, a signal dictionary
+        that does not exist on the other side, or transformations on both sides.
     """
     moved = _elements(draft, names)
     target, system = find_system(draft.system, into)
@@ -105,7 +106,7 @@ def move(draft: Draft, names: Sequence[Name], into: Name) -> None:
 
 
 def _elements(draft: Draft, names: Sequence[Name]) -> list[Place]:
-    """The elements of these names, all in one system."""
+    """The elements with these names, which must be in the same system."""
     found = list({(one := find_element(draft.system, name)).path: one for name in names}.values())
     if not found:
         raise EditError("name at least one element")
@@ -122,7 +123,7 @@ def _around(one: Place) -> Place:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Joint:
-    """A connection in place of two that met at a connector of the shell."""
+    """A connection that replaces two connections that met at a connector of the shell."""
 
     connection: ssd.Connection
     start: tuple[ssd.ConnectorRef, str]
@@ -130,9 +131,9 @@ class _Joint:
 
 
 class _Passage:
-    """Elements on their way into a system, the shell, or out of it. What cannot be done is refused before anything is.
+    """Move of elements into or out of a system, the `shell`. Impossible moves are rejected before anything is changed.
 
-    Connections on the side where the elements are now are `near` ones, on the side where they go `far` ones.
+    Connections on the present side of the elements are `near`, those on their new side are `far`.
     """
 
     def __init__(
@@ -180,7 +181,7 @@ class _Passage:
         return self.shell.path if self._inwards else self.shell.path[:-1]
 
     def carry_out(self, *, keeps_places: bool = False) -> None:
-        """Move the elements. Places and lines stay where the diagram of the other system is laid over this one."""
+        """Move the elements. They keep their positions if the diagram of the other system has the same coordinates."""
         shift = self._shift() if keeps_places else None
         for joint in self._joints:
             self._add(joint.connection, joint.start, joint.end)
@@ -215,7 +216,7 @@ class _Passage:
             hold(self._target, now)
 
     def _shift(self) -> tuple[float, float]:
-        """Shift from the inside of the shell to its place, for elements that leave it."""
+        """Shift from the inside of the shell to its position, for elements that leave it."""
         inside, outside = _box_around(one.element for one in self._moved), box_of(self.shell.element)
         if self._inwards or inside is None or outside is None:
             return 0.0, 0.0
@@ -224,19 +225,19 @@ class _Passage:
     # -- ends of connections -------------------------------------------------------------------------------------
 
     def _sides(self, connection: ssd.Connection) -> list[ssd.ConnectorRef]:
-        """The ends at elements that are moved."""
+        """Ends at moved elements."""
         return [end for end in connection.ends if end.element in self._names]
 
     def _other_end(self, connection: ssd.Connection) -> ssd.ConnectorRef:
-        """The end at what stays."""
+        """End at an element that is not moved."""
         return next(end for end in connection.ends if end.element not in self._names)
 
     def _is_of_shell(self, end: ssd.ConnectorRef, outside: bool) -> bool:
-        """Whether an end is a connector of the shell, seen from outside or from inside."""
+        """True if an end is a connector of the shell, seen from outside or from inside."""
         return end.element == (self.shell.path[-1] if outside else "")
 
     def _crossing_end(self, connection: ssd.Connection) -> ConnectorPlace:
-        """The end of a crossing connection that is to be inside of the shell."""
+        """End of a crossing connection that will be inside of the shell."""
         end = self._sides(connection)[0] if self._inwards else self._other_end(connection)
         found = self._side(self._origin, end)
         if found is None:
@@ -253,7 +254,7 @@ class _Passage:
                     return ConnectorPlace(Place((*path, end.element) if end.element else path, owner), connector)
         return None
 
-    # -- connections that come to cross the boundary -----------------------------------------------------------------
+    # -- connections that cross the boundary after the move ----------------------------------------------------------
 
     def _require_passing(self, side: ConnectorPlace) -> None:
         connector = side.connector
@@ -263,7 +264,7 @@ class _Passage:
             raise EditError(f"{side} is an array whose size another connector gives: state its size first")
 
     def _lead_through(self, connection: ssd.Connection) -> None:
-        """Let a connection end at a connector of the shell, which passes on what is inside."""
+        """Connect one end of a connection to a connector of the shell, which passes on the value."""
         inside = self._crossing_end(connection)
         ref = self._sides(connection)[0] if self._inwards else self._other_end(connection)
         outside = ssd.ConnectorRef(self.shell.path[-1], self._passing(ref, inside.connector))
@@ -276,7 +277,7 @@ class _Passage:
         _lead(connection, start, end)
 
     def _passing(self, inside: ssd.ConnectorRef, like: ssd.Connector) -> str:
-        """The connector of the shell that passes on one inside."""
+        """Connector of the shell that passes on a connector inside."""
         if inside not in self._made:
             taken = {one.name for one in self.system.connectors}
             names = chain(
@@ -299,12 +300,14 @@ class _Passage:
     # -- connections that no longer cross it ---------------------------------------------------------------------
 
     def _beyond(self, connector: str) -> list[ssd.Connection]:
-        """The connections of a connector of the shell on the side where the elements go."""
+        """Connections of a connector of the shell on the new side of the elements."""
         end = ssd.ConnectorRef("" if self._inwards else self.shell.path[-1], connector)
         return [one for one in self._target.connections if end in one.ends]
 
     def _joined(self, near: ssd.Connection) -> Iterator[_Joint]:
-        """The connections that take the place of one to a connector of the shell, and of those that go on from it."""
+        """Connections that replace a connection to a connector of the shell, and the connections on the other side of
+        it.
+        """
         here, meeting = self._sides(near)[0], self._other_end(near)
         for far in self._beyond(meeting.connector):
             at = next(end for end in far.ends if self._is_of_shell(end, not self._inwards))
@@ -344,7 +347,9 @@ class _Passage:
         return _Joint(made, start, end)
 
     def _require_no_conversion(self, near: ssd.Connection, far: ssd.Connection, plain: ssd.Connection) -> None:
-        """Units must not be converted on the part without a transformation: it would come before or after that."""
+        """Check that units are not converted on the part without a transformation, because the order of both would
+        change.
+        """
         inner = far if self._inwards else near
         meeting = self._other_end(near)
         inside = next(end for end in inner.ends if not self._is_of_shell(end, outside=False))
@@ -374,7 +379,7 @@ class _Passage:
         self._draft.note(f"connected {described(connection, self._target_path)}")
 
     def _needless(self) -> list[str]:
-        """Connectors of the shell that nothing uses any more on the side of the elements."""
+        """Connectors of the shell that are no longer used on the side of the elements."""
         found = []
         for connector in dict.fromkeys(self._other_end(one).connector for one in self._ending):
             end = ssd.ConnectorRef(self.shell.path[-1] if self._inwards else "", connector)
@@ -393,7 +398,7 @@ class _Passage:
                 self._draft.note(f"removed the connector {self.shell}.{connector}, which nothing needs any more")
 
     def _require_dictionaries(self, all_of_it: bool) -> None:
-        """References must find their signal dictionaries on the other side."""
+        """Check that references find their signal dictionaries on the other side."""
         own = {one.name for one in self.system.signal_dictionaries}
         for one in self._moved:
             for reference in one.element.every(ssd.SignalDictionaryReference):
@@ -406,12 +411,12 @@ def _treats(connection: ssd.Connection) -> bool:
 
 
 def _indices(connection: ssd.Connection, end: ssd.ConnectorRef) -> str:
-    """The indices of an array that a connection picks at an end, as they are written."""
+    """Indices of an array at an end of a connection, as written."""
     return connection.get("startIndices" if end == connection.start else "endIndices") or ""
 
 
 def _lead(connection: ssd.Connection, start: tuple[ssd.ConnectorRef, str], end: tuple[ssd.ConnectorRef, str]) -> None:
-    """Let a connection have these ends, with indices; its attributes stand in their usual order."""
+    """Set the ends of a connection, with indices; attributes keep their usual order."""
     parts = {
         word + name: value
         for word, (ref, indices) in (("start", start), ("end", end))
@@ -449,7 +454,9 @@ def _at(geometry: Geometry, box: CanvasBox) -> Geometry:
 
 
 def _require_own_values(draft: Draft, shell: Place, system: ssd.System) -> None:
-    """Values for connectors of the system itself would be lost, and names of its bindings could mean something else."""
+    """Check that the system's own connectors have no values and that names of its bindings are unambiguous, because the
+    values would be lost.
+    """
     for connector in system.connectors:
         _require_no_value(draft, shell, connector.name)
     for one in system.connections:

@@ -25,7 +25,7 @@ _KINDS = {
     Causality.CALCULATED_PARAMETER: Kind.CALCULATED_PARAMETER,
     Causality.STRUCTURAL_PARAMETER: Kind.STRUCTURAL_PARAMETER,
 }
-# The types of FMI 1.0 and 2.0; the other types of FMI 3.0 came with SSP 2.0.
+# Types of FMI 1.0 and 2.0; the other types of FMI 3.0 exist since SSP 2.0.
 _TYPES_1 = {
     "Float64": ssc.Real,
     "Int32": ssc.Integer,
@@ -39,8 +39,7 @@ _TYPES = {kind.__name__: kind for kind in ssc.TYPES}
 def connectors_of(fmu: FmuDescription, causalities: Collection[Causality], root: Root) -> list[ssd.Connector]:
     """New connectors for the variables of these causalities, in the order of the model description.
 
-    Units and enumerations that they name are defined in the document.
-
+    Their units and enumerations are defined in the document.
     """
     variables = [variable for variable in fmu.variables.values() if variable.causality in causalities]
     names = {variable.name for variable in variables}
@@ -50,7 +49,7 @@ def connectors_of(fmu: FmuDescription, causalities: Collection[Causality], root:
 
 
 def _connector(variable: Variable, names: Collection[str], fmu: FmuDescription, root: Root) -> ssd.Connector:
-    """`names` are those of all the connectors that the element gets, to which this one can refer."""
+    """A connector for a variable; `names` are those of all connectors of the element, which it may refer to."""
     connector = ssd.Connector.new(name=variable.name, kind=_KINDS[variable.causality])
     if variable.description:
         connector.description = variable.description
@@ -65,7 +64,7 @@ def _connector(variable: Variable, names: Collection[str], fmu: FmuDescription, 
 
 
 def signal_type(variable: Variable, fmu: FmuDescription, root: Root) -> ssc.SignalType:
-    """The type of a connector for a variable, in the words of the document's version of SSP."""
+    """Type of a connector for a variable, in the document's version of SSP."""
     if variable.type == "Enumeration":
         name = variable.declared_type or variable.name
         return ssc.Enumeration.new(name=use_enumeration(root, name, variable.items))
@@ -83,7 +82,9 @@ def signal_type(variable: Variable, fmu: FmuDescription, root: Root) -> ssc.Sign
 
 
 def state_types(component: ssd.Component, fmu: FmuDescription, root: Root) -> None:
-    """Give connectors without a type that of the FMU's variable; units and enumerations are defined in the document."""
+    """Set the types of connectors without a type from the FMU's variables; units and enumerations are defined in the
+    document.
+    """
     for connector in component.connectors:
         variable = fmu.variables.get(connector.name)
         if variable is not None and connector.type is None:
@@ -91,7 +92,7 @@ def state_types(component: ssd.Component, fmu: FmuDescription, root: Root) -> No
 
 
 def arrange(connectors: list[ssd.Connector]) -> None:
-    """Inputs and parameters on the left side of the box, what comes out on the right, evenly from the top."""
+    """Position inputs and parameters on the left side of the box and outputs on the right, evenly from the top."""
     entering = (Kind.INPUT, Kind.PARAMETER, Kind.STRUCTURAL_PARAMETER)
     for x, side in (
         (0.0, [each for each in connectors if each.kind in entering]),
@@ -107,7 +108,7 @@ def _heights(count: int) -> Iterator[float]:
     return (round(1 - (number + 1) / (count + 1), 3) for number in range(count))
 
 
-SIZE = 40.0  # mm, width and least height of a box
+SIZE = 40.0  # width and smallest height of a box [mm]
 PER_CONNECTOR = 8.0
 GAP = 40.0
 COLUMNS = 6
@@ -115,7 +116,7 @@ COLUMNS = 6
 
 @dataclass(frozen=True, slots=True)
 class CanvasBox:
-    """A rectangle, lower left and upper right corner, in mm."""
+    """A rectangle with lower left and upper right corner [mm]."""
 
     x1: float
     y1: float
@@ -129,8 +130,8 @@ class CanvasBox:
 def place(element: ssd.SystemElement, system: ssd.System) -> None:
     """Place a new element of a system in free room, and enlarge a stated canvas to contain it.
 
-    If no other element has a position, the new one gets none either: drawings then lay out all elements by their later
-    connections.
+    If no other element has a position, the new one does not get one either, so that drawings lay out all elements by
+    their connections.
     """
     others = _boxes(each for each in system.elements if each is not element)
     if not others:
@@ -143,10 +144,9 @@ def place(element: ssd.SystemElement, system: ssd.System) -> None:
 
 
 def shrink(system: ssd.System, gone: ssd.SystemElement) -> bool:
-    """Shrink the canvas after an element was removed from where `place` would put it: the canvas as it was before
-    `place`.
+    """Shrink the canvas after the removal of an element that `place` had positioned, to the canvas before `place`.
 
-    Gives whether it is another than before.
+    Returns true if it changed.
     """
     canvas, others = system.system_geometry, _boxes(system.elements)
     box = box_of(gone)
@@ -162,8 +162,8 @@ def shrink(system: ssd.System, gone: ssd.SystemElement) -> bool:
 
 
 def free_spot(others: Iterable[CanvasBox], connectors: int, size: tuple[float, float] | None = None) -> CanvasBox:
-    """The first cell of a grid, row by row from the lower left corner of the others, that meets none of them; of a
-    stated size, or one for so many connectors.
+    """The first free cell of a grid, row by row from the lower left corner of the others; with a given size, or a size
+    for this number of connectors.
     """
     taken = list(others)
     left = min(box.x1 for box in taken)
@@ -179,7 +179,7 @@ def free_spot(others: Iterable[CanvasBox], connectors: int, size: tuple[float, f
 
 
 def put_beside(element: ssd.SystemElement, system: ssd.System) -> None:
-    """Put an element of a system that has a box from elsewhere into a free spot; the canvas grows to hold it."""
+    """Move an element that already has a box to a free spot; the canvas grows to contain it."""
     box = box_of(element)
     if box is None:
         place(element, system)
@@ -192,7 +192,7 @@ def put_beside(element: ssd.SystemElement, system: ssd.System) -> None:
 
 
 def shift_by(element: ssd.SystemElement, x: float, y: float) -> None:
-    """Shift the box of an element that has one [mm]."""
+    """Shift the box of an element, if it has one [mm]."""
     geometry = element.geometry
     if geometry is not None and box_of(element) is not None:
         for corner in ("x1", "y1", "x2", "y2"):
@@ -200,7 +200,7 @@ def shift_by(element: ssd.SystemElement, x: float, y: float) -> None:
 
 
 def _grow(system: ssd.System, box: CanvasBox, others: Sequence[CanvasBox]) -> None:
-    """Enlarge a stated canvas to the right and to the top for a new box, with the margin that the others have."""
+    """Enlarge a stated canvas to the right and to the top for a new box, with the present margin."""
     canvas = system.system_geometry
     if canvas is not None:
         right, top = (max(getattr(each, corner) for each in others) for corner in ("x2", "y2"))
@@ -212,7 +212,7 @@ def _grow(system: ssd.System, box: CanvasBox, others: Sequence[CanvasBox]) -> No
 
 
 def hold(system: ssd.System, box: CanvasBox) -> None:
-    """Enlarge a stated canvas, if a box stands out of it."""
+    """Enlarge a stated canvas that does not contain a box."""
     canvas = system.system_geometry
     if canvas is None:
         return
@@ -244,33 +244,33 @@ KINDS_1_0 = tuple(ssd.ConnectorKind)[:5]
 
 
 def require_ssp_for(draft: Draft, component: str, description: FmuDescription) -> None:
-    """Make the document one of SSP 2.0 if a component's FMU needs that: SSP 1.0 speaks of FMI 1.0 and 2.0 only."""
+    """Convert the document to SSP 2.0 if a component's FMU needs it: SSP 1.0 only supports FMI 1.0 and 2.0."""
     if description.fmi_major >= 3:
         draft.require_ssp_2(f"the FMU of {component} is of FMI {description.fmi_version}")
 
 
 def implementation_of(description: FmuDescription) -> ssd.Implementation:
-    """The interface type to state for a component: co-simulation where its FMU offers that.
+    """Interface type to state for a component: co-simulation if its FMU offers it.
 
-    It is stated although `any` is the default: for other tools `any` is another choice, or none.
+    It is stated although `any` is the default, because other tools interpret `any` differently or do not support it.
     """
     return ssd.Implementation(next(iter(description.interface_types), ssd.Implementation.ANY))
 
 
 def require_type(draft: Draft, name: str) -> None:
-    """Make the document one of SSP 2.0 if a type needs that."""
+    """Convert the document to SSP 2.0 if a type needs it."""
     if name not in TYPES_1_0:
         draft.require_ssp_2(f"a connector is {name}")
 
 
 def require_kind(draft: Draft, kind: ssd.ConnectorKind) -> None:
-    """Make the document one of SSP 2.0 if a kind of connectors needs that."""
+    """Convert the document to SSP 2.0 if a kind of connector needs it."""
     if kind not in KINDS_1_0:
         draft.require_ssp_2(f"the kind of a connector is {kind}")
 
 
 def plain_type(draft: Draft, name: str, unit: str | None, root: Root | None = None) -> ssc.SignalType:
-    """A type of a connector or dictionary entry; its unit is defined in `root`, else in the structure."""
+    """Type of a connector or dictionary entry; its unit is defined in `root` (default: in the structure)."""
     kinds = {kind.__name__: kind for kind in ssc.TYPES if kind is not ssc.Enumeration}
     if name not in kinds:
         raise EditError(f"{name!r} is not a type of SSP{hint(name, kinds)}")

@@ -1,6 +1,6 @@
 """The meaning of a system as a flat table: one item per component, connector, connection, parameter …
 
-Left out is what has no bearing on a simulation: formatting, prefixes, the order of elements and connections,
+Parts without effect on a simulation are left out: formatting, prefixes, the order of elements and connections,
 descriptions, geometry, annotations and metadata.
 """
 
@@ -40,7 +40,7 @@ def entry_of(archive: Archive, document: str, source: str | None) -> str | None:
 
 
 def short_digest(content: bytes) -> str:
-    """Digest that people compare by eye."""
+    """Short digest for comparison by eye."""
     return hashlib.sha256(content).hexdigest()[:16]
 
 
@@ -79,7 +79,7 @@ class ComponentDigests:
         return self._fmus[entry]
 
     def _unpacked(self, document: str, source: str | None, fmu: FmuDescription | None) -> dict[str, str | None]:
-        """The same of an FMU or package that stands in the archive as a folder."""
+        """Facts about an FMU or package that is a folder in the archive."""
         folder = self._folder(document, source)
         inside = [name for name in self._archive.names() if folder is not None and name.startswith(folder)]
         if folder is None or not inside:
@@ -88,7 +88,7 @@ class ComponentDigests:
         return {**_of_fmu(fmu), "content": short_digest(repr(crcs).encode())}
 
     def _folder(self, document: str, source: str | None) -> str | None:
-        """The name of the folder to which a source leads, with the slash at its end."""
+        """Name of the folder that a source refers to, with a slash at its end."""
         if not source or source.startswith("#"):
             return None
         try:
@@ -97,7 +97,7 @@ class ComponentDigests:
             return None
 
     def _zip_digest(self, entry: str) -> str:
-        """Equal for equal files inside, whenever and however they were packed."""
+        """Digest that is equal for equal files inside, independent of packing."""
         try:
             with ForeignZip(self._archive.local_path(entry)) as packed:
                 files = [info for info in packed.infolist() if not info.is_dir()]
@@ -111,7 +111,7 @@ def _of_fmu(fmu: FmuDescription | None) -> dict[str, str | None]:
 
 
 def _crc(content: bytes) -> tuple[int, int]:
-    """CRC of a file, as in the directory of a zip: an FMU has the same packed and unpacked."""
+    """CRC of a file, as in the directory of a zip, so that an FMU has the same digest packed and unpacked."""
     return zlib.crc32(content), len(content)
 
 
@@ -120,7 +120,7 @@ R = TypeVar("R", bound=Element)
 
 @dataclass(frozen=True, slots=True)
 class BoundValue:
-    """A value as it is written, and what a mapping would make of it."""
+    """A value as written, and the effect of a mapping on it."""
 
     value: Any
     unit: str | None
@@ -129,9 +129,9 @@ class BoundValue:
 
 
 def bound_values(archive: Archive, structure: Document) -> dict[str, BoundValue]:
-    """Full names → values; outer bindings beat inner ones, later ones beat earlier ones (SSP 2.0 §5.2.3).
+    """Full names → values; outer bindings override inner ones, later ones override earlier ones (SSP 2.0 §5.2.3).
 
-    Sources that cannot be read give nothing.
+    Unreadable sources are skipped.
     """
     found: dict[str, BoundValue] = {}
     owners = sorted(_owners((), structure.structure.system), key=lambda owner: -len(owner[0]))
@@ -181,7 +181,7 @@ Fact: TypeAlias = str | int | float | bool | tuple["Fact", ...] | None
 
 
 class Section(StrEnum):
-    """Kinds of items, in the order in which they are reported."""
+    """Kinds of items, in the order of reports."""
 
     STRUCTURE = "structure"
     VARIANT = "variants"
@@ -196,7 +196,7 @@ class Section(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MeaningItem:
-    """One object with its facts; `origin` is their source, which is not a fact itself."""
+    """One object with its facts; `origin` is its location, which is not a fact."""
 
     section: Section
     name: str
@@ -209,12 +209,12 @@ Items: TypeAlias = dict[tuple[Section, str], MeaningItem]
 
 
 def items_of(archive: Archive, structure: Document) -> Items:
-    """Everything about one variant; of two things with one name the later is called `name (2)`.
+    """All items of one variant; the second of two objects with the same name is called `name (2)`.
 
     Raises
     ------
     InvalidDocument
-        A required attribute is missing or has an impossible value.
+        A required attribute is missing or has an invalid value.
     """
     found: Items = {}
     counts: Counter[tuple[Section, str]] = Counter()
@@ -239,14 +239,14 @@ def _everything(archive: Archive, structure: Document) -> Iterator[MeaningItem]:
 
 
 def digest(items: Items) -> str:
-    """A text that is equal for equal facts."""
+    """Digest that is equal for equal facts."""
     content = sorted((section, name, sorted(item.facts.items())) for (section, name), item in items.items())
     return short_digest(repr(content).encode())
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """An element and where it is; of the root system `path` and `name` are empty."""
+    """An element with its path; `path` and `name` are empty for the root system."""
 
     path: ElementPath
     element: ssd.SystemElement
@@ -257,7 +257,7 @@ class _Place:
 
 
 class _Reading:
-    """One pass over a variant and what it refers to; FMUs are read once."""
+    """One pass over a variant and the documents that it refers to; FMUs are read once."""
 
     def __init__(
         self,
@@ -278,7 +278,7 @@ class _Reading:
         self._places = list(_places(_Place(path, self._root.system)))
 
     def of(self, structure: Document, path: ElementPath) -> "_Reading":
-        """The same for the structure that the component at `path` is made of."""
+        """Reading of the structure that the component at `path` refers to."""
         inner = _Reading(self._archive, structure, path=path, told=self._told)
         inner._digests = self._digests
         return inner
@@ -290,7 +290,7 @@ class _Reading:
         yield from self._definitions()
 
     def items_inside(self) -> Iterator[MeaningItem]:
-        """Items of a structure inside another one; its experiment does not count, its parameters are among all."""
+        """Items of a nested structure, without its experiment and parameters; parameters belong to the whole."""
         name = dotted(self._path)
         yield MeaningItem(Section.STRUCTURE, name, {"SSP version": self._root.version}, self._root.position)
         yield from self._elements()
@@ -349,7 +349,7 @@ class _Reading:
         for connector in place.element.connectors:
             variable = None if fmu is None else fmu.variables.get(connector.name)
             type_, unit = connector.type_name, connector.unit
-            if variable is not None:  # what the SSD leaves out is as the FMU says
+            if variable is not None:  # facts that the SSD omits come from the FMU
                 type_, unit = type_ or variable.type, unit or variable.unit
             facts: dict[str, Fact] = {
                 "kind": str(connector.kind),
@@ -359,7 +359,7 @@ class _Reading:
                 "clocks": tuple(sorted(clock.name for clock in connector.clocks)),
             }
             name = ".".join(filter(None, (place.name, connector.name)))
-            if self._path and place.path == self._path:  # The component has a connector of this name.
+            if self._path and place.path == self._path:  # the component has a connector of this name
                 name += " (inside)"
             yield MeaningItem(Section.CONNECTOR, name, facts, connector.position)
 
@@ -415,7 +415,7 @@ def _places(place: _Place) -> Iterator[_Place]:
 
 
 def _connections(path: str, system: ssd.System) -> Iterator[MeaningItem]:
-    """Start and end imply no direction, so the ends are in the order of their names."""
+    """Connections; start and end imply no direction, so the ends are sorted by name."""
     for connection in system.connections:
         ends = sorted((_end(connection.start, connection.start_indices), _end(connection.end, connection.end_indices)))
         facts: dict[str, Fact] = {
@@ -432,7 +432,7 @@ def _end(end: ssd.ConnectorRef, indices: tuple[int, ...] | None) -> str:
 
 
 def transformation_fact(transformation: ssc.Transformation | None) -> str | None:
-    """A transformation in words that are equal for equal transformations."""
+    """Text of a transformation, equal for equal transformations."""
     match transformation:
         case None:
             return None
@@ -445,7 +445,7 @@ def transformation_fact(transformation: ssc.Transformation | None) -> str | None
         ):
             try:
                 rows = [(str(source), str(target)) for source, target in transformation.table.items()]
-            except ValueError:  # A wrong number is for the schema to tell.
+            except ValueError:  # schema validation reports wrong numbers
                 rows = [(entry.source, entry.target) for entry in transformation.entries]
             return ", ".join(f"{source} → {target}" for source, target in sorted(rows))
         case _:
@@ -468,7 +468,7 @@ def _bound_value(name: str, bound: BoundValue) -> MeaningItem:
 
 
 def _plain(value: object) -> Fact:
-    """Bytes as hexadecimal digits; -0.0 is 0.0, whose text differs."""
+    """Bytes as hexadecimal digits; -0.0 as 0.0, which has another text."""
     if isinstance(value, tuple):
         return tuple(_plain(each) for each in value)
     if isinstance(value, bytes):

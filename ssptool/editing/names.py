@@ -1,7 +1,7 @@
-"""Names such as `Plant.System1.x1`: the elements and connectors that they mean, in nested structures as well.
+"""Names such as `Plant.System1.x1`: their elements and connectors, including those in nested structures.
 
-Names may contain dots: every split that exists is found. A name that leads into a component made of another structure
-means an element of that document, which is edited then.
+Names may contain dots: every split that exists is found. A name that points into a component with another structure
+refers to an element of that document, which is then edited.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ from ssptool.errors import AmbiguousName, UnknownName, in_other_case
 from ssptool.network.tree import build_tree
 
 Name: TypeAlias = str | tuple[str, ...]
-"""A full name as text, or its parts: the names of elements from the outermost in, and of a connector."""
+"""A full name as text, or its parts: names of elements from the outermost inwards, and of a connector."""
 
 
 T = TypeVar("T", bound=Place | ConnectorPlace)
@@ -34,7 +34,7 @@ def shown(name: Name) -> str:
 
 
 def places(root: ssd.System) -> Iterator[Place]:
-    """The root system and everything in it, outer ones first."""
+    """The root system and all its elements, outer ones first."""
     yield from _within(Place((), root))
 
 
@@ -52,7 +52,7 @@ def connectors(root: ssd.System) -> Iterator[ConnectorPlace]:
 
 
 def find_element(root: ssd.System, name: Name) -> Place:
-    """The element of this full name; the empty name or that of the root system is the root system.
+    """Element with this full name; the empty name and the name of the root system mean the root system.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def find_element(root: ssd.System, name: Name) -> Place:
 
 
 def find_system(root: ssd.System, name: Name) -> tuple[Place, ssd.System]:
-    """The system of this full name. Raises as `find_element`, or EditError if it is not a system."""
+    """System with this full name. Raises as `find_element`, or EditError if it is not a system."""
     place = find_element(root, name)
     if not isinstance(place.element, ssd.System):
         raise EditError(f"{shown(name)!r} is a {type(place.element).__name__.lower()}, not a system")
@@ -76,9 +76,9 @@ def find_system(root: ssd.System, name: Name) -> tuple[Place, ssd.System]:
 
 
 def find(root: ssd.System, name: Name, *, exact: bool = False) -> Place | ConnectorPlace:
-    """The element or the connector of this full name; a connector of the root system has no dot in front.
+    """Element or connector with this full name; the name of a connector of the root system has no dot in front.
 
-    One that differs in case only counts if none is called so, unless `exact`. Raises as `find_element`.
+    If there is no exact match and not `exact`, case is ignored. Raises as `find_element`.
     """
     found: list[Place | ConnectorPlace] = [*_elements(root, name), *_connectors(root, name)]
     if not found:
@@ -90,7 +90,7 @@ def find(root: ssd.System, name: Name, *, exact: bool = False) -> Place | Connec
 
 
 def unknown_connector(root: ssd.System, name: Name) -> UnknownName:
-    """The error for a name that is neither an element nor a connector, which says as much as can be said."""
+    """Error for a name that is neither an element nor a connector, with as much advice as possible."""
     known = {str(place) for place in places(root) if place.path} | {str(found) for found in connectors(root)}
     owner, _, connector = shown(name).rpartition(".")
     try:
@@ -131,7 +131,7 @@ def _only(name: Name, found: list[T]) -> T:
 
 
 def ambiguous_dots(name: str, candidates: Sequence[str]) -> AmbiguousName:
-    """The error for a name with dots that can be read in several ways."""
+    """Error for a name with dots that has several readings."""
     reason = f", because names may contain dots: it is {' or '.join(candidates)}"
     way = "in Python give the parts as a tuple, such as ('Plant', 'System1', 'x1')"
     return AmbiguousName(name, candidates, reason, way)
@@ -145,7 +145,7 @@ def _described(found: Place | ConnectorPlace) -> str:
 
 
 class Sharing(StrEnum):
-    """Treatment of a document that is used in several places, in an edit of one of them."""
+    """Treatment of a document that is used several times, in an edit of one use."""
 
     REFUSE = "refuse"
     ALL = "all"
@@ -153,7 +153,7 @@ class Sharing(StrEnum):
 
 
 class SharedStructure(EditError):
-    """A nested document that other components are made of as well; `users` are all of them."""
+    """Other components use the same nested document; `users` are all of them."""
 
     def __init__(self, document: str, host: str, users: tuple[str, ...]) -> None:
         super().__init__(
@@ -200,7 +200,7 @@ def reach(
 
 
 def enter(draft: Draft, place: Place, sharing: Sharing = Sharing.REFUSE) -> Draft:
-    """The structure that a component is made of. Raises as `reach`."""
+    """Structure that a component refers to. Raises as `reach`."""
     inner = _open(draft, place)
     users = users_of(inner)
     if len(users) > 1 and sharing is Sharing.REFUSE:
@@ -229,13 +229,13 @@ def users_of(inner: Draft) -> tuple[str, ...]:
 
 
 def host_paths(inner: Draft, variant: str | None = None) -> list[tuple[str, ...]]:
-    """The paths of the components of a variant, by default the edited one, that are made of the same document."""
+    """Paths of the components of a variant (default: the edited one) that refer to the same document."""
     root = inner.outermost
     return _hosts(root, variant or root.document.name, inner.where)
 
 
 def hosts(draft: Draft) -> Iterator[Place]:
-    """The components of a structure that are made of others."""
+    """Components of a structure that refer to other structures."""
     for place in places(draft.system):
         if isinstance(place.element, ssd.Component) and is_host(place.element):
             yield place
@@ -253,7 +253,7 @@ def _hosts(root: Draft, variant: str, document: str) -> list[tuple[str, ...]]:
 
 
 def _way_in(draft: Draft, name: Name, inside: bool) -> Place | None:
-    """The component into which a name leads that is not known in a structure; the one with the longest name."""
+    """The component that an unknown name points into; the one with the longest name."""
     if inside:
         with suppress(UnknownName, AmbiguousName):
             place = find_element(draft.system, name)
@@ -279,7 +279,7 @@ def _is_known(draft: Draft, name: Name) -> bool:
 
 
 def rest_below(name: Name, path: tuple[str, ...]) -> Name | None:
-    """The rest of a name that begins with a path; empty for the path itself, None if it does not."""
+    """The rest of a name after a path; empty for the path itself, None if the name does not start with it."""
     if isinstance(name, tuple):
         return name[len(path) :] or "" if name[: len(path)] == path else None
     start = ".".join(path)
@@ -316,7 +316,7 @@ def _of_document(draft: Draft, place: Place, uri: str) -> Draft:
 
 def _of_package(draft: Draft, place: Place, uri: str, variant: str) -> Draft:
     entry, name = draft.entry(uri), variant or DEFAULT_STRUCTURE
-    if entry is None:  # unpacked, as a folder
+    if entry is None:  # unpacked as a folder
         found = draft.entry(f"{uri.rstrip('/')}/{name}")
         if found is None:
             raise EditError(f"{place} is made of {uri!r}, which is not in {draft.archive.path.name}")
@@ -330,7 +330,7 @@ def _of_package(draft: Draft, place: Place, uri: str, variant: str) -> Draft:
 
 
 def _copy(draft: Draft, place: Place, inner: Draft) -> None:
-    """Give a component a copy of the document or package that it shares with others."""
+    """Let a component refer to its own copy of a document or package that it shares with others."""
     if inner.base != draft.base:
         raise EditError(f"{inner.base} is an unpacked package, which ssptool does not copy: pack it first")
     source = place.element.get("source") or ""

@@ -1,4 +1,4 @@
-"""Originals that a 1.0 document cannot represent, kept in annotations so that they can be restored.
+"""Originals that a 1.0 document cannot represent, stored in annotations so that they can be restored.
 
 Each edit below is made and recorded in an annotation of our own type, at the nearest element that can have one:
 
@@ -36,25 +36,25 @@ _DECLARATIONS = [f' xmlns:{prefix}="{uri}"' for prefix, uri in NSMAP.items()]
 
 
 class EditedSince(Exception):
-    """An original has no place any more, because the document was edited after its downgrade."""
+    """An original can no longer be restored, because the document was edited after its downgrade."""
 
 
 def set_attribute(element: Element, name: str, value: str | None) -> None:
-    """Set an attribute (None: remove it), and keep what it was."""
+    """Set an attribute (None: remove it), and store its previous value."""
     was = element.get(name)
     _note(element, _ATTRIBUTE, element, {"name": name, "was": was, "now": value})
     _set(element, name, value)
 
 
 def rename(element: Element, tag: str) -> None:
-    """Make an element one of another kind, e.g. `ssc:Real`, and keep what it was."""
+    """Change the kind of an element, e.g. to `ssc:Real`, and store its previous kind."""
     was = _prefixed(element.tag)
     element.tag = expand(tag)
     _note(element, _ELEMENT, element, {"was": was})
 
 
 def remove(element: Element) -> None:
-    """Remove an element, with every parent that may not be without it, and keep it."""
+    """Remove and store an element, with every parent that is invalid without it."""
     victim = element
     while (parent := cast(Element, victim.getparent())) is not None and _needs_content(parent, victim):
         victim = parent
@@ -66,7 +66,7 @@ def remove(element: Element) -> None:
 
 
 def wrap(annotation: ssc.Annotation) -> None:
-    """Put the content of an annotation, text and all, into one element."""
+    """Move the content of an annotation, including text, into one element."""
     content = PARSER.makeelement(_CONTENT, nsmap={"kept": NAMESPACE})
     content.text, annotation.text = annotation.text, None
     for child in list(annotation):
@@ -145,7 +145,7 @@ def _note(
 
 
 def _kept(carrier: Element) -> etree._Element:
-    """The notes of an element; its annotation is made if need be."""
+    """Records of an element; its annotation is created if necessary."""
     slot: Children[ssc.Annotation] = type(carrier).annotations  # type: ignore[attr-defined]
     for annotation in slot.elements(carrier):
         if annotation.get("type") == TYPE and (kept := next(annotation.iterchildren(_KEPT), None)) is not None:
@@ -158,20 +158,20 @@ def _kept(carrier: Element) -> etree._Element:
 
 
 def _carrier(element: Element) -> Element:
-    """The nearest element, from this one outwards, that can have annotations."""
+    """The nearest element, from this one outwards, that can contain annotations."""
     while not _can_be_annotated(element):
         element = cast(Element, element.getparent())
     return element
 
 
 def _can_be_annotated(element: Element) -> bool:
-    if isinstance(element, ssc.Enumeration):  # a type of the same name can not
+    if isinstance(element, ssc.Enumeration):  # a type of the same name cannot
         return cast(Element, element.getparent()).tag.endswith("}Enumerations")
     return hasattr(element, "annotations")
 
 
 def _needs_content(parent: Element, child: Element) -> bool:
-    """Whether `parent` is not valid without `child`: a plural container, a mapping, an enumeration."""
+    """True if `parent` is invalid without `child`: a plural container, a mapping, an enumeration."""
     if any(other.tag == child.tag or not isinstance(parent, ssc.Enumeration) for other in _siblings(child)):
         return False
     if isinstance(parent, ssc.Transformation):
@@ -214,7 +214,7 @@ def _find(carrier: Element, way: str) -> Element:
 
 
 def _to_text(element: etree._Element) -> str:
-    """An element as text; the usual prefixes need no declaration."""
+    """Text of an element; the usual prefixes need no declaration."""
     text = etree.tostring(element, encoding="unicode", with_tail=False)
     start, end, rest = text.partition(">")
     for declaration in _DECLARATIONS:

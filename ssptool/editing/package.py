@@ -25,7 +25,7 @@ SUFFIX = ".ssp"
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A file or folder that does not go into a package, and why."""
+    """A file or folder that is left out of a package, with the reason."""
 
     name: str
     reason: str
@@ -33,7 +33,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A package that was written: its files, in order, and what of the folder is not in it."""
+    """A package that was written: its files, in order, and the omitted files of the folder."""
 
     path: Path
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ class Packed:
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """A folder that was written: its files, and those that were in it before and are in no package."""
+    """A folder that was written: its files, and previous files that do not belong to the package."""
 
     folder: Path
     names: tuple[str, ...]
@@ -50,12 +50,12 @@ class Unpacked:
 
 
 def leave_out(archive: Archive) -> tuple[LeftOut, ...]:
-    """Take out of the archive of a folder what is there for its authors, not for its users; see `aside`.
+    """Remove files from the archive of a folder that are for its authors only; see `aside`.
 
     Raises
     ------
     RefusedEdit
-        There are files that no package can hold; all are named.
+        A package cannot contain some files; the message lists all of them.
     """
     if problems := sorted(_impossible(archive)):
         listed = joined_lines(f"  {problem}" for problem in problems)
@@ -68,7 +68,7 @@ def leave_out(archive: Archive) -> tuple[LeftOut, ...]:
 
 
 def write_package(archive: Archive, target: Path) -> tuple[str, ...]:
-    """Write an archive as a zip, equal for equal files whenever it is done; returns the names of its files.
+    """Write an archive as a zip, identical for equal files at any time; returns the names of its files.
 
     Raises
     ------
@@ -91,17 +91,17 @@ def write_package(archive: Archive, target: Path) -> tuple[str, ...]:
 def unpack_package(archive: Archive, folder: Path, *, force: bool, portable: bool) -> Unpacked:
     """Write the files of a package into a folder, all of them or none.
 
-    With `force` the folder may have files; those of the package replace them, others stay. With `portable` all names
-    must be ones that Linux, macOS and Windows can hold.
+    With `force`, the folder may contain files; those of the package overwrite them, others stay. With `portable`, all
+    names must be valid on Linux, macOS and Windows.
 
     Raises
     ------
     RefusedEdit
-        With `portable`: some names are not; all are named.
+        With `portable`: some names are invalid; the message lists all of them.
     FileExistsError
-        There is a file of that name, or the folder is not empty.
+        A file with this name exists, or the folder is not empty.
     WrongUsage
-        A link in the folder leads out of it, and a file would be written through it.
+        A link in the folder points outside, and a file would be written through it.
     """
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file: choose another folder")
@@ -139,7 +139,8 @@ def _impossible(archive: Archive) -> Iterator[str]:
             yield f"{name!r}: a link that points outside the folder, to {target}; put a copy of the file in its place"
         elif reason := unsafe(name):
             yield f"{name!r}: the name {reason}"
-        elif any("\ud800" <= character <= "\udfff" for character in name):  # how Python shows other bytes
+        # Such characters are Python's representation of other bytes.
+        elif any("\ud800" <= character <= "\udfff" for character in name):
             yield f"{name!r}: the name is not UTF-8"
         elif not (folder / name).is_file():
             yield f"{name!r}: {'a link without a target' if (folder / name).is_symlink() else 'no regular file'}"
@@ -208,14 +209,14 @@ def add_variant(archive: Archive, name: str, *, like: str | None = None, file: s
 
 
 def remove_variant(archive: Archive, variant: str) -> VariantEdit:
-    """Take a variant away, in memory; the files that it refers to stay.
+    """Remove a variant, in memory; the files that it refers to are kept.
 
     Raises
     ------
     EditError
-        It is the default.
+        It is the default variant.
     UnknownName
-        There is no such variant.
+        The variant does not exist.
     """
     _require_package(archive)
     document = archive.structure(variant)
@@ -229,14 +230,15 @@ def remove_variant(archive: Archive, variant: str) -> VariantEdit:
 
 
 def set_default(archive: Archive, variant: str) -> VariantEdit:
-    """Make a variant the `SystemStructure.ssd`, in memory; the one that was gets a file called after its name.
+    """Make a variant the `SystemStructure.ssd`, in memory; the file of the previous default gets the name of its
+    variant.
 
-    Components of the package that refer to one of the two files follow.
+    References of components to one of the two files are updated.
 
     Raises
     ------
     UnknownName
-        There is no such variant.
+        The variant does not exist.
     """
     _require_package(archive)
     chosen, former = archive.structure(variant), archive.structure()
@@ -258,14 +260,14 @@ def set_default(archive: Archive, variant: str) -> VariantEdit:
 
 
 def _follow(archive: Archive, moved: dict[str, str]) -> Iterator[str]:
-    """Change the sources of components that lead to a file that moves."""
+    """Update the sources of components that refer to a moved file."""
     for name in archive.names():
         if not name.lower().endswith(".ssd"):
             continue
         try:
             document = archive.document(name)
         except InvalidDocument:
-            continue  # Not read, so not changed; the rules say what is wrong with it.
+            continue  # unreadable files are not changed; rules report them
         for component in document.root.every(ssd.Component):
             source = component.get("source", "")
             target = _resolved(archive, name, source)
@@ -298,7 +300,7 @@ def _checked_file(archive: Archive, file: str) -> str:
 
 
 def _free_file(archive: Archive, name: str, instead_of: str = "") -> str:
-    """A file that is called after a variant, in letters that every system can write."""
+    """A free file name for a variant, with characters that every system supports."""
     taken = {each.lower() for each in archive.names()} - {instead_of.lower()}
     stem = _NOT_PORTABLE.sub("_", name).strip("._") or "Variant"
     number, file = 1, f"{stem}.ssd"

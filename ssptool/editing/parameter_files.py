@@ -1,4 +1,4 @@
-"""Files with tables of parameters: one module per format, chosen by the ending of the file."""
+"""Files with tables of parameters: one module per format, chosen by the extension of the file."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -14,16 +14,16 @@ FORMATS: Mapping[str, str] = {
     ".xlsx": "parameters_in_xlsx",
     ".ssv": "parameters_in_ssv",
 }
-"""Ending → module with the functions `write` and `read`; imported at first use."""
+"""Extension → module with the functions `write` and `read`; imported at first use."""
 
 
 def write_parameters(path: Path, table: ParameterTable) -> None:
-    """Write a table of parameters in the format of the ending.
+    """Write a table of parameters in the format of the extension.
 
     Raises
     ------
     WrongValue
-        No format has this ending, or the format cannot hold a value.
+        No format has this extension, or the format cannot represent a value.
     MissingPackage
         The package of the format is not installed.
     OSError

@@ -1,4 +1,4 @@
-"""Rows of a table of parameters, as a file or a frame states them."""
+"""Rows of a table of parameters, from a file or a frame."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,12 +11,12 @@ from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.parameter_table import HEADER, ParameterTable
 
 SHOWN = 10
-"""Findings that a message lists."""
+"""Number of findings in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatedRow:
-    """A row of a table: the value of one parameter, and its place.
+    """A row of a table: the value of one parameter, and its location.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class StatedRow:
 
     @property
     def place(self) -> str:
-        """File or frame, and the line."""
+        """Location: file or frame, and line."""
         return f"{self.source}:{self.line}" if self.line else self.source
 
     def finding(self, column: str, message: object) -> DataFinding:
@@ -51,7 +51,8 @@ class StatedRow:
 def rows_of_cells(
     source: str, lines: Iterable[tuple[int, Sequence[Any]]], decimal_commas: bool = False
 ) -> Iterator[StatedRow]:
-    """The rows below a heading with the columns name and value, and perhaps unit and type; others are not read.
+    """The rows below a heading with the columns name and value, and optionally unit and type; other columns are
+    ignored.
 
     Raises
     ------
@@ -102,13 +103,13 @@ def rows_of_frame(frame: Any) -> Iterator[StatedRow]:
 
 
 def rows_of_table(table: ParameterTable) -> Iterator[StatedRow]:
-    """The rows of parameters that were read from a system."""
+    """Rows from a table of parameters of a system."""
     for number, row in enumerate(table.values()):
         yield StatedRow(row.name, row.value, row.unit, row.type_text, f"parameters, row {number}", 0)
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell is empty: None, an empty text, or a missing value of pandas."""
+    """True if a cell is empty: None, an empty string, or a missing value of pandas."""
     return cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell)) or str(cell) in ("<NA>", "NaT")
 
 

@@ -15,7 +15,7 @@ from ssptool.working_directory import absolute
 
 
 def write(path: Path, table: ParameterTable) -> None:
-    """Write values as they are typed in `--set`."""
+    """Write values as typed in `--set`."""
     text = StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)

@@ -17,7 +17,7 @@ from ssptool.working_directory import absolute
 
 
 def write(path: Path, table: ParameterTable) -> None:
-    """Write a set of SSP 1.0, or of 2.0 for arrays and types that only this version has.
+    """Write a set of SSP 1.0, or of SSP 2.0 for arrays and types that exist only in 2.0.
 
     Parameters without a value are left out.
     """
@@ -50,7 +50,7 @@ def _parameter(values: ssv.ParameterSet, row: ParameterRow, version: str) -> ssv
 
 
 def read(path: Path) -> Iterator[StatedRow]:
-    """The parameters that have a value, with the units that the set defines."""
+    """Parameters that have a value, with the units defined in the set."""
     values = Document(str(path), read_bytes(absolute(path))).root_as(ssv.ParameterSet)
     units = document_units(values)
     for parameter in values.parameters:

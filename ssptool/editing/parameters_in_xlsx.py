@@ -10,7 +10,7 @@ from ssptool.network.parameter_table import HEADER, ParameterRow, ParameterTable
 
 
 def write(path: Path, table: ParameterTable) -> None:
-    """Write a sheet whose numbers and truth values are those of the spreadsheet program."""
+    """Write a sheet with numbers and truth values as cells of these types."""
     write_cells(path, "parameters", [HEADER, *map(_cells, table.values())])
 
 

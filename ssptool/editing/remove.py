@@ -1,4 +1,4 @@
-"""Remove elements and connectors, with the connections that touch them and the parameters that only they had."""
+"""Remove elements and connectors, with their connections and the parameters that only they use."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ def _remove_connector(draft: Draft, found: ConnectorPlace) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Reference:
-    """A parameter, or an entry of a mapping, that gives a value to something called `full` in the draft."""
+    """A parameter, or an entry of a mapping, that sets the object with the name `full` in the draft."""
 
     draft: Draft
     bound: BoundSet
@@ -92,7 +92,7 @@ class _Reference:
 
 
 def _references(draft: Draft) -> list[_Reference]:
-    """Parameters that address an existing target, in the structure and in those around it."""
+    """Parameters that refer to an existing target, in the structure and in enclosing ones."""
     found = []
     for around, _ in draft.outwards():
         addressees = Addressees(around)
@@ -145,9 +145,9 @@ def _drop_from(values: BoundSet, references: list[_Reference], addressees: Addre
 
 
 def _drop(reference: _Reference) -> bool:
-    """Remove a parameter; or an entry of a mapping, with the parameter if nothing else uses that.
+    """Remove a parameter; or an entry of a mapping, with its parameter if nothing else uses it.
 
-    False if the parameter stays.
+    Returns false if the parameter is kept.
     """
     each, element = reference.bound, reference.element
     unused = [element] if isinstance(element, ssv.Parameter) else []
@@ -164,7 +164,7 @@ def _drop(reference: _Reference) -> bool:
 
 
 def _remove_inside(draft: Draft, found: ConnectorPlace) -> None:
-    """Remove the connector of the structure that a component is made of; `found` was that of the component."""
+    """Remove the connector of the structure that a component refers to; `found` was the connector of the component."""
     try:
         inner = enter(draft, found.owner)
     except SharedStructure as shared:
@@ -172,7 +172,7 @@ def _remove_inside(draft: Draft, found: ConnectorPlace) -> None:
         draft.note(f"{shared.document} keeps its connector {found.connector.name}, because {others} also uses it")
         return
     except WrongUsage:
-        return  # It cannot be read: the rules say why.
+        return  # rules report unreadable structures
     for connector in inner.system.connectors:
         if connector.name == found.connector.name:
             _remove_connector(inner, ConnectorPlace(Place((), inner.system), connector))
@@ -181,7 +181,7 @@ def _remove_inside(draft: Draft, found: ConnectorPlace) -> None:
 def _drop_connections(
     draft: Draft, system: ssd.System, path: tuple[str, ...], element: str, connector: str | None = None
 ) -> None:
-    """Remove what is connected to an element (empty: the system itself), or to one connector of it."""
+    """Remove the connections of an element (empty: the system itself), or of one of its connectors."""
     for connection in system.connections:
         if any(end.element == element and connector in (None, end.connector) for end in connection.ends):
             draft.note(f"disconnected {described(connection, path)}")

@@ -69,7 +69,7 @@ def _rename_connector(draft: Draft, found: ConnectorPlace, new: str) -> None:
     fmu = draft.fmu(owner.element)
     if fmu is not None and new not in fmu.variables:
         raise EditError(f"{found} has the name of a variable of its FMU, and the FMU has no variable {new!r}")
-    # The parameters of an FMU's variable do not follow: they address the variable, whichever connector there is.
+    # Parameters of an FMU's variable are not renamed, because they refer to the variable, not to a connector.
     addressed = fmu is None
     following = addressing(draft, (*owner.path, old), (*owner.path, new), old) if addressed else []
     if inside is not None:
@@ -85,7 +85,7 @@ def _rename_connector(draft: Draft, found: ConnectorPlace, new: str) -> None:
 
 
 def _inside(draft: Draft, found: ConnectorPlace) -> tuple[Draft, ConnectorPlace] | None:
-    """The connector of the structure that a component is made of, which has the same name and keeps having it."""
+    """The connector of the structure that a component refers to, which has and keeps the same name."""
     if not is_host(found.owner.element):
         return None
     inner = enter(draft, found.owner)
@@ -96,7 +96,7 @@ def _inside(draft: Draft, found: ConnectorPlace) -> tuple[Draft, ConnectorPlace]
 
 
 def _rename_uses(found: ConnectorPlace, old: str, new: str) -> None:
-    """Rename a connector, and what refers to it in its document."""
+    """Rename a connector, and the references to it in its document."""
     owner, connector = found.owner, found.connector
     if isinstance(owner.element, ssd.System):
         _rename_ends(owner.element, "", old, new)
@@ -122,7 +122,7 @@ def _rename_ends(system: ssd.System, element: str, old: str, new: str) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RenamedUse:
-    """A use of a parameter in a structure, and the name that it is to have in the element of its binding."""
+    """A use of a parameter in a structure, and its new name in the element of its binding."""
 
     draft: Draft
     use: Use
@@ -136,7 +136,7 @@ def addressing(
     connector: str | None,
     outermost: Draft | None = None,
 ) -> list[RenamedUse]:
-    """The uses that address what is renamed, found before it is: in its structure and in those around it."""
+    """Uses that refer to the renamed object, found before the edit: in its structure and in enclosing ones."""
     found = []
     for around, path in draft.outwards():
         for host in _hosts_of(draft, around, path):
@@ -150,7 +150,7 @@ def addressing(
 
 
 def _of_other_variants(draft: Draft, root: Draft) -> Iterator[tuple[Draft, tuple[str, ...]]]:
-    """Uses of the document in other variants of the package, whose parameters address it as well."""
+    """Uses of the document in other variants of the package, whose parameters also refer to it."""
     for document in root.archive.variants():
         if document.name != root.document.name:
             variant = Draft(root.archive, document, root.notes, root.packages)
@@ -159,7 +159,7 @@ def _of_other_variants(draft: Draft, root: Draft) -> Iterator[tuple[Draft, tuple
 
 
 def _hosts_of(draft: Draft, around: Draft, path: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Places of a structure in the structure around it; in the outermost one, of every use of the document."""
+    """Paths of a structure in the enclosing structure; in the outermost one, for every use of the document."""
     if around is draft or around.host is not None:
         return [path]
     return [path, *(host for host in host_paths(draft) if host != path)]
@@ -172,7 +172,7 @@ def _addressing_in(draft: Draft, old: tuple[str, ...], new: tuple[str, ...], con
     for use in uses(draft):
         path = use.bound.place.path
         if len(path) >= len(old) or path != old[: len(path)]:
-            continue  # Bindings of the element itself and below it do not know its name.
+            continue  # bindings at the element and below do not contain its name
         rest = use.full.removeprefix(before)
         if rest == use.full or (rest if connector else not rest.startswith(".")):
             continue
@@ -198,7 +198,7 @@ def _is_meant(target: NamedTarget, old: tuple[str, ...], connector: str | None) 
 
 
 def require_free_to_follow(following: list[RenamedUse]) -> None:
-    """Raise EditError if some name cannot follow, before anything is renamed."""
+    """Raise EditError if some use cannot be renamed, before anything is renamed."""
     groups = by_binding(following)
     mapping = [(draft.document.name, bound.mapping_file) for draft, bound, _ in groups if bound.mapping is not None]
     for draft, bound, group in groups:
@@ -209,14 +209,14 @@ def require_free_to_follow(following: list[RenamedUse]) -> None:
 
 
 def follow(following: list[RenamedUse]) -> None:
-    """Give the uses their new names, where they are shared without touching what others see."""
+    """Rename the uses; if they are shared, without changes for other users."""
     for draft, bound, group in by_binding(following):
         if bound.mapping is not None:
             names = {each.use.entry.target: each.name for each in group if each.use.entry is not None}
             ensure_mapping(draft, bound, Addressees(draft), names)
             drop_idle_mapping(draft, bound)
         elif is_shared(draft, bound):
-            # The set belongs to others as well: this binding maps its names to the new ones.
+            # The set is also used elsewhere, so this binding maps its names to the new ones.
             ensure_mapping(draft, bound, Addressees(draft), {each.use.name: each.name for each in group})
         elif (prefix := new_prefix(bound, group)) is not None:
             bound.binding.prefix = prefix
@@ -237,9 +237,9 @@ def by_binding(following: list[RenamedUse]) -> list[tuple[Draft, BoundSet, list[
 
 
 def new_prefix(bound: BoundSet, group: list[RenamedUse]) -> str | None:
-    """The prefix that a binding needs for the new names; None if its own will do.
+    """New prefix of a binding for the new names; None if it does not change.
 
-    It changes only if the old name stands in it, and all parameters of the set are addressed through it.
+    It changes only if it contains the old name, and if that applies to all parameters of the set.
     """
     prefix = bound.binding.prefix
     if all(each.name.startswith(prefix) for each in group):
@@ -254,14 +254,14 @@ def new_prefix(bound: BoundSet, group: list[RenamedUse]) -> str | None:
 
 
 def is_shared(draft: Draft, bound: BoundSet) -> bool:
-    """Whether the values are seen by another structure, or by another binding of this one."""
+    """True if another structure, or another binding of this one, also uses the values."""
     return bound.binding.source is not None and bool(_others(draft, bound.file))
 
 
 def _require_own_mapping(draft: Draft, bound: BoundSet, following: Counter[tuple[str, str]]) -> None:
-    """A mapping that others use as well cannot be edited for one; for all of them it can.
+    """Check that a mapping is edited for all of its users, or that it has only one.
 
-    `following` counts, by document and mapping, the bindings whose names follow.
+    `following` counts, by document and mapping, the bindings whose names change.
     """
     holder, file = bound.binding.parameter_mapping, bound.mapping_file
     if holder is None or holder.source is None:
@@ -279,7 +279,7 @@ def _require_own_mapping(draft: Draft, bound: BoundSet, following: Counter[tuple
 
 
 def _references(draft: Draft, user: str, file: str) -> int:
-    """Number of bindings of a document of the archive with this mapping."""
+    """Number of bindings with this mapping in a document of the archive."""
     other = Draft(draft.archive, draft.archive.document(user))
     mappings = other.root.every(ssd.ParameterMapping)
     return sum(each.source is not None and other.entry(each.source) == file for each in mappings)

@@ -33,7 +33,7 @@ class Weight(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """Consequence of the new FMU for a statement of the documents about the old one."""
+    """Consequence of the new FMU for a statement in the documents about the old one."""
 
     weight: Weight
     name: str
@@ -44,7 +44,7 @@ class Consequence:
 
 
 class SameFmu(EditError):
-    """There is nothing to replace: the component is this FMU already."""
+    """Nothing to replace: the component already has this FMU."""
 
 
 def consequences(draft: Draft, component: Name, fmu: Path | str) -> tuple[Consequence, ...]:
@@ -98,7 +98,7 @@ def replace(draft: Draft, component: Name, fmu: Path | str, force: bool) -> tupl
 
 
 def _adapted(element: ssd.Component, description: FmuDescription) -> list[tuple[ssd.Connector, Variable]]:
-    """The connectors that state another type than the new FMU has, with its variables."""
+    """Connectors whose stated type differs from that of the new FMU, with its variables."""
     found = ((each, description.variables.get(each.name)) for each in element.connectors)
     return [(connector, variable) for connector, variable in found if variable and _other_type(connector, variable)]
 
@@ -186,7 +186,7 @@ def _other_type(connector: ssd.Connector, variable: Variable) -> bool:
 
 
 def _connected(place: Place, connector: str) -> str:
-    """Other ends of the connections of a connector, as the end of a message."""
+    """Text for the end of a message: other ends of the connections of a connector."""
     ends = [
         described(connection, place.path[:-1])
         for connection in place.system.connections

@@ -27,7 +27,7 @@ from ssptool.network.parameter_table import value_text
 from ssptool.network.targets import NamedTarget
 
 ROUNDING = 1e-12
-"""Relative; a value that went to another unit and back is the same to within a few roundings."""
+"""Relative tolerance of comparisons: a conversion to another unit and back causes a few rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class RequestedValue:
 
     @property
     def size(self) -> int:
-        """The number of values of a parameter that gives it."""
+        """Number of values of a parameter for this request."""
         return prod(self.shape)
 
     @property
@@ -71,24 +71,24 @@ class RequestedValue:
 
     @property
     def in_target_unit(self) -> tuple[Value, ...]:
-        """The values as the target takes them."""
+        """The values in the unit of the target."""
         return tuple(map(self.to_target, self.values))
 
     def to_target(self, value: Value) -> Value:
-        """One of the values as the target takes it."""
+        """One of the values in the unit of the target."""
         if not self.stated or not isinstance(value, float):
             return value
         return self.converted(value, self.unit, self.target.unit)
 
     def converted(self, value: float, source: PhysicalUnit | None, target: PhysicalUnit | None) -> float:
-        """Raises EditError if the units do not fit."""
+        """A value in another unit. Raises EditError if the units are incompatible."""
         try:
             return conversion(source, target, self.target.relative)(value)
         except IncompatibleUnits as problem:
             raise EditError(f"{self.name} = {self.text}: {problem}") from problem
 
     def satisfied_by(self, values: Iterable[Value]) -> bool:
-        """Whether the target has the requested values if it has these."""
+        """True if these values of the target are the requested ones."""
         return all(map(self._is_satisfied_by, self.in_target_unit, values))
 
     def _is_satisfied_by(self, wanted: Value, value: Value) -> bool:
@@ -98,7 +98,9 @@ class RequestedValue:
         return value == wanted or self.target.items.get(str(wanted)) == value
 
     def completed(self, network: Network) -> "RequestedValue":
-        """The whole array with this element in it, the others as they are now: where no parameter gives it yet."""
+        """The whole array with this element and the present values of the others, for an array that no parameter sets
+        yet.
+        """
         if self.index is None:
             return self
         every = replace(self, name=self.whole, index=None)
@@ -115,7 +117,7 @@ class RequestedValue:
 
 
 def value_now(network: Network, signal: Signal) -> Value | None:
-    """The value that a variable has now; None if nothing gives it one."""
+    """Present value of a variable; None if it has none."""
     if signal in network.assignments:
         return network.assignments[signal].value
     if signal.component in network.components:
@@ -134,11 +136,11 @@ def requested_value(
     Raises
     ------
     UnknownName
-        There is no such variable, or no such unit.
+        The variable or the unit does not exist.
     InvalidValue
-        The value is not of the target's type, or an array has another number of values.
+        The value does not have the target's type, or an array has another number of values.
     EditError
-        The variable takes no value, not in this unit, or none of this size; or has no unit to convert this one to.
+        The variable cannot be set, not in this unit, or not with this size; or it has no unit for a conversion.
     """
     name, whole, target = target_called(addressees, name)
     if not target.settable:
@@ -165,7 +167,7 @@ def requested_value(
 
 
 def target_called(addressees: Addressees, name: str) -> tuple[str, str, NamedTarget]:
-    """The name in its own case, the name of the array if it is that of an element, and the target."""
+    """Name in correct case, name of the array if it is that of an element, and the target."""
     array = name.rpartition("[")[0] if name.endswith("]") else ""
     for whole in (name, array):
         if whole and (targets := addressees.of(whole)):
@@ -177,7 +179,7 @@ def target_called(addressees: Addressees, name: str) -> tuple[str, str, NamedTar
 
 
 def _index(name: str, whole: str, target: NamedTarget, shape: Shape) -> int:
-    """The place of an element among the values of its array."""
+    """Index of an element among the values of its array."""
     array = target.signal.variable
     elements = [element.removeprefix(array) for element in element_names(array, shape)] if shape else []
     index = name.removeprefix(whole).replace(" ", "")
@@ -190,7 +192,7 @@ def _index(name: str, whole: str, target: NamedTarget, shape: Shape) -> int:
 
 
 def _texts(name: str, value: object, type: str, shape: Shape) -> tuple[str, ...]:
-    """The values of a variable as texts, as many as it has."""
+    """The values of a variable as strings; their number must fit."""
     if not shape:
         return (value.strip() if isinstance(value, str) and type != "String" else value_text(value),)
     texts = split_values(name, value) if isinstance(value, str) else list(map(value_text, _flat(value)))
@@ -201,7 +203,7 @@ def _texts(name: str, value: object, type: str, shape: Shape) -> tuple[str, ...]
 
 
 def _flat(value: object) -> Iterable[object]:
-    """The items of a sequence, row by row; arrays of numpy are sequences as well."""
+    """Items of a sequence, row by row; numpy arrays are also sequences."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         yield value.item() if hasattr(value, "item") else value
         return
@@ -212,7 +214,7 @@ def _flat(value: object) -> Iterable[object]:
 def _read(name: str, text: str, target: NamedTarget) -> Value:
     value = from_text(name, text, target.type, target.items)
     if target.type == "Enumeration":
-        # The item's name is written, not its number.
+        # the name of the item is written, not its number
         return next((item for item, number in target.items.items() if number == value), text)
     return value
 
@@ -225,6 +227,6 @@ def _require_within(requested: RequestedValue) -> None:
 
 
 def values_by_signal(network: Network) -> Mapping[Signal, Value]:
-    """The values in force, of variables and of connectors of systems."""
+    """Values in force, of variables and of connectors of systems."""
     found = {**network.boundary_assignments, **network.assignments}
     return {signal: assignment.value for signal, assignment in found.items()}

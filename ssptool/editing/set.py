@@ -1,6 +1,6 @@
 """Set and unset values of parameters and start values, and the times of the default experiment.
 
-A value is written to the place that the value in force comes from, or to a place where it will be in force.
+A value is written where the value in force comes from, or where it will be in force.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,16 +47,16 @@ def unset_value(draft: Draft, name: Name, of: str | None, sharing: Sharing) -> N
     Parameters
     ----------
     of
-        The parameter set, if it is not the set of the value in force.
+        The parameter set (default: the set of the value in force).
 
     Raises
     ------
     UnknownName
-        There is no such variable and no such parameter.
+        Neither the variable nor the parameter exists.
     SharedStructure
-        The value is in a nested document that other components use as well.
+        The value is in a nested document that other components also use.
     EditError
-        No document gives it a value, not this set, or the mapping belongs to others as well.
+        No document (or not this set) contains a value, or other bindings also use the mapping.
     """
     full = shown(name)
     found = [use for use in uses(draft) if use.full == full]
@@ -122,7 +122,7 @@ def _remove_parameter(draft: Draft, bound: BoundSet, parameter: ssv.Parameter) -
 
 
 def _now(draft: Draft, full: str) -> str:
-    """The value that a variable has now, as the end of a note."""
+    """Text for the end of a note: the present value of a variable."""
     target = next(iter(Addressees(draft).of(full)), None)
     if target is None:
         return "nothing has that name"
@@ -184,7 +184,7 @@ def set_value(
     requested = requested_value(draft, Addressees(draft), before, shown(name), value, unit)
     entry = None if into is None else _entry(draft, into)
     own = [use for use in uses(draft) if use.full == requested.whole]
-    # At one level the bindings of a component win over those of the structure that it is made of.
+    # On the same level, bindings of a component override those of the structure that it refers to.
     named_so = [*uses_inside(draft, requested.whole, sharing), *own]
     use = winner([use for use in named_so if entry in (None, use.bound.file)])
     if use is not None:
@@ -195,7 +195,7 @@ def set_value(
         return
     else:
         where = _add(draft, requested.completed(before), entry, winner(own))
-    if draft.packages.any_open:  # What was read of them before holds no longer.
+    if draft.packages.any_open:  # cached data of opened packages are out of date
         draft.packages.put_back(draft.archive)
     after = build_network(draft.archive, draft.document)
     _require_satisfied(requested, after)
@@ -205,7 +205,9 @@ def set_value(
 
 
 def _shared_parameter_set(name: str, file: str, others: tuple[str, ...]) -> EditError:
-    """A parameter set that is bound several times, so that an edit of one value changes those of `others` as well."""
+    """Error for a parameter set that is bound several times, so that an edit of one value also changes those of
+    `others`.
+    """
     return EditError(
         f"{name} has its value from {file}, and so {'has' if len(others) == 1 else 'have'} {', '.join(others)}: "
         f"use --shared all to edit it for all of them, or --shared copy to give {name} a copy of its own"
@@ -213,7 +215,9 @@ def _shared_parameter_set(name: str, file: str, others: tuple[str, ...]) -> Edit
 
 
 def _unshared(draft: Draft, use: Use, sharing: Sharing) -> Use:
-    """The parameter to edit, if its set is bound several times: of all, or of a copy that this binding alone has."""
+    """The parameter to edit, if its set is bound several times: in the shared set, or in a copy for this binding
+    only.
+    """
     file, binding = use.bound.file, use.bound.binding
     if binding.source is None or sharing is Sharing.ALL:
         return use
@@ -240,7 +244,7 @@ def _require_in_force(requested: RequestedValue, use: Use, all_uses: list[Use]) 
 
 
 def _edit(requested: RequestedValue, use: Use) -> str:
-    """Change the value of a parameter; gives where that is."""
+    """Change the value of a parameter; returns its location."""
     parameter, values = use.parameter, use.bound.values
     found = 0 if parameter.type is None else len(parameter.type.entries)
     if found != requested.size or bool(parameter.dimensions) > bool(requested.shape):
@@ -254,7 +258,7 @@ def _edit(requested: RequestedValue, use: Use) -> str:
 
 
 def _as_stored(requested: RequestedValue, use: Use, value: Value) -> Value:
-    """Values of the parameter with which its variable gets the requested value."""
+    """Values of the parameter for which its variable gets the requested value."""
     transformation = None if use.entry is None else use.entry.transformation
     if transformation is not None:
         return _back_through(requested, use, transformation, value)
@@ -268,7 +272,7 @@ def _as_stored(requested: RequestedValue, use: Use, value: Value) -> Value:
 def _back_through(
     requested: RequestedValue, use: Use, transformation: ssc.Transformation, requested_one: Value
 ) -> float:
-    """The value that the transformation of a mapping turns into the requested one."""
+    """Value that the transformation of a mapping converts to the requested one."""
     value = requested.to_target(requested_one)
     if not isinstance(transformation, ssc.LinearTransformation) or not isinstance(value, int | float):
         raise EditError(
@@ -284,7 +288,7 @@ def _back_through(
         return transformation.factor * requested.converted(stored, own, requested.target.unit) + transformation.offset
 
     exact = requested.converted((value - transformation.offset) / transformation.factor, requested.target.unit, own)
-    # Of the numbers that lead to the requested one, that with the fewest digits: 15 rather than 14.999500000000001.
+    # If several numbers give the requested one, use the one with the fewest digits: 15 instead of 14.999500000000001.
     candidates = (float(f"{exact:.{digits}g}") for digits in range(12, 17))
     return next((stored for stored in candidates if isclose(forward(stored), value, rel_tol=1e-15)), exact)
 
@@ -292,7 +296,7 @@ def _back_through(
 def _write(
     parameter: ssv.Parameter, stored: tuple[Value, ...], unit: str | None, requested: RequestedValue, version: str
 ) -> None:
-    """Store values in a parameter, whose type is replaced only if it cannot hold them.
+    """Store values in a parameter; its type changes only if it cannot represent them.
 
     If one element of an array is requested, only that element is written.
     """
@@ -316,7 +320,7 @@ def _write(
 
 
 def _in_place(present: Sequence[T], new: tuple[T, ...], index: int | None) -> tuple[T, ...]:
-    """The new values; with an index those that are there, with the new one at this place."""
+    """The new values; with an index, the present values with one replaced."""
     return new if index is None else (*present[:index], *new, *present[index + 1 :])
 
 
@@ -333,7 +337,7 @@ def _value_text(value: Value, text: str) -> str:
     if isinstance(value, bool):
         return boolean.write(value)
     if isinstance(value, float):
-        # What the user typed, if it was not converted.
+        # the text of the user, if it was not converted
         return text if _is_double(text) and double.read(text) == value else number_text(value)
     return str(value)
 
@@ -353,12 +357,12 @@ def _holds(type: str, value: Value, target: str) -> bool:
 
 
 def types_of(version: str) -> Mapping[str, type[ssv.ParameterType]]:
-    """The types of parameter sets of a version of SSP, by the names of FMI 3.0."""
+    """Types of parameter sets in a version of SSP, by the names of FMI 3.0."""
     return _TYPES_1 if version == "1.0" else _TYPES
 
 
 def _type_for(requested: RequestedValue, version: str) -> ssv.ParameterType:
-    """A new type for a parameter, in the words of the version of its set."""
+    """A new type for a parameter, in the version of its set."""
     known = types_of(version)
     if requested.target.type not in known:
         raise EditError(
@@ -368,8 +372,8 @@ def _type_for(requested: RequestedValue, version: str) -> ssv.ParameterType:
 
 
 def _add(draft: Draft, requested: RequestedValue, entry: str | None, deciding: Use | None) -> str:
-    """Add a parameter to a set that is bound, or to a new one; gives where that is."""
-    _type_for(requested, draft.version)  # raises before anything is made
+    """Add a parameter to a bound set or to a new one; returns its location."""
+    _type_for(requested, draft.version)  # raises before anything is created
     chosen = _choose(draft, requested.whole, entry)
     if chosen is None:
         chosen = _new_set(draft, entry)
@@ -384,7 +388,7 @@ def _add(draft: Draft, requested: RequestedValue, entry: str | None, deciding: U
 
 
 def _beats(draft: Draft, one: BoundSet, other: BoundSet) -> bool:
-    """Whether the values of a binding win over those of another one (catalogue §1.6)."""
+    """True if the values of a binding override those of another one (catalogue §1.6)."""
     order = [each.binding for each in bound(draft)]
     ranks = [(-len(each.place.path), order.index(each.binding)) for each in (one, other)]
     return ranks[0] >= ranks[1]
@@ -398,9 +402,9 @@ def _add_to(values: ssv.ParameterSet, name: str, requested: RequestedValue) -> N
 
 
 def _choose(draft: Draft, full: str, entry: str | None) -> BoundSet | None:
-    """The binding whose set can take a new parameter: of `entry`, or of the root system; the last one.
+    """The last binding whose set can get a new parameter: a binding of `entry`, or of the root system.
 
-    A set that other structures use as well is taken only if it is asked for.
+    A set that other structures also use is only chosen on request.
     """
     suitable = None
     for each in bound(draft):
@@ -442,7 +446,7 @@ def _edit_unbound(draft: Draft, requested: RequestedValue, entry: str) -> None:
 
 
 def _entry(draft: Draft, into: str) -> str:
-    """The entry of an existing parameter set, or the place of a new one."""
+    """Entry of an existing parameter set, or of a new one."""
     if draft.archive.has(into):
         return into
     if not into.lower().endswith(".ssv"):
@@ -478,14 +482,14 @@ def _wires_to(requested: RequestedValue, network: Network) -> Iterator[Wire]:
 
 
 def _driven(requested: RequestedValue, network: Network) -> Iterator[str]:
-    """Notes that a component gives another value once the run exchanges values."""
+    """Notes on components that replace the value as soon as the run exchanges values."""
     for wire in _wires_to(requested, network):
         if wire.source.component:
             yield f"{wire.source} is connected to {wire.destination}: the value holds until the run exchanges values"
 
 
 def _also_changed(requested: RequestedValue, before: Network, after: Network) -> Iterator[str]:
-    """The other variables whose values changed; elements of the same array keep theirs."""
+    """Other variables whose values changed; other elements of the same array do not count."""
     was, own = values_by_signal(before), frozenset(replace(requested, index=None).signals)
     for signal, value in sorted(values_by_signal(after).items(), key=lambda item: str(item[0])):
         if signal not in own and value != was.get(signal):
@@ -493,18 +497,18 @@ def _also_changed(requested: RequestedValue, before: Network, after: Network) ->
 
 
 def _shared(draft: Draft, where: str) -> str:
-    """Other readers of the set, as the end of a note."""
+    """Text for the end of a note: other users of the set."""
     others = draft.other_users(where) if draft.archive.has(where) else []
     return f", which {', '.join(others)} use{'s' * (len(others) == 1)} as well" if others else ""
 
 
 def set_experiment(draft: Draft, start: float | None = None, stop: float | None = None) -> None:
-    """Set the start or the stop time [s], or both; what is None stays.
+    """Set the start or the stop time [s], or both; None keeps the present one.
 
     Raises
     ------
     EditError
-        It would not end after its start.
+        The experiment would not end after its start.
     """
     found = draft.root.default_experiment
     old_start, old_stop = (None, None) if found is None else (found.start_time, found.stop_time)
@@ -522,12 +526,12 @@ def set_experiment(draft: Draft, start: float | None = None, stop: float | None 
 
 
 def unset_experiment(draft: Draft, *, start: bool = False, stop: bool = False) -> None:
-    """Take the start or the stop time away; an experiment without both goes.
+    """Remove the start or the stop time; an experiment without both is removed.
 
     Raises
     ------
     EditError
-        There is no such time.
+        The time is not stated.
     """
     found = draft.root.default_experiment
     for name, wanted in (("startTime", start), ("stopTime", stop)):

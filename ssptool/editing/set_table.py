@@ -99,7 +99,7 @@ def _rows(table: object) -> Iterable[StatedRow]:
 
 @dataclass(slots=True)
 class _Reading:
-    """Compares the rows of a table with a system, and collects findings."""
+    """Comparison of the rows of a table with a system; collects findings."""
 
     draft: Draft
     addressees: Addressees
@@ -126,7 +126,7 @@ class _Reading:
                 self.findings.append(row.finding(column, problem))
 
     def _unit(self, row: StatedRow, name: str, target: NamedTarget) -> PhysicalUnit | None:
-        """The unit of a value; None: it is that of the parameter."""
+        """Unit of a value; None: the unit of the parameter."""
         own = target.unit
         if row.unit is None or (own is not None and row.unit in (own, own.name)):
             return None
@@ -157,14 +157,14 @@ class _Reading:
 
 
 def _require_type(row: StatedRow, name: str, target: NamedTarget) -> None:
-    """Raise EditError if a value of the stated type is not one of the parameter."""
+    """Raise EditError if values of the stated type are not valid for the parameter."""
     stated = row.type.partition("[")[0].strip()
     if stated and verdict(stated, target.type) not in (Verdict.OK, Verdict.INFO):
         raise EditError(f"{name} is of type {target.type}, found {stated}; tables cannot change types")
 
 
 def _value(row: StatedRow, name: str, target: NamedTarget) -> Any:
-    """The value of a cell, as `set` takes it."""
+    """Value of a cell, as an argument of `set`."""
     value = row.value.item() if getattr(row.value, "ndim", None) == 0 else row.value
     if value is None and target.type != "String":
         advice = "delete the row to keep the value"
@@ -178,7 +178,7 @@ def _value(row: StatedRow, name: str, target: NamedTarget) -> Any:
 
 
 def _equal(requested: RequestedValue, wanted: Value, value: Value | None) -> bool:
-    """Whether a value is the wanted one, to within the rounding of numbers in files and of conversions of units."""
+    """True if a value equals the wanted one, within the rounding of numbers in files and of unit conversions."""
     if isinstance(wanted, bool) or isinstance(value, bool) or not isinstance(wanted, float | int):
         return wanted == value or (value is not None and requested.target.items.get(str(wanted)) == value)
     if not isinstance(value, float | int):

@@ -1,4 +1,4 @@
-"""Connectors to which a connector could be connected, for programs that let somebody choose."""
+"""Possible connections of a connector, for programs that let users choose."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ssptool.network.legality import ConnectionEnd, direct
 
 @dataclass(frozen=True, slots=True)
 class LegalTarget:
-    """A connector by its path. `units`: those between which the value is converted on its way, if they differ."""
+    """A connector, by its path. `units`: names of the units of a conversion, if they differ."""
 
     path: tuple[str, ...]
     units: tuple[str, str] | None = None
@@ -23,19 +23,19 @@ class LegalTarget:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A connector without a source, and connectors that could be its source, those of equal name first."""
+    """A connector without a source, and its possible sources; those with equal names come first."""
 
     destination: tuple[str, ...]
     sources: tuple[LegalTarget, ...]
 
 
 def legal_targets(draft: Draft, name: Name) -> Iterator[LegalTarget]:
-    """The connectors to which `connect` would connect one.
+    """Connectors to which `connect` can connect this one.
 
     Raises
     ------
     UnknownName, AmbiguousName, EditError
-        There is no connector of that name.
+        The connector does not exist.
     """
     first = find(draft.system, name)
     if not isinstance(first, ConnectorPlace):
@@ -50,7 +50,7 @@ def legal_targets(draft: Draft, name: Name) -> Iterator[LegalTarget]:
 
 
 def suggestions(draft: Draft, system: Name) -> Iterator[Suggestion]:
-    """The connectors in a system that have no source, with those that could be it."""
+    """Connectors in a system without a source, with their possible sources."""
     place, _ = find_system(draft.system, system)
     ends = _SystemEnds(draft, place)
     sources = [one for one in ends.known.values() if one.end.kind == _kind_of(one, "output", "input")]
@@ -64,7 +64,7 @@ def suggestions(draft: Draft, system: Name) -> Iterator[Suggestion]:
 
 
 MOST_TRIED, MOST_SUGGESTED = 200, 20
-"""Sources of one connector that are looked at, and that are named."""
+"""Largest number of sources of one connector that are tried, and that are suggested."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +74,7 @@ class _KnownEnd:
 
 
 class _SystemEnds:
-    """The connectors that connections of a system can name, and which of them have a source."""
+    """Connectors that connections of a system can refer to, and those of them that have a source."""
 
     def __init__(self, draft: Draft, place: Place) -> None:
         assert isinstance(place.element, ssd.System)
@@ -109,7 +109,7 @@ def _kind_of(one: _KnownEnd, of_elements: str, of_the_system: str) -> str:
 
 
 def _around(owner: Place) -> Iterator[Place]:
-    """The system around an element, and the system that it is itself."""
+    """The system around an element, and the element itself if it is a system."""
     if owner.around:
         yield Place(owner.path[:-1], owner.around[-1], owner.around[:-1])
     if isinstance(owner.element, ssd.System):
@@ -117,7 +117,7 @@ def _around(owner: Place) -> Iterator[Place]:
 
 
 def _target(draft: Draft, first: ConnectorPlace, second: ConnectorPlace) -> Iterator[LegalTarget]:
-    """The second connector, if it goes together with the first."""
+    """The second connector, if it can be connected to the first."""
     try:
         pair = flow(draft, first, second)
     except WrongUsage:

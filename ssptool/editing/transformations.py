@@ -15,8 +15,8 @@ from ssptool.network.conversion import is_float, is_integer
 class Treatment:
     """Requested transformation of a connection; None and False change nothing.
 
-    `table` maps values, or names of items, of the source to those of the destination. `plain` takes away the
-    transformation that there is.
+    `table` maps values, or names of items, of the source to those of the destination. `plain` removes the present
+    transformation.
     """
 
     factor: float | None = None
@@ -46,7 +46,8 @@ class Treatment:
         Raises
         ------
         EditError
-            The standard has no such transformation between these types, or an entry of the table is none of them.
+            The standard does not allow this transformation between these types, or an entry of the table is not a value
+            of them.
         """
         if self.linear:
             return self._linear(ends)
@@ -85,7 +86,7 @@ AS_IT_IS = Treatment()
 
 @dataclass(frozen=True, slots=True)
 class EndType:
-    """The type of one end of a connection, None if it is not known, and the items of an enumeration."""
+    """Type of one end of a connection (None if unknown), and the items of an enumeration."""
 
     name: str
     type: str | None
@@ -93,9 +94,9 @@ class EndType:
 
 
 def treat(connection: ssd.Connection, treatment: Treatment, ends: tuple[EndType, EndType]) -> None:
-    """Let a connection have what is asked for, and keep the rest of it. Raises as `Treatment.transformation`."""
+    """Apply the requested transformation to a connection, and keep the rest. Raises as `Treatment.transformation`."""
     if treatment.linear and isinstance(old := connection.transformation, ssc.LinearTransformation):
-        treatment.transformation(ends)  # raises if it does not go with the types
+        treatment.transformation(ends)  # raises if it does not fit the types
         for key, value in (("factor", treatment.factor), ("offset", treatment.offset)):
             if value is not None:
                 old.set(key, number_text(value))
@@ -132,7 +133,7 @@ def _mapping(table: Mapping[str, str], ends: tuple[EndType, EndType]) -> ssc.Tra
 
 
 def _entry(text: str, end: EndType, made: ssc.Transformation) -> str:
-    """One value of a table, as the kind of the mapping writes it."""
+    """One value of a table, as written in this kind of mapping."""
     if isinstance(made, ssc.BooleanMappingTransformation):
         if text not in ("true", "false", "0", "1"):
             raise EditError(f"{end.name} is Boolean, and {text!r} is neither true nor false")

@@ -1,6 +1,6 @@
-"""Units and enumerations by name: those of documents, FMUs and the table of known units.
+"""Units and enumerations by name: those of documents and FMUs, and known units.
 
-A definition is added to a document when something names it, and removed when nothing does any more.
+A definition is added to a document when it is first used, and removed when it is no longer used.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,8 @@ from ssptool.network.conversion import define_unit, document_units
 
 
 def unit_named(draft: Draft, name: str, *first: ssv.ParameterSet) -> PhysicalUnit:
-    """The unit of this name in the given sets, the SSD, the FMUs, or the other parameter sets; else as it names itself.
+    """Unit with this name in the given sets, the SSD, the FMUs, or the other parameter sets; otherwise derived from the
+    name.
 
     Raises
     ------
@@ -83,7 +84,7 @@ def use_unit(root: Root, unit: PhysicalUnit | None) -> str | None:
 
 
 def use_enumeration(root: Root, name: str, items: Mapping[str, int]) -> str:
-    """The name by which a document knows an enumeration with these items, which is defined there if it was not."""
+    """Name of an enumeration with these items in a document; it is defined there if necessary."""
     defined = {each.name: {item.name: item.value for item in each.items} for each in root.enumerations}
     if defined.get(name) == dict(items):
         return name
@@ -96,12 +97,12 @@ def use_enumeration(root: Root, name: str, items: Mapping[str, int]) -> str:
 
 
 def used_units(root: Element) -> set[str]:
-    """The units that anything below an element names."""
+    """Units that are used below an element."""
     return {unit for node in root.own() if (unit := node.get("unit")) is not None}
 
 
 def used_enumerations(root: Element) -> set[str]:
-    """The enumerations that types below an element name."""
+    """Enumerations that are used by types below an element."""
     return {
         name
         for node in (*root.every(ssc.Enumeration), *root.every(ssv.Enumeration))
@@ -110,7 +111,7 @@ def used_enumerations(root: Element) -> set[str]:
 
 
 def drop_unused(root: Root, units: Iterable[str], enumerations: Iterable[str]) -> list[str]:
-    """Remove those of the named definitions that nothing in the document uses any more; gives their names."""
+    """Remove those of the given definitions that the document no longer uses; returns their names."""
     dropped = []
     kinds: tuple[tuple[str, tuple[ssc.Unit | ssc.Enumeration, ...], set[str]], ...] = (
         ("unit", root.units, set(units) - used_units(root)),

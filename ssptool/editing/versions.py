@@ -1,6 +1,6 @@
 """Upgrade and downgrade between SSP 1.0 and 2.0: whole packages, or one document.
 
-An upgrade loses nothing, and originals that a downgrade preserved return.
+An upgrade loses nothing, and restores originals that a downgrade stored.
 """
 
 from collections import Counter
@@ -28,11 +28,11 @@ from ssptool.foreign_text import joined_lines
 from ssptool.network.tree import fmu_path
 
 MODERN = {"Real": "Float64", "Integer": "Int32"}
-"""The types of 1.0 and what they are called in FMI 3; both names mean the same in SSP 2.0."""
+"""Types of 1.0 → their names in FMI 3; both names have the same meaning in SSP 2.0."""
 
 
 def upgrade_part(part: Part) -> Iterator[Change]:
-    """Make one part of a document one of 2.0."""
+    """Convert one part of a document to 2.0."""
     yield from _pre_release(part)
     yield from _empty_sources(part)
     yield from _kept_aside(part)
@@ -40,7 +40,7 @@ def upgrade_part(part: Part) -> Iterator[Change]:
 
 
 def modern_types(part: Part) -> Iterator[Change]:
-    """DIFF-03, DIFF-04: the types of FMI 3 instead of those that SSP 2.0 has kept from 1.0; a downgrade undoes it."""
+    """DIFF-03, DIFF-04: use the types of FMI 3 instead of those that SSP 2.0 kept from 1.0; a downgrade reverses it."""
     counts: Counter[tuple[str, str]] = Counter()
     typed = [
         *(("connector", connector.type) for connector in part.every(ssd.Connector)),
@@ -58,13 +58,13 @@ def modern_types(part: Part) -> Iterator[Change]:
 
 
 def _pre_release(part: Part) -> Iterator[Change]:
-    """DIFF-02: versions such as 1.0-beta are not known to 2.0, but the schema of 1.0 allows them."""
+    """DIFF-02: versions such as 1.0-beta do not exist in 2.0, but the schema of 1.0 allows them."""
     if part.version != "1.0":
         yield Change("DIFF-02", Loss.NOTHING, part.root.position, f"the version was {part.version!r}")
 
 
 def _empty_sources(part: Part) -> Iterator[Change]:
-    """DIFF-13: in 1.0 an empty source was the only way to say that there is no implementation yet."""
+    """DIFF-13: in 1.0, an empty source was the only way to state that there is no implementation yet."""
     for component in part.every(ssd.Component):
         if component.source == "":
             message = f"{component.name!r} had an empty source, and has none now: it has no implementation yet"
@@ -73,7 +73,7 @@ def _empty_sources(part: Part) -> Iterator[Change]:
 
 
 def _kept_aside(part: Part) -> Iterator[Change]:
-    """Undo downgrades, again and again: what comes back may have notes of its own."""
+    """Undo downgrades repeatedly, because restored elements may have records of their own."""
     restored = True
     failures: list[Change] = []
     while restored:
@@ -94,7 +94,9 @@ def _kept_aside(part: Part) -> Iterator[Change]:
 
 
 def rename_variants(structures: Iterable[Document]) -> Iterator[Change]:
-    """DIFF-20: in 2.0 the names of all variants of a package differ; those that repeat get that of their file."""
+    """DIFF-20: in 2.0, the names of all variants of a package differ; repeated names are replaced by that of the
+    file.
+    """
     taken: set[str] = set()
     for document in structures:
         name = document.root.get("name", "")
@@ -115,7 +117,7 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-_FOREIGN_FOLDERS = ("extra/", "documentation/")  # of other tools, and of people
+_FOREIGN_FOLDERS = ("extra/", "documentation/")  # files of other tools and of users
 
 
 class Version(StrEnum):
@@ -124,7 +126,7 @@ class Version(StrEnum):
 
 
 class Types(StrEnum):
-    """Treatment of types with two names in SSP 2.0 by an upgrade: Real is Float64, Integer is Int32."""
+    """Treatment by an upgrade of types with two names in SSP 2.0: Real is Float64, Integer is Int32."""
 
     KEEP = "keep"
     FMI3 = "fmi3"
@@ -134,8 +136,8 @@ class Types(StrEnum):
 class Migration:
     """Result of a change of version: changed files and notes.
 
-    `unchanged` are documents of the wanted version already, `nested` packages inside, which stay as they are: files
-    of both versions may be mixed.
+    `unchanged` are documents that already have the version; `nested` are nested packages, which are not changed,
+    because files of both versions may be mixed.
     """
 
     version: Version
@@ -146,34 +148,34 @@ class Migration:
 
 
 def upgrade_package(archive: Archive, *, types: Types = Types.KEEP) -> Migration:
-    """Make all documents of an archive ones of 2.0, to be saved.
+    """Convert all documents of an archive to 2.0, in memory.
 
     Raises
     ------
     InvalidDocument
-        A document is not valid 1.0, or of no version that is known.
+        A document is not valid 1.0, or has an unknown version.
     """
     changes: list[Change] = []
     documents = tuple(documents_of(archive))
     upgraded = any(document.version != Version.V2_0 for document in documents)
     for document in documents:
         changes += upgrade_document(document, types)
-    # Packages of 2.0 already are left alone, names and all.
+    # packages that are already 2.0 are not changed, including names
     if upgraded:
         changes += rename_variants(archive.variants())
     return _migrated(archive, Version.V2_0, documents, changes)
 
 
 def downgrade_package(archive: Archive, *, drop: bool) -> Migration:
-    """Make all documents of an archive ones of 1.0, to be saved; with `drop` whatever that takes.
+    """Convert all documents of an archive to 1.0, in memory; with `drop`, remove unsupported content.
 
     Raises
     ------
     RefusedEdit
-        1.0 cannot hold something, and it is not to be dropped. Everything of that kind is named; the documents of
-        the archive are in no state to be saved.
+        1.0 cannot represent some content, which must not be dropped. The message lists all of it; the documents of the
+        archive must not be saved.
     InvalidDocument
-        A document is not valid 2.0, or of no version that is known.
+        A document is not valid 2.0, or has an unknown version.
     """
     changes: list[Change] = []
     documents = tuple(documents_of(archive))
@@ -195,13 +197,13 @@ def _migrated(archive: Archive, version: Version, documents: tuple[Document, ...
     nested = tuple(name for name in archive.names() if name.lower().endswith(".ssp"))
     migration = _migration(version, documents, changes, nested)
     for edit in migration.files:
-        # Read anew, so that whoever looks at the archive sees elements of the kinds that they have become.
+        # Parsed again, so that elements have the classes of their new kinds.
         archive.put(edit.name, edit.after or b"")
     return migration
 
 
 def migrate_lone(document: Document, version: Version, *, drop: bool = False, types: Types = Types.KEEP) -> Migration:
-    """Make a document outside any archive one of a version. Raises as the functions above."""
+    """Convert a document outside of an archive to a version. Raises as the functions above."""
     if version is Version.V2_0:
         changes = upgrade_document(document, types)
     else:
@@ -211,7 +213,7 @@ def migrate_lone(document: Document, version: Version, *, drop: bool = False, ty
 
 
 def upgrade_document(document: Document, types: Types) -> list[Change]:
-    """Make a document one of 2.0; says what is worth telling."""
+    """Convert a document to 2.0; returns notable changes."""
     changes: list[Change] = []
     _require_valid(document)
     for part in _parts(document):
@@ -225,7 +227,7 @@ def upgrade_document(document: Document, types: Types) -> list[Change]:
 
 
 def downgrade_document(document: Document, fmi_version: FmiVersionOf) -> list[Change]:
-    """Make a document one of 1.0, whatever that takes; says what it took."""
+    """Convert a document to 1.0, dropping content if necessary; returns the losses."""
     done = _lower(document, fmi_version)
     changes = [change for each in done for change in each.changes]
     changes += Cascade(None, (document,)).run([thing for each in done for thing in each.gone])
@@ -234,9 +236,9 @@ def downgrade_document(document: Document, fmi_version: FmiVersionOf) -> list[Ch
 
 
 def _state_defaults(document: Document) -> None:
-    """State type and implementation of FMUs also where they are the defaults, for tools that know no defaults.
+    """State type and implementation of FMUs even if they are the defaults, for tools that do not apply defaults.
 
-    OMSimulator leaves components out that do not state their type (docs/interoperability.md).
+    OMSimulator skips components that do not state their type (docs/interoperability.md).
     """
     for component in Part(document.root).every(ssd.Component):
         if component.media_type == FMU and component.source:
@@ -254,9 +256,9 @@ def _lower(document: Document, fmi_version: FmiVersionOf) -> list[Downgrade]:
 
 
 def documents_of(archive: Archive) -> Iterator[Document]:
-    """The SSP documents of an archive, by their usual endings or, if they end in `.xml`, by their root.
+    """SSP documents of an archive, by their usual extensions, or for `.xml` by their root.
 
-    Of a lone `.ssd` it is that alone: the files around it may serve others as well.
+    For a lone `.ssd` only itself, because the files around it may belong to other systems.
     """
     lone = archive.path.suffix.lower() == ".ssd" and not archive.path.is_dir()
     for name in (archive.default,) if lone else archive.names():
@@ -273,7 +275,7 @@ def _perhaps(archive: Archive, name: str) -> Document | None:
     try:
         document = archive.document(name)
     except InvalidDocument:
-        return None  # Not an XML that we could read, so nothing of ours.
+        return None  # not readable XML, so not an SSP document
     return document if document.format is not None else None
 
 
@@ -311,7 +313,7 @@ def _fmi_versions(archive: Archive, document: Document) -> FmiVersionOf:
         try:
             return read_description(fmu_path(archive, archive.resolve(document.name, source))).fmi_version
         except (UnresolvableUri, MissingEntry, UnreadableFmu, InvalidDocument):
-            return None  # What is wrong with it is for the rules to say.
+            return None  # rules report errors in the document
 
     def fmi_version(component: ssd.Component) -> str | None:
         return version_of(component.source) if component.media_type == FMU and component.source else None
@@ -320,7 +322,7 @@ def _fmi_versions(archive: Archive, document: Document) -> FmiVersionOf:
 
 
 def _require_valid(document: Document) -> None:
-    """Only a valid document says for certain what it means."""
+    """Check that the document is valid, because only then its meaning is certain."""
     version = "1.0" if document.version.startswith("1.") else document.version
     if document.format is None or version not in ("1.0", "2.0"):
         what = f"its version is {document.version!r}" if document.format else "it is not an SSP document"
@@ -332,7 +334,7 @@ def _require_valid(document: Document) -> None:
 
 
 def _require_success(document: Document, version: Version) -> None:
-    """Our own edits leave a valid document, or it is not written."""
+    """Check that the document is still valid after the conversion; otherwise it is not written."""
     root = Document(document.name, document.to_bytes())
     if problems := _problems(root, version):
         raise InvalidDocument(*problems)
