@@ -130,7 +130,7 @@ def edited_tag(tag: bytes, node: etree._Element, pristine: etree._Element) -> by
 
 
 def attributes(node: etree._Element) -> dict[str, str]:
-    return {str(key): str(value) for key, value in node.attrib.items()}
+    return cast(dict[str, str], dict(node.attrib))
 
 
 def declaration(prefix: str | None) -> str:
@@ -244,14 +244,16 @@ class SourceText:
             yield found[2].decode(), start + found.start(4) + 1, start + found.end(4) - 1
 
     def to_bytes(self) -> bytes:
-        return b"".join(_SourceWriter(self).document())
+        return _SourceWriter(self).document()
 
 
 class _SourceWriter:
-    """One pass over the edited tree that returns its bytes piece by piece."""
+    """One pass over the edited tree that writes its bytes piece by piece."""
 
     def __init__(self, source: SourceText) -> None:
         self._bytes = source.bytes
+        self._parts: list[bytes] = []
+        self._write = self._parts.append
         self._tags = source.tags
         self._number = source.number
         self._root = source.root
@@ -260,30 +262,31 @@ class _SourceWriter:
         first_end = source.bytes.find(b"\n")
         self._line_end = "\r\n" if source.bytes[max(first_end - 1, 0) : first_end] == b"\r" else "\n"
 
-    def document(self) -> Iterator[bytes]:
+    def document(self) -> bytes:
         now = list(_top(self._root))
         before = [number for number, parent in enumerate(self._tags.parent) if parent < 0]
         unchanged = [self._number.get(node) for node in now] == before
-        yield self._bytes[: self._tags.start[0]]
+        self._write(self._bytes[: self._tags.start[0]])
         for node in now:
-            yield from self._node(node, None)
+            self._node(node, None)
             if unchanged:
-                yield self._tail(node)
+                self._write(self._tail(node))
             elif node is not now[-1]:
-                yield self._line_end.encode()
+                self._write(self._line_end.encode())
         if not unchanged:
-            yield self._bytes[self._tags.end[before[-1]] :]
+            self._write(self._bytes[self._tags.end[before[-1]] :])
+        return b"".join(self._parts)
 
-    def _node(self, node: etree._Element, scope: Namespaces | None) -> Iterator[bytes]:
+    def _node(self, node: etree._Element, scope: Namespaces | None) -> None:
         """A node without its tail. `scope` are the prefixes in scope; None: the node has not moved."""
         number = self._number.get(node)
         if not is_element(node):
-            yield self._aside(node, number)
+            self._write(self._aside(node, number))
         elif number is None or self._in_other_scope(number, scope) or self._left_default_namespace(node, number):
             above = node.getparent()
-            yield from self._new_element(node, scope or ({} if above is None else above.nsmap))
+            self._new_element(node, scope or ({} if above is None else above.nsmap))
         else:
-            yield from self._known_element(node, number)
+            self._known_element(node, number)
 
     def _in_other_scope(self, number: int, scope: Namespaces | None) -> bool:
         """True if a node was moved to a scope with other prefixes, so that its bytes cannot be copied."""
@@ -304,19 +307,19 @@ class _SourceWriter:
             return f"<?{cast(str, node.target)} {text}?>".encode()
         return f"<!--{text}-->".encode()
 
-    def _known_element(self, node: etree._Element, number: int) -> Iterator[bytes]:
+    def _known_element(self, node: etree._Element, number: int) -> None:
         opening, closing = self._tags_of(node, number)
-        yield opening
+        self._write(opening)
         if (text_of(node) or "") == (text_of(self._pristine[number]) or ""):
-            yield self._bytes[self._tags.open_end[number] : self._tags.text_end[number]]
+            self._write(self._bytes[self._tags.open_end[number] : self._tags.text_end[number]])
         else:
-            yield self._text(text_of(node))
+            self._write(self._text(text_of(node)))
         for child in node:
             child_number = self._number.get(child, -1)
             in_place = child_number >= 0 and self._tags.parent[child_number] == number
-            yield from self._node(child, None if in_place else node.nsmap)
-            yield self._tail(child)
-        yield closing
+            self._node(child, None if in_place else node.nsmap)
+            self._write(self._tail(child))
+        self._write(closing)
 
     def _tags_of(self, node: etree._Element, number: int) -> tuple[bytes, bytes]:
         """Start tag and end tag; the end tag is empty for an empty element that was written as one tag."""
@@ -335,7 +338,7 @@ class _SourceWriter:
             closing = b"</" + tag_name(opening) + b">"
         return opening, closing
 
-    def _new_element(self, node: etree._Element, outer: Namespaces) -> Iterator[bytes]:
+    def _new_element(self, node: etree._Element, outer: Namespaces) -> None:
         wanted = node.nsmap
         if not node.tag.startswith("{"):
             wanted[None] = ""  # it is in no namespace, so no default namespace may be in scope
@@ -347,14 +350,14 @@ class _SourceWriter:
             parts.append(attribute_name(key, scope).encode() + b"=" + quoted(value).encode())
         start = b" ".join((b"<" + name, *parts))
         if not len(node) and not text_of(node):
-            yield start + b"/>"
+            self._write(start + b"/>")
             return
-        yield start + b">"
-        yield self._text(text_of(node))
+        self._write(start + b">")
+        self._write(self._text(text_of(node)))
         for child in node:
-            yield from self._node(child, scope)
-            yield self._tail(child)
-        yield b"</" + name + b">"
+            self._node(child, scope)
+            self._write(self._tail(child))
+        self._write(b"</" + name + b">")
 
     def _tail(self, node: etree._Element) -> bytes:
         number = self._number.get(node)

@@ -1,7 +1,9 @@
 """Changes made by an edit, and errors of impossible edits."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
@@ -70,16 +72,64 @@ class TextChange(NamedTuple):
 def text_changes(before: str, after: str) -> list[TextChange]:
     """Changes that turn one text into another, in order, without equal lines and equal ends of lines."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    head = _equal(old, new)
-    tail = _equal(old[head:][::-1], new[head:][::-1])
     offsets = list(accumulate(map(len, old), initial=0))
-    matcher = difflib.SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
-    found = []
-    for kind, a, b, c, d in matcher.get_opcodes():
-        if kind != "equal":
-            start, end = offsets[head + a], offsets[head + b]
-            found.append(_narrowed(before, start, end, "".join(new[head + c : head + d])))
-    return found
+    return [
+        _narrowed(before, offsets[first], offsets[last], "".join(new[start:end]))
+        for first, last, start, end in _changed_lines(old, new)
+    ]
+
+
+_MOST_COMPARED = 1_000_000
+"""Pairs of lines that are compared each with each; above it, unequal lines between equal ones are one change."""
+
+
+def _changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Ranges of lines `old[a:b]` that `new[c:d]` replace, as (a, b, c, d), in order.
+
+    Lines that occur once in both texts, and in the same order, divide them; so the work grows with the texts, not with
+    their square, also where most lines occur many times.
+    """
+    waiting = [(0, len(old), 0, len(new))]
+    while waiting:
+        a, b, c, d = waiting.pop()
+        head = _equal(old[a:b], new[c:d])
+        a, c = a + head, c + head
+        tail = _equal(old[a:b][::-1], new[c:d][::-1])
+        b, d = b - tail, d - tail
+        if a == b or c == d:
+            if a < b or c < d:
+                yield a, b, c, d
+        elif shared := _shared_once(old[a:b], new[c:d]):
+            begins = [(a, c), *((a + one + 1, c + other + 1) for one, other in shared)]
+            ends = [*((a + one, c + other) for one, other in shared), (b, d)]
+            parts = ((i, k, j, m) for (i, j), (k, m) in zip(begins, ends, strict=True))
+            waiting.extend(reversed(list(parts)))
+        elif (b - a) * (d - c) <= _MOST_COMPARED:
+            matcher = difflib.SequenceMatcher(None, old[a:b], new[c:d], autojunk=False)
+            for kind, i, j, k, m in matcher.get_opcodes():
+                if kind != "equal":
+                    yield a + i, a + j, c + k, c + m
+        else:
+            yield a, b, c, d
+
+
+def _shared_once(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """The longest row of lines that occur once in both texts, in the same order in both, as pairs of their numbers."""
+    counts, in_new = Counter(old), Counter(new)
+    places = {line: number for number, line in enumerate(new)}
+    pairs = [(number, places[line]) for number, line in enumerate(old) if counts[line] == 1 and in_new.get(line) == 1]
+    last: list[int] = []  # the smallest end of the rows of each length; `ends` has the pairs at these ends
+    ends: list[int] = []
+    before: dict[int, int] = {}
+    for at, (_, place) in enumerate(pairs):
+        length = bisect_left(last, place)
+        before[at] = ends[length - 1] if length else -1
+        last[length : length + 1], ends[length : length + 1] = [place], [at]
+    row, at = [], ends[-1] if ends else -1
+    while at >= 0:
+        row.append(pairs[at])
+        at = before[at]
+    return row[::-1]
 
 
 def _narrowed(before: str, start: int, end: int, text: str) -> TextChange:

@@ -27,15 +27,14 @@ def quick_fixes(fixes: Mapping[Diagnostic, Fix], chosen: Iterable[types.Diagnost
     for diagnostic in chosen:
         stated: dict[str, str] = dict(diagnostic.data or {})
         fixed = by_key.get(frozenset(stated.items()))
-        if fixed is not None:
-            title = fixed.title if fixed.safe else f"{fixed.title} (a guess)"
+        for one in () if fixed is None else fixed.options:
             actions.append(
                 types.CodeAction(
-                    title,
+                    one.title if one.safe else f"{one.title} (a guess)",
                     kind=types.CodeActionKind.QuickFix,
                     diagnostics=[diagnostic],
-                    is_preferred=fixed.safe,
-                    data=stated,
+                    is_preferred=one.safe,
+                    data={**stated, "title": one.title},
                 )
             )
     return actions
@@ -44,14 +43,17 @@ def quick_fixes(fixes: Mapping[Diagnostic, Fix], chosen: Iterable[types.Diagnost
 def edit_of_fix(
     system: Path, buffers: Buffers, data: Mapping[str, str], places: PlacesOf, version: VersionOf
 ) -> types.WorkspaceEdit | None:
-    """The edit of one fix, in the present texts; None if its finding is there no longer."""
+    """The edit of one fix, in the present texts; None if its finding is gone, or has no fix of this title."""
     switches = switches_of(system)
     with open_system(system, buffers, switches) as archive:
         checked = check_with_fixes(archive, switches=switches)
-        fixed = next((fixed for finding, fixed in checked.fixes.items() if key(finding) == data), None)
-        if fixed is None:
+        wanted = {name: text for name, text in data.items() if name != "title"}
+        of_finding = next((fixed for finding, fixed in checked.fixes.items() if key(finding) == wanted), None)
+        options = () if of_finding is None else of_finding.options
+        chosen = next((one for one in options if one.title == data.get("title", one.title)), None)
+        if chosen is None:
             return None
-        fixed.apply()
+        chosen.apply()
         return edit_of(archive, system, checked.report.files, places, version)
 
 

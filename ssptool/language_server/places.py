@@ -1,8 +1,14 @@
-"""Offsets in a text as positions of the protocol, and back."""
+"""Offsets in a text as positions of the protocol and as offsets in its bytes, and back.
+
+Tables of the lines and of the characters that count for more than one are made once for a text; a place is then found
+in them without a look at the text.
+"""
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
 
 from lsprotocol import types
@@ -14,17 +20,62 @@ from ssptool.editing.changes import TextChange
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+
+
+class UnitTable:
+    """Numbers of units before each character of a text; `units_of` counts those of one character, at ASCII one."""
+
+    def __init__(self, text: str, units_of: Callable[[str], int]) -> None:
+        more_of = {} if text.isascii() else {one: units_of(one) - 1 for one in set(text) if not one.isascii()}
+        self._wide, self._wide_units, self._more = array("q"), array("q"), array("q", [0])
+        for found in _NOT_ASCII.finditer(text) if any(more_of.values()) else ():
+            if more := more_of[found[0]]:
+                self._wide.append(found.start())
+                self._wide_units.append(found.start() + self._more[-1])
+                self._more.append(self._more[-1] + more)
+
+    def units(self, offset: int) -> int:
+        """The number of units before an offset."""
+        return offset + self._more[bisect_left(self._wide, offset)]
+
+    def offset(self, units: int) -> int:
+        """The offset that has so many units before it; inside a character, that behind it."""
+        before = bisect_left(self._wide_units, units)
+        return max(units - self._more[before], self._wide[before - 1] + 1 if before else 0)
+
+
 class Places:
     """The lines of a text, whose columns are counted in the units that the client chose."""
 
     def __init__(self, text: str, codec: PositionCodec) -> None:
         self.text = text
         self.codec = codec
-        self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
+
+    @cached_property
+    def _ends(self) -> "array[int]":
+        """The offset of the end of each line, before its line break."""
+        return array("q", [*(end.start() for end in _LINE_END.finditer(self.text)), len(self.text)])
+
+    @cached_property
+    def _starts(self) -> "array[int]":
+        return array("q", [0, *(end.end() for end in _LINE_END.finditer(self.text))])
+
+    @cached_property
+    def _columns(self) -> UnitTable:
+        return UnitTable(self.text, self.codec.client_num_units)
+
+    @cached_property
+    def _bytes(self) -> UnitTable:
+        return UnitTable(self.text, lambda one: len(one.encode()))
 
     def position(self, offset: int) -> types.Position:
+        return types.Position(*self.line_and_column(offset))
+
+    def line_and_column(self, offset: int) -> tuple[int, int]:
+        """The fields of a position."""
         line = bisect_right(self._starts, offset) - 1
-        return types.Position(line, self.codec.client_num_units(self.text[self._starts[line] : offset]))
+        return line, self._columns.units(offset) - self._columns.units(self._starts[line])
 
     def range(self, start: int, end: int) -> types.Range:
         return types.Range(self.position(start), self.position(end))
@@ -37,12 +88,16 @@ class Places:
         """The offset of a position; of one behind the end of its line, that end."""
         if position.line >= len(self._starts):
             return len(self.text)
-        start = self._starts[position.line]
-        left, at = position.character, start
-        while left > 0 and at < len(self.text) and self.text[at] not in "\r\n":
-            left -= self.codec.client_num_units(self.text[at])
-            at += 1
-        return at
+        before = self._columns.units(self._starts[position.line])
+        return min(self._columns.offset(before + position.character), self._ends[position.line])
+
+    def in_bytes(self, offset: int) -> int:
+        """The offset in the text as UTF-8."""
+        return self._bytes.units(offset)
+
+    def of_bytes(self, offset: int) -> int:
+        """The offset in the text of one in the text as UTF-8."""
+        return self._bytes.offset(offset)
 
     def line(self, number: int) -> int:
         """The offset of a line, counted from 1, or of the last."""

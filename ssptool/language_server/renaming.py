@@ -14,6 +14,7 @@ from lsprotocol import types
 from ssptool.api.check import switches_of
 from ssptool.api.edit import new_errors
 from ssptool.documents import ssd, ssm, ssv
+from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.editing.changes import EditError
@@ -154,6 +155,12 @@ def _path(element: Element) -> tuple[str, ...]:
     return (*inner, element.get("name", "")) if around else ()
 
 
+def _errors(system: Path, buffers: Buffers) -> tuple[Diagnostic, ...]:
+    """Errors of the unsaved texts that the files on disk do not have."""
+    with open_system(system, buffers, switches_of(system)) as archive:
+        return new_errors(archive)
+
+
 def edit_of_renaming(
     system: Path, buffers: Buffers, renamed: Renamed, new: str, places: PlacesOf, version: VersionOf
 ) -> types.WorkspaceEdit:
@@ -169,7 +176,6 @@ def edit_of_renaming(
     with open_system(system, buffers, switches_of(system)) as archive:
         archive.require_links_inside()
         before = {name: archive.content(name) for name in archive.names() if name.lower().endswith((".ssp", ".fmu"))}
-        errors = new_errors(archive)
         editor = Editor(archive, archive.document(renamed.document), Sharing.REFUSE)
         try:
             editor.rename(renamed.path, new)
@@ -177,8 +183,10 @@ def edit_of_renaming(
                 raise EditError(
                     f"the packed file {packed[0]} would change, which an editor does not show: use `ssptool rename`"
                 )
-            if found := [one for one in new_errors(archive, renamed=editor.renamed) if one not in errors]:
-                raise EditError(f"the new name would cause an error: {found[0]}")
+            if found := new_errors(archive, renamed=editor.renamed):
+                already = _errors(system, buffers)
+                if caused := [one for one in found if one not in already]:
+                    raise EditError(f"the new name would cause an error: {caused[0]}")
             names = dict.fromkeys((*archive.names(), *(edit.name for edit in archive.edits())))
             return edit_of(archive, system, names, places, version)
         finally:

@@ -20,7 +20,7 @@ from pygls.workspace import PositionCodec
 
 from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import InvalidDocument
-from ssptool.documents.document import Document
+from ssptool.documents.document import Document, garbage_collection_paused
 from ssptool.documents.outside import work_in
 from ssptool.editing.changes import text_changes
 from ssptool.errors import WrongUsage
@@ -51,7 +51,7 @@ from ssptool.language_server.run_files import (
 )
 from ssptool.language_server.snapshot import ShownDescriptions, SystemSnapshot
 from ssptool.language_server.systems import Buffers, check_system, is_document, system_of
-from ssptool.language_server.tokens import LEGEND, tokens
+from ssptool.language_server.tokens import LEGEND, ShownTokens, tokens
 from ssptool.rules.kept import Kept
 from ssptool.rules.runner import CheckedArchive, over_whole
 from ssptool.rules.selection import InvalidSettings
@@ -98,6 +98,7 @@ class SspLanguageServer(LanguageServer):
         self._one_at_a_time = asyncio.Lock()
         self.one_answer_at_a_time = asyncio.Lock()
         self.shown_descriptions = ShownDescriptions()
+        self.shown_tokens = ShownTokens()
         self.command_runner = CommandRunner()
         self._run_file_tasks: dict[Path, asyncio.Task[None]] = {}
         self._run_files_shown: set[Path] = set()
@@ -252,6 +253,7 @@ class SspLanguageServer(LanguageServer):
         async with self.one_answer_at_a_time:
             buffers, changes = self.buffers(), system.changes
 
+            @garbage_collection_paused()
             def answer() -> Answer | None:
                 snapshot = self._snapshot(system, buffers, changes)
                 document = None if snapshot is None else snapshot.document(path)
@@ -360,6 +362,7 @@ def _follow_documents(server: SspLanguageServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
+        server.shown_tokens.forget(params.text_document.uri)
         server.typed(params.text_document.uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
@@ -506,7 +509,17 @@ def _annotate(server: SspLanguageServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, LEGEND)
     async def all_tokens(params: types.SemanticTokensParams) -> types.SemanticTokens | None:
-        return await server.ask(params.text_document.uri, tokens)
+        uri = params.text_document.uri
+        found = await server.ask(uri, tokens)
+        return None if found is None else server.shown_tokens.whole(uri, found)
+
+    @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA, LEGEND)
+    async def changed_tokens(
+        params: types.SemanticTokensDeltaParams,
+    ) -> types.SemanticTokens | types.SemanticTokensDelta | None:
+        uri = params.text_document.uri
+        found = await server.ask(uri, tokens)
+        return None if found is None else server.shown_tokens.since(uri, params.previous_result_id, found)
 
     @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, LEGEND)
     async def some_tokens(params: types.SemanticTokensRangeParams) -> types.SemanticTokens | None:

@@ -136,15 +136,11 @@ class SystemSnapshot:
         return self._to_text(document, *document.text.extent(element))
 
     def _to_bytes(self, document: Document, offset: int) -> int:
-        mark = len(_MARK) if document.source.startswith(_MARK) else 0
-        return mark + len(self.places(document).text[:offset].encode())
+        return _length_of_mark(document) + self.places(document).in_bytes(offset)
 
     def _to_text(self, document: Document, start: int, end: int) -> tuple[int, int]:
-        source = document.source
-        if source.isascii():
-            return start, end
-        before = len(source[:start].decode("utf-8-sig"))
-        return before, before + len(source[start:end].decode())
+        places, mark = self.places(document), _length_of_mark(document)
+        return places.of_bytes(start - mark), places.of_bytes(end - mark)
 
     def structure_of(self, document: Document) -> Structure | None:
         """The structure of a document, or the first that refers to it."""
@@ -179,6 +175,10 @@ class SystemSnapshot:
             return None
         on_disk = self.path(name)
         return on_disk if on_disk.is_file() else shown.path(entry, content)
+
+
+def _length_of_mark(document: Document) -> int:
+    return len(_MARK) if document.source.startswith(_MARK) else 0
 
 
 def signal_name(element: Element, connector: str = "") -> str:

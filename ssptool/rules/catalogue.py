@@ -92,11 +92,18 @@ class Fix(NamedTuple):
     """Changes of attributes and elements that fix a violation.
 
     A fix is safe if the right answer is certain: it does not change the meaning of the document, or the document has
-    only one possible meaning. All other fixes are guesses that a user should review.
+    only one possible meaning. All other fixes are guesses that a user should review. A fix with `choices` edits
+    nothing by itself: several guesses are equally good, and the user chooses one.
     """
 
     edits: tuple[Edit, ...]
     safe: bool = True
+    choices: tuple["Fix", ...] = ()
+
+    @property
+    def options(self) -> tuple["Fix", ...]:
+        """The fixes to choose from: this one, or its choices."""
+        return self.choices or (self,)
 
     @property
     def touched(self) -> frozenset[Element]:
@@ -166,15 +173,16 @@ def repeats(element: Element, other: Element) -> Fix | None:
 
 
 def renamed(element: Element, attribute: str, known: Collection[str]) -> Fix | None:
-    """Replace a name by a known one: a safe fix if they only differ in surrounding blanks, otherwise the nearest name.
-    None if no name, or more than one, is near.
+    """Replace a name by a known one: a safe fix if they only differ in surrounding blanks, otherwise the nearest name,
+    or a choice of the nearest names. None if no name is near.
     """
     name = element.get(attribute, "")
     same = [other for other in known if other.strip() == name.strip()]
     if len(same) == 1:
         return rewritten(element, attribute, same[0])
-    alike = nearest(name, tuple(sorted(set(known))), 2, _FIX_LIKENESS)
-    return rewritten(element, attribute, alike[0], safe=False) if len(alike) == 1 else None
+    alike = nearest(name, tuple(sorted(set(known))), 3, _FIX_LIKENESS)
+    guesses = tuple(rewritten(element, attribute, one, safe=False) for one in alike)
+    return guesses[0] if len(guesses) == 1 else Fix((), False, guesses) if guesses else None
 
 
 @lru_cache(maxsize=64)

@@ -356,7 +356,7 @@ def _judged(archive: Archive, found: Found, switches: Switches) -> CheckedArchiv
         found.skipped,
         MappingProxyType({position: line for position, line in found.excerpts.items() if position in shown}),
         withheld,
-        MappingProxyType({one: fix.safe for one, fix in fixes.items()}),
+        MappingProxyType({one: fix.safe for one, fix in fixes.items() if fix.edits}),
         _folder(archive.path),
         unaccepted=unaccepted,
     )
@@ -602,7 +602,7 @@ def _round(archive: Archive, variant: str | None, switches: Switches, unsafe: bo
     fixes = fixes_of(sorted(listed, key=lambda one: (one.position, one.code, one.message)), own)
     applied, touched = [], set[Element]()
     for diagnostic, fixed in fixes.items():
-        if (fixed.safe or unsafe) and _free(fixed, touched):
+        if fixed.edits and (fixed.safe or unsafe) and _free(fixed, touched):
             touched |= fixed.touched
             fixed.apply()
             applied.append(diagnostic)

@@ -316,9 +316,9 @@ class PageCalls:
         finally:
             self._renew()
 
-    def fix(self, key: str) -> Answer:
-        """Apply the fix of a finding."""
-        return self._perform(FixFinding(key, self._session.switches))
+    def fix(self, key: str, title: str) -> Answer:
+        """Apply the fix of a finding; a finding may have several guesses, which differ in their titles."""
+        return self._perform(FixFinding(key, title, self._session.switches))
 
     def rewrite(self, file: str, line: int, before: str, after: str) -> Answer:
         """Replace the XML of the element at a line; `before` is the text that the page has shown."""

@@ -74,5 +74,5 @@ def finding_content(finding: Diagnostic, places: DrawnPlaces, fixes: Mapping[Dia
         "advice": finding.advice,
         "where": str(finding.position),
         "place": None if place is None else place.content(),
-        "fix": None if fix is None else {"title": fix.title, "safe": fix.safe},
+        "fixes": [] if fix is None else [{"title": one.title, "safe": one.safe} for one in fix.options],
     }

@@ -117,9 +117,10 @@ class Edits:
 
 @dataclass(frozen=True, slots=True)
 class FixFinding:
-    """The fix of a finding, which is identified by its key."""
+    """The fix of a finding, which is identified by its key; `title` selects one of several guesses."""
 
     key: str
+    title: str
     switches: Switches
     sharing: Sharing = Sharing.REFUSE
 
@@ -130,10 +131,11 @@ class FixFinding:
     def carry_out(self, editor: Editor) -> None:
         checked = check_with_fixes(editor.archive, switches=self.switches)
         fix = next((fix for finding, fix in checked.fixes.items() if key_of(finding) == self.key), None)
-        if fix is None:
+        chosen = None if fix is None else next((one for one in fix.options if one.title == self.title), None)
+        if chosen is None:
             raise _no_such_finding()
-        fix.apply()
-        editor.note(fix.title)
+        chosen.apply()
+        editor.note(chosen.title)
 
 
 @dataclass(frozen=True, slots=True)

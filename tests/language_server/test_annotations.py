@@ -76,6 +76,34 @@ async def test_names_are_tokens_of_their_kinds(author: Author, oscillator: Path)
     assert {kind for _, kind, _ in named} == {"class", "property", "type"}
 
 
+async def test_a_client_is_told_only_which_tokens_have_changed(author: Author, oscillator: Path):
+    structure = oscillator / "SystemStructure.ssd"
+    author.open(structure)
+    document = types.TextDocumentIdentifier(uri_of(structure))
+    whole = types.SemanticTokensParams(document)
+    before = await author.client.text_document_semantic_tokens_full_async(whole)
+    assert before is not None
+    assert before.result_id is not None
+    ask = author.client.text_document_semantic_tokens_full_delta_async
+    same = await ask(types.SemanticTokensDeltaParams(document, before.result_id))
+    assert isinstance(same, types.SemanticTokensDelta)
+    assert not same.edits
+    assert same.result_id is not None
+    author.type(structure, 'startElement="System2" startConnector="F"', 'startElement="ü"\n startConnector="F"')
+    change = await ask(types.SemanticTokensDeltaParams(document, same.result_id))
+    assert isinstance(change, types.SemanticTokensDelta)
+    (edit,) = change.edits
+    assert 0 < edit.delete_count < 20
+    now = [*before.data]
+    now[edit.start : edit.start + edit.delete_count] = edit.data or ()
+    after = await author.client.text_document_semantic_tokens_full_async(whole)
+    assert after is not None
+    assert now == list(after.data) != list(before.data)
+    unknown = await ask(types.SemanticTokensDeltaParams(document, "of another time"))
+    assert isinstance(unknown, types.SemanticTokens)
+    assert unknown.data == after.data
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(SYSTEMS).as_posix())
 async def test_a_document_in_the_style_of_its_author_stays_as_it_is(path: Path):
     source = path.read_bytes()

@@ -30,6 +30,20 @@ async def test_a_guess_is_offered_as_one_and_writes_one_name(author: Author, osc
     assert "".join(put) in "System1"
 
 
+async def test_each_of_several_names_that_may_be_meant_is_a_guess_of_its_own(author: Author, oscillator: Path):
+    structure = oscillator / "SystemStructure.ssd"
+    before = author.open(structure)
+    await author.sees(structure)
+    author.type(structure, END, END.replace("System1", "System"))
+    await author.sees(structure, "SSD-CONN-001")
+    actions = await author.offered(structure, begin(author.texts[structure], '"System"', 1), "quickfix")
+    assert [one.title for one in actions] == [f'Write startElement="System{number}" (a guess)' for number in (2, 1)]
+    assert not any(one.is_preferred for one in actions)
+    assert await author.offered(structure, begin(author.texts[structure], '"System"', 1), "source.fixAll") == []
+    author.take(await author.resolved(actions[1]))
+    assert author.texts[structure] == before
+
+
 async def test_a_fix_that_is_certain_is_preferred_and_all_of_them_are_one_action(author: Author, oscillator: Path):
     structure = oscillator / "SystemStructure.ssd"
     before = author.open(structure)

@@ -117,9 +117,9 @@ def test_a_fix_is_a_gesture(calls, system):
     text = (system / SSD).read_text().replace('startConnector="a1"', 'startConnector="a11"')
     (system / SSD).write_text(text)
     calls.look_at_disk()
-    found = next(one for one in calls.call("findings", {})["findings"] if one["fix"])
+    found = next(one for one in calls.call("findings", {})["findings"] if one["fixes"])
     assert found["severity"] == "error"
-    calls.call("fix", {"key": found["key"]})
+    calls.call("fix", {"key": found["key"], "title": found["fixes"][0]["title"]})
     assert not [one for one in calls.call("findings", {})["findings"] if one["severity"] == "error"]
     calls.call("save", {})
     assert 'startConnector="a1"' in (system / SSD).read_text()

@@ -85,16 +85,16 @@ function folded(text, open) {
   return make('details', { open }, make('summary', {}, first), make('pre', {}, rest.join('\n').replace(/^  /gm, '')));
 }
 
-/** A finding as a card, with its fix. `go` shows its place, `fix` applies the remedy. */
+/** A finding as a card, with its fixes. `go` shows its place, `fix` applies one of them. */
 export function card(finding, { go = null, fix = null } = {}) {
-  const remedy = finding.fix && fix
-    ? button(finding.fix.title + (finding.fix.safe ? '' : ' (a guess)'), () => fix(finding), 'Apply this fix', { class: 'fix' }) : null;
+  const remedies = fix ? finding.fixes.map(one =>
+    button(one.title + (one.safe ? '' : ' (a guess)'), () => fix(finding, one), 'Apply this fix', { class: 'fix' })) : [];
   const place = go && finding.place
     ? button(placeText(finding), () => go(finding), 'Show it in the diagram', { class: 'link' })
     : make('span', { class: 'place' }, finding.where);
   return make('article', { class: `finding ${finding.severity}` },
     make('p', {}, make('strong', {}, finding.severity), ' ', make('code', {}, finding.code), ' ', place),
-    make('p', {}, finding.message), finding.advice ? make('p', { class: 'quiet' }, finding.advice) : null, remedy);
+    make('p', {}, finding.message), finding.advice ? make('p', { class: 'quiet' }, finding.advice) : null, ...remedies);
 }
 function placeText({ place, where }) {
   return `${place.connection || dotted(place.element)} · ${where}`;

@@ -219,7 +219,7 @@ async function go(finding) {
     diagram.select({ kind: 'connection', texts: [finding.place.connection] });
   }
 }
-async function fix(finding) { await ask('fix', { key: finding.key }); }
+async function fix(finding, { title }) { await ask('fix', { key: finding.key, title }); }
 
 diagram.addEventListener('select', event => describe(event.detail));
 diagram.addEventListener('near', () => draw());
