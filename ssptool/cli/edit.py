@@ -344,17 +344,28 @@ def duplicate_command(
             "--as", metavar="NAME", help="Name of the copy (default: next free one, such as Fan2).", show_default=False
         ),
     ] = None,
+    into: Annotated[
+        str | None,
+        typer.Option(
+            "--into",
+            metavar="OTHER",
+            help='System that gets the copy ("": the root system; default: that of the element).',
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Copy an element, with its values and without its connections.
 
-    The copy is in the same system. Parameters of outer sets that set the element also set the copy. Files are shared.
+    Parameters of outer sets that set the element also set the copy. Files are shared. In another system (--into), the
+    copy gets a binding for values that do not reach it there.
 
     Examples:
       ssptool duplicate plant Motor
       ssptool duplicate plant Drive.Motor --as Spare
+      ssptool duplicate plant Motor --into Drive
     """
     with edited(system, how) as editor:
-        editor.duplicate(element, new)
+        editor.duplicate(element, new, into)
 
 
 @bundled(how=editing_from)

@@ -80,10 +80,15 @@ def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, paramet
     return component
 
 
-def free_names(draft: Draft, into: Name, files: Sequence[Path | str]) -> Iterator[str]:
+def names_in(draft: Draft, system: Name) -> set[str]:
+    """The names that are taken in a system."""
+    return {element.name for element in find_system(draft.system, system)[1].elements}
+
+
+def free_names(taken: Collection[str], files: Sequence[Path | str]) -> Iterator[str]:
     """Names of components for files that are added together: their own, or with the next free number: `Fan2`."""
     stems = [file_path("file", file).stem for file in files]
-    taken = {element.name for element in find_system(draft.system, into)[1].elements}
+    taken = set(taken)
     kept = {*stems} - taken
     for stem in stems:
         name = stem if stem in kept - taken else next_name(stem, taken | kept)

@@ -21,6 +21,7 @@ from ssptool.editing.add import (
     add_table,
     expose,
     free_names,
+    names_in,
 )
 from ssptool.editing.bind import add_mapping, bind, unbind, unmap, unmap_all
 from ssptool.editing.changes import EditError, unified_diff
@@ -50,6 +51,9 @@ VERBS = (
         "add_system",
         "add_connector",
         "duplicate",
+        "wrap",
+        "unwrap",
+        "move",
         "remove",
         "rename",
         "replace",
@@ -195,7 +199,7 @@ class Editor:
         if name is not None and len(fmus) > 1:
             raise EditError(f"{len(fmus)} FMUs cannot all be called {name!r}: add one at a time, or give no name")
         with self._at(into, inside=True) as (draft, (where,)):
-            for fmu, own in zip(fmus, free_names(draft, where, fmus), strict=True):
+            for fmu, own in zip(fmus, free_names(names_in(draft, where), fmus), strict=True):
                 makers = {**dict.fromkeys(SUFFIXES, add_structure), ".csv": add_table}
                 make = makers.get(Path(fmu).suffix.lower(), add_fmu)
                 make(draft, fmu, own if name is None else name, where, parameters)
@@ -293,13 +297,19 @@ class Editor:
                 remove(draft, name, with_resource)
         return self
 
-    def duplicate(self, name: Name, new: str | None = None) -> Self:
-        """Copy an element within its system, with its values and without its connections.
+    def duplicate(self, name: Name, new: str | None = None, into: Name | None = None) -> Self:
+        """Copy an element, with its values and without its connections.
 
-        `new` is the name of the copy (default: the next free one, such as `Fan2` for `Fan`).
+        Parameters
+        ----------
+        new
+            Name of the copy (default: the next free one, such as `Fan2` for `Fan`; its own in another system).
+        into
+            System that gets the copy, at any level ("": the root system; default: that of the element). Values from
+            bindings that do not reach the copy there become a binding of the copy.
         """
-        with self._at(name) as (draft, (element,)):
-            duplicate(draft, element, new)
+        with self._at(name, *([] if into is None else [into])) as (draft, (element, *target)):
+            duplicate(draft, element, new, target[0] if target else None)
         return self
 
     def wrap(self, *elements: Name, name: str) -> Self:

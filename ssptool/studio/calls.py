@@ -1,14 +1,19 @@
 """Calls of a page, by name with arguments, and their answers. The page itself has no model."""
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from threading import RLock
 from typing import Any, get_origin
 
+from ssptool.documents import ssd
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import garbage_collection_paused
 from ssptool.drawing.diagram.model import Span
+from ssptool.editing.add import SUFFIXES
+from ssptool.editing.draft import RESOURCES, Draft
 from ssptool.editing.names import Sharing
 from ssptool.engine.method_names import registered
 from ssptool.errors import WrongUsage, similar_names
@@ -18,7 +23,7 @@ from ssptool.rules.kept import Kept
 from ssptool.studio.findings import DrawnPlaces, finding_content, findings_of
 from ssptool.studio.gestures import Edits, FixFinding, Gesture, RewriteXml
 from ssptool.studio.model import SystemModel
-from ssptool.studio.placing import alignments, held_places, moves, resizes, routes
+from ssptool.studio.placing import additions, alignments, held_places, moves, resizes, routes
 from ssptool.studio.runs import StudioRuns, plan_content, planning_of, settings_of
 from ssptool.studio.session import DiskNews, EditSession, State
 from ssptool.studio.stimuli import (
@@ -91,7 +96,17 @@ class PageCalls:
             ),
             *(self.open_results, self.iterations, self.iterates),
             *(self.studies, self.start_study, self.cancel_study, self.study_table, self.study_chart),
-            *(self.stimuli, self.edit, self.preview, self.fix, self.rewrite, self.typed, self.stimulus),
+            *(
+                self.add,
+                self.palette,
+                self.stimuli,
+                self.edit,
+                self.preview,
+                self.fix,
+                self.rewrite,
+                self.typed,
+                self.stimulus,
+            ),
             *(
                 self.undo,
                 self.redo,
@@ -285,6 +300,24 @@ class PageCalls:
         """
         return self._perform(Edits.of(edits, Sharing(shared)), joined=tuple(sheet))
 
+    def add(self, files: Names, sheet: Names = (), at: Sequence[float] | None = None) -> Answer:
+        """Add files, or entries of the system, to the system of a sheet, at a point of it [mm, upwards]."""
+        archive, path = self._session.archive, tuple(sheet)
+        found = [str(archive.local_path(one)) if archive.has(one) and Path(one).is_file() else one for one in files]
+        return self._perform(Edits.of(additions(self._model, path, found, at)), joined=path)
+
+    def palette(self) -> Answer:
+        """The files of the system that can become elements, and how many elements each of them is."""
+        archive, document = self._session.archive, self._session.structure
+        draft = Draft(archive, document)
+        used = Counter(draft.entry(one.source) for one in document.structure.every(ssd.Component) if one.source)
+        names = (name for name in archive.names() if name.startswith(f"{RESOURCES}/"))
+        return [
+            {"file": name, "used": used[name]}
+            for name in sorted(names)
+            if name.lower().endswith((".fmu", ".csv", *SUFFIXES))
+        ]
+
     def move(self, sheet: Names, elements: Sequence[Names], dx: float, dy: float) -> Answer:
         """Move elements of a sheet [mm, upwards]."""
         return self._place(tuple(sheet), moves(self._model, tuple(sheet), [*map(tuple, elements)], dx, dy))
@@ -325,15 +358,18 @@ class PageCalls:
         return self._perform(self._rewriting(file, line, before, after))
 
     def typed(self, file: str, line: int, before: str, after: str) -> Answer:
-        """Findings that would result from another XML of an element; nothing is changed."""
+        """Findings that would result from another XML of an element; nothing is changed.
+
+        `broken` says why the text cannot be read.
+        """
         gesture, places = self._rewriting(file, line, before, after), DrawnPlaces(())
         with self._session.copy() as copy:
             try:
                 gesture.put(copy.archive)
             except InvalidDocument as wrong:
-                return [finding_content(one, places, {}) for one in wrong.diagnostics]
+                return {"broken": [finding_content(one, places, {}) for one in wrong.diagnostics], "findings": []}
             name, switches = self._session.structure.name, self._session.switches
-            return findings_of(copy.archive, name, switches, self._kept_typed, places)
+            return {"broken": [], "findings": findings_of(copy.archive, name, switches, self._kept_typed, places)}
 
     def _rewriting(self, file: str, line: int, before: str, after: str) -> RewriteXml:
         xml = self._model.xml(file, line)
@@ -490,8 +526,12 @@ class PageCalls:
                     self._tell({"event": "disk", "text": news.text})
 
     def _perform(self, gesture: Gesture, joined: ElementPath = ()) -> Answer:
+        before = self._model.documented
+        known = {block.path for sheet in before.values() for block in sheet.blocks}
         try:
-            return self._changed(self._session.perform(gesture), joined)
+            answer = self._changed(self._session.perform(gesture), joined)
+            now = (block.path for sheet in self._model.documented.values() for block in sheet.blocks)
+            return {**answer, "added": [path for path in now if path not in known and path[:-1] in before]}
         except BaseException:
             self._renew()  # the documents were read again
             raise

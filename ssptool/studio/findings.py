@@ -11,6 +11,7 @@ from ssptool.network.tree import ElementPath
 from ssptool.rules.kept import Kept
 from ssptool.rules.runner import check_with_fixes
 from ssptool.rules.selection import Switches
+from ssptool.studio.advice import page_advice
 
 
 def key_of(finding: Diagnostic) -> str:
@@ -66,12 +67,14 @@ def findings_of(
 def finding_content(finding: Diagnostic, places: DrawnPlaces, fixes: Mapping[Diagnostic, Any]) -> dict[str, Any]:
     """A finding as data for the page."""
     fix, place = fixes.get(finding), places.at(finding.position.file, finding.position.line)
+    advice = page_advice(finding.advice)
     return {
         "key": key_of(finding),
         "code": finding.code,
         "severity": finding.severity.value,
         "message": finding.message,
-        "advice": finding.advice,
+        "advice": advice.text,
+        "actions": [{"title": title, "edits": edits} for title, edits in advice.actions],
         "where": str(finding.position),
         "place": None if place is None else place.content(),
         "fixes": [] if fix is None else [{"title": one.title, "safe": one.safe} for one in fix.options],

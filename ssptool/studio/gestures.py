@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Protocol
 
 from ssptool.documents.archive import Archive
@@ -83,6 +84,8 @@ def _told(arguments: Mapping[str, Any]) -> Iterator[str]:
     for name, value in arguments.items():
         if name == "points":
             yield f"over {counted(len(value), 'point')}"
+        elif name == "fmus":
+            yield ", ".join(PurePath(str(file)).name for file in value)
         elif isinstance(value, list):
             yield ".".join(map(str, value)) if all(isinstance(one, str) for one in value) else f"{len(value)} names"
         elif isinstance(value, bool) or value is None:

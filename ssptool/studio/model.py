@@ -18,7 +18,7 @@ from ssptool.drawing.diagram.labels import CROWDED
 from ssptool.drawing.diagram.memory import Memory
 from ssptool.drawing.diagram.model import Rectangle, Sheet, StatedBlock, StatedLine, StatedSheet
 from ssptool.drawing.diagram.read import PIN_TEXT, stated_sheets
-from ssptool.drawing.diagram.svg import sheet_svg
+from ssptool.drawing.diagram.svg import origin_of, sheet_svg
 from ssptool.errors import WrongUsage
 from ssptool.foreign_text import one_line
 from ssptool.network.dependencies import analyze
@@ -167,6 +167,7 @@ class SystemModel:
             "name": stated.name,
             "whole": whole,
             "letter": PIN_TEXT * sheet.text,
+            "origin": list(origin_of(sheet)),
             "svg": sheet_svg(sheet, {}, link=_no_address, pretty=False, whole=whole),
             "blocks": {key_of(block.path): _block(block) for block in stated.blocks},
         }

@@ -8,7 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ssptool.arguments import number
 from ssptool.drawing.diagram.model import Rectangle
+from ssptool.editing.add import free_names
+from ssptool.editing.interface import SIZE
 from ssptool.errors import WrongUsage
 from ssptool.foreign_text import one_line
 from ssptool.network.tree import ElementPath
@@ -46,6 +49,31 @@ def alignments(model: SystemModel, sheet: ElementPath, elements: Sequence[Elemen
     """Edits that align elements of a sheet; elements without a position get one first."""
     aligned = {"verb": "align", "elements": [list(path) for path in elements], "to": to}
     return [*_placed(model, sheet, {}, elements), aligned]
+
+
+def additions(
+    model: SystemModel, sheet: ElementPath, files: Sequence[str], at: Sequence[float] | None = None
+) -> list[Edit]:
+    """The edits that add files to the system of a sheet, in a row from a point on [mm, upwards], if it is given.
+
+    In systems drawn in groups they get no place.
+    """
+    system = model.system_of(sheet)
+    if system not in model.documented:
+        raise no_such_sheet(sheet)
+    names = list(free_names({block.path[-1] for block in model.documented[system].blocks}, files))
+    added = [
+        {"verb": "add", "fmus": [file], "name": name, "into": list(system)}
+        for file, name in zip(files, names, strict=True)
+    ]
+    if at is None or _in_groups(model, sheet):
+        return added
+    x, y = (number("at", each) - SIZE / 2 for each in at)
+    places = [
+        {"verb": "place", "name": [*system, name], "x": round(x + place * 1.5 * SIZE, 1), "y": round(y, 1)}
+        for place, name in enumerate(names)
+    ]
+    return [*_placed(model, sheet, {}), *added, *places]
 
 
 def held_places(model: SystemModel, sheet: ElementPath) -> dict[ElementPath, Rectangle]:

@@ -85,7 +85,7 @@ FIRST = {
         key: ["dictionary", "add", "s", "bus"] for key in ("dictionary signal", "dictionary refer", "dictionary remove")
     },
     **{key: ["variant", "add", "s", "Heavy"] for key in ("variant remove", "variant default")},
-    **{(one, "--into"): ["add", "s", "--system", "Inner"] for one in ("add", "dictionary add")},
+    **{(one, "--into"): ["add", "s", "--system", "Inner"] for one in ("add", "dictionary add", "duplicate")},
     ("connect", "--no-transformation"): ["connect", "s", "System1.x1", "System2.x1", "--factor", "2"],
     **{key: ["study", "run", "grid.toml"] for key in ("study resume", "study results")},
 }
@@ -176,6 +176,7 @@ OF = {
     ("add", "--kind"): "output",
     ("add", "--system"): "Inner",
     ("add", "--into"): "Inner",
+    ("duplicate", "--into"): "Inner",
     ("dictionary add", "--into"): "Inner",
     ("add", "--unit"): "m",
     ("add", "--type"): "Int32",

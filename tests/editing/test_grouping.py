@@ -211,3 +211,50 @@ def test_a_copy_has_no_identifiers_and_a_free_place(tmp_path):
         assert copy.id is None and geometry.rotation == 90.0
         assert (geometry.x2 - geometry.x1, geometry.y2 - geometry.y1) == (80.0, 30.0)
         assert geometry.x1 >= 90.0 or geometry.y1 >= 50.0
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        (bindings(ssv("A.k Real value='5' unit='mm'", "B.k Real value='9' unit='m'")), 0.005),
+        (mapped(ssv("x Real value='4' unit='m'"), ssm(f"source='x' target='A.k'{LINEAR[1:]}")), 10.0),
+        (bindings('source="a.ssv" prefix="A."'), 0.006),
+        (OWN, 7.0),
+    ],
+    ids=["set", "mapping", "file", "own"],
+)
+def test_a_copy_in_another_system_has_the_values_of_its_original(tmp_path, inner, expected):
+    """From bindings that reach it, and from those that do not, by bindings of the copy; connections stay behind."""
+    of_a = OWN if inner is OWN else ""
+    group = system("G", "", [component("A", "m", INTERFACE, of_a)], ["A.y -> A.u"], "" if inner is OWN else inner)
+    other = system("H", "", [component("A", "m", INTERFACE)], ["A.z -> A.v"])
+    outer = bindings(ssv("H.A.k Real value='8' unit='m'"))
+    root = ssd(content("input a Real m, output c Real m", [group, other], ["a -> c"], outer))
+    package(tmp_path / "s", root, {"m": M}, {"a.ssv": ssv("k Real value='6' unit='mm'")})
+    before = values(ssptool.flatten(tmp_path / "s"))
+    wires = wires_of(ssptool.flatten(tmp_path / "s"))
+    with ssptool.edit(tmp_path / "s") as made:
+        made.duplicate("G.A", into="").duplicate("G.A", "Spare", into="H")
+    after = values(ssptool.flatten(tmp_path / "s"))
+    assert before["G.A.k"] == pytest.approx(expected)
+    assert after["A.k"] == after["H.Spare.k"] == before["G.A.k"]
+    assert {name: one for name, one in after.items() if name in before} == before
+    assert wires_of(ssptool.flatten(tmp_path / "s")) == wires
+    assert errors(tmp_path / "s") == []
+    with ssptool.edit(tmp_path / "s") as made:
+        made.remove("A", "H.Spare")
+    assert values(ssptool.flatten(tmp_path / "s")) == before
+
+
+def test_a_copy_takes_a_free_name_in_the_other_system_and_is_refused_inside_itself(tmp_path):
+    path = four(tmp_path / "s", WIRES, BOUND, OWN)
+    with ssptool.edit(path) as made:
+        made.wrap("A", "B", name="Group").duplicate("Group.A", into="").duplicate("Group.A", into="")
+        made.duplicate("Group", "Other", into="")
+    with ssptool.edit(path, save=False) as made:
+        names = [one.name for one in made.system.elements]
+    assert names == ["Group", "C", "D", "A", "A2", "Other"]
+    with refused(path, "into itself") as made:
+        made.duplicate("Group", into="Group")
+    after = values(ssptool.flatten(path))
+    assert after["A.k"] == after["A2.k"] == after["Other.A.k"] == after["Group.A.k"] == 0.005

@@ -19,6 +19,15 @@ DROP = """(diagram, files) => {
 }"""
 
 
+def places(path) -> dict[str, tuple[float, float]]:
+    """The lower left corners of the elements, which were dropped side by side."""
+    with ssptool.edit(path, save=False) as editor:
+        found = {one.name: (one.geometry.x1, one.geometry.y1) for one in editor.system.elements}
+    assert found["System1"][1] == found["System2"][1]
+    assert found["System1"][0] + 40 < found["System2"][0]
+    return found
+
+
 @browser
 def test_the_oscillator_is_built_broken_fixed_and_run(studio, chromium, tmp_path):
     page, folder = chromium(studio("Oscillator.ssp", cwd=tmp_path)), tmp_path
@@ -39,6 +48,8 @@ def test_the_oscillator_is_built_broken_fixed_and_run(studio, chromium, tmp_path
     page.get_by_text("Oscillator.ssp · saved").wait_for()
     (folder / "command").mkdir()
     with ssptool.new(folder / "command" / "Oscillator.ssp", *(FMUS / name for name in names)) as editor:
+        for name, (x, y) in places(folder / "Oscillator.ssp").items():
+            editor.place(name, x, y)
         for element, name in wires:
             other = "System2" if element == "System1" else "System1"
             editor.connect((element, name), (other, name))

@@ -14,10 +14,10 @@ def test_findings_of_a_text_that_is_typed_are_told_and_nothing_changes(tmp_path)
     now = {one["key"] for one in calls.call("findings", {})["findings"]}
     about = calls.call("connection", {"sheet": [], "text": "System1.v1 – System2.v1"})
     where = {"file": about["file"], "line": about["line"], "before": about["xml"]}
-    assert {one["key"] for one in calls.call("typed", {**where, "after": about["xml"]})} == now
-    wrong = calls.call("typed", {**where, "after": about["xml"].replace('"v1"', '"v11"', 1)})
+    assert {one["key"] for one in calls.call("typed", {**where, "after": about["xml"]})["findings"]} == now
+    wrong = calls.call("typed", {**where, "after": about["xml"].replace('"v1"', '"v11"', 1)})["findings"]
     assert any("v11" in one["message"] for one in wrong if one["key"] not in now)
-    broken = calls.call("typed", {**where, "after": about["xml"].removesuffix("/>")})
+    broken = calls.call("typed", {**where, "after": about["xml"].removesuffix("/>")})["broken"]
     assert [one["severity"] for one in broken] == ["error"]
     assert calls.call("changes", {}) == {"diff": "", "gestures": []}
     assert {one["key"] for one in calls.call("findings", {})["findings"]} == now

@@ -90,6 +90,12 @@ def sheet_svg(
     return etree.tostring(picture.root, pretty_print=pretty, encoding="unicode")
 
 
+def origin_of(sheet: Sheet) -> Point:
+    """The upper left corner of the picture in the coordinates of the document [mm, upwards]."""
+    around = _around(lettered(sheet))
+    return Point(around.x1, around.y2)
+
+
 class _Picture:
     """Coordinates are millimetres with y down: the upper left corner of the page is the origin."""
 

@@ -1,5 +1,6 @@
 // <ssp-details>: what is selected, with its findings, values and their origin, and its text in the file.
 
+import { edit } from './edits.js';
 import { button, dotted, make } from './elements.js';
 
 const HINT = 'Select an element, a connector or a line to see what it is, where its values come from, and its XML.';
@@ -89,12 +90,13 @@ function folded(text, open) {
 export function card(finding, { go = null, fix = null } = {}) {
   const remedies = fix ? finding.fixes.map(one =>
     button(one.title + (one.safe ? '' : ' (a guess)'), () => fix(finding, one), 'Apply this fix', { class: 'fix' })) : [];
+  const actions = fix ? finding.actions.map(one => button(one.title, () => edit(...one.edits), 'Make this edit', { class: 'fix' })) : [];
   const place = go && finding.place
     ? button(placeText(finding), () => go(finding), 'Show it in the diagram', { class: 'link' })
     : make('span', { class: 'place' }, finding.where);
   return make('article', { class: `finding ${finding.severity}` },
     make('p', {}, make('strong', {}, finding.severity), ' ', make('code', {}, finding.code), ' ', place),
-    make('p', {}, finding.message), finding.advice ? make('p', { class: 'quiet' }, finding.advice) : null, ...remedies);
+    make('p', {}, finding.message), finding.advice ? make('p', { class: 'quiet' }, finding.advice) : null, ...remedies, ...actions);
 }
 function placeText({ place, where }) {
   return `${place.connection || dotted(place.element)} · ${where}`;

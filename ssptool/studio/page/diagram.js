@@ -3,6 +3,7 @@
 
 import { label, mark } from './overlay.js';
 import { placeHandles } from './picking.js';
+import { boxAround, inDocument, viewOf } from './snapping.js';
 
 const NEAR = [[0, 0], ...[1, 2, 3, 4, 5].flatMap(d => [[d, 0], [-d, 0], [0, d], [0, -d]])];
 const LEGIBLE = 3;  // pixels of a letter
@@ -12,6 +13,7 @@ class Diagram extends HTMLElement {
   sheet = null;
   selected = null;
   units = true;
+  snaps = false;  // whether moved elements end on a grid
   findings = [];
   loops = new Set();
   values = new Map();  // signal → its value, which is shown at its lines instead of the unit
@@ -23,7 +25,8 @@ class Diagram extends HTMLElement {
       this.zoom(event.deltaY > 0 ? 1.1 : 1 / 1.1, ...this.fraction(event));
     }, { passive: false });
     this.addEventListener('pointerdown', event => this.press(event));
-    this.addEventListener('dblclick', event => this.open(this.thing(event)));
+    this.addEventListener('dblclick', event => this.twice(this.thing(event)));
+    this.addEventListener('contextmenu', event => this.menu(event));
     this.addEventListener('keydown', event => this.key(event));
     this.addEventListener('focusin', event => {
       const block = event.target.closest('.block');
@@ -107,6 +110,17 @@ class Diagram extends HTMLElement {
     this.dispatchEvent(new CustomEvent('near'));
   }
   fit() { this.look(...this.home); }
+  /** Zoom to what is selected, else show all. */
+  closer() {
+    const now = this.selected && this.selected.kind === 'connection' ? [this.wireOf(this.selected.texts[0])] : this.keys.map(key => this.blockOf(key));
+    const box = boxAround(now.filter(Boolean).map(node => node.getBBox()));
+    this.look(...(box ? viewOf(box, this.home) : this.home));
+  }
+  /** The middle of the view in the coordinates of the document. */
+  middle() {
+    const [x, y, w, h] = this.view;
+    return inDocument([x + w / 2, y + h / 2], this.sheet.origin);
+  }
   zoom(factor, px = .5, py = .5) {
     const [x, y, w, h] = this.view;
     this.look(x + w * px * (1 - factor), y + h * py * (1 - factor), w * factor, h * factor);
@@ -161,6 +175,23 @@ class Diagram extends HTMLElement {
     this.selected = thing;
     this.highlight();
     this.dispatchEvent(new CustomEvent('select', { detail: thing }));
+  }
+  /** A double click opens a system, and renames anything else. */
+  twice(thing) {
+    const known = thing && thing.kind === 'element' && this.sheet.blocks[thing.key];
+    if (known && !known.opens && !known.group) this.dispatchEvent(new CustomEvent('rename', { detail: thing.key }));
+    else this.open(thing);
+  }
+  /** The menu of what is under the pointer, or has the focus; it is selected, unless it is among several that are. */
+  menu(event) {
+    event.preventDefault();
+    if (!this.sheet) return;
+    const block = event.button === -1 || event.button === 0 ? event.target.closest('.block') : null;  // asked for by the keyboard
+    const thing = block ? { kind: 'element', key: block.dataset.of, node: block } : this.thing(event);
+    const box = block && block.getBoundingClientRect();
+    if (thing && !(thing.kind === 'element' && this.keys.includes(thing.key))) this.select(thing);
+    const [x, y] = box ? [box.x + box.width / 2, box.y + box.height / 2] : [event.clientX, event.clientY];
+    this.dispatchEvent(new CustomEvent('menu', { detail: { thing: thing && thing.kind === 'element' ? this.selected : thing, x, y } }));
   }
   open(thing) {
     const known = thing && thing.key && this.sheet.blocks[thing.key];

@@ -51,15 +51,17 @@ async function attempt(edits, shared) {
   }
 }
 
-/** Add files to a system: FMUs, packages, tables. */
-export async function addFiles(files, into) {
+/** Add files to the system of a sheet, at a point of it: FMUs, packages, tables. */
+export async function addFiles(files, sheet, at = null) {
   const wanted = [...files].filter(file => /\.(fmu|ssp|csv)$/i.test(file.name));
-  if (!wanted.length) { complain('only .fmu, .ssp and .csv files can be added'); return; }
+  if (!wanted.length) { complain('only .fmu, .ssp and .csv files can be added'); return null; }
   try {
-    const paths = await Promise.all(wanted.map(upload));
-    await edit({ verb: 'add', fmus: paths, into });
+    const answer = await call('add', { files: await Promise.all(wanted.map(upload)), sheet, at });
+    quiet();
+    return answer;
   } catch (problem) {
     complain(problem);
+    return null;
   }
 }
 

@@ -4,20 +4,26 @@ import './diagram.js';
 import './outline.js';
 import './details.js';
 import { card } from './details.js';
-import { addFiles, ask, asked, complain, dropped, edit, lasting, quiet, replaceFmu } from './edits.js';
+import { addFiles, ask, asked, complain, dropped, lasting, quiet } from './edits.js';
 import { button, dotted, make, same } from './elements.js';
-import { call, changed, on } from './server.js';
+import { gestures } from './gestures.js';
+import { showLegend, showShortcuts } from './help.js';
+import { commandOf } from './keys.js';
+import { enableSplitters } from './layout.js';
+import { showMenu } from './menu.js';
+import { KIND } from './palette.js';
 import { panels } from './panels.js';
-import { alignButtons } from './picking.js';
 import { enableRuns } from './run.js';
+import { call, changed, on } from './server.js';
+import { inDocument } from './snapping.js';
 import { enableStimuli } from './stimuli.js';
 import { enableStudies } from './studies.js';
 import { connectTable, parameterTable } from './tables.js';
-import { connectButtons, enableEditing, ownerOf } from './wiring.js';
+import { enableEditing } from './wiring.js';
 
 const get = id => document.getElementById(id);
 const diagram = document.querySelector('ssp-diagram'), outline = document.querySelector('ssp-outline');
-const details = document.querySelector('ssp-details');
+const details = document.querySelector('ssp-details'), palette = document.querySelector('ssp-palette');
 let model = null, findings = [], shown = [], drawing = null;
 const editable = () => model !== null && !model.readOnly;
 
@@ -36,7 +42,8 @@ async function renew(news) {
   tools();
   if (saved) { await Promise.all([changes(), inputs.renew()]); return; }
   outline.show(model.systems, shown);
-  await Promise.all([draw(), check(), changes(), parameters.renew(), connections.renew(), inputs.renew()]);
+  await Promise.all([draw(), check(), changes(), parameters.renew(), connections.renew(), inputs.renew(),
+    palette.renew(editable())]);
 }
 function draw() {
   drawing = drawn();
@@ -150,53 +157,22 @@ async function describe(thing) {
   if (!thing || (thing.key != null && !known) || (thing.kind === 'connector' && !known)) { details.clear(); outline.select(null); return; }
   const connection = thing.kind === 'connection' ? thing.texts[0] : null;
   outline.select(known ? known.path : null);
-  const about = connection === null
-    ? await ask('about', { element: known.path }) : await ask('connection', { sheet: shown, text: connection });
+  const version = model.version;
+  const about = await (connection === null ? call('about', { element: known.path }) : call('connection', { sheet: shown, text: connection }))
+    .catch(problem => { if (diagram.selected === thing && version === model.version) complain(problem); });
   if (!about || diagram.selected !== thing) return;
   const own = findings.filter(({ place }) => place && (connection === null
     ? same(place.element, known.path) : place.connection === connection && same(place.sheet, shown)));
   details.show(about, own.map(one => card(one, { fix: editable() ? fix : null })),
-    editable() ? await actions(thing, known) : [], {
+    await act.buttons(thing, known), {
       only: thing.kind === 'connector' ? thing.names : null, rewrite: editable() ? rewrite : null, typed });
 }
 /** Several elements: what can be done with all of them. */
-function several(thing) {
+async function several(thing) {
   const keys = thing.keys.filter(key => diagram.sheet.blocks[key]);
   const names = keys.map(key => dotted(diagram.sheet.blocks[key].path)), count = keys.length === 1 ? '1 element' : `${keys.length} elements`;
   outline.select(null);
-  details.show({ title: count, facts: [names.join(', ')], values: [] }, [],
-    editable() ? [...alignButtons(diagram), button('Remove', remove, 'With their connections (Delete)')] : []);
-}
-/** Whether a thing is or belongs to a group, which only the drawing knows. */
-function isGroup({ key }) { return key != null && diagram.sheet.blocks[key].group; }
-/** What can be done with a thing. */
-async function actions(thing, known) {
-  if (thing.kind === 'connection') {
-    const ends = diagram.sheet.connections[thing.texts[0]];
-    return ends ? [button('Disconnect', remove, 'Remove this connection (Delete)')] : [];
-  }
-  if (isGroup(thing)) return [];
-  const path = ownerOf(diagram, thing);
-  if (thing.kind === 'connector') return connectButtons(path, thing.names);
-  return [button('Rename', () => rename(path), 'With all references to it (F2)'), button('Remove', remove, 'With its connections (Delete)'),
-    ...(/\.fmu$/i.test(known ? known.source : '') ? [button('Replace FMU…', () => replaceFmu(path), 'Show what would break, then replace')] : [])];
-}
-async function rename(path) {
-  const answer = await asked(`Rename ${dotted(path)}`, { name: { label: 'New name', value: path.at(-1) } }, 'Rename');
-  if (!answer || !answer.name || answer.name === path.at(-1)) return;
-  if (await edit({ verb: 'rename', old: path, new: answer.name })) diagram.select({ kind: 'element', key: [...path.slice(0, -1), answer.name].join('/') });
-}
-async function remove() {
-  const thing = diagram.selected, known = thing && thing.key != null && diagram.sheet.blocks[thing.key];
-  if (!thing || !editable() || thing.kind === 'connector' || isGroup(thing)) return;
-  const cut = text => ({ verb: 'disconnect', a: diagram.sheet.connections[text].ends[0], b: diagram.sheet.connections[text].ends[1] });
-  const paths = thing.kind === 'elements' ? thing.keys.map(key => diagram.sheet.blocks[key].path) : [];
-  diagram.select(null);
-  await settled();
-  if (thing.kind === 'elements') { await edit({ verb: 'remove', names: paths }); return; }
-  const edits = known ? [{ verb: 'remove', names: [known.path] }] : thing.texts.filter(text => diagram.sheet.connections[text]).map(cut);
-  if (edits.length) await edit(...edits);
-  else complain(`this line stands for ${thing.texts.length} connections: open the group, or remove them with ssptool disconnect`);
+  details.show({ title: count, facts: [names.join(', ')], values: [] }, [], await act.buttons(thing));
 }
 async function rewrite({ file, line, xml }, text) {
   const done = await ask('rewrite', { file, line, before: xml, after: text });
@@ -207,8 +183,9 @@ async function rewrite({ file, line, xml }, text) {
 async function typed({ file, line, xml }, text) {
   const news = await ask('typed', { file, line, before: xml, after: text });
   if (!news) return null;
-  const now = new Set(findings.map(one => one.key)), then = new Set(news.map(one => one.key));
-  const gone = [...now].filter(key => !then.has(key)).length, more = news.filter(one => !now.has(one.key));
+  if (news.broken.length) return [make('p', { class: 'quiet' }, 'This is not XML yet:'), ...news.broken.map(one => card(one))];
+  const now = new Set(findings.map(one => one.key)), then = new Set(news.findings.map(one => one.key));
+  const gone = [...now].filter(key => !then.has(key)).length, more = news.findings.filter(one => !now.has(one.key));
   const summary = more.length || gone ? [gone ? `${gone} of the findings would be gone` : '', more.length ? `${more.length} new` : ''].filter(Boolean).join(', ') : 'No new findings';
   return [make('p', { class: 'quiet' }, summary), ...more.map(one => card(one))];
 }
@@ -229,6 +206,7 @@ outline.addEventListener('select', event => show(event.detail));
 
 // -- editing
 
+enableSplitters();
 enableEditing(diagram, editable);
 const parameters = parameterTable(editable, one => details.show({ title: one.name, values: [{ name: one.name, text: one.text }] }, [], [], { only: [one.name] }));
 const connections = connectTable(editable, () => shown);
@@ -240,27 +218,29 @@ enableRuns({
   failure: failure => { diagram.failure = failure ? failure.component : ''; diagram.mark(); },
 });
 
+const act = gestures(diagram, { editable, settled, openSystem: open, addFiles: () => get('files').click() });
+
 get('add').onclick = () => get('files').click();
 get('files').onchange = async event => {
-  await addFiles(event.target.files, diagram.sheet.system);
+  added(await addFiles(event.target.files, diagram.sheet.path));
   event.target.value = '';
 };
-get('add-system').onclick = async () => {
-  const answer = await asked('New system', { name: { label: 'Name' } }, 'Make it');
-  if (answer && answer.name) edit({ verb: 'add_system', name: answer.name, into: diagram.sheet.system });
-};
-get('add-connector').onclick = async () => {
-  const of = diagram.sheet.system;
-  const answer = await asked(`New connector of ${of.length ? dotted(of) : model.name}`, { name: { label: 'Name' },
-    kind: { label: 'Kind', value: 'input', options: ['input', 'output', 'parameter'] }, type: { label: 'Type', value: 'Real' },
-    unit: { label: 'Unit' } }, 'Make it');
-  if (answer && answer.name) edit({ verb: 'add_connector', ...answer, unit: answer.unit || null, of });
-};
+get('add-system').onclick = act.newSystem;
+get('add-connector').onclick = act.newConnector;
+function added(answer) { if (answer) act.choose(answer.added); }
 diagram.addEventListener('dragover', event => { if (editable()) event.preventDefault(); });
 diagram.addEventListener('drop', async event => {
   event.preventDefault();
-  if (editable()) addFiles(await dropped(event.dataTransfer), diagram.sheet.system);
+  if (!editable()) return;
+  const point = diagram.point(event), at = inDocument([point.x, point.y], diagram.sheet.origin);
+  const file = event.dataTransfer.getData(KIND);
+  added(file ? await ask('add', { files: [file], sheet: diagram.sheet.path, at }) : await addFiles(await dropped(event.dataTransfer), diagram.sheet.path, at));
 });
+palette.addEventListener('add', async event => added(await ask('add', { files: [event.detail], sheet: diagram.sheet.path, at: diagram.middle() })));
+diagram.addEventListener('menu', async ({ detail: { thing, x, y } }) => {
+  showMenu(await act.entries(thing), { x, y }, thing ? 'What can be done with it' : 'Diagram');
+});
+diagram.addEventListener('rename', event => { if (editable()) act.renameHere(event.detail); });
 
 // -- finding elements
 
@@ -288,28 +268,23 @@ get('fit').onclick = () => diagram.fit();
 get('units').onchange = event => { diagram.units = event.target.checked; diagram.label(); };
 for (const id of ['undo', 'redo']) get(id).onclick = () => ask(id);
 get('save').onclick = save;
-/** The command of a key, whatever Caps Lock and the layout of the keyboard make of its letter. */
-function commandOf(event) {
-  if (!(event.ctrlKey || event.metaKey) || event.altKey) return null;
-  const letter = /^[a-z]$/i.test(event.key) ? event.key.toLowerCase() : event.code.replace('Key', '').toLowerCase();
-  return { z: event.shiftKey ? 'redo' : 'undo', y: 'redo', s: event.shiftKey ? null : 'save' }[letter] || null;
-}
+get('help').onclick = showShortcuts;
+get('legend').onclick = showLegend;
+get('snap').onchange = event => { diagram.snaps = event.target.checked; };
+const commands = { save: () => editable() && save(), find: () => get('find').focus(), fit: () => diagram.fit(), near: () => diagram.closer(),
+  larger: () => diagram.zoom(.8), smaller: () => diagram.zoom(1.25), none: () => diagram.select(null), help: showShortcuts,
+  undo: () => editable() && get('undo').click(), redo: () => editable() && get('redo').click() };
 addEventListener('keydown', event => {
   const command = commandOf(event);
-  if (!command || (command !== 'save' && event.target.matches('input, textarea'))) return;  // fields undo what is typed
+  if (!command || event.defaultPrevented || document.querySelector('dialog[open]')) return;
+  if (command !== 'save' && event.target.matches('input, textarea, select')) return;  // fields undo and copy what is typed
+  if (command === 'copy' && String(getSelection())) return;
+  if (command === 'all' && event.target !== document.body && !diagram.contains(event.target)) return;
   event.preventDefault();
-  if (!editable()) return;
-  if (command === 'save') save();
-  else if (!get(command).disabled) get(command).click();
+  if (commands[command]) commands[command]();
+  else act.run(command);
 });
 addEventListener('beforeunload', event => { if (model && model.unsaved && !document.body.classList.contains('away')) event.preventDefault(); });
-addEventListener('keydown', event => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, textarea, select')) return;
-  const keys = { '/': () => get('find').focus(), '+': () => diagram.zoom(.8), '-': () => diagram.zoom(1.25), 0: () => diagram.fit(),
-    Escape: () => diagram.select(null), Delete: remove, Backspace: remove,
-    F2: () => { if (diagram.selected && diagram.selected.kind === 'element' && editable() && !isGroup(diagram.selected)) rename(ownerOf(diagram, diagram.selected)); } };
-  if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
-});
 
 on('model', renew);
 on('disk', event => complain(event.text));

@@ -10,10 +10,15 @@ export function panel(name, title) {
   const first = tabs.children.length === 0;
   const body = make('div', { role: 'tabpanel', id: `panel-${name}`, 'aria-labelledby': `tab-${name}`, tabindex: '0', hidden: !first });
   const tab = make('button', { type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': body.id, 'aria-selected': String(first),
-    onclick: () => open(name) }, title);
+    onclick: () => { unfold(); open(name); } }, title);
   tabs.append(tab);
   place.append(body);
   return { body, tab };
+}
+/** A panel that is folded away comes back when it is asked for. */
+function unfold() {
+  const drawer = document.getElementById('drawer');
+  if (drawer.classList.contains('folded')) document.getElementById('split-drawer').dispatchEvent(new MouseEvent('dblclick'));
 }
 export function open(name) {
   document.body.dataset.panel = name;

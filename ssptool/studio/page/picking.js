@@ -69,7 +69,7 @@ function meet(one, other) {
 
 /** Buttons that align the elements that are selected. */
 export function alignButtons(diagram) {
-  const elements = diagram.keys.map(key => diagram.sheet.blocks[key].path);
+  const elements = diagram.keys.filter(key => diagram.sheet.blocks[key]).map(key => diagram.sheet.blocks[key].path);
   return ALIGNMENTS.filter(([to]) => elements.length > (to === 'across' || to === 'down' ? 2 : 1))
     .map(([to, text, title]) => button(text, () => ask('align', { sheet: diagram.sheet.path, elements, to }), title));
 }

@@ -3,8 +3,10 @@
 import { button, dotted, make, pathNumbers, same, svg } from './elements.js';
 import { ask, edit } from './edits.js';
 import { band, grow, resize } from './picking.js';
+import { showMenu } from './menu.js';
 import { lead, selectedLine } from './routing.js';
 import { call } from './server.js';
+import { inDocument, snapped } from './snapping.js';
 
 const hint = document.getElementById('hint');
 const NUDGE = { ArrowLeft: [-5, 0], ArrowRight: [5, 0], ArrowUp: [0, 5], ArrowDown: [0, -5] };  // mm, upwards
@@ -112,13 +114,8 @@ function connect(owner, ...chosen) {
   return edit(...chosen.map(({ from, owner: other, name }) => ({ verb: 'connect', a: [...owner, from], b: [...other, name] })));
 }
 function choose(owner, found, event) {
-  const menu = make('div', { class: 'menu', role: 'menu', style: `left:${event.clientX}px;top:${event.clientY}px` },
-    ...found.map(pair => button(pairText(owner, pair), () => { menu.remove(); connect(owner, pair); }, '', { role: 'menuitem' })),
-    button(`All ${found.length}`, () => { menu.remove(); connect(owner, ...found); }, '', { role: 'menuitem' }),
-    button('Cancel', () => menu.remove(), '', { role: 'menuitem' }));
-  menu.addEventListener('keydown', pressed => { if (pressed.key === 'Escape') menu.remove(); });
-  document.body.append(menu);
-  menu.querySelector('button').focus();
+  showMenu([...found.map(pair => ({ title: pairText(owner, pair), run: () => connect(owner, pair) })), null,
+    { title: `All ${found.length}`, run: () => connect(owner, ...found) }], { x: event.clientX, y: event.clientY }, 'Which connectors');
 }
 function centre(diagram, node) {
   const box = (node.querySelector('.pin') || node).getBoundingClientRect();
@@ -139,9 +136,9 @@ function move(diagram, thing, press) {
   const blocks = keys.map(key => diagram.blockOf(key)), lines = known.group ? [] : touching(diagram, new Set(keys));
   let last = [0, 0];
   diagram.drag(press, {
-    move: (dx, dy, view) => {
+    move: (dx, dy, view, event) => {
       if (known.group) { diagram.look(view[0] - dx, view[1] - dy, view[2], view[3]); return; }
-      last = [dx, dy];
+      last = [dx, dy] = diagram.snaps && !event.altKey ? onGrid(diagram, blocks[0], dx, dy) : [dx, dy];
       diagram.picture.classList.add('moving');
       for (const block of blocks) block.setAttribute('transform', `translate(${dx} ${dy})`);
       for (const line of lines) line.follow(dx, dy);
@@ -159,6 +156,11 @@ function move(diagram, thing, press) {
       }
     },
   });
+}
+/** The way after which the lower left corner of a block is on the grid of the document. */
+function onGrid(diagram, block, dx, dy) {
+  const frame = block.querySelector('.frame').getBBox(), [x, y] = inDocument([frame.x, frame.y + frame.height], diagram.sheet.origin);
+  return [snapped(dx, x), -snapped(-dy, y)];
 }
 async function shift(diagram, keys, dx, dy) {
   return ask('move', { sheet: diagram.sheet.path, elements: keys.map(key => diagram.sheet.blocks[key].path), dx, dy });
