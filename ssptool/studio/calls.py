@@ -112,6 +112,7 @@ class PageCalls:
                 self.redo,
                 self.save,
                 self.save_as,
+                self.save_copy,
                 self.reload,
                 self.open_unsaved,
                 self.discard_unsaved,
@@ -141,7 +142,7 @@ class PageCalls:
             self.call("sheet", {"path": [], "afar": True})
 
     def keep(self) -> None:
-        """Store unsaved edits in a file before the studio ends."""
+        """Keep unsaved edits in a file: while the server lives, and before its end. Raises OSError."""
         with self._lock:
             self._session.keep()
 
@@ -395,6 +396,10 @@ class PageCalls:
         names = self._session.save_as(name)
         self._renewed()
         return {"saved": list(names)}
+
+    def save_copy(self, name: str) -> Answer:
+        """Save a copy of the system as it is here under a new name; the page stays with this one."""
+        return {"saved": self._session.save_copy(name)}
 
     def reload(self) -> Answer:
         self._session.reload()

@@ -96,6 +96,8 @@ class Studio:
             await asyncio.sleep(DISK_SECONDS)
             if self._pages:
                 await run_in_threadpool(self.calls.look_at_disk)
+            with suppress(OSError):  # said at the end, if it is so then
+                await run_in_threadpool(self.calls.keep)
 
     async def _page(self, request: Request) -> Response:
         if not request.url.path.endswith("/"):

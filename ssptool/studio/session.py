@@ -111,7 +111,8 @@ class EditSession:
         self._beside: dict[str, bytes | None] = {}  # files around the system in their state on disk
         self._looked_at: dict[str, bytes | None] = {}  # the same files at the last check of the disk
         self.conflict: Conflict | None = None
-        self.kept_in: Path | None = None  # the file that `keep` has written
+        self.kept_in: Path | None = None  # the file to which `keep` has written
+        self._kept_state: tuple[State, bool] | None = None  # what is in it, and whether that fitted to the disk
         self._unsaved_files = list(found_next_to(path))
         self.kept = Kept()
         self.archive = self._opened()
@@ -257,28 +258,55 @@ class EditSession:
         self.reload()
         return (target.name, *(file.name for file in beside))
 
+    def save_copy(self, name: str) -> str:
+        """Write the current state of the system under a new name, and continue with that system; returns the new name.
+
+        Raises
+        ------
+        WrongUsage, FileExistsError
+            Nothing was written.
+        """
+        self._require_writable()
+        target = free_name(self.path, name, self.archive, self.state.files)
+        save_copy(self.archive, target)
+        self._open()
+        return target.name
+
     # -- unsaved edits of an earlier session ------------------------------------------------------------------------
 
     def keep(self) -> Path | None:
         """Write the unsaved edits to a file next to the system, or to the folder for temporary files if that fails.
 
-        The next session offers to open them. Returns None if there are none. Raises OSError.
+        The next session offers to open them. A session writes them into one file, again whenever they have changed, so
+        that not even a sudden end loses them. None: there are none, and no file of this session. Raises OSError.
         """
         files, beside = self.state.files, self.state.beside
         if self.read_only or not (files or beside):
+            self._forget_own_file()
             return None
+        if self.kept_in is not None and self._kept_state == (self.state, self.conflict is None):
+            return self.kept_in
         on_disk = {name: self.archive.on_disk(name) for name in files}
         around = {name: self._beside.get(name) for name in beside}
         opened = [one.source for one in self._opened_edits()]
-        for place in (opened[0] if opened else None, self._around, Path(gettempdir())):
+        for place in (opened[0] if opened else self.kept_in, self._around, Path(gettempdir())):
             if place is not None:
-                file = place if place in opened else free_file(self.path, place)
+                file = free_file(self.path, place) if place.is_dir() else place
                 edits = UnsavedEdits.of(file, files, beside, on_disk, around, fits=self.conflict is None)
                 with suppress(OSError):
                     edits.write()
-                    self.kept_in = file
+                    if file != self.kept_in:
+                        self._forget_own_file()
+                    self.kept_in, self._kept_state = file, (self.state, self.conflict is None)
                     return file
         raise OSError(f"the unsaved edits could be written neither to {self._around} nor to {gettempdir()}")
+
+    def _forget_own_file(self) -> None:
+        """Delete the file in which this session has kept its edits, but none that was there before."""
+        if self.kept_in is not None and self.kept_in not in self._unsaved_files:
+            with suppress(OSError):
+                self.kept_in.unlink()
+        self.kept_in = None
 
     def unsaved_edits(self) -> Path | None:
         """The first file of unsaved edits that is not yet opened."""
@@ -324,6 +352,7 @@ class EditSession:
 
     def _forget_unsaved_files(self) -> None:
         """Delete the files of edits that have now been saved."""
+        self._forget_own_file()
         for one in self._opened_edits():
             with suppress(OSError):
                 one.source.unlink()

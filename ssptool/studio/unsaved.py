@@ -1,4 +1,4 @@
-"""Unsaved edits in a file next to the system, written when the studio ends before they are saved."""
+"""Unsaved edits in a file next to the system, kept from the first edit on until they are saved."""
 
 import hashlib
 import re
@@ -85,7 +85,8 @@ class UnsavedEdits:
             packed.writestr(_CONTENTS, strict_json(stated, indent=1))
             for name, content in contents.items():
                 if content is not None:
-                    packed.writestr(name, content)
+                    is_packed = name.lower().endswith((".fmu", ".ssp"))
+                    packed.writestr(name, content, zipfile.ZIP_STORED if is_packed else None)
 
     @classmethod
     def read(cls, source: Path) -> Self:

@@ -18,6 +18,7 @@ from ssptool.studio.session import EditSession
 from ssptool.studio.unsaved import BadUnsavedFile, UnsavedEdits
 from tests.cli.browser import browser, violations
 from tests.studio.conftest import COOKIES, copy_of, opened
+from tests.waiting import until
 
 SSD, SSV = "SystemStructure.ssd", "resources/dual_mass_oscillator.ssv"
 SCENARIO = """events:
@@ -101,6 +102,64 @@ def test_nothing_is_kept_of_what_is_saved_or_undone(start, folder, tmp_path):
     ended(calls)
     assert [file.name for file in tmp_path.iterdir()] == [folder.name]
     assert kept(start(folder)) is None
+
+
+def test_one_file_has_the_edits_of_now_while_a_session_lives(start, folder, tmp_path):
+    calls = start(folder)
+    file = tmp_path / f"{folder.name}.unsaved"
+    calls.keep()
+    assert not file.exists()
+    rename(calls, "System1", "Left")
+    calls.keep()
+    first = UnsavedEdits.read(file).files
+    written = file.stat().st_mtime_ns
+    calls.keep()
+    assert file.stat().st_mtime_ns == written, "nothing has changed since"
+    rename(calls, "System2", "Right")
+    calls.keep()
+    assert UnsavedEdits.read(file).files != first
+    calls.call("undo", {})
+    calls.keep()
+    assert UnsavedEdits.read(file).files == first
+    calls.call("undo", {})
+    calls.keep()
+    assert not file.exists()
+    calls.call("redo", {})
+    calls.keep()
+    calls.call("save", {})
+    assert [one.name for one in tmp_path.iterdir()] == [folder.name]
+
+
+def test_a_file_that_was_there_before_is_not_deleted_with_the_own_one(start, folder, tmp_path):
+    calls = start(folder)
+    rename(calls, "System1", "Left")
+    ended(calls)
+    calls = start(folder)
+    rename(calls, "System2", "Right")
+    calls.keep()
+    assert {file.name for file in tmp_path.glob("*.unsaved*")} == {f"{folder.name}.unsaved", f"{folder.name}.unsaved-2"}
+    calls.call("undo", {})
+    calls.call("open_unsaved", {"file": f"{folder.name}.unsaved"})
+    calls.keep()
+    assert [file.name for file in tmp_path.glob("*.unsaved*")] == [f"{folder.name}.unsaved"]
+    calls.call("undo", {})
+    calls.keep()
+    assert (tmp_path / f"{folder.name}.unsaved").exists()
+
+
+def test_a_copy_is_saved_and_the_session_stays_with_its_system(start, folder, tmp_path):
+    calls = start(folder)
+    before = (folder / SSD).read_bytes()
+    rename(calls, "System1", "Left")
+    assert calls.call("save_copy", {"name": "other.ssp"}) == {"saved": "other.ssp"}
+    assert calls.call("model", {})["unsaved"]
+    assert (folder / SSD).read_bytes() == before
+    with Archive.open(tmp_path / "other.ssp") as archive:
+        assert b'name="Left"' in archive.read(SSD)
+    with pytest.raises(FileExistsError):
+        calls.call("save_copy", {"name": "other.ssp"})
+    calls.call("undo", {})
+    assert elements(calls) == {"System1", "System2"}
 
 
 def test_an_undone_save_is_kept(start, folder):
@@ -294,6 +353,19 @@ def called(address, **message):
             pass
         assert "error" not in answer, answer
         return answer["answer"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+def test_a_process_that_is_killed_loses_nothing(started, start, folder, tmp_path):
+    process, address = started(folder)
+    called(address, call="edit", arguments={"edits": [{"verb": "rename", "old": "System1", "new": "Left"}]})
+    file = tmp_path / f"{folder.name}.unsaved"
+    until(file.exists)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    calls = start(folder)
+    calls.call("open_unsaved", {"file": kept(calls)["file"]})
+    assert elements(calls) == {"Left", "System2"}
 
 
 SIGNALS = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]

@@ -7,7 +7,7 @@ import { alignButtons } from './picking.js';
 import { connectButtons, ownerOf } from './wiring.js';
 
 /** The gestures on a diagram. `editable`: whether it may be changed; `settled`: once the picture is the present one. */
-export function gestures(diagram, { editable, settled, openSystem, addFiles }) {
+export function gestures(diagram, { editable, settled, openSystem, addFiles, saveCopy }) {
   let copied = null;
   const block = key => diagram.sheet.blocks[key];
   const isGroup = ({ key }) => key != null && block(key).group;
@@ -107,7 +107,7 @@ export function gestures(diagram, { editable, settled, openSystem, addFiles }) {
   async function entries(thing) {
     if (!thing) {
       return [...(editable() ? [{ title: 'Add files…', run: addFiles }, { title: 'New system…', run: newSystem }, { title: 'New connector…', run: newConnector },
-        ...(copied ? [entry('Paste', 'paste')] : []), null] : []), entry('Select all', 'all'), looking('Show all', 'fit')];
+        ...(copied ? [entry('Paste', 'paste')] : []), null] : []), entry('Select all', 'all'), looking('Show all', 'fit'), null, { title: 'Save a copy…', run: saveCopy }];
     }
     if (thing.kind === 'connection') return editable() && diagram.sheet.connections[thing.texts[0]] ? [entry('Disconnect', 'remove')] : [];
     if (thing.kind === 'connector') {

@@ -114,6 +114,12 @@ async function saveAs() {
   const answer = await asked('Save under another name', { name: { label: 'Name', value: `${stem}-mine${ending || ''}` } }, 'Save');
   if (answer && await ask('save_as', answer)) quiet();
 }
+async function saveCopy() {
+  const [, stem, ending] = model.file.match(/^(.*?)(\.ss[pd])?$/i);
+  const answer = await asked('Save a copy', { name: { label: 'Name', value: `${stem}-copy${ending || ''}` } }, 'Save');
+  const done = answer && answer.name && await ask('save_copy', answer);
+  if (done) { quiet(); get('hint').textContent = `saved a copy in ${done.saved}`; setTimeout(() => { get('hint').textContent = ''; }, 4000); }
+}
 async function changes() {
   const news = await ask('changes');
   if (news) panels.changes.show(news);
@@ -218,7 +224,7 @@ enableRuns({
   failure: failure => { diagram.failure = failure ? failure.component : ''; diagram.mark(); },
 });
 
-const act = gestures(diagram, { editable, settled, openSystem: open, addFiles: () => get('files').click() });
+const act = gestures(diagram, { editable, settled, openSystem: open, addFiles: () => get('files').click(), saveCopy });
 
 get('add').onclick = () => get('files').click();
 get('files').onchange = async event => {
