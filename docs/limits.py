@@ -71,6 +71,12 @@ SECTIONS = (
         ("exporting",),
     ),
     Section(
+        "Linear models",
+        "`linearize` needs the derivatives of all components.",
+        frozenset({"Unsupported", "UnsupportedByFmu"}),
+        ("analysis",),
+    ),
+    Section(
         "Saved simulations and reproduction",
         "",
         frozenset({"NotSavable", "CannotReproduce"}),

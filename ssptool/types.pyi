@@ -1,5 +1,8 @@
 """Values that the functions of ssptool take and return."""
 
+from ssptool.api.analysis import LinearModel as LinearModel
+from ssptool.api.analysis import LinearVariable as LinearVariable
+from ssptool.api.analysis import Mode as Mode
 from ssptool.api.check import Report as Report
 from ssptool.api.compare import Tolerance as Tolerance
 from ssptool.api.compare import ToleranceFor as ToleranceFor

@@ -36,6 +36,7 @@ LEVELS = [
     ["rules", "drawing", "editing"],
     ["engine"],
     ["results"],
+    ["analysis"],
     ["studies"],
     ["exporting"],
     ["api"],

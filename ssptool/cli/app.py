@@ -58,6 +58,9 @@ PANELS = {
         "study": "Run one system many times: `ssptool study FILE.toml`.",
         "sweep": "Run a system with each combination of values, and list results.",
     },
+    "Analyze": {
+        "linearize": "Linearize a system at one instant: matrices A, B, C, D.",
+    },
     "Results": {
         "plot": "Plot results over time, or the results of a study.",
         "compare": "Compare results with a reference, within tolerances.",
@@ -108,6 +111,7 @@ FAMILIES = {
     "understand": ("rule", "info", "graph", "draw", "explain", "parameters"),
     "run": ("plan", "run"),
     "study": ("study", "sweep"),
+    "analysis": ("linearize",),
     "results": ("plot", "compare", "report", "reproduce"),
     "edit": (
         "new",

@@ -68,6 +68,7 @@ ARGUMENTS = {
     "study new": ["s"],
     "study calibrate": ["fit.toml"],
     "sweep": ["s", "System1.m1=1:2:2"],
+    "linearize": ["s"],
     "rule": ["SSD-CONN-101"],
     "doctor": ["s"],
 }
@@ -205,6 +206,11 @@ OF = {
     ("study new", "--output"): "first.toml",
     ("sweep", "--result"): 'max("System1.x1")',
     ("sweep", "--output"): "swept.study",
+    ("linearize", "--at"): "10ms",
+    ("linearize", "--input"): "System1.F",
+    ("linearize", "--measure"): "System1.x1",
+    ("linearize", "--open"): "System1.F",
+    ("linearize", "--output"): "linear.json",
 }
 """Values of an option of one command."""
 

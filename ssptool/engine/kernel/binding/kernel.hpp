@@ -88,6 +88,7 @@ auto operation(Part Kernel::* part, Result (Part::*own)(Arguments...)) {
 nb::class_<NativeKernel> bind_kernel(nb::module_&);
 void bind_signs(nb::module_&);
 void bind_system(nb::module_&);
+void bind_probe(nb::module_&);
 
 nb::object solution_to_python(Solution, nb::object rejected);
 nb::tuple iterates_to_python(std::vector<Iterate>);

@@ -6,4 +6,5 @@ NB_MODULE(_kernel, module) {
   bind_kernel(module);
   bind_signs(module);
   bind_system(module);
+  bind_probe(module);
 }

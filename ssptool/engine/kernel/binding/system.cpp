@@ -481,6 +481,8 @@ void bind_system(nb::module_& module) {
           "x"_a,
           nb::sig("def jacobian(self, t: float, x: collections.abc.Sequence[float]) -> "
                   "ssptool.engine.kernel.calls.Floats"))
+      .def(
+          "probe", [](Self& self) { return self.ode().probe(); }, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
       .def("let_go", [](Self& self) { self.ode().let_go(); })
       .def("begin_alone", [](Self& self) { self.ode().begin_alone(); })
       .def(

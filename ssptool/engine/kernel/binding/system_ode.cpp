@@ -75,6 +75,12 @@ std::vector<double> SystemOde::jacobian(double t, std::span<const double> x) {
   return found ? columns : std::vector<double>{};
 }
 
+runtime::OdeProbe* SystemOde::probe() {
+  if (!is_alone() || running_ == nullptr) throw std::runtime_error("nothing but a running ODE can be probed");
+  translated_unlocked([this] { stand(); });
+  return new runtime::OdeProbe(running_->system, system_.plan().ode->parts);
+}
+
 void SystemOde::begin_alone() {
   stand_alone();
   translated_unlocked([&] { alone_->begin(); });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../../system/ode_alone.hpp"
+#include "../../system/ode_probe.hpp"
 #include "../../system/run_plan.hpp"
 #include "../../system/system.hpp"
 #include "kernel.hpp"
@@ -59,6 +60,8 @@ class SystemOde {
   nb::list take_remarks();
   // df/dx (n, n) at t [s] and states, columns together in memory; empty: no way to it is planned, or one has failed.
   [[nodiscard]] std::vector<double> jacobian(double t, std::span<const double> x);
+  // Of a system that is nothing but an ODE, where its last row is, as long as this run goes on.
+  [[nodiscard]] runtime::OdeProbe* probe();
   [[nodiscard]] const RescueWork& rescues() const noexcept { return ode_.rescues; }
 
  private:

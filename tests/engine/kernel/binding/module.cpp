@@ -11,4 +11,5 @@ NB_MODULE(_methods, module)
     bind_loop_solvers(module);
     bind_ode_solvers(module);
     bind_system(module);
+    bind_probe(module);
 }

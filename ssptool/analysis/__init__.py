@@ -1,0 +1,1 @@
+"""Questions about a system at one instant: linear models, modes, steady states."""

@@ -1,0 +1,200 @@
+"""Linear models of systems: matrices with the names, units and values of what they relate."""
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ssptool.analysis.modes import Mode, modes_of
+from ssptool.arguments import path as file_path
+from ssptool.documents.saving import save_file
+from ssptool.engine.kernel.calls import Floats
+from ssptool.errors import MissingPackage, WrongValue
+from ssptool.foreign_text import json_text
+from ssptool.printed import Printed
+from ssptool.public_calls import public
+
+if TYPE_CHECKING:
+    from scipy.signal import StateSpace
+
+MATRICES = ("A", "B", "C", "D")
+FILE_ENDINGS = (".json", ".mat", ".txt")
+
+
+class LinearVariable(NamedTuple):
+    """A state, input or output of a linear model.
+
+    Attributes
+    ----------
+    name
+        Full name.
+    unit
+        Its unit in the FMU; None if that has none.
+    value
+        Its value at the point of the linear model.
+    component
+        Full name of its component; empty for a connector of the system.
+    """
+
+    name: str
+    unit: str | None
+    value: float
+    component: str = ""
+
+
+@public
+@dataclass(frozen=True)
+class LinearModel(Printed):
+    """The linear model of a system near one point: x' = f + A (x - x0) + B (u - u0), y = y0 + C (x - x0) + D (u - u0).
+
+    Attributes
+    ----------
+    system
+        Name of the system.
+    time
+        Time of the point [s].
+    A : (n, n)
+    B : (n, m)
+    C : (p, n)
+    D : (p, m)
+        The matrices. Their rows and columns have the order of `states`, `inputs` and `outputs`, and their units.
+    slopes : (n,)
+        The derivatives f of the states at the point; 0 in a steady state.
+    states, inputs, outputs
+        Names, units, and values x0, u0 and y0 at the point.
+    error
+        Estimated error of the matrices: that of an element, relative to the largest element of its row in [A B] or
+        [C D].
+    ways
+        Component → "directional derivatives" or "differences".
+    notes
+        Remarks, for example on derivatives that are not unique at this point.
+    """
+
+    system: str
+    time: float
+    A: Floats
+    B: Floats
+    C: Floats
+    D: Floats
+    slopes: Floats
+    states: tuple[LinearVariable, ...]
+    inputs: tuple[LinearVariable, ...]
+    outputs: tuple[LinearVariable, ...]
+    error: float
+    ways: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for matrix in (self.A, self.B, self.C, self.D, self.slopes):
+            matrix.flags.writeable = False
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.states)} states, {len(self.inputs)} inputs, {len(self.outputs)} outputs"
+        return f"<LinearModel of {self.system} at t = {self.time:g} s: {sizes}>"
+
+    @cached_property
+    def modes(self) -> tuple[Mode, ...]:
+        """Eigenvalues of A with frequency, damping and participation: one for a pair of complex ones. The slowest to
+        decay comes first.
+        """
+        return modes_of(self.A, [(one.name, one.component) for one in self.states])
+
+    @property
+    def stable(self) -> bool:
+        """True if all eigenvalues of A have negative real parts."""
+        return self.margin > 0
+
+    @property
+    def margin(self) -> float:
+        """Stability margin [1/s]: the rate at which the slowest mode decays; negative if one grows."""
+        return -max((mode.eigenvalue.real for mode in self.modes), default=-np.inf)
+
+    def response(self, frequencies: Any) -> Any:
+        """Frequency response C (i 2πf - A)⁻¹ B + D.
+
+        Parameters
+        ----------
+        frequencies : (k,) [Hz]
+
+        Returns
+        -------
+        (k, p, m) complex
+        """
+        found = np.atleast_1d(np.asarray(frequencies, dtype=float))
+        unit = np.eye(len(self.states))
+        return np.array([self.C @ np.linalg.solve(2j * np.pi * one * unit - self.A, self.B) + self.D for one in found])
+
+    def save(self, path: Path | str) -> None:
+        """Write a .json, .mat or .txt file. A .mat file has `A`, `B`, `C`, `D`, the point (`x0`, `u0`, `y0`, `f`), and
+        the names and units of `states`, `inputs` and `outputs`.
+
+        Raises
+        ------
+        WrongValue
+            The file has another ending.
+        """
+        path = file_path("path", path)
+        ending = path.suffix.lower()
+        if ending not in FILE_ENDINGS:
+            raise WrongValue(f"{path}: the ending must be one of {', '.join(FILE_ENDINGS)}")
+        if ending == ".mat":
+            save_file(path, _mat(self))
+        else:
+            save_file(path, f"{json_text(self.to_dict(), indent=2) if ending == '.json' else self}\n")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as lists, numbers and texts, as in a .json file."""
+        return {
+            "system": self.system,
+            "time": self.time,
+            "error": self.error,
+            "ways": dict(self.ways),
+            "notes": list(self.notes),
+            **{kind: [one._asdict() for one in getattr(self, kind)] for kind in ("states", "inputs", "outputs")},
+            "slopes": self.slopes.tolist(),
+            **{name: getattr(self, name).tolist() for name in MATRICES},
+            "stable": self.stable,
+            "margin": self.margin,
+            "modes": [mode.to_dict() for mode in self.modes],
+        }
+
+    def to_scipy(self) -> "StateSpace":
+        """The matrices as a `scipy.signal.StateSpace`."""
+        from scipy.signal import StateSpace
+
+        return StateSpace(self.A, self.B, self.C, self.D)
+
+    def to_control(self) -> Any:
+        """The matrices as a `control.StateSpace` of python-control, with names.
+
+        Raises
+        ------
+        MissingPackage
+            The package `control` is not installed.
+        """
+        try:
+            import control  # type: ignore[import-not-found, unused-ignore]
+        except ImportError:
+            raise MissingPackage("this needs python-control: pip install control", "control") from None
+        names = {kind: [one.name for one in getattr(self, kind)] for kind in ("states", "inputs", "outputs")}
+        return control.StateSpace(self.A, self.B, self.C, self.D, **names)
+
+
+def _mat(model: LinearModel) -> bytes:
+    from scipy.io import savemat  # only this file needs it
+
+    content: dict[str, Any] = {name: getattr(model, name) for name in MATRICES}
+    content |= {"f": model.slopes[:, None], "time": model.time, "error": model.error}
+    for kind, point in (("states", "x0"), ("inputs", "u0"), ("outputs", "y0")):
+        signals: Sequence[LinearVariable] = getattr(model, kind)
+        content[kind] = np.array([one.name for one in signals], dtype=object).reshape(-1, 1)
+        content[f"{kind[:-1]}_units"] = np.array([one.unit or "" for one in signals], dtype=object).reshape(-1, 1)
+        content[point] = np.array([one.value for one in signals]).reshape(-1, 1)
+    written = io.BytesIO()
+    savemat(written, content, do_compression=True)  # type: ignore[arg-type, unused-ignore]
+    return written.getvalue()

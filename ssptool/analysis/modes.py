@@ -1,0 +1,82 @@
+"""Modes of a linear system: eigenvalues, their frequency and damping, and the states that take part."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ssptool.engine.kernel.calls import Floats
+from ssptool.public_calls import public
+
+
+@public
+@dataclass(frozen=True)
+class Mode:
+    """A real eigenvalue, or a pair of complex ones, of x' = A x.
+
+    Attributes
+    ----------
+    eigenvalue : [1/s]
+        That with the positive imaginary part.
+    participation
+        State → its share in the mode, between 0 and 1; all together are 1. The share is |wᵢ vᵢ|, with the left and
+        right eigenvectors w and v, and does not depend on units.
+    components
+        Component → the sum of the shares of its states, the largest first.
+    """
+
+    eigenvalue: complex
+    participation: Mapping[str, float]
+    components: Mapping[str, float]
+
+    @property
+    def frequency(self) -> float:
+        """Frequency of the oscillation [Hz]; 0 for a real eigenvalue."""
+        return abs(self.eigenvalue.imag) / (2 * np.pi)
+
+    @property
+    def damping(self) -> float:
+        """Damping ratio: 1 or -1 for a real eigenvalue, 0 if the mode neither decays nor grows."""
+        size = abs(self.eigenvalue)
+        return -self.eigenvalue.real / size if size else 0.0
+
+    @property
+    def time_constant(self) -> float:
+        """Time [s] in which it decays by the factor e; negative if it grows, inf if it does neither."""
+        return -1 / self.eigenvalue.real if self.eigenvalue.real else np.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as numbers and texts; the eigenvalue as its real and imaginary part."""
+        return {
+            "eigenvalue": [self.eigenvalue.real, self.eigenvalue.imag],
+            "frequency": self.frequency,
+            "damping": self.damping,
+            "time_constant": self.time_constant,
+            "participation": dict(self.participation),
+            "components": dict(self.components),
+        }
+
+    def __repr__(self) -> str:
+        return f"<Mode {self.eigenvalue:.6g} 1/s>"
+
+
+def modes_of(A: Floats, states: Sequence[tuple[str, str]]) -> tuple[Mode, ...]:
+    """Modes of A (n, n), the slowest to decay first. States have names, and names of components."""
+    if not len(A):
+        return ()
+    values, right = np.linalg.eig(A)
+    left, values = np.linalg.pinv(right), values.astype(complex)
+    shares = np.abs(right * left.T)
+    shares /= np.maximum(shares.sum(axis=0), np.finfo(float).tiny)
+    order = sorted(range(len(values)), key=lambda k: (-values[k].real, -abs(values[k].imag)))
+    return tuple(_mode(complex(values[k]), shares[:, k].tolist(), states) for k in order if values[k].imag >= 0)
+
+
+def _mode(eigenvalue: complex, shares: Sequence[float], states: Sequence[tuple[str, str]]) -> Mode:
+    together: dict[str, float] = defaultdict(float)
+    for (_, component), share in zip(states, shares, strict=True):
+        together[component] += share
+    ordered = dict(sorted(together.items(), key=lambda item: -item[1]))
+    return Mode(eigenvalue, {name: share for (name, _), share in zip(states, shares, strict=True)}, ordered)

@@ -1,0 +1,79 @@
+"""Systems whose linear models are known in closed form."""
+
+from pathlib import Path
+
+from tests.engine.event_mode.systems import write_system
+from tests.engine.small.fmus import Var, make_fmu
+
+OFFERED = 'providesDirectionalDerivative="true"'
+
+
+def drive(folder: Path) -> Path:
+    """A DC drive: L i' = u - R i - k w, J w' = k i - d w - load, with u of the system in V and the load free."""
+    armature = (
+        Var("u", "input", start=0.0),
+        Var("w", "input", start=0.0),
+        Var("i", "state", start=2.0),
+        Var("di", "der", of="i", needs=["i", "u", "w"]),
+        Var("torque", "output", needs=["i"]),
+    )
+    rotor = (
+        Var("torque", "input", start=0.0),
+        Var("load", "input", start=0.5),
+        Var("w", "state", start=3.0),
+        Var("dw", "der", of="w", needs=["w", "torque", "load"]),
+        Var("speed", "output", needs=["w"]),
+    )
+    make_fmu(
+        folder / "Armature.fmu",
+        armature,
+        calc="v->di = (v->u - R * v->i - K * v->w) / L; v->torque = K * v->i;".replace("R", "1.5")
+        .replace("K", "0.25")
+        .replace("L", "0.01"),
+    )
+    make_fmu(folder / "Rotor.fmu", rotor, calc="v->dw = (v->torque - 0.002 * v->w - v->load) / 0.05; v->speed = v->w;")
+    connectors = (
+        '<ssd:Connector name="u" kind="input"><ssc:Real/></ssd:Connector>'
+        '<ssd:Connector name="speed" kind="output"><ssc:Real/></ssd:Connector>'
+    )
+    wires = [(".u", "A.u"), ("A.torque", "R.torque"), ("R.speed", "A.w"), ("R.speed", ".speed")]
+    return write_system(folder / "drive", folder, {"A": "Armature", "R": "Rotor"}, wires, connectors=connectors)
+
+
+def thermal_chain(folder: Path, count: int) -> Path:
+    """Capacities of 4 J/K in a row, with conductances of 3 W/K between them and to an ambient on both sides."""
+    node = (
+        Var("q1", "input", start=0.0),
+        Var("q2", "input", start=0.0),
+        Var("T", "state", start=20.0),
+        Var("dT", "der", of="T", needs=["q1", "q2"]),
+        Var("out", "output", needs=["T"]),
+    )
+    link = (
+        Var("a", "input", start=15.0),
+        Var("b", "input", start=15.0),
+        Var("q", "output", needs=["a", "b"]),
+        Var("back", "output", needs=["a", "b"]),
+    )
+    make_fmu(folder / "Node.fmu", node, version=3, calc="v->dT = (v->q1 + v->q2) / 4; v->out = v->T;")
+    make_fmu(folder / "Link.fmu", link, version=3, calc="v->q = 3 * (v->a - v->b); v->back = -v->q;")
+    parts = {f"N{k}": "Node" for k in range(count)} | {f"L{k}": "Link" for k in range(count + 1)}
+    wires = [(f"L{k}.q", f"N{k}.q1") for k in range(count)] + [(f"L{k + 1}.back", f"N{k}.q2") for k in range(count)]
+    wires += [(f"N{k}.out", f"L{k}.b") for k in range(count)] + [(f"N{k}.out", f"L{k + 1}.a") for k in range(count)]
+    return write_system(folder / "chain", folder, parts, wires)
+
+
+def pendulum(folder: Path, *, said: str = "") -> Path:
+    """phi'' = -9.81 sin phi - 0.4 w + u; `said` is the body of its directional derivatives."""
+    variables = (
+        Var("u", "input", start=0.0),
+        Var("phi", "state", start=0.7),
+        Var("dphi", "der", of="phi", needs=["w"]),
+        Var("w", "state", start=0.2),
+        Var("dw", "der", of="w", needs=["phi", "w", "u"]),
+        Var("height", "output", needs=["phi"]),
+    )
+    offer = {"me": OFFERED, "partial": said} if said else {}
+    calc = "v->dphi = v->w; v->dw = -9.81 * sin(v->phi) - 0.4 * v->w + v->u; v->height = 2 - cos(v->phi);"
+    make_fmu(folder / "Pendulum.fmu", variables, calc=calc, **offer)
+    return write_system(folder / "pendulum", folder, {"P": "Pendulum"})
