@@ -129,6 +129,22 @@ class LinearModel(Printed):
         unit = np.eye(len(self.states))
         return np.array([self.C @ np.linalg.solve(2j * np.pi * one * unit - self.A, self.B) + self.D for one in found])
 
+    def step_response(self, times: Any) -> Floats:
+        """Change of the outputs after a unit step of each input at 0 s, exact but for rounding.
+
+        Parameters
+        ----------
+        times : (k,) [s]
+            Equidistant, from 0 s on.
+
+        Returns
+        -------
+        (k, p, m)
+        """
+        from ssptool.analysis.pictures import step_responses  # loads scipy
+
+        return step_responses(self.A, self.B, self.C, self.D, np.asarray(times, dtype=float))
+
     def save(self, path: Path | str) -> None:
         """Write a .json, .mat or .txt file. A .mat file has `A`, `B`, `C`, `D`, the point (`x0`, `u0`, `y0`, `f`), and
         the names and units of `states`, `inputs` and `outputs`.
@@ -146,6 +162,47 @@ class LinearModel(Printed):
             save_file(path, _mat(self))
         else:
             save_file(path, f"{json_text(self.to_dict(), indent=2) if ending == '.json' else self}\n")
+
+    def draw_modes(self, path: Path | str) -> None:
+        """Draw the eigenvalues in the complex plane and the participation of components: a .png, .svg, .pdf or .html
+        file.
+
+        Raises
+        ------
+        MissingPackage
+            matplotlib is not installed.
+        WrongValue
+            The file has another ending, or the model has no states.
+        """
+        from ssptool.analysis.pictures import draw_modes  # few calls draw
+
+        draw_modes(self.modes, self._title, file_path("path", path))
+
+    def draw_response(self, path: Path | str) -> None:
+        """Draw magnitude and phase over the frequency (Bode), and the step response, of each output to each input: a
+        .png, .svg, .pdf or .html file.
+
+        Raises
+        ------
+        MissingPackage
+            matplotlib is not installed.
+        WrongValue
+            The file has another ending, or the model has no input or no output.
+        """
+        from ssptool.analysis import pictures  # few calls draw
+
+        frequencies, times = pictures.usual_frequencies(self.modes), pictures.usual_times(self.modes)
+        over_frequency, over_time = self.response(frequencies), self.step_response(times)
+        pairs = [(i, j) for j in range(len(self.inputs)) for i in range(len(self.outputs))]
+        curves = tuple(
+            (f"{self.outputs[i].name} / {self.inputs[j].name}", over_frequency[:, i, j], over_time[:, i, j])
+            for i, j in pairs
+        )
+        pictures.draw_response(pictures.Response(curves, frequencies, times), self._title, file_path("path", path))
+
+    @property
+    def _title(self) -> str:
+        return f"{self.system}, linear at t = {self.time:g} s"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as lists, numbers and texts, as in a .json file."""

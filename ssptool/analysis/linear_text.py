@@ -26,8 +26,7 @@ def linear_text(model: LinearModel) -> str:
         *(f"note: {note}" for note in model.notes),
     ]
     slopes = model.slopes.tolist()
-    if any(slopes):
-        lines.append("note: it is not a steady state: see the slopes")
+    lines += [f"note: {note}: see the slopes" for note in _on_slopes(model)]
     if model.states:
         rows = [(one.name, _value(one), f"{slope:.6g}") for one, slope in zip(model.states, slopes, strict=True)]
         lines += ["", *_table([("state", "value", "slope per s"), *rows])]
@@ -41,9 +40,15 @@ def linear_text(model: LinearModel) -> str:
     return joined_lines(lines)
 
 
+def _on_slopes(model: LinearModel) -> list[str]:
+    return ["it is not a steady state"] if model.slopes.any() else []
+
+
 def modes_text(model: LinearModel) -> str:
     """One line for each mode, and the stability margin."""
-    return joined_lines(_modes(model))
+    head = f"modes of {model.system} at t = {model.time:.12g} s"
+    notes = [f"note: {note}" for note in (*model.notes, *_on_slopes(model))]
+    return joined_lines([head, *notes, *(_modes(model) if model.states else ["the system has no states"])])
 
 
 def _modes(model: LinearModel) -> list[str]:

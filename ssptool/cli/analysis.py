@@ -54,6 +54,9 @@ OpenedNames = Annotated[
 ]
 Format = Annotated[TextOrJson, typer.Option("--format", help="Print as text or json.")]
 
+MODEL_FILES = (".json", ".mat", ".txt")
+PLOT_FILES = (".png", ".svg", ".pdf", ".html")
+
 
 @bundled(changes=changes_from, stimuli=stimuli_from)
 def linearize_command(
@@ -68,7 +71,13 @@ def linearize_command(
     format: Format = TextOrJson.TEXT,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write a .json, .mat or .txt file (default: print it)."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write a .json, .mat or .txt file, or draw Bode and step responses: .png, .svg, .pdf or .html "
+            "(default: print the model).",
+        ),
     ] = None,
 ) -> None:
     """Linearize a system at one instant: matrices A, B, C, D.
@@ -80,6 +89,8 @@ def linearize_command(
       ssptool linearize plant
       ssptool linearize plant --at 2s --input Motor.u --measure Load.w -o plant.mat
     """
+    if output is not None and output.suffix.lower() not in MODEL_FILES:
+        ssptool.renderers.check_plot_name(output, (*MODEL_FILES, *PLOT_FILES))
     with busy():
         model = ssptool.linearize(
             system,
@@ -91,8 +102,50 @@ def linearize_command(
             **changes,
             **stimuli,
         )
-    if output is not None:
+    if output is None:
+        say(ssptool.renderers.LINEAR_RENDERERS[format.value](model), verbatim=format is TextOrJson.JSON)
+    elif output.suffix.lower() in MODEL_FILES:
         model.save(output)
         say(f"linear model: {output}")
-        return
-    say(ssptool.renderers.LINEAR_RENDERERS[format.value](model), verbatim=format is TextOrJson.JSON)
+    else:
+        model.draw_response(output)
+        say(f"picture: {output}")
+
+
+@bundled(changes=changes_from, stimuli=stimuli_from)
+def modes_command(
+    system: SystemPath,
+    changes: dict[str, Any],
+    stimuli: dict[str, Any],
+    at: At = None,
+    accept: Accept = None,
+    format: Format = TextOrJson.TEXT,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Draw eigenvalues and participation: a .png, .svg, .pdf or .html file.",
+        ),
+    ] = None,
+) -> None:
+    """List eigenvalues of a system: frequency, damping, participation.
+
+    The eigenvalues are those of the linear model of `linearize` at the start, or at a later time. Each mode states the
+    components that take part in it.
+
+    Examples:
+      ssptool modes plant
+      ssptool modes plant --at 2s -o modes.svg
+    """
+    if output is not None:
+        ssptool.renderers.check_plot_name(output)
+    with busy():
+        model = ssptool.linearize(system, at=at, accept=codes(accept), **changes, **stimuli)
+        if output is not None:
+            model.draw_modes(output)
+    name = "json" if format is TextOrJson.JSON else "modes"
+    say(ssptool.renderers.LINEAR_RENDERERS[name](model), verbatim=format is TextOrJson.JSON)
+    if output is not None and format is TextOrJson.TEXT:
+        say(f"picture: {output}")

@@ -60,6 +60,7 @@ PANELS = {
     },
     "Analyze": {
         "linearize": "Linearize a system at one instant: matrices A, B, C, D.",
+        "modes": "List eigenvalues of a system: frequency, damping, participation.",
     },
     "Results": {
         "plot": "Plot results over time, or the results of a study.",
@@ -111,7 +112,7 @@ FAMILIES = {
     "understand": ("rule", "info", "graph", "draw", "explain", "parameters"),
     "run": ("plan", "run"),
     "study": ("study", "sweep"),
-    "analysis": ("linearize",),
+    "analysis": ("linearize", "modes"),
     "results": ("plot", "compare", "report", "reproduce"),
     "edit": (
         "new",

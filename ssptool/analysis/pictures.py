@@ -1,0 +1,167 @@
+"""Pictures of linear systems: modes, and responses over frequency and time. They need matplotlib."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.analysis.modes import Mode
+from ssptool.documents.saving import save_file
+from ssptool.drawing.charts.axes import log_scale
+from ssptool.drawing.page_picture import page_picture, readout_script
+from ssptool.drawing.plot import new_figure, save
+from ssptool.drawing.plot_model import PICTURES, check_plot_name
+from ssptool.engine.kernel.calls import Floats
+from ssptool.errors import WrongValue
+from ssptool.foreign_text import html_text
+
+MOST_BARS = 12
+"""Modes in the bars: those that decay most slowly."""
+
+MOST_CURVES = 8
+"""Pairs of an input and an output in one picture."""
+
+POINTS = 400
+
+
+def draw_modes(modes: Sequence[Mode], title: str, path: Path) -> None:
+    """Draw eigenvalues in the complex plane, and the participation of components: a .png, .svg, .pdf or .html file.
+
+    Raises
+    ------
+    MissingPackage
+        matplotlib is not installed.
+    WrongValue
+        The file name has another ending, or there are no modes.
+    """
+    check_plot_name(path)
+    if not modes:
+        raise WrongValue("there are no modes to draw: the system has no states")
+    figure = new_figure(2)
+    plane, bars = figure.subplots(2, 1)
+    values = np.array([each for mode in modes for each in {mode.eigenvalue, mode.eigenvalue.conjugate()}])
+    plane.scatter(values.real, values.imag, marker="x", color="tab:blue", label="eigenvalues")
+    plane.axvline(0, color="black", linewidth=0.8)
+    plane.axhline(0, color="black", linewidth=0.4)
+    plane.set_xlabel("real part [1/s]")
+    plane.set_ylabel("imaginary part [1/s]")
+    plane.set_title(title, fontsize="small", loc="left")
+    plane.grid(visible=True, alpha=0.3)
+    _draw_shares(bars, modes[:MOST_BARS])
+    _written(figure, path, title)
+
+
+def _draw_shares(axis: Any, modes: Sequence[Mode]) -> None:
+    names = list(dict.fromkeys(name for mode in modes for name in mode.components))
+    places, left = np.arange(len(modes)), np.zeros(len(modes))
+    for name in names:
+        shares = np.array([mode.components.get(name, 0.0) for mode in modes])
+        axis.barh(places, shares, left=left, label=name or "system")
+        left += shares
+    axis.set_yticks(places, [_mode_name(mode) for mode in modes])
+    axis.invert_yaxis()
+    axis.set_xlim(0, 1)
+    axis.set_xlabel("participation")
+    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
+
+
+def _mode_name(mode: Mode) -> str:
+    return f"{mode.frequency:.4g} Hz" if mode.frequency else f"{mode.eigenvalue.real:.4g} 1/s"
+
+
+class Response(NamedTuple):
+    """Responses of a linear system.
+
+    Attributes
+    ----------
+    curves
+        Name, frequency response (k,) complex and step response (k,) of each pair of an input and an output.
+    frequencies : (k,) [Hz]
+    times : (k,) [s]
+    """
+
+    curves: tuple[tuple[str, NDArray[np.complex128], Floats], ...]
+    frequencies: Floats
+    times: Floats
+
+
+def draw_response(response: Response, title: str, path: Path) -> None:
+    """Draw magnitude and phase over the frequency, and the step response.
+
+    Raises as `draw_modes`.
+    """
+    check_plot_name(path)
+    moving = [curve for curve in response.curves if np.any(curve[1])]
+    if not moving:
+        raise WrongValue("there is no response to draw: no output depends on an input")
+    figure = new_figure(3)
+    magnitude, phase, step = figure.subplots(3, 1)
+    for name, found, over_time in moving[:MOST_CURVES]:
+        magnitude.plot(response.frequencies, np.abs(found), label=name)
+        phase.plot(response.frequencies, np.degrees(np.unwrap(np.angle(found))), label=name)
+        step.plot(response.times, over_time, label=name)
+    log_scale(magnitude)
+    for axis in (magnitude, phase):
+        _log_frequencies(axis)
+    magnitude.set_ylabel("magnitude")
+    phase.set_ylabel("phase [deg]")
+    phase.set_xlabel("frequency [Hz]")
+    step.set_ylabel("step response")
+    step.set_xlabel("time [s]")
+    magnitude.set_title(title, fontsize="small", loc="left")
+    for axis in (magnitude, phase, step):
+        axis.grid(visible=True, alpha=0.3)
+    magnitude.legend(frameon=False, fontsize="small")
+    _written(figure, path, title)
+
+
+def _log_frequencies(axis: Any) -> None:
+    from matplotlib.ticker import NullFormatter, StrMethodFormatter  # heavy and optional
+
+    axis.set_xscale("log")
+    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _written(figure: Any, path: Path, title: str) -> None:
+    if path.suffix.lower() in PICTURES:
+        return save(figure, path)
+    markup = page_picture(figure, "picture", title)
+    head = f'<head><meta charset="utf-8"><title>{html_text(title)}</title></head>'
+    page = f'<!doctype html>\n<html lang="en">{head}<body>{markup}{readout_script()}</body></html>\n'
+    return save_file(path, page)
+
+
+def step_responses(A: Floats, B: Floats, C: Floats, D: Floats, times: Floats) -> Floats:
+    """(k, p, m) Responses to unit steps of the inputs at equidistant times (k,), exact but for rounding."""
+    from scipy.linalg import expm  # only pictures need it
+
+    n, m = B.shape
+    whole = np.zeros((n + m, n + m))
+    whole[:n, :n], whole[:n, n:] = A, B
+    forward = expm(whole * (times[1] - times[0]))
+    found, states = [], np.zeros((n, m))
+    for _ in times:
+        found.append(C @ states + D)
+        states = forward[:n, :n] @ states + forward[:n, n:]
+    return np.array(found)
+
+
+def usual_frequencies(modes: Sequence[Mode]) -> Floats:
+    """Frequencies [Hz] from a tenth of the slowest mode to ten times the fastest one."""
+    sizes = [abs(mode.eigenvalue) / (2 * np.pi) for mode in modes if mode.eigenvalue]
+    return np.geomspace(min(sizes, default=0.1) / 10, max(sizes, default=1.0) * 10, POINTS)
+
+
+def usual_times(modes: Sequence[Mode]) -> Floats:
+    """Times [s] until the slowest mode has decayed, but at most 20 periods of the slowest oscillation."""
+    return np.linspace(0.0, max(_durations(modes), default=1.0), POINTS)
+
+
+def _durations(modes: Sequence[Mode]) -> Iterator[float]:
+    for mode in modes:
+        if mode.eigenvalue:
+            decay = 5 / abs(mode.eigenvalue.real) if mode.eigenvalue.real else np.inf
+            yield min(decay, 20 / mode.frequency) if mode.frequency else decay
