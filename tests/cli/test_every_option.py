@@ -68,7 +68,7 @@ ARGUMENTS = {
     "study new": ["s"],
     "study calibrate": ["fit.toml"],
     "sweep": ["s", "System1.m1=1:2:2"],
-    "linearize": ["s", "--input", "System1.F"],
+    "linearize": ["s"],
     "modes": ["s"],
     "rule": ["SSD-CONN-101"],
     "doctor": ["s"],
@@ -299,6 +299,7 @@ WORD_NEEDS = {
     ("--approximation", "mean"): ITERATED,
     ("--acceleration", "constant"): ["--relaxation", "0.5"],
     ("--design", "calibrate"): ["--data", "m.csv"],
+    ("--output", "l.svg"): ["--input", "System1.F"],
     ("--interface", "me"): ["--implementation", "me"],
 }
 """Option and value → further options without which it has no meaning."""
