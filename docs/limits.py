@@ -71,8 +71,8 @@ SECTIONS = (
         ("exporting",),
     ),
     Section(
-        "Linear models",
-        "`linearize` needs the derivatives of all components.",
+        "Linear models and steady states",
+        "`linearize`, `modes` and `trim` need the derivatives of all components.",
         frozenset({"Unsupported", "UnsupportedByFmu"}),
         ("analysis",),
     ),

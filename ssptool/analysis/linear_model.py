@@ -130,7 +130,7 @@ class LinearModel(Printed):
         return np.array([self.C @ np.linalg.solve(2j * np.pi * one * unit - self.A, self.B) + self.D for one in found])
 
     def step_response(self, times: Any) -> Floats:
-        """Change of the outputs after a unit step of each input at 0 s, exact but for rounding.
+        """Change of the outputs after a unit step of each input at 0 s, exact except for rounding.
 
         Parameters
         ----------

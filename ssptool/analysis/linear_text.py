@@ -29,10 +29,10 @@ def linear_text(model: LinearModel) -> str:
     lines += [f"note: {note}: see the slopes" for note in _on_slopes(model)]
     if model.states:
         rows = [(one.name, _value(one), f"{slope:.6g}") for one, slope in zip(model.states, slopes, strict=True)]
-        lines += ["", *_table([("state", "value", "slope per s"), *rows])]
+        lines += ["", *table([("state", "value", "slope per s"), *rows])]
     for kind, signals in (("input", model.inputs), ("output", model.outputs)):
         if signals:
-            lines += ["", *_table([(kind, "value"), *((one.name, _value(one)) for one in signals)])]
+            lines += ["", *table([(kind, "value"), *((one.name, _value(one)) for one in signals)])]
     if model.states:
         lines += ["", *_modes(model)]
     for name in MATRICES:
@@ -55,7 +55,7 @@ def _modes(model: LinearModel) -> list[str]:
     head = ("eigenvalue [1/s]", "frequency [Hz]", "damping", "time constant [s]", "components")
     rows = [head, *map(_mode_row, model.modes)]
     said = "stable" if model.stable else "not stable"
-    return [*_table(rows), f"{said}: stability margin {model.margin:.6g} 1/s"]
+    return [*table(rows), f"{said}: stability margin {model.margin:.6g} 1/s"]
 
 
 def _mode_row(mode: Mode) -> tuple[str, str, str, str, str]:
@@ -89,10 +89,11 @@ def _matrix(name: str, matrix: Floats, rows: Sequence[LinearVariable], columns: 
     lines = (
         (one.name, *(f"{value + 0.0:.6g}" for value in row)) for one, row in zip(rows, matrix.tolist(), strict=True)
     )
-    return ["", *_table([head, *lines])]
+    return ["", *table([head, *lines])]
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 

@@ -54,7 +54,7 @@ def request(probe: Probe, inputs: Sequence[str], outputs: Sequence[str], opened:
     """
     opening = probe.slots(opened, "input")
     given = (*opening, *probe.slots(inputs, "input")) if inputs or opened else _default_inputs(probe)
-    found = probe.slots(outputs, "output") if outputs else _default_outputs(probe)
+    found = probe.slots(outputs, "output") if outputs else probe.outputs
     return Request(tuple(dict.fromkeys(given)), tuple(dict.fromkeys(found)), frozenset(opening))
 
 
@@ -65,13 +65,6 @@ def _default_inputs(probe: Probe) -> tuple[int, ...]:
     if not root:
         root = [slot for part in probe.parts for slot in part.inputs if slot not in probe.fed]
     return tuple(slot for slot in root if probe.is_real(slot))
-
-
-def _default_outputs(probe: Probe) -> tuple[int, ...]:
-    plan = probe.plan
-    root = [slot for slot, one in enumerate(plan.signals) if not one.component and slot in probe.fed]
-    own = root or [slot for part in probe.parts for slot in part.outputs]
-    return tuple(slot for slot in own if probe.is_real(slot))
 
 
 def linear_model(probe: Probe, asked: Request) -> LinearModel:
@@ -108,6 +101,13 @@ def linear_model(probe: Probe, asked: Request) -> LinearModel:
         ways={part.name: one.way for part, one in zip(probe.parts, parts, strict=True)},
         notes=(*_notes(parts), *_on_disagreement(difference)),
     )
+
+
+def coupled_at(probe: Probe, asked: Request) -> Coupled:
+    """Derivatives where the probe stands. Raises RunError, FmiError, Unsupported."""
+    found = _coupled(probe, [part_jacobian(part).matrix for part in probe.parts], asked)
+    probe.stand(probe.x0)
+    return found
 
 
 def _notes(parts: Sequence[PartJacobian]) -> tuple[str, ...]:
@@ -185,8 +185,8 @@ def _disagreement(probe: Probe, asked: Request, coupled: Coupled) -> float:
         return 0.0
 
     def there(step: float) -> Floats:
-        slots = [(asked.inputs[place], probe.values0[asked.inputs[place]] + step * w[place]) for place in free]
-        slopes = probe.evaluate(probe.x0 + step * x, slots)
+        slots = {asked.inputs[place]: probe.values0[asked.inputs[place]] + step * w[place] for place in free}
+        slopes = probe.evaluate(probe.x0 + step * x, probe.given | slots)
         return np.concatenate([slopes, probe.values[outputs]])
 
     found = []
@@ -197,6 +197,5 @@ def _disagreement(probe: Probe, asked: Request, coupled: Coupled) -> float:
             continue
         apart = np.abs(change - predicted)
         found.append(float(np.max(apart[scale > 0] / scale[scale > 0])))
-    given = [(slot, probe.values0[slot]) for slot in asked.inputs if slot not in probe.fed]
-    probe.evaluate(probe.x0, given)
+    probe.stand(probe.x0)
     return min(found, default=np.nan)

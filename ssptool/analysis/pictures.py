@@ -135,7 +135,7 @@ def _written(figure: Any, path: Path, title: str) -> None:
 
 
 def step_responses(A: Floats, B: Floats, C: Floats, D: Floats, times: Floats) -> Floats:
-    """(k, p, m) Responses to unit steps of the inputs at equidistant times (k,), exact but for rounding."""
+    """(k, p, m) Responses to unit steps of the inputs at equidistant times (k,), exact except for rounding."""
     from scipy.linalg import expm  # only pictures need it
 
     n, m = B.shape

@@ -1,7 +1,7 @@
 """Systems of model exchange at one instant: their states and signals, and evaluations of them elsewhere."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
@@ -92,8 +92,8 @@ class Probe:
         self.x0 = self._explained(lambda: native.present_states(t))
         self.nominal = self._explained(lambda: native.nominal_states(t))
         self.parts = tuple(self._parts())
-        self.slopes0 = self.evaluate(self.x0)
-        self.values0 = values.copy()
+        self.given: dict[int, float] = {}
+        self.stand(self.x0)
 
     def _parts(self) -> Iterator["ProbedPart"]:
         first = 0
@@ -102,7 +102,16 @@ class Probe:
             yield ProbedPart(self, number, one, range(first, first + count), self._native)
             first += count
 
-    def evaluate(self, x: Floats, given: Sequence[tuple[int, float]] = ()) -> Floats:
+    def stand(self, x: Floats, given: Sequence[tuple[int, float]] = ()) -> None:
+        """Make these states (n,), with values for slots that nothing feeds, the point. Slots keep values that they were
+        given before. Raises RunError, FmiError.
+        """
+        self.given = {**self.given, **dict(given)}
+        self.x0 = np.array(x, dtype=np.float64)
+        self.slopes0 = self.evaluate(self.x0, self.given)
+        self.values0 = self.values.copy()
+
+    def evaluate(self, x: Floats, given: Mapping[int, float]) -> Floats:
         """(n,) Derivatives at these states (n,), through algebraic loops, with values for slots that nothing feeds.
         `values` are those of this point then. Raises RunError, FmiError.
         """
@@ -127,7 +136,7 @@ class Probe:
             found = [wire for wire in found if wire not in ready] if ready else []
         return tuple(ordered)
 
-    def _passed_on(self, given: Sequence[tuple[int, float]]) -> dict[int, float]:
+    def _passed_on(self, given: Mapping[int, float]) -> dict[int, float]:
         """The given values, and those of signals that they are wired to: schedules do not set what is constant."""
         found = dict(given)
         waiting = list(found)
@@ -150,9 +159,9 @@ class Probe:
 
     # -- names -----------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def states(self) -> tuple[LinearVariable, ...]:
-        """All states."""
+        """All states, at the point."""
         found = chain.from_iterable(part.state_names for part in self.parts)
         return tuple(
             LinearVariable(name, unit, float(value), component)
@@ -174,6 +183,13 @@ class Probe:
         own = chain.from_iterable((*part.inputs, *part.outputs) for part in self.parts)
         root = (slot for slot, signal in enumerate(self.plan.signals) if not signal.component)
         return frozenset((*own, *root))
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """Slots of real outputs: those of the system, or if it has none, those of components."""
+        root = [slot for slot, one in enumerate(self.plan.signals) if not one.component and slot in self.fed]
+        own = root or [slot for part in self.parts for slot in part.outputs]
+        return tuple(slot for slot in own if self.is_real(slot))
 
     def variable(self, slot: int) -> LinearVariable:
         """The signal of a slot, at the point."""

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from math import inf
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Unpack
 
 from ssptool.analysis.linear_model import LinearModel as LinearModel
@@ -12,14 +14,19 @@ from ssptool.analysis.linear_text import LINEAR_RENDERERS as LINEAR_RENDERERS
 from ssptool.analysis.linearize import linear_model, request
 from ssptool.analysis.modes import Mode as Mode
 from ssptool.analysis.probing import ProbedRun, check_probed
+from ssptool.analysis.starting import Begun, start_in
+from ssptool.analysis.steady_state import Conditions, steady_state, unsatisfied
+from ssptool.analysis.steady_state import SteadyState as SteadyState
+from ssptool.analysis.steady_text import STEADY_RENDERERS as STEADY_RENDERERS
 from ssptool.api.check import shows
 from ssptool.api.run import SHOWN, RunOptions, opened_plan
-from ssptool.arguments import seconds, texts
+from ssptool.arguments import mapping, number, seconds, texts
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import Settings, SettingsOptions
-from ssptool.errors import WrongValue
+from ssptool.errors import WrongValue, is_own
 from ssptool.public_calls import public
 
+NOTHING: Mapping[str, float] = MappingProxyType({})
 CONNECTOR = "the full name of a connector"
 
 
@@ -80,6 +87,122 @@ def linearize(
             run.run_until(time)
         probe = run.probe()
         return linear_model(probe, request(probe, *names))
+
+
+@public
+@shows(SHOWN, RunOptions, SettingsOptions)
+def trim(
+    system: Path | str,
+    *,
+    free: str | list[str] | tuple[str, ...] | Mapping[str, tuple[float, float] | None] = (),
+    fix: str | list[str] | tuple[str, ...] | Mapping[str, float | None] = (),
+    target: Mapping[str, float] = NOTHING,
+    slope: Mapping[str, float | None] = NOTHING,
+    at: float | str | None = None,
+    **options: Unpack[RunOptions],
+) -> SteadyState:
+    """Find a steady state of a system: states and inputs for which all derivatives are 0, near the start.
+
+    There must be as many unknowns (states, and free inputs) as equations (derivatives, and outputs with targets). All
+    components are run by model exchange, and the FMUs run in the process of the program.
+
+    Parameters
+    ----------
+    system, variant, parameters, start_values, settings, ...
+        As in `simulate`.
+    free
+        Unconnected inputs to determine. A mapping states bounds, of inputs and of states: {"u": (0, 1)}.
+    fix
+        States that keep their value at the start, or that of a mapping.
+    target
+        Output → the value that it has in the steady state, in its unit.
+    slope
+        State → the value of its derivative, instead of 0; None: any, for example of an angle that turns.
+    at
+        Begin to look for it where a run is at this time [s] (default: the start time).
+
+    Returns
+    -------
+    SteadyState
+        False if none was found. `save("point.ssv")` writes a parameter set with which `simulate` begins there.
+
+    Raises
+    ------
+    InvalidSystem
+        The system has errors. No binary has been loaded.
+    UnsupportedByFmu
+        An FMU does not offer model exchange.
+    UnknownName, WrongValue
+        A name is unknown, or the number of equations is not that of unknowns, or the steady state is not unique.
+    RunError, FmiError
+        A component fails at the start.
+
+    Examples
+    --------
+    >>> point = ssptool.trim("plant", free="u", target={"speed": 100.0})
+    >>> point.save("point.ssv")
+    """
+    conditions = Conditions(
+        _bounds(free),
+        _values("fix", fix),
+        {name: number("target", value) for name, value in mapping("target", target, "a mapping of outputs").items()},
+        {name: None if value is None else number("slope", value) for name, value in slope.items()},
+    )
+    time = None if at is None else seconds("at", at)
+    with _probed_run(trim, system, options, time) as run:
+        if time is not None:
+            run.run_until(time)
+        found = steady_state(run.probe(), conditions)
+    if not found:
+        return found
+    begin = _beginner(trim, system, options, found, conditions)
+    components = {one.name: one.component for one in found.states}
+    states = {one.name: one.value for one in found.states}
+    start = start_in(states, components, {one.name: one.value for one in found.inputs}, run.plan, begin)
+    return replace(found, start_values=start.values, notes=(*found.notes, *start.notes))
+
+
+def _bounds(free: object) -> dict[str, tuple[float, float]]:
+    """Raises WrongValue, WrongArgument."""
+    if not isinstance(free, Mapping):
+        return dict.fromkeys(texts("free", free, "the name of an input"), (-inf, inf))
+    found = {}
+    for name, given in free.items():
+        low, high = (-inf, inf) if given is None else (float(given[0]), float(given[1]))
+        if not low < high:
+            raise WrongValue(f"free {name}: the lower bound must be less than the upper bound; found {low:g}, {high:g}")
+        found[str(name)] = (low, high)
+    return found
+
+
+def _values(argument: str, given: object) -> dict[str, float | None]:
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(texts(argument, given, "the name of a state"))
+    return {str(name): None if value is None else number(argument, value) for name, value in given.items()}
+
+
+def _beginner(
+    function: Callable[..., Any],
+    system: Path | str,
+    options: Mapping[str, Any],
+    point: SteadyState,
+    conditions: Conditions,
+) -> Callable[[Mapping[str, float]], Begun | None]:
+    """Begins runs with start values beside those of the options."""
+
+    def begin(values: Mapping[str, float]) -> Begun | None:
+        given = {**dict(options.get("start_values") or {}), **values}
+        try:
+            with _probed_run(function, system, {**options, "start_values": given}, None) as run:
+                probe = run.probe()
+        except Exception as error:
+            if not is_own(error):
+                raise
+            return None
+        left = unsatisfied(probe, conditions)
+        return Begun({one.name: one.value for one in probe.states}, left)
+
+    return begin
 
 
 @contextmanager

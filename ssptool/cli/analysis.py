@@ -149,3 +149,105 @@ def modes_command(
     say(ssptool.renderers.LINEAR_RENDERERS[name](model), verbatim=format is TextOrJson.JSON)
     if output is not None and format is TextOrJson.TEXT:
         say(f"picture: {output}")
+
+
+@bundled(changes=changes_from, stimuli=stimuli_from)
+def trim_command(
+    system: SystemPath,
+    changes: dict[str, Any],
+    stimuli: dict[str, Any],
+    free: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--free",
+            metavar="NAME[=MIN:MAX]",
+            help="Determine this unconnected input. With bounds also for a state: u=0:1.",
+            autocompletion=full_names,
+        ),
+    ] = None,
+    fix: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fix", metavar="STATE[=VALUE]", help="Keep this state at its value at the start, or at this value."
+        ),
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option("--target", metavar="OUTPUT=VALUE", help="The output has this value, in its unit."),
+    ] = None,
+    slope: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--slope", metavar="STATE=VALUE", help="The derivative of this state has this value, or any, instead of 0."
+        ),
+    ] = None,
+    at: Annotated[
+        float | None,
+        typer.Option(
+            "--at", parser=time, metavar="T", help="Begin where a run is at this time: 2s (default: the start time)."
+        ),
+    ] = None,
+    accept: Accept = None,
+    format: Format = TextOrJson.TEXT,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write start values as a parameter set (.ssv), or everything (.json).",
+        ),
+    ] = None,
+) -> None:
+    """Find a steady state, and save it as a start of runs.
+
+    Unknown are all states that are not fixed, and free inputs. There must be as many equations: derivatives that are 0,
+    and targets of outputs. A run with `--parameters FILE.ssv` begins in the steady state.
+
+    Examples:
+      ssptool trim plant -o point.ssv
+      ssptool trim plant --free Motor.u=0:24 --target Load.w=100 --slope Load.phi=any --fix Load.phi
+    """
+    if output is not None and output.suffix.lower() not in (".ssv", ".json"):
+        raise typer.BadParameter(f"{output}: the ending must be .ssv or .json", param_hint="--output")
+    with busy():
+        point = ssptool.trim(
+            system,
+            free=_bounds(free),
+            fix={name: _number(value, "--fix") if value else None for name, value in _named(fix)},
+            target={name: _number(value, "--target") for name, value in _named(target)},
+            slope={name: None if value == "any" else _number(value, "--slope") for name, value in _named(slope)},
+            at=at,
+            accept=codes(accept),
+            **changes,
+            **stimuli,
+        )
+    say(ssptool.renderers.STEADY_RENDERERS[format.value](point), verbatim=format is TextOrJson.JSON)
+    if not point:
+        raise typer.Exit(1)
+    if output is not None:
+        point.save(output)
+        if format is TextOrJson.TEXT:
+            say(f"steady state: {output}")
+
+
+def _named(texts: list[str] | None) -> list[tuple[str, str]]:
+    """`["a=1", "b"]` → `[("a", "1"), ("b", "")]`"""
+    parts = (text.partition("=") for text in texts or [])
+    return [(name.strip(), value.strip()) for name, _, value in parts]
+
+
+def _number(text: str, option: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number", param_hint=option) from None
+
+
+def _bounds(texts: list[str] | None) -> dict[str, tuple[float, float] | None]:
+    """`["u=0:1", "w"]` → `{"u": (0.0, 1.0), "w": None}`"""
+    found: dict[str, tuple[float, float] | None] = {}
+    for name, value in _named(texts):
+        low, _, high = value.partition(":")
+        found[name] = (_number(low, "--free"), _number(high, "--free")) if value else None
+    return found

@@ -60,6 +60,7 @@ PANELS = {
     },
     "Analyze": {
         "linearize": "Linearize a system at one instant: matrices A, B, C, D.",
+        "trim": "Find a steady state, and save it as a start of runs.",
         "modes": "List eigenvalues of a system: frequency, damping, participation.",
     },
     "Results": {
@@ -112,7 +113,7 @@ FAMILIES = {
     "understand": ("rule", "info", "graph", "draw", "explain", "parameters"),
     "run": ("plan", "run"),
     "study": ("study", "sweep"),
-    "analysis": ("linearize", "modes"),
+    "analysis": ("linearize", "modes", "trim"),
     "results": ("plot", "compare", "report", "reproduce"),
     "edit": (
         "new",

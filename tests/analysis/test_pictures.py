@@ -2,12 +2,15 @@
 
 import re
 from math import pi
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ssptool
 from tests.analysis.systems import drive, thermal_chain
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
 
 
 def test_a_step_response_is_that_of_the_poles(tmp_path):
@@ -43,13 +46,13 @@ def test_pictures_name_signals_and_components(tmp_path, ending):
 def test_what_cannot_be_drawn_is_told(tmp_path):
     pytest.importorskip("matplotlib")
     with pytest.raises(ssptool.exceptions.WrongValue, match="no output depends on an input"):
-        ssptool.linearize("systems/dual_mass_oscillator").draw_response(tmp_path / "bode.svg")
+        ssptool.linearize(SYSTEMS / "dual_mass_oscillator").draw_response(tmp_path / "bode.svg")
     with pytest.raises(ssptool.exceptions.WrongValue, match=r"\.svg"):
-        ssptool.linearize("systems/dual_mass_oscillator").draw_modes(tmp_path / "modes.gif")
+        ssptool.linearize(SYSTEMS / "dual_mass_oscillator").draw_modes(tmp_path / "modes.gif")
 
 
 def test_the_command_lists_modes(tmp_path):
-    model = ssptool.linearize("systems/rotational_spring_mass_damper")
+    model = ssptool.linearize(SYSTEMS / "rotational_spring_mass_damper")
     found = ssptool.renderers.LINEAR_RENDERERS["modes"](model)
     assert "-0.331414 ± 1.82742i" in found
     assert f"{1.8274183222 / (2 * pi):.6g}" in found

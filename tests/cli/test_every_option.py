@@ -70,6 +70,7 @@ ARGUMENTS = {
     "sweep": ["s", "System1.m1=1:2:2"],
     "linearize": ["s"],
     "modes": ["s"],
+    "trim": ["s"],
     "rule": ["SSD-CONN-101"],
     "doctor": ["s"],
 }
@@ -108,6 +109,8 @@ NEEDED = {
     "--unsafe-fixes": ["--fix"],
     ("study results", "--run"): ["--output", "one.csv"],
     ("rule", "--markdown"): ["--all"],
+    ("trim", "--fix"): ["--slope", "System1.v1=any"],
+    ("trim", "--target"): ["--slope", "System1.x1=any"],
     **{("add", name): ["--connector", "speed"] for name in ("--kind", "--type", "--unit")},
 }
 """Option, or command and option → options without which it has no meaning."""
@@ -207,7 +210,12 @@ OF = {
     ("study new", "--output"): "first.toml",
     ("sweep", "--result"): 'max("System1.x1")',
     ("sweep", "--output"): "swept.study",
-    **{(one, "--at"): "10ms" for one in ("linearize", "modes")},
+    **{(one, "--at"): "10ms" for one in ("linearize", "modes", "trim")},
+    ("trim", "--free"): "System1.x1=-1:1",
+    ("trim", "--fix"): "System1.x1=0",
+    ("trim", "--slope"): "System1.x1=0",
+    ("trim", "--target"): "System1.x1=0",
+    ("trim", "--output"): "point.ssv",
     ("modes", "--output"): "modes.svg",
     ("linearize", "--input"): "System1.F",
     ("linearize", "--measure"): "System1.x1",
@@ -287,6 +295,7 @@ LISTED = {
         "plot": "p.png p.svg p.pdf p.html",
         "study results": "all.csv all.parquet",
         "linearize": "l.json l.mat l.txt l.svg",
+        "trim": "t.ssv t.json",
         "modes": "m.png m.svg m.pdf m.html",
     },
     "--plot": {"run": "p.png p.svg p.pdf p.html", "compare": "p.png p.svg p.pdf"},

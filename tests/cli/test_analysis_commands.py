@@ -1,0 +1,41 @@
+"""Commands that analyze a system at one instant."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+CHAIN = SYSTEMS / "mass_spring_damper"
+
+
+def test_the_command_writes_a_parameter_set(ssptool):
+    status, out, _ = ssptool("trim", CHAIN, "-o", "point.ssv")
+    assert status == 0
+    assert "first.mass.s0 = -0.1962" in out
+    _, out, _ = ssptool("explain", CHAIN, "first.mass.s0", "--parameters", "point.ssv")
+    assert "-0.1962" in out
+    status, out, _ = ssptool(
+        "trim", CHAIN, "--format", "json", "--free", "first.mass.F=0:1000", "--target", "first.mass.s=0.1"
+    )
+    assert status == 0
+    force = next(one["value"] for one in json.loads(out)["inputs"])
+    assert force == pytest.approx(50 * (0.1 + 0.1962))  # c (s - s_eq)
+    status, _, err = ssptool("trim", CHAIN, "--free", "first.mass.F")
+    assert status == 2
+    assert "underdetermined" in err
+
+
+def test_the_command_writes_a_linear_model(ssptool):
+    status, out, _ = ssptool("linearize", SYSTEMS / "dual_mass_oscillator", "--open", "System1.F", "-o", "model.json")
+    assert (status, out) == (0, "linear model: model.json\n")
+    assert json.loads(Path("model.json").read_text())["B"] == [[0], [1], [0], [0]]
+    status, _, err = ssptool("linearize", SYSTEMS / "dual_mass_oscillator", "-o", "model.gif")
+    assert status == 2
+    assert ".mat" in err and ".svg" in err
+
+
+def test_modes_are_listed(ssptool):
+    status, out, _ = ssptool("modes", SYSTEMS / "rotational_spring_mass_damper", "--at", "1s")
+    assert status == 0
+    assert "-0.331414 ± 1.82742i" in out
