@@ -267,11 +267,12 @@ def _wire(wire: Wire, source: tuple[str, str] | None, destination: tuple[str, st
     """Problems of a wire between connectors of these kinds and types."""
     apart = source is not None and _of_parameters(wire.source, source[0])
     for signal, stated in () if apart else ((wire.source, source), (wire.destination, destination)):
-        if stated is None or stated[0] not in _EXCHANGED:
-            kind = "no connector" if stated is None else f"of kind {stated[0]}"
+        kind, _ = stated or (None, "")
+        if kind not in _EXCHANGED:
+            found = "no connector" if kind is None else f"of kind {kind}"
             yield Unsupported(
                 f"connection {wire.source} → {wire.destination}",
-                f"{signal} is {kind}; only inputs and outputs, and parameters with each other, can be connected",
+                f"{signal} is {found}; only inputs and outputs, and parameters with each other, can be connected",
                 "remove the connection, or set the parameter in a parameter set",
             )
     if source is not None and destination is not None:
