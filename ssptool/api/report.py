@@ -8,7 +8,7 @@ from typing import Any, Literal
 from ssptool.api.check import Files, switches_of
 from ssptool.api.draw import loop_remarks
 from ssptool.arguments import path as file_path
-from ssptool.arguments import texts
+from ssptool.arguments import paths, texts
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
 from ssptool.drawing.diagram.arrange import MOST_SHEETS, DrawnConnections, all_arranged, arranged
@@ -30,6 +30,7 @@ from ssptool.public_calls import public
 from ssptool.results.report import ReportPage, report_page, run_report_content, sheet_identity
 from ssptool.results.report.content import ReportPicture
 from ssptool.rules.runner import check
+from ssptool.rules.used_files import system_beyond_reach
 from ssptool.studies.calibration import read_fit
 from ssptool.studies.charts import every_chart
 from ssptool.studies.dataset import DEFINITION
@@ -95,7 +96,9 @@ def report(
         )
     if output is not None:
         check_plot_name(file_path("output", output), (".html",))
-    system = _system_of(file_path("results", results)) if stated is None else stated
+    system = (
+        _system_of(file_path("results", results), paths("allow_outside", allow_outside)) if stated is None else stated
+    )
     patterns = texts("signals", signals, "a pattern such as '*.x1'")
     trace, manifest = with_units({"": read_trace(results)}, units)[""], read_manifest(results)
     if trace.assumptions:
@@ -121,16 +124,25 @@ def report(
     return page
 
 
-def _system_of(results: Path) -> Path:
+def _system_of(results: Path, allowed: Sequence[Path]) -> Path:
     """System named by the manifest of results."""
     if results.is_dir() or results.suffix.lower() in (".ssp", ".ssd", ".fmu"):
         raise WrongValue(f"{results} has no results; `ssptool run {shlex.quote(str(results))}` writes some")
-    system = read_manifest(results).get("arguments", {}).get("system")
+    manifest = read_manifest(results)
+    arguments = manifest.get("arguments", {})
+    system, variant = arguments.get("system"), arguments.get("variant")
     again = f"ssptool report SYSTEM {shlex.quote(str(results))}"
     if not isinstance(system, str):
         raise WrongValue(f"{results} does not name its system: `{again}`")
     if not Path(system).exists():
         raise WrongValue(f"the system of {results}, {system}, does not exist any more: `{again}`")
+    known = [one["sha256"] for one in manifest.get("inputs", ())]
+    variant = variant if isinstance(variant, str) else None
+    if system_beyond_reach(Path(system), variant, results.parent, allowed, known):
+        raise WrongValue(
+            f"{results}: its manifest names the system {system}, which is not unchanged since the run, and lies "
+            f"outside the working folder and that of the results; if it is the right system: `{again}`"
+        )
     return Path(system)
 
 
@@ -265,9 +277,14 @@ def report_study(
         check_plot_name(file_path("output", output), (".html",))
     found = results if isinstance(results, StudyResults) else read_results(file_path("results", results))
     definition = found.definition
-    drawn = Path(system if system is not None else definition.get("system", ""))
-    named = variant or definition.get("fixed", {}).get("variant")
-    diagrams, findings, absent = _drawn(drawn, named, allow_outside)
+    ran, drawn = definition.get("fixed", {}).get("variant"), Path(system or definition["system"])
+    folders, known = paths("allow_outside", allow_outside), definition["files"].values()
+    diagrams: Sequence[ReportPicture] = ()
+    findings: Sequence[Diagnostic] = ()
+    if system or not drawn.exists() or not system_beyond_reach(drawn, ran, found.folder.parent, folders, known):
+        diagrams, findings, absent = _drawn(drawn, variant or ran, allow_outside)
+    else:
+        absent = f"The system is not drawn: {drawn} has changed, and lies outside the folder of the results"
     charts, notes = every_chart(found, texts("signals", signals, "a pattern such as '*.x1'"))
     plots = [
         ReportPicture(_CAPTIONS[kind], page_picture(one.figure(), kind, _CAPTIONS[kind]))

@@ -26,7 +26,12 @@ from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue, abbreviated, counted, is_own
 from ssptool.public_calls import public
 from ssptool.results.comparison import TraceComparison, compare_traces
-from ssptool.results.recorded_run import RecordedRun, recorded_run, require_readable_files, sha256
+from ssptool.results.recorded_run import (
+    RecordedRun,
+    recorded_run,
+    require_readable_files,
+    require_readable_system,
+)
 from ssptool.results.reproduction import REPRODUCTION_RENDERERS as REPRODUCTION_RENDERERS
 from ssptool.results.reproduction import (
     TOLERANCE,
@@ -40,6 +45,7 @@ from ssptool.results.reproduction import (
 from ssptool.results.reproduction import CannotReproduce as CannotReproduce
 from ssptool.results.reproduction import Reproduction as Reproduction
 from ssptool.results.tolerance import Tolerance
+from ssptool.rules.used_files import sha256
 from ssptool.studies.bundle import pack
 from ssptool.studies.checking import CheckedStudy, check_study
 from ssptool.studies.dataset import DEFINITION, Dataset
@@ -163,9 +169,11 @@ def _run(
         recorded = recorded_run(path, manifest)
     place = recorded.system if system is None else system
     known = [digest for _, digest in recorded.hashes]
-    near = with_repositories((Path(), path.parent, *(() if system is None else (system.parent,))))
+    near = (*folders, *(() if system is None else with_repositories((system.parent,))))
     with _told():
-        require_readable_files(path, recorded.files, known, (*near, *folders))
+        require_readable_files(path, recorded.files, known, path.parent, near)
+        if system is None:
+            require_readable_system(path, place, recorded.arguments.get("variant"), known, path.parent, folders)
     outside = switches_of(place, folders).outside
     inputs = checked_inputs(recorded, place, outside)
     with _file_for(output, path) as written:
@@ -386,11 +394,11 @@ def _recorded_study(folder: Path, definition: Mapping[str, Any], process: _Proce
     table = dict(definition["study"])
     if isinstance(table.get("settings"), Mapping):
         table["settings"] = {name: value for name, value in table["settings"].items() if name not in INSIGHT}
-    base, digests = Path(definition["folder"]), tuple(definition["files"].values())
-    allowed = (*with_repositories((Path(), folder)), *folders)
-    require_readable_files(folder, [base / name for name in _named_files(table)], digests, allowed)
+    base, near, digests = Path(definition["folder"]), folder.parent, tuple(definition["files"].values())
+    require_readable_files(folder, [base / name for name in _named_files(table)], digests, near, folders)
     study = study_from(table, source=str(base / DEFINITION))
-    require_readable_files(folder, list(_value_files(study)), digests, allowed)
+    require_readable_files(folder, list(_value_files(study)), digests, near, folders)
+    require_readable_system(folder, study.system, study.variant, digests, near, folders, "--allow-outside")
     return replace(study, compile=process.compile, switches=switches_of(study.system, folders))
 
 

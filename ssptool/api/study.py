@@ -17,6 +17,7 @@ from ssptool.arguments import WrongArgument, flag, mapping, texts, word
 from ssptool.arguments import number as real_number
 from ssptool.arguments import path as file_path
 from ssptool.child_processes import passing
+from ssptool.documents.outside import out_of_reach
 from ssptool.documents.saving import save_file
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.drawing.charts import draw_chart, draw_chart_page
@@ -32,6 +33,7 @@ from ssptool.network.network import Signal
 from ssptool.option_words import ChartWord, StudyWord
 from ssptool.public_calls import public
 from ssptool.rules.selection import SettingsFile
+from ssptool.rules.used_files import beyond_reach
 from ssptool.sandbox import sandboxed
 from ssptool.sandbox import wanted as in_sandbox
 from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials, write_fit
@@ -42,7 +44,7 @@ from ssptool.studies.checking import CheckedStudy, check_places, check_study
 from ssptool.studies.dataset import DEFINITION, Dataset, OtherStudy
 from ssptool.studies.definition import Study, rows_of_columns
 from ssptool.studies.designs import FactorValue
-from ssptool.studies.entries import Findings
+from ssptool.studies.entries import Findings, beyond
 from ssptool.studies.first_draft import StudiedSystem, StudyKind, default_results, factor_of_sweep, first_draft
 from ssptool.studies.forecast import Forecast
 from ssptool.studies.next_commands import fit_commands
@@ -125,16 +127,8 @@ def study(
     check_scheduler(scheduler, insecure=flag("insecure_scheduler", insecure_scheduler))
     checked = check_study(*_allowed(study, compile, allow_outside, settings_file))
     folder = file_path("output", output) if output is not None else Path(f"{checked.study.name}.study")
-    with passing(texts("env", env, _VARIABLE)), _boxed(checked.study, sandbox):
-        return _carried_out(
-            checked,
-            folder,
-            workers=workers,
-            scheduler=scheduler,
-            retry_failed=retry_failed,
-            announce=announce,
-            progress=progress,
-        )
+    how = {"workers": workers, "scheduler": scheduler, "retry_failed": retry_failed}
+    return _carried_out(checked, folder, env, sandbox, announce=announce, progress=progress, **how)
 
 
 @contextmanager
@@ -151,10 +145,13 @@ def _boxed(study: Study, sandbox: bool | None) -> Iterator[None]:
         yield
 
 
-def _carried_out(checked: CheckedStudy, folder: Path, **how: Any) -> StudyResults:
+def _carried_out(
+    checked: CheckedStudy, folder: Path, env: str | Sequence[str], sandbox: bool | None, **how: Any
+) -> StudyResults:
     """Run a checked study and return its results. Keywords as in `run_study`."""
-    tell(NOTHING)
-    (optimize_study if isinstance(checked.study.design, Optimize) else run_study)(checked, folder, **how)
+    with passing(texts("env", env, _VARIABLE)), _boxed(checked.study, sandbox):
+        tell(NOTHING)
+        (optimize_study if isinstance(checked.study.design, Optimize) else run_study)(checked, folder, **how)
     return read_results(folder)
 
 
@@ -225,16 +222,8 @@ def sweep(
     attempt, folder = 1, Path(f"{named.resolve().stem}.sweep") if output is None else file_path("output", output)
     while True:
         try:
-            with _boxed(checked.study, sandbox):
-                return _carried_out(
-                    checked,
-                    folder,
-                    workers=workers,
-                    scheduler=None,
-                    retry_failed=False,
-                    announce=announce,
-                    progress=progress,
-                )
+            how = {"workers": workers, "scheduler": None, "retry_failed": False}
+            return _carried_out(checked, folder, (), sandbox, announce=announce, progress=progress, **how)
         except OtherStudy:
             if output is not None:
                 raise
@@ -320,33 +309,43 @@ def resume_study(
     """Continue the study of a result folder.
 
     The study is read from its file, which may have more points now. If it was created in Python, or its file does not
-    exist any more, it is read from the folder.
+    exist any more, it is read from the folder. Files outside of the working folder, the parent folder of `output` and
+    the repository around are only read if they have not changed since the runs, or are in `allow_outside`.
 
     Raises
     ------
     UnusableFile
         The folder is not a result folder. Others as in `study`.
     """
-    definition = Dataset(file_path("output", output)).definition()
-    there = bool(definition["source"]) and Path(definition["source"]).is_file()
-    source: Study | str = definition["source"]
-    if not there:
-        source = study_from(definition["study"], source=str(Path(definition["folder"]) / DEFINITION))
-    return study(
-        source,
-        output,
-        workers=workers,
-        scheduler=scheduler,
-        insecure_scheduler=insecure_scheduler,
-        retry_failed=retry_failed,
-        compile=compile,
-        env=env,
-        sandbox=sandbox,
-        allow_outside=allow_outside,
-        settings_file=settings_file,
-        announce=announce,
-        progress=progress,
-    )
+    check_scheduler(scheduler, insecure=flag("insecure_scheduler", insecure_scheduler))
+    folder = file_path("output", output)
+    checked = check_study(*_stored(folder, compile, allow_outside, settings_file))
+    how = {"workers": workers, "scheduler": scheduler, "retry_failed": retry_failed}
+    return _carried_out(checked, folder, env, sandbox, announce=announce, progress=progress, **how)
+
+
+def _stored(
+    folder: Path, compile: object, allow_outside: Files, settings_file: SettingsFile
+) -> tuple[Study, Findings | None]:
+    """The study of a result folder, with the permissions of the caller. It reaches the folder around, and files that
+    have not changed since its runs.
+    """
+    definition = Dataset(folder).definition()
+    findings = Findings(str(folder / DEFINITION), {})
+    source, around = Path(definition["source"]), folder.parent
+    known = (*definition["files"].values(), definition.get("source_sha256", ""))
+    allowed = switches_of(folder, allow_outside, settings_file).outside
+    if source.is_file() and beyond_reach(source, around, allowed, known):
+        findings.add(("source",), beyond(source))
+        findings.check()
+    if source.is_file() and not out_of_reach(source, around, allowed):
+        return _allowed(source, compile, allow_outside, settings_file)
+    wanted = study_from(definition["study"], source=str(Path(definition["folder"]) / DEFINITION))
+    switches = switches_of(wanted.system, allow_outside, settings_file)
+    wanted = replace(wanted, compile=flag("compile", compile), switches=switches)
+    if not check_places(wanted, findings, around, known):
+        findings.check()
+    return wanted, findings
 
 
 @public
@@ -363,8 +362,8 @@ def _allowed(
     wanted, findings = draft(given, allowed)
     switches = switches_of(wanted.system, allow_outside, settings_file)
     wanted = replace(wanted, compile=flag("compile", compile) or wanted.compile, switches=switches)
-    if findings is not None and wanted.source and not check_places(wanted, findings):
-        findings.check()
+    if wanted.source and not check_places(wanted, checked := findings or Findings(wanted.source, wanted.lines)):
+        checked.check()
     return wanted, findings
 
 

@@ -14,6 +14,7 @@ from lsprotocol import types
 
 from ssptool.api.check import switches_of
 from ssptool.documents.diagnostics import BadData, DataFinding, InvalidDocument
+from ssptool.documents.outside import out_of_reach
 from ssptool.engine.settings import Settings, settings_by_name
 from ssptool.engine.stimuli.scenario_file import DEFAULTS_KEYS, EVENT_KEYS, SCENARIO_KEYS, scenario_from
 from ssptool.engine.stimuli.time_signals import Action
@@ -22,7 +23,7 @@ from ssptool.language_server.places import Places
 from ssptool.language_server.systems import Buffers, open_system
 from ssptool.rules.catalogue import RULES, TOOLS
 from ssptool.rules.selection import KEYS, OWN_FILE, InvalidSettings, read_settings_text
-from ssptool.studies.checking import check_definition, check_names, names_in
+from ssptool.studies.checking import check_definition, check_names, check_places, names_in
 from ssptool.studies.definition import Study
 from ssptool.studies.entries import Findings
 from ssptool.studies.read_factors import DESIGNS
@@ -66,8 +67,9 @@ def run_file_findings(path: Path, text: str, kind: RunFile, buffers: Buffers) ->
                 return ()
             case RunFile.STUDY:
                 study, findings = draft_study(*read_toml_text(text, str(path)), source=str(path))
-                check_definition(study, findings)
-                _check_with_system(study, findings, buffers)
+                if check_places(study, findings):
+                    check_definition(study, findings)
+                    _check_with_system(study, findings, buffers)
                 found = list(dict.fromkeys(findings.found))
     except InvalidSettings as problem:
         return settings_finding(problem)[problem.path]
@@ -147,6 +149,8 @@ def _names_there(path: Path, text: str, table: str, buffers: Buffers) -> Sequenc
         return ()
     study, _ = draft_study({"system": stated[1]}, source=str(path))
     system = Path(os.path.normpath(study.system))
+    if out_of_reach(system, path.parent):
+        return ()
     try:
         with open_system(system, buffers, switches_of(system)) as archive:
             variables, signals = names_in(study, archive)

@@ -4,15 +4,13 @@ Manifests come with results and are untrusted. Nothing else in them is used: the
 environment, options of processes, and readable folders.
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from ssptool.documents.foreign_files import open_bytes
-from ssptool.documents.outside import below, never_read
+from ssptool.documents.outside import never_read
 from ssptool.engine.method_names import AUTO, JACOBI, ImplementationName, IntegratorName
 from ssptool.engine.ode.integrator import RETREATED
 from ssptool.engine.recording.formats import misfits
@@ -22,7 +20,7 @@ from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.inputs import Inputs
 from ssptool.errors import abbreviated, similar_names
 from ssptool.results.reproduction import CannotReproduce
-from ssptool.working_directory import real
+from ssptool.rules.used_files import beyond_reach, system_beyond_reach
 
 _SCALAR = (str, int, float, bool)
 _TEXT_OR_NONE = (str, NoneType)
@@ -175,28 +173,43 @@ def _input_files(stated: Any) -> Iterator[Path]:
 
 
 def require_readable_files(
-    result: Path | str, files: Sequence[Path], hashes: Sequence[str], folders: Sequence[Path]
+    result: Path | str, files: Sequence[Path], hashes: Sequence[str], folder: Path, allowed: Sequence[Path]
 ) -> None:
-    """Reject files of a manifest outside of these folders, except files that have not changed since the run, because
-    the author of the manifest knew their contents.
+    """Reject files that a manifest of results in a folder may not name; see `beyond_reach`.
 
     Raises
     ------
     CannotReproduce
         The message names the file, and the option that allows its folder.
     """
-    allowed = [real(folder) for folder in folders]
     for file in files:
         if never_read(file):
             raise CannotReproduce(f"{result}: its manifest names {file}, a file of the kernel, which is never read")
-        if not below(real(file), allowed) and file.is_file() and sha256(file) not in hashes:
+        if file.is_file() and beyond_reach(file, folder, allowed, hashes):
             raise CannotReproduce(
                 f"{result}: its manifest names {file}, which is not the file of the run, and lies outside the working "
                 f"folder and that of the results; if the run may read it: --allow-outside {file.parent}"
             )
 
 
-def sha256(file: Path) -> str:
-    """SHA-256 of a file. Raises OSError, SpecialFile."""
-    with open_bytes(file) as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+def require_readable_system(
+    result: Path | str,
+    system: Path,
+    variant: str | None,
+    hashes: Sequence[str],
+    folder: Path,
+    allowed: Sequence[Path],
+    option: str = "--system",
+) -> None:
+    """Reject a system that a manifest of results in a folder may not name; see `system_beyond_reach`.
+
+    Raises
+    ------
+    CannotReproduce
+        The message names the system, and the option that states it.
+    """
+    if system.exists() and system_beyond_reach(system, variant, folder, allowed, hashes):
+        raise CannotReproduce(
+            f"{result}: its manifest names the system {system}, which is not unchanged since the run, and lies outside "
+            f"the working folder and that of the results; if it is the right system: {option} {system}"
+        )

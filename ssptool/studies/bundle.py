@@ -5,17 +5,15 @@ import io
 import pickle
 import posixpath
 import zipfile
-from collections.abc import Container, Iterable, Iterator, Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from ssptool.child_processes import dumps
-from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive
-from ssptool.documents.storage import NESTING_MARK
+from ssptool.documents.archive import Archive
 from ssptool.documents.uri import UP
-from ssptool.network.tree import fmu_entry
-from ssptool.rules.load import load
 from ssptool.rules.selection import EVERYTHING, RuleChoice, Switches
+from ssptool.rules.used_files import contents, is_used, system_files, used_entries
 from ssptool.studies.definition import FactorRole, Points, Study
 from ssptool.studies.designs import Levels
 
@@ -38,12 +36,14 @@ class Bundle:
 def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
     """Pack everything that a run needs. Raises OSError for a file that cannot be read."""
     with Archive.open(study.system, outside=study.switches.outside) as archive:
-        used = _used(archive, study)
-        files = dict(_system_files(archive, study, used))
-        # Deep enough that the folder also has room for files around the system.
+        varied = any(factor.role is FactorRole.VARIANT for factor in study.factors)
+        structure = None if varied or archive.is_fmu else archive.structure(study.variant).name
+        used = used_entries(archive, study.system, structure)
+        files = dict(system_files(archive, study.system, used))
+        # So deep that files around the system have their place around it there.
         root = "/".join(["system", *["in"] * max(name.count(UP) for name in files)])
         named: dict[str, Path | bytes] = {posixpath.normpath(f"{root}/{name}"): path for name, path in files.items()}
-        unused = {posixpath.normpath(f"{root}/{name}") for name in files if not _is_used(name, used)}
+        unused = {posixpath.normpath(f"{root}/{name}") for name in files if not is_used(name, used)}
         system = archive.default if study.system.suffix.lower() == ".ssd" else ""
         system = next(iter(files)) if archive.is_fmu else system
         moved = {"parameters": study.parameters, "inputs": study.inputs}
@@ -92,41 +92,6 @@ def unpack(content: bytes, folder: Path) -> tuple[Study, tuple[str, ...]]:
     )
 
 
-def _used(archive: Archive, study: Study) -> set[str]:
-    """Entries that runs read: documents of the used variants, FMUs and tables; for nested packages the file."""
-    if archive.is_fmu:
-        return {name for name, _ in _system_files(archive, study, ())}
-    varied = any(factor.role is FactorRole.VARIANT for factor in study.factors)
-    package = load(archive, None if varied else archive.structure(study.variant).name)
-    needed = {fmu_entry(archive, entry) for structure in package.structures for entry in structure.fmu_files}
-    needed |= {file.name for file in package.files}
-    needed |= {entry for structure in package.structures for entry in structure.tables()}
-    needed |= {DEFAULT_STRUCTURE} if archive.is_generated else set()
-    return {name.partition(NESTING_MARK)[0] for name in needed}
-
-
-def _is_used(name: str, used: Container[str]) -> bool:
-    """True if a file is one of these entries, or lies in one that is a folder."""
-    return name in used or any(str(folder) in used for folder in PurePosixPath(name).parents)
-
-
-def _system_files(archive: Archive, study: Study, used: Iterable[str]) -> Iterator[tuple[str, Path | bytes]]:
-    """Files by name: the entries of the archive and files around it; for a lone SSD the files that it needs; for an FMU
-    the FMU; for a system of another format its structure and FMUs.
-    """
-    if archive.is_fmu:
-        yield from ((name, archive.local_path(name)) for name in archive.names() if name != archive.default)
-        return
-    if archive.is_generated:
-        yield DEFAULT_STRUCTURE, archive.structure().to_bytes()
-        yield from ((name, archive.local_path(name)) for name in archive.names() if name != archive.default)
-        return
-    lone = study.system.suffix.lower() == ".ssd"
-    names = {*archive.names(), *(name for name in used if lone or name.startswith(UP))}
-    for name in sorted(names):
-        yield name, archive.local_path(name)
-
-
 def _value_files(study: Study, points: Points) -> Iterable[str]:
     roles = (FactorRole.FMU, FactorRole.PARAMETERS)
     columns = (
@@ -140,22 +105,10 @@ def _value_files(study: Study, points: Points) -> Iterable[str]:
 def _packed(named: dict[str, Path | bytes], study: bytes, unused: Set[str]) -> Bundle:
     buffer, digests = io.BytesIO(), {}
     with zipfile.ZipFile(buffer, "w") as packed:
-        for name, content in sorted(_files(named)):
+        for name, content in sorted(contents(named)):
             if name not in unused:
                 digests[name] = hashlib.sha256(content).hexdigest()
             packed.writestr(zipfile.ZipInfo(name, _EARLIEST), content)
         packed.writestr(zipfile.ZipInfo(_STUDY, _EARLIEST), study)
     content = buffer.getvalue()
     return Bundle(content, hashlib.sha256(content).hexdigest(), digests, frozenset(unused))
-
-
-def _files(named: dict[str, Path | bytes]) -> Iterator[tuple[str, bytes]]:
-    """Contents of files, and of the files in folders (unpacked FMUs)."""
-    for name, one in named.items():
-        if isinstance(one, bytes):
-            yield name, one
-        elif one.is_dir():
-            inside = (file for file in one.rglob("*") if file.is_file())
-            yield from ((f"{name}/{file.relative_to(one).as_posix()}", file.read_bytes()) for file in inside)
-        else:
-            yield name, one.read_bytes()

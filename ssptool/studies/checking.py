@@ -2,7 +2,7 @@
 
 import ast
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.conversion import InvalidValue
 from ssptool.rules.runner import check as check_rules
 from ssptool.rules.selection import acceptable, accepted_codes, judge, unused_acceptance
+from ssptool.rules.used_files import beyond_reach, system_beyond_reach
 from ssptool.studies.accuracy import ACCURACY, REMARK
 from ssptool.studies.definition import Factor, FactorRole, Points, Study, cycle, make_points
 from ssptool.studies.designs import Computed, FactorValue, Levels, Range, TableDesign
@@ -133,10 +134,17 @@ def _check_expression(
             findings.add(key, f'{call.function} wants the name of a signal in quotes, as "System1.x1"')
 
 
-def check_places(study: Study, findings: Findings) -> bool:
-    """Add findings on files outside of its system that a study from a file must not read; returns true if there are
-    none.
+def check_places(study: Study, findings: Findings, folder: Path | None = None, known: Collection[str] = ()) -> bool:
+    """Add which files a study from a file must not reach, its system among them; whether there are none.
+
+    Parameters
+    ----------
+    folder
+        Folder whose files it may name (default: that of its file).
+    known
+        SHA-256 of files that it may read elsewhere: those of its earlier runs.
     """
+    folder, allowed = study.folder if folder is None else folder, study.switches.outside
     named: list[tuple[tuple[str, ...], Path]] = [(("parameters",), path) for path in study.parameters]
     named += [(("inputs",), path) for path in study.inputs]
     named += [] if study.scenario is None else [(("scenario",), study.scenario)]
@@ -144,10 +152,13 @@ def check_places(study: Study, findings: Findings) -> bool:
         if factor.role in (FactorRole.PARAMETERS, FactorRole.FMU):
             values = dict.fromkeys(map(str, choices(factor, study)))
             named += [(key_of(study, factor.name), study.file(value)) for value in values]
-    read = [(key, path, "read") for key, path in named]
+    wrong = [(key, path, "read") for key, path in named if beyond_reach(path, folder, allowed, known)]
+    varied = any(factor.role is FactorRole.VARIANT for factor in study.factors)
+    if system_beyond_reach(study.system, study.variant, folder, allowed, () if varied else known):
+        wrong.append((("system",), study.system, "read"))
     log = study.settings.fmu_log
-    written = [] if log is None else [(("settings", "fmu_log"), log, "write")]
-    wrong = [one for one in (*read, *written) if out_of_reach(one[1], study.folder, study.switches.outside)]
+    if log is not None and out_of_reach(log, folder, allowed):
+        wrong.append((("settings", "fmu_log"), log, "write"))
     for key, path, does in wrong:
         findings.add(key, beyond(path, does))
     return not wrong

@@ -48,6 +48,7 @@ _CONTENT = {
     "results": {"*": str},
     "units": {"*": (str, NoneType)},
     "source": str,
+    "source_sha256?": str,
     "folder": str,
     "system": str,
     "design": str,

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from ssptool.arguments import AccuracyName
 from ssptool.errors import WrongUsage, counted, studies_need
+from ssptool.rules.used_files import sha256
 from ssptool.studies.accuracy import CHECK_RUNS, REMARK, is_checked, runs_to_check, wanted_accuracy
 from ssptool.studies.bundle import Bundle, pack, unpack
 from ssptool.studies.checking import CheckedStudy
@@ -404,6 +405,7 @@ def definition_of(checked: CheckedStudy, bundle: Bundle) -> dict[str, Any]:
     return {
         "name": study.name,
         "source": str(Path(study.source).resolve()) if study.source else "",
+        "source_sha256": sha256(Path(study.source)) if Path(study.source).is_file() else "",
         "system": str(study.system.resolve()),
         "study": study_table(study),
         "folder": str(study.folder.resolve()),
