@@ -12,12 +12,14 @@ import os
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
+from typing import Final, Literal, TypeAlias
 
+from ssptool.arguments import WrongArgument
 from ssptool.call_filter import PROCESSORS, refuse_calls
 from ssptool.errors import WrongUsage
 from ssptool.guard import stand_guard
@@ -33,6 +35,7 @@ _VERSION_FLAG, _PATH_BENEATH = 1, 1
 _NEW_USER, _NEW_NETWORK, _NEW_IPC, _NEW_PROCESSES = 0x10000000, 0x40000000, 0x08000000, 0x20000000
 _NEW_NAMES, _NEW_GROUPS = 0x04000000, 0x02000000
 _CAPABILITIES = 0x20080522
+_NO_NEW_RIGHTS = 38
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 TRUNCATE, DEVICES = 1 << 14, 1 << 15
@@ -105,20 +108,74 @@ def rights(version: int) -> int:
     return (1 << max((count for least, count in _RIGHTS.items() if least <= version), default=0)) - 1
 
 
+Boxing: TypeAlias = bool | Literal["best"]
+"""Whether FMUs run in a sandbox; `best`: in as much of one as the system has."""
+
+BEST: Final = "best"
+
+NAMESPACES, LANDLOCK, FILTER = "namespaces", "Landlock", "filter of system calls"
+"""Layers of a sandbox."""
+
+_OPEN = {
+    NAMESPACES: ("network", "processes", "devices"),
+    FILTER: ("kernel",),
+}
+"""Missing layer → subjects of `CLOSED` that it leaves open."""
+
+
 @cache
-def missing() -> str:
-    """Reason why there is no sandbox; empty if there is one. A process is started to try it out."""
+def missing_layers() -> Mapping[str, str]:
+    """Layer that this system has not → the reason. Processes are started to try them out."""
     if sys.platform != "linux":
-        return f"it needs Linux, and this is {sys.platform}"
+        return dict.fromkeys((NAMESPACES, LANDLOCK, FILTER), f"it needs Linux, and this is {sys.platform}")
+    found = {}
     if landlock_version() < 3:
-        return "the kernel has no Landlock of version 3 (Linux 6.2), or it is switched off"
+        found[LANDLOCK] = "the kernel has no Landlock of version 3 (Linux 6.2), or it is switched off"
     if os.uname().machine not in PROCESSORS or ctypes.sizeof(ctypes.c_void_p) != 8:
-        return f"system calls are filtered on {' and '.join(PROCESSORS)} only, and this is {os.uname().machine}"
+        here = os.uname().machine
+        found[FILTER] = f"system calls are filtered on {' and '.join(PROCESSORS)} only, and this is {here}"
+    for layer, closing in ((NAMESPACES, _try_namespaces), (LANDLOCK, _restrict_files), (FILTER, refuse_calls)):
+        if layer not in found and (problem := _refusal(closing)):
+            found[layer] = f"the system refuses {problem}{_why_refused() if layer == NAMESPACES else ''}"
+    return found
+
+
+def missing() -> str:
+    """Reason why there is no complete sandbox; empty if there is one."""
+    return next(iter(missing_layers().values()), "")
+
+
+def gaps(asked: Boxing) -> Mapping[str, str]:
+    """Layers that a sandbox goes without, with the reasons; none unless it is only as good as possible."""
+    return missing_layers() if asked == BEST else {}
+
+
+def open_subjects(without: Iterable[str]) -> set[str]:
+    """Subjects of `CLOSED` that stay open without these layers."""
+    found = {subject for layer in without for subject in _OPEN.get(layer, ())}
+    return found | ({"reading", "writing"} if {NAMESPACES, LANDLOCK} <= set(without) else set())
+
+
+def gaps_told(asked: Boxing) -> str:
+    """One sentence about the missing layers of a sandbox; empty if none is missing."""
+    found = gaps(asked)
+    if not found:
+        return ""
+    still = [subject for subject in CLOSED if subject in open_subjects(found)]
+    reasons = "; ".join(f"{layer}: {reason}" for layer, reason in found.items())
+    return f"the sandbox is not complete, {', '.join(still) or 'nothing'} stays open ({reasons})"
+
+
+def _refusal(closing: Callable[[], None]) -> str:
+    """Why a process cannot close a layer; empty if it can."""
+    if sys.platform == "win32":
+        raise AssertionError("there are no forks")
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            _try_out()
+            closing()
+            os._exit(0)
         except OSError as error:
             os.write(write, str(error.args[-1]).encode())
         finally:
@@ -126,21 +183,22 @@ def missing() -> str:
     os.close(write)
     with os.fdopen(read, encoding="utf-8", errors="replace") as said:
         problem = said.read()
-    if os.waitpid(pid, 0)[1] == 0:
-        return ""
-    return f"the system refuses {problem or 'it'}{_why_refused()}"
+    return "" if os.waitpid(pid, 0)[1] == 0 else problem or "it"
 
 
-def _try_out() -> None:
-    """Close a sandbox, and end this process with 0."""
+def _try_namespaces() -> None:
     if sys.platform == "win32":
         raise AssertionError("there are no forks")
     leave_network(apart=True)
-    pid = os.fork()
-    if pid:
-        os._exit(min(os.waitpid(pid, 0)[1], 1))
-    close_files([Path("/usr")], [])
-    os._exit(0)
+    pid = os.fork()  # the first process of the new space
+    if pid == 0:
+        try:
+            enter_own_root([Path("/usr")], [])
+            os._exit(0)
+        except OSError:
+            os._exit(1)
+    if os.waitpid(pid, 0)[1]:
+        raise OSError("a tree of files of its own")
 
 
 _SWITCHES = {
@@ -179,36 +237,55 @@ def origin(path: Path) -> str:
     return ""
 
 
-def advice(path: Path, asked: bool | None) -> str:
-    """One line about a file that was downloaded, unless somebody has decided about a sandbox, or there is none."""
-    if asked is not None or wanted(asked) or not (found := origin(path)) or missing():
+def advice(path: Path, asked: Boxing | None, setting: Boxing | None = None) -> str:
+    """One line about a file that was downloaded, unless somebody has decided about a sandbox, or there is none; or
+    about what is missing of a sandbox.
+    """
+    if boxed := wanted(asked, setting):
+        return gaps_told(boxed)
+    if asked is not None or not (found := origin(path)) or missing():
         return ""
     return f"{path.name} was downloaded from {found}: --sandbox keeps its FMUs from your files and the network"
 
 
-def check_sandbox() -> None:
-    """Raises NoSandbox."""
-    if reason := missing():
+def check_sandbox(asked: Boxing = True) -> None:
+    """Raises NoSandbox if it is to be complete, and is not."""
+    if asked is True and (reason := missing()):
         raise NoSandbox(reason)
+
+
+def boxing(value: object) -> Boxing | None:
+    """Raises WrongArgument."""
+    if value is None or isinstance(value, bool) or value == BEST:
+        return value
+    raise WrongArgument("sandbox", value, "True, False or 'best'")
 
 
 DEFAULT = "SSPTOOL_SANDBOX"
 """Variable of the environment with which sandboxes are the default."""
 
 
-def wanted(given: bool | None) -> bool:
-    """Whether a sandbox is asked for: as given, or else by the environment."""
-    return os.environ.get(DEFAULT, "").lower() in ("1", "on", "yes", "true") if given is None else given
+def wanted(given: Boxing | None, setting: Boxing | None = None) -> Boxing:
+    """Whether a sandbox is asked for: as given, else by the command line, the environment, or the settings file."""
+    found = (given, stated.get(), _of_environment(), setting)
+    return next((one for one in found if one is not None), False)
 
 
-_asked: ContextVar[bool] = ContextVar("asked", default=False)
+def _of_environment() -> Boxing | None:
+    text = os.environ.get(DEFAULT, "").lower()
+    return None if not text else BEST if text == BEST else text in ("1", "on", "yes", "true")
+
+
+stated: ContextVar[Boxing | None] = ContextVar("stated", default=None)
+"""The sandbox that a command line states for all that it does."""
+
+_asked: ContextVar[Boxing] = ContextVar("asked", default=False)
 
 
 @contextmanager
-def sandboxed(asked: bool) -> Iterator[None]:
+def sandboxed(asked: Boxing) -> Iterator[None]:
     """Runs of studies that begin meanwhile are in a sandbox, if that is asked for. Raises NoSandbox."""
-    if asked:
-        check_sandbox()
+    check_sandbox(asked)
     token = _asked.set(asked)
     try:
         yield
@@ -216,7 +293,7 @@ def sandboxed(asked: bool) -> Iterator[None]:
         _asked.reset(token)
 
 
-def is_sandboxed() -> bool:
+def is_sandboxed() -> Boxing:
     """Whether runs that begin now are to be in a sandbox."""
     return _asked.get()
 
@@ -274,7 +351,9 @@ def rules(readable: Iterable[Path], writable: Iterable[Path], version: int) -> d
     }
 
 
-def close_files(readable: Iterable[Path], writable: Sequence[Path], folder: Path | None = None) -> None:
+def close_files(
+    readable: Iterable[Path], writable: Sequence[Path], folder: Path | None = None, without: Container[str] = ()
+) -> None:
     """Let this process read and write nothing else from now on, and talk to no process outside. Raises OSError.
 
     It has left the network, and is in a space of processes of its own. Its temporary files are in memory from now on.
@@ -285,34 +364,48 @@ def close_files(readable: Iterable[Path], writable: Sequence[Path], folder: Path
         Absolute paths.
     folder
         Working directory, of which only those are there.
+    without
+        Layers that the system has not (`gaps`).
     """
-    enter_own_root(list(readable), writable, folder)
-    _limit_processes()
+    apart = NAMESPACES not in without
+    if apart:
+        enter_own_root(list(readable), writable, folder)
+        # All that is still there may be read.
+        readable, writable = [Path("/")], [*writable, *SIZES]
+    _limit_processes(apart)
+    if LANDLOCK not in without:
+        _restrict_files(readable, writable)
+    if FILTER not in without:
+        refuse_calls()
+    if apart:
+        libc = ctypes.CDLL(None, use_errno=True)
+        header, none = (ctypes.c_uint32 * 2)(_CAPABILITIES, 0), (ctypes.c_uint32 * 6)()
+        _checked(libc.capset(ctypes.byref(header), ctypes.byref(none)), "rights in its space of users")
+        _name_temporary_files()
+
+
+def _restrict_files(readable: Iterable[Path] = (), writable: Iterable[Path] = ()) -> None:
+    """Restrict this process by Landlock. Raises OSError."""
     libc, version = ctypes.CDLL(None, use_errno=True), landlock_version()
     wanted = _Ruleset(rights(version), 3 if version >= 4 else 0, 3 if version >= 6 else 0)
     size = 8 if version < 4 else 16 if version < 6 else 24
     ruleset = _checked(libc.syscall(_CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(size), 0), "Landlock")
     try:
-        # All that is still there may be read.
-        for path, allowed in rules([Path("/")], [*writable, *SIZES], version).items():
+        for path, allowed in rules(readable, writable, version).items():
             _add(libc, ruleset, path, allowed)
-        refuse_calls()  # sets the flag without which neither is allowed
+        _checked(libc.prctl(_NO_NEW_RIGHTS, 1, 0, 0, 0), "Landlock")  # which it asks for
         _checked(libc.syscall(_RESTRICT_SELF, ruleset, 0), "Landlock")
     finally:
         os.close(ruleset)
-    header, none = (ctypes.c_uint32 * 2)(_CAPABILITIES, 0), (ctypes.c_uint32 * 6)()
-    _checked(libc.capset(ctypes.byref(header), ctypes.byref(none)), "rights in its space of users")
-    _name_temporary_files()
 
 
-def _limit_processes() -> None:
-    """Limit the number of processes, also of the administrator, the sizes of files, and cores of memory."""
+def _limit_processes(apart: bool) -> None:
+    """Limit the sizes of files and cores of memory, and if it is `apart` the number of processes, also of the
+    administrator; otherwise all processes of the user would count.
+    """
     if sys.platform != "win32":
-        wanted = (
-            (resource.RLIMIT_NPROC, MOST_PROCESSES),
-            (resource.RLIMIT_FSIZE, MOST_FILE_BYTES),
-            (resource.RLIMIT_CORE, 0),
-        )
+        wanted = [(resource.RLIMIT_FSIZE, MOST_FILE_BYTES), (resource.RLIMIT_CORE, 0)]
+        wanted += [(resource.RLIMIT_NPROC, MOST_PROCESSES)] if apart else []
         for kind, most in wanted:
             hard = resource.getrlimit(kind)[1]
             limit = most if hard == resource.RLIM_INFINITY else min(most, hard)

@@ -25,7 +25,7 @@ from ssptool.fmu.read_description import read_description
 from ssptool.foreign_text import joined_lines, json_text
 from ssptool.public_calls import public
 from ssptool.rules.runner import found_in
-from ssptool.sandbox import CLOSED, NoSandbox, check_sandbox
+from ssptool.sandbox import BEST, CLOSED, missing_layers, open_subjects
 from ssptool.version import __version__
 
 PURPOSES = {
@@ -179,11 +179,12 @@ def _tools() -> Iterator[InstalledPart]:
     except NoCompiler as problem:
         found, _, remedy = str(problem).partition(": ")
         yield InstalledPart("Tools", "compiler", f"{found}; for FMUs with sources only (--compile)", remedy)
-    try:
-        check_sandbox()
-        yield InstalledPart("Tools", "sandbox", f"closes {', '.join(CLOSED)} (--sandbox)")
-    except NoSandbox as problem:
-        yield InstalledPart("Tools", "sandbox", f"none: {problem.reason}")
+    said = f"closes {', '.join(CLOSED)} (--sandbox)"
+    if without := missing_layers():
+        closed = [name for name in CLOSED if name not in open_subjects(without)]
+        partly = f"; --sandbox={BEST} closes {', '.join(closed)}" if closed else ""
+        said = f"not complete: {'; '.join(f'{layer}: {reason}' for layer, reason in without.items())}{partly}"
+    yield InstalledPart("Tools", "sandbox", said)
     yield from _runtimes()
     folder = cache_folder()
     yield InstalledPart("Tools", "cache", f"{folder}, {_size(folder)}; it may be deleted at any time")

@@ -46,6 +46,7 @@ from ssptool.results.reproduction import CannotReproduce as CannotReproduce
 from ssptool.results.reproduction import Reproduction as Reproduction
 from ssptool.results.tolerance import Tolerance
 from ssptool.rules.used_files import sha256
+from ssptool.sandbox import Boxing
 from ssptool.studies.bundle import pack
 from ssptool.studies.checking import CheckedStudy, check_study
 from ssptool.studies.dataset import DEFINITION, Dataset
@@ -69,7 +70,7 @@ def reproduce(
     timeout: float | str | None = None,
     step_timeout: float | str | None = None,
     memory_limit: float | None = None,
-    sandbox: bool | None = None,
+    sandbox: Boxing | None = None,
     compile: bool = False,
     env: str | Sequence[str] = (),
     allow_outside: Files = (),
@@ -119,7 +120,7 @@ def reproduce(
     """
     given = str(result)
     allowed = TOLERANCE if tolerance is None else tolerance
-    limits = limits_of(timeout, step_timeout, memory_limit, None if sandbox is None else flag("sandbox", sandbox))
+    limits = limits_of(timeout, step_timeout, memory_limit, sandbox, switches_of(Path(given)).sandbox)
     apart = None if isolated is None else flag("isolated", isolated)
     if limits != Limits():
         require_isolation(apart is not False)

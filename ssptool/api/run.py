@@ -18,6 +18,7 @@ from ssptool.api.check import (
     parameter_files,
     refuse_unknown,
     shows,
+    switches_of,
     valid,
 )
 from ssptool.api.kept_systems import KeptPlan
@@ -62,7 +63,7 @@ from ssptool.engine.trace import Trace as Trace
 from ssptool.option_words import AccuracyWord
 from ssptool.public_calls import public
 from ssptool.rules.selection import Acceptance
-from ssptool.sandbox import check_sandbox
+from ssptool.sandbox import Boxing, boxing, check_sandbox
 from ssptool.sandbox import wanted as wanted_sandbox
 from ssptool.working_directory import absolute
 
@@ -110,7 +111,7 @@ def simulate(
     timeout: float | str | None = None,
     step_timeout: float | str | None = None,
     memory_limit: float | None = None,
-    sandbox: bool | None = None,
+    sandbox: Boxing | None = None,
     realtime: float | None = None,
     statistics: bool = False,
     accuracy: AccuracyWord | float | None = None,
@@ -176,7 +177,9 @@ def simulate(
         Limits of the child process: wall time of the run and of one macro step [s], and memory [MiB].
     sandbox
         Run the FMUs in a child process without network, which reads only its FMUs and the folders of the operating
-        system, and writes only to a temporary folder and the logs of the run. Linux only.
+        system, and writes only to a temporary folder and the logs of the run. Linux only. "best": as much of this as
+        the system can close; `ssptool.doctor()` lists what is missing. The default is SSPTOOL_SANDBOX in the environment,
+        then `sandbox` of ssptool.toml, then False.
     realtime
         Simulated seconds per second of wall time (default: as fast as possible).
     statistics
@@ -231,8 +234,9 @@ def simulate(
     >>> result["System1.x1"][-1]
     """
     recording = _recording(output, keep, record, every, output_step, units)
+    setting = switches_of(system, settings_file=options.get("settings_file", True)).sandbox
     limits = replace(
-        limits_of(timeout, step_timeout, memory_limit, None if sandbox is None else flag("sandbox", sandbox)),
+        limits_of(timeout, step_timeout, memory_limit, sandbox, setting),
         go_on=_callable("go_on", go_on, "a function without arguments"),
     )
     limited = limits != Limits()
@@ -411,11 +415,12 @@ def _as_paths(given: object) -> object:
     return Path(given) if isinstance(given, str) else given
 
 
-def limits_of(timeout: object, step_timeout: object, memory_limit: object, sandbox: bool | None) -> Limits:
+def limits_of(
+    timeout: object, step_timeout: object, memory_limit: object, sandbox: object, setting: Boxing | None
+) -> Limits:
     """Limits of a child process, from times [s] and memory [MiB] as a caller states them. Raises NoSandbox."""
-    asked = wanted_sandbox(sandbox)
-    if asked:
-        check_sandbox()  # before anything foreign is compiled
+    asked = wanted_sandbox(boxing(sandbox), setting)
+    check_sandbox(asked)  # before anything foreign is compiled
     return Limits(
         None if timeout is None else seconds("timeout", timeout),
         None if step_timeout is None else seconds("step_timeout", step_timeout),

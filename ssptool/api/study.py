@@ -34,7 +34,7 @@ from ssptool.option_words import ChartWord, StudyWord
 from ssptool.public_calls import public
 from ssptool.rules.selection import SettingsFile
 from ssptool.rules.used_files import beyond_reach
-from ssptool.sandbox import sandboxed
+from ssptool.sandbox import Boxing, boxing, sandboxed
 from ssptool.sandbox import wanted as in_sandbox
 from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials, write_fit
 from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed
@@ -73,7 +73,7 @@ def study(
     retry_failed: bool = False,
     compile: bool = False,
     env: str | Sequence[str] = (),
-    sandbox: bool | None = None,
+    sandbox: Boxing | None = None,
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
     announce: Callable[[Forecast], None] | None = None,
@@ -132,9 +132,9 @@ def study(
 
 
 @contextmanager
-def _boxed(study: Study, sandbox: bool | None) -> Iterator[None]:
+def _boxed(study: Study, sandbox: Boxing | None) -> Iterator[None]:
     """Runs of a study are in a sandbox meanwhile, if that is wanted. Raises NoSandbox, ContradictingSettings."""
-    asked = in_sandbox(None if sandbox is None else flag("sandbox", sandbox))
+    asked = in_sandbox(boxing(sandbox), study.switches.sandbox)
     if asked and study.settings.fmu_log is not None:
         raise ContradictingSettings(
             "fmu_log in a study in a sandbox",
@@ -146,7 +146,7 @@ def _boxed(study: Study, sandbox: bool | None) -> Iterator[None]:
 
 
 def _carried_out(
-    checked: CheckedStudy, folder: Path, env: str | Sequence[str], sandbox: bool | None, **how: Any
+    checked: CheckedStudy, folder: Path, env: str | Sequence[str], sandbox: Boxing | None, **how: Any
 ) -> StudyResults:
     """Run a checked study and return its results. Keywords as in `run_study`."""
     with passing(texts("env", env, _VARIABLE)), _boxed(checked.study, sandbox):
@@ -167,7 +167,7 @@ def sweep(
     variant: str | None = None,
     workers: int | None = None,
     compile: bool = False,
-    sandbox: bool | None = None,
+    sandbox: Boxing | None = None,
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
     announce: Callable[[Forecast], None] | None = None,
@@ -300,7 +300,7 @@ def resume_study(
     retry_failed: bool = False,
     compile: bool = False,
     env: str | Sequence[str] = (),
-    sandbox: bool | None = None,
+    sandbox: Boxing | None = None,
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
     announce: Callable[[Forecast], None] | None = None,
@@ -394,7 +394,7 @@ def calibrate(
     insecure_scheduler: bool = False,
     compile: bool = False,
     env: str | Sequence[str] = (),
-    sandbox: bool | None = None,
+    sandbox: Boxing | None = None,
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
 ) -> Fit:

@@ -14,6 +14,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
@@ -36,6 +37,7 @@ from ssptool.errors import (
     is_own,
 )
 from ssptool.foreign_text import has_colour, indented, readable, several_lines, terminal_size, without_commands
+from ssptool.sandbox import BEST, stated
 from ssptool.working_directory import shown
 
 PANELS = {
@@ -228,6 +230,9 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         args = list(_with_values(args))
+        if (best := f"--sandbox={BEST}") in args and any("--sandbox" in one.opts for one in self.params):
+            args.remove(best)
+            ctx.call_on_close(partial(stated.reset, stated.set(BEST)))
         if not ctx.resilient_parsing:  # else it is the shell that completes the line
             try:
                 _, _, given = self.make_parser(ctx).parse_args(list(args))

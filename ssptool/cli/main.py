@@ -40,6 +40,7 @@ def main() -> None:
     # Most of what a short command makes are modules, which stay to its end: garbage is not often looked for in them.
     gc.set_threshold(200_000)
     asked = "--sandbox" in sys.argv or not {"SSPTOOL_SANDBOX", "SSPTOOL_OWN_ENVIRONMENT"}.isdisjoint(os.environ)
+    asked = asked and "best" not in (os.environ.get("SSPTOOL_SANDBOX"), *(one[10:] for one in sys.argv))
     in_sandbox = asked and "--no-sandbox" not in sys.argv and not {"run", "reproduce"}.isdisjoint(sys.argv)
     if in_sandbox:
         from ssptool.engine.isolation.clean_start import leave_environment

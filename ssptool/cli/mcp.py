@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ssptool.errors import WrongUsage, missing_extra
+from ssptool.sandbox import wanted
 
 
 def _no_folder(folder: Path) -> WrongUsage:
@@ -57,4 +58,5 @@ def mcp_command(
         raise missing_extra("mcp", "mcp") from None
     from ssptool.cli.mcp_server.server import serve
 
-    serve(folder, allow_edits=allow_edits, results=results, sandbox=sandbox)
+    boxed = wanted(None, setting=True) if sandbox else False
+    serve(folder, allow_edits=allow_edits, results=results, sandbox=boxed)

@@ -4,7 +4,7 @@
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -15,6 +15,7 @@ import typer
 import ssptool
 from ssptool.arguments import parse_time
 from ssptool.cli.completion import assignments
+from ssptool.sandbox import Boxing
 
 PROCESS, RULES = "Process and pace", "Rules and other files"
 """Panels of the help."""
@@ -149,7 +150,8 @@ MemoryLimit = Annotated[
 ]
 WHAT_A_SANDBOX_CLOSES = (
     "Deny FMUs network access, other processes, reading outside of their own files and system libraries, and writing "
-    "outside of a temporary folder (Linux; default: the environment variable SSPTOOL_SANDBOX)."
+    "outside of a temporary folder (Linux; --sandbox=best: as far as the system can; default: SSPTOOL_SANDBOX, "
+    "then `sandbox` in ssptool.toml)."
 )
 Sandbox = Annotated[
     bool | None,
@@ -169,6 +171,13 @@ Env = Annotated[
         help="Pass this environment variable to the FMUs.",
     ),
 ]
+
+
+def sandbox_setting(system: Path, given: Mapping[str, Any]) -> Boxing | None:
+    """The sandbox that the settings file states; `given` may have another settings file than the nearest."""
+    from ssptool.rules.selection import caller_switches  # takes long to load
+
+    return caller_switches(system, given.get("settings_file", True)).sandbox
 
 
 def process_options(

@@ -31,6 +31,7 @@ from ssptool.cli.options import (
     chosen_units,
     codes,
     fmi_version,
+    sandbox_setting,
     stimuli_from,
     time,
 )
@@ -41,7 +42,7 @@ from ssptool.engine.settings import INSIGHT
 from ssptool.errors import MissingPackage
 from ssptool.foreign_text import joined_lines
 from ssptool.option_words import AccuracyWord
-from ssptool.sandbox import CLOSED, advice, check_sandbox, wanted
+from ssptool.sandbox import CLOSED, advice, check_sandbox, gaps, gaps_told, open_subjects, wanted
 
 if TYPE_CHECKING:
     from ssptool.engine.planning.plan import Plan
@@ -172,16 +173,17 @@ def plan_command(
     Examples:
       ssptool plan plant --master jacobi
     """
-    boxed = wanted(sandbox)
-    if boxed:
-        check_sandbox()
+    boxed = wanted(sandbox, sandbox_setting(system, changes))
+    check_sandbox(boxed)
     with busy():
         plan = ssptool.plan(system, settings=settings, accept=codes(accept), **changes, **stimuli)
     say(str(plan))
     if export:
         say(f"\nExported FMU (FMI {fmi}.0)\n{_export_text(plan, fmi)}")
     if boxed:
-        say("\n".join(["\nSandbox", *(f"  {subject:<11}{what}" for subject, what in CLOSED.items())]))
+        still = open_subjects(gaps(boxed))
+        rows = (f"  {name:<11}{'open' if name in still else what}" for name, what in CLOSED.items())
+        say("\n".join(["\nSandbox", *rows, *([gaps_told(boxed)] if still else [])]))
 
 
 def _export_text(plan: "Plan", fmi: int) -> str:
@@ -305,7 +307,7 @@ def run_command(
     limits: dict[str, Any] = {"timeout": timeout, "step_timeout": step_timeout, "memory_limit": memory_limit}
     if not isolated:
         _without_process(**limits, sandbox=sandbox or None)
-    if line := advice(system, sandbox if isolated else False):
+    if line := advice(system, sandbox if isolated else False, sandbox_setting(system, changes)):
         say(f"note: {line}", err=True)
     read = [system, *changes["parameters"], *_files_of(stimuli)]
     first, *copies = _outputs(output, system, read, [one for one in logs.values() if isinstance(one, Path)])

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from ssptool.cli.app import say
-from ssptool.cli.options import WHAT_A_SANDBOX_CLOSES, Variant
+from ssptool.cli.options import WHAT_A_SANDBOX_CLOSES, Variant, sandbox_setting
 from ssptool.errors import WrongUsage, missing_extra
-from ssptool.sandbox import check_sandbox, wanted
+from ssptool.sandbox import check_sandbox, gaps_told, wanted
 
 
 def _which_system(found: list[str]) -> WrongUsage:
@@ -61,9 +61,10 @@ def studio_command(
     from ssptool.studio.session import EditSession
 
     path = _here() if system is None else system
-    asked = wanted(sandbox)
-    if asked:
-        check_sandbox()
+    asked = wanted(sandbox, sandbox_setting(path, {}))
+    check_sandbox(asked)
+    if line := gaps_told(asked):
+        say(f"note: {line}", err=True)
     stated = "the server was started with --read-only" * read_only
     session = EditSession(path, variant=variant, read_only=stated, sandbox=asked)
     try:

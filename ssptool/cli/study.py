@@ -19,9 +19,11 @@ from ssptool.cli.options import (
     Variant,
     bundled,
     judged_by,
+    sandbox_setting,
     time,
 )
 from ssptool.cli.terminal import progress_bar
+from ssptool.documents.outside import permission
 from ssptool.errors import counted
 from ssptool.option_words import StudyWord
 from ssptool.sandbox import advice
@@ -113,7 +115,7 @@ def study_run(
     Examples:
       ssptool study springs.toml --workers 4
     """
-    if line := advice(file, sandbox):
+    if line := advice(file, sandbox, sandbox_setting(file, judged)):
         say(f"note: {line}", err=True)
     with progress_bar("running") as progress:
         results = ssptool.study(
@@ -165,7 +167,8 @@ def study_new(
     file = ssptool.studies.new_study(
         system, output, design=kind, data=data, stop_time=stop_time, variant=variant, **judged
     )
-    say(f"wrote {file}\nnext: edit it, then `ssptool study {'calibrate ' if kind == 'calibrate' else ''}{file}`")
+    words = f"ssptool study {'calibrate ' if kind == 'calibrate' else ''}{file}"
+    say(f"wrote {file}\nnext: edit it, then `{words}{permission(system, file.parent)}`")
 
 
 @study_app.command("resume")
@@ -184,6 +187,8 @@ def study_resume(
     judged: dict[str, Any],
 ) -> None:
     """Continue an interrupted study: `ssptool study resume springs.study`."""
+    if line := advice(folder, sandbox, sandbox_setting(folder, judged)):
+        say(f"note: {line}", err=True)
     with progress_bar("running") as progress:
         results = ssptool.studies.resume_study(
             folder,
@@ -261,6 +266,8 @@ def study_calibrate(
 
     For measurements, the fit has 95 % confidence intervals.
     """
+    if line := advice(file, sandbox, sandbox_setting(file, judged)):
+        say(f"note: {line}", err=True)
     fit = ssptool.calibrate(
         file,
         output,
@@ -312,7 +319,7 @@ def sweep_command(
     Examples:
       ssptool sweep plant.ssp Motor.R=0.3:0.8:6 Motor.L=1,2 --result 'max("Motor.w")'
     """
-    if line := advice(system, sandbox):
+    if line := advice(system, sandbox, sandbox_setting(system, judged)):
         say(f"note: {line}", err=True)
     with progress_bar("running") as progress:
         results = ssptool.sweep(

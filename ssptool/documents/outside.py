@@ -1,6 +1,7 @@
 """Files outside of a system: folders in which its documents may refer to files, and files that are never read."""
 
 import os
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -55,6 +56,11 @@ def out_of_reach(file: Path, folder: Path, allowed: Iterable[Path] = ()) -> bool
     """
     place = real(file)
     return of_the_kernel(place) or not below(place, map(real, (folder, *around(folder), *allowed)))
+
+
+def permission(file: Path, folder: Path) -> str:
+    """Option that lets a file in a folder name this file or system; empty if it needs none."""
+    return f" --allow-outside {shlex.quote(real(file.parent))}" if out_of_reach(file, folder) else ""
 
 
 def with_repositories(folders: Iterable[Path]) -> tuple[Path, ...]:

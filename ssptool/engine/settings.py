@@ -56,6 +56,7 @@ from ssptool.option_words import (
     WarningsWord,
 )
 from ssptool.public_calls import public
+from ssptool.sandbox import Boxing
 
 EACH = "each"
 """Value of `processes`: each component runs in its own process."""
@@ -767,7 +768,8 @@ class Limits:
     memory : [byte]
         Memory of the child process and of those of its FMUs, without shared pages (Linux only).
     sandbox
-        The child process has no network, reads the system's libraries and its FMUs, and writes a temporary folder.
+        The child process has no network, reads the system's libraries and its FMUs, and writes a temporary folder;
+        "best": as far as the system can close this.
     go_on
         Called every few milliseconds, also while an FMU calculates; it ends the run by raising an exception.
     """
@@ -775,7 +777,7 @@ class Limits:
     seconds: float | None = None
     step_seconds: float | None = None
     memory: int | None = None
-    sandbox: bool = False
+    sandbox: Boxing = False
     go_on: Callable[[], None] | None = None
 
     def __post_init__(self) -> None:

@@ -24,6 +24,7 @@ from ssptool.network.network import UnsupportedFeature
 from ssptool.rules.catalogue import RULES, TOOLS, near, unknown_rule
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS
 from ssptool.rules.report import Report
+from ssptool.sandbox import Boxing, boxing
 from ssptool.working_directory import absolute, shown
 
 
@@ -39,9 +40,10 @@ class Shown(StrEnum):
 class RuleChoice:
     """Selection by one source: a settings file or a command line. `select` and `ignore` are codes or starts of codes.
 
-    The longest match counts; `ignore` overrides an equal `select`. With a selection, all other rules are off. `tools`
-    are names in `TOOLS` whose limits are checked, `allow_outside` folders in which a zip may read files outside it,
-    `accuracy` the default accuracy check of runs, `file` the settings file.
+    The longest match counts, and `ignore` wins over an equal `select`; with a selection all other rules are off.
+    `tools` are names in `TOOLS` whose limits are checked, `allow_outside` folders in which a zip may read files outside
+    it, `accuracy` the check of the accuracy of runs where none is asked for, `sandbox` the sandbox of runs likewise,
+    `file` the settings file.
     """
 
     select: tuple[str, ...] = ()
@@ -50,6 +52,7 @@ class RuleChoice:
     tools: tuple[str, ...] = ()
     allow_outside: tuple[Path, ...] = ()
     accuracy: WantedAccuracy | None = None
+    sandbox: Boxing | None = None
     file: Path | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -112,6 +115,11 @@ class Switches:
     def accuracy(self) -> WantedAccuracy | None:
         """Accuracy check of runs in the first selection that states one; None if none does."""
         return next((choice.accuracy for choice in self.choices if choice.accuracy is not None), None)
+
+    @property
+    def sandbox(self) -> Boxing | None:
+        """The sandbox of runs, as the first selection states it; None if none does."""
+        return next((choice.sandbox for choice in self.choices if choice.sandbox is not None), None)
 
     @property
     def with_unused(self) -> "Switches":
@@ -205,7 +213,7 @@ def _raised(diagnostic: Diagnostic) -> Diagnostic:
 
 
 OWN_FILE, PROJECT_FILE = SETTINGS_FILE, "pyproject.toml"
-KEYS = ("select", "ignore", "strict", "for", "allow-outside", "accuracy")
+KEYS = ("select", "ignore", "strict", "for", "allow-outside", "accuracy", "sandbox")
 _EXAMPLES = {"for": ("tools", "fmpy"), "allow-outside": ("folders", "../fmus")}
 
 
@@ -326,7 +334,7 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> RuleChoice:
             raise InvalidSettings(path, line, f"there is no setting {key!r}", near(key, KEYS))
         if key == "strict" and not isinstance(value, bool):
             raise InvalidSettings(path, line, f"strict is {value!r}", "it is true or false")
-        if key not in ("strict", "accuracy") and not _is_list_of_texts(value):
+        if key not in ("strict", "accuracy", "sandbox") and not _is_list_of_texts(value):
             items, example = _EXAMPLES.get(key, ("codes", "SSD-GEO"))
             advice = f'it is a list of {items}, such as {key} = ["{example}"]'
             raise InvalidSettings(path, line, f"{key} is {value!r}", advice)
@@ -337,13 +345,17 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> RuleChoice:
                 RuleChoice(select=tuple(value))
             elif key == "accuracy":
                 content = {**content, key: accuracy_of(key, value)}
+            elif key == "sandbox":
+                boxing(value)
         except WrongArgument:
-            raise InvalidSettings(path, line, f"accuracy is {value!r}", f"it is {ACCURACIES}") from None
+            allowed = ACCURACIES if key == "accuracy" else "true, false or 'best'"
+            raise InvalidSettings(path, line, f"{key} is {value!r}", f"it is {allowed}") from None
         except UnknownName as problem:
             raise InvalidSettings(path, line, str(problem)) from None
     select, ignore, tools = (tuple(content.get(key, ())) for key in ("select", "ignore", "for"))
     folders = tuple(path.parent / folder for folder in content.get("allow-outside", ()))
-    return RuleChoice(select, ignore, content.get("strict"), tools, folders, content.get("accuracy"), path)
+    accuracy, sandbox = content.get("accuracy"), content.get("sandbox")
+    return RuleChoice(select, ignore, content.get("strict"), tools, folders, accuracy, sandbox, path)
 
 
 def _is_list_of_texts(value: object) -> bool:

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from ssptool.documents.outside import permission
 from ssptool.documents.vocabulary import rounded_text
 from ssptool.studies.definition import Factor, FactorRole, Study
 from ssptool.studies.designs import FactorValue, value_text
@@ -36,7 +37,8 @@ def study_commands(results: StudyResults, study: Study, few: Sequence[TooFewRuns
     source = results.definition["source"]
     if few and source and Path(source).is_file():
         most = max(few, key=lambda one: one.wanted)
-        yield f"ssptool study {_word(Path(source))} -o {folder}    # after `{most.key} = {most.wanted}` in [design]"
+        words = f"ssptool study {_word(Path(source))} -o {folder}{permission(study.system, Path(source).parent)}"
+        yield f"{words}    # after `{most.key} = {most.wanted}` in [design]"
     elif isinstance(study.design, Morris):
         yield f"ssptool study new {_word(study.system)} --design saltelli -o {status.name}-saltelli.toml"
     best = results.optimum()
@@ -54,7 +56,8 @@ def fit_commands(study: Study, point: Mapping[str, FactorValue], folder: Path | 
         yield f"ssptool plot {_word(folder)}"
     elif study.source:
         kept = _word(Path(f"{Path(study.source).stem}.study"))
-        yield f"ssptool study calibrate {_word(Path(study.source))} -o {kept}    # keeps the fit for report and plot"
+        words = f"ssptool study calibrate {_word(Path(study.source))} -o {kept}{permission(study.system, study.folder)}"
+        yield f"{words}    # keeps the fit for report and plot"
     yield from run_at(study, point)
 
 

@@ -61,7 +61,7 @@ from ssptool.engine.simulate import FinerRuns, run
 from ssptool.engine.trace import Floats, Trace
 from ssptool.fmu.binary import UNUSABLE
 from ssptool.guard import ask_to_end
-from ssptool.sandbox import close_files, is_sandboxed, system_paths
+from ssptool.sandbox import NAMESPACES, Boxing, close_files, gaps, is_sandboxed, system_paths
 from ssptool.studies.accuracy import CHECK_RUNS, check_words, wanted_accuracy
 from ssptool.studies.definition import RunOutcome, RunStatus, Samples, Study, Task, failed
 from ssptool.studies.designs import FactorValue
@@ -320,7 +320,8 @@ def _sampled(trace: Trace, wanted: Samples) -> Floats:
 class WorkerOrders:
     """Orders for a worker process. `scratch` is a folder that the parent removes.
 
-    In a `sandbox` it can read the folder of the study, which contains copies of all its files.
+    In a `sandbox` it reads the folder of the study, to which all its files have been copied; `without` are layers that
+    the sandbox lacks.
     """
 
     study: Study
@@ -329,6 +330,7 @@ class WorkerOrders:
     seconds: float | None
     scratch: str
     sandbox: bool = False
+    without: tuple[str, ...] = ()
 
 
 def worker_main() -> None:
@@ -337,7 +339,8 @@ def worker_main() -> None:
     orders: WorkerOrders = pickle.loads(connection.recv_bytes())
     settle(orders.scratch, int(sys.argv[2]))
     if orders.sandbox:
-        close_files([*system_paths(), Path(orders.study.source).parent], [])
+        written = [Path(orders.scratch)] if NAMESPACES in orders.without else []
+        close_files([*system_paths(), Path(orders.study.source).parent], written, without=orders.without)
     study_worker = StudyWorker(orders.study, orders.signals, reuse=orders.reuse, seconds=orders.seconds)
     connection.send_bytes(b"")  # ready
     while True:
@@ -396,7 +399,7 @@ class Bounds:
     seconds: float | None = None
     memory: int | None = None
     retries: int = 1
-    sandbox: bool = field(default_factory=is_sandboxed)
+    sandbox: Boxing = field(default_factory=is_sandboxed)
 
     @property
     def limits(self) -> Limits:
@@ -409,7 +412,8 @@ class Runner:
 
     def __init__(self, study: Study, signals: tuple[str, ...], bounds: Bounds, *, reuse: bool = True) -> None:
         self.bounds = bounds
-        self._orders = WorkerOrders(study, signals, reuse, bounds.seconds, "", bounds.sandbox)
+        boxed, without = bounds.sandbox is not False, tuple(gaps(bounds.sandbox))
+        self._orders = WorkerOrders(study, signals, reuse, bounds.seconds, "", boxed, without)
         self._scratch = TemporaryFolder()
         self._process: _Process | None = None
         self._apart: StudyWorker | None = None
@@ -576,7 +580,8 @@ class _Process:
         self._connection, theirs = Pipe()
         handle = theirs.fileno()
         arguments = (handle, os.getpid())
-        self._process = start_interpreter(_ENTRY, arguments, (handle,), guarded=True, offline=orders.sandbox)
+        offline = orders.sandbox and NAMESPACES not in orders.without
+        self._process = start_interpreter(_ENTRY, arguments, (handle,), guarded=True, offline=offline)
         theirs.close()
         self._ready = False
         self._study = orders.study

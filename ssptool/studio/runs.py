@@ -30,6 +30,7 @@ from ssptool.errors import WrongUsage, counted, is_own
 from ssptool.results.comparison import comparison_rows
 from ssptool.rules.runner import check
 from ssptool.rules.selection import judge
+from ssptool.sandbox import Boxing
 from ssptool.studio.checks import CANCELLED as CHECK_CANCELLED
 from ssptool.studio.checks import LaterCheck, RunAccuracy, check_of
 from ssptool.studio.iterations import COUPLING, LOOPS, LoggedIterations
@@ -120,7 +121,7 @@ class StudioRun:
 class StudioRuns:
     """The runs of one session, one at a time. `tell` sends their progress to the pages."""
 
-    def __init__(self, tell: Tell, *, sandbox: bool = False) -> None:
+    def __init__(self, tell: Tell, *, sandbox: Boxing = False) -> None:
         self._tell = tell
         self._sandbox = sandbox
         self._runs: list[StudioRun] = []

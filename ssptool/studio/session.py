@@ -24,6 +24,7 @@ from ssptool.errors import WrongUsage, is_own
 from ssptool.rules.kept import Kept
 from ssptool.rules.runner import open_checked
 from ssptool.rules.selection import Switches
+from ssptool.sandbox import Boxing
 from ssptool.studio.gestures import Gesture
 from ssptool.studio.renaming import free_name, names_around, save_copy
 from ssptool.studio.stimuli import INPUTS, SCENARIOS, EditStimulus, checked_name
@@ -98,7 +99,7 @@ class SystemCopy:
 class EditSession:
     """A system that is open while pages show it. `path` may be that of a system that does not exist yet."""
 
-    def __init__(self, path: Path, *, variant: str | None = None, read_only: str = "", sandbox: bool = False) -> None:
+    def __init__(self, path: Path, *, variant: str | None = None, read_only: str = "", sandbox: Boxing = False) -> None:
         self.path = path
         self.sandbox = sandbox
         self.read_only = read_only

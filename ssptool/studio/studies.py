@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
@@ -15,12 +15,15 @@ from typing import Any
 from ssptool.documents.diagnostics import BadData
 from ssptool.documents.vocabulary import rounded_text
 from ssptool.errors import UnusableFile, WrongUsage, is_own
+from ssptool.sandbox import BEST, Boxing
 from ssptool.studies.charts import chart
 from ssptool.studies.stored_results import StudyResults, read_results
 from ssptool.studies.study_file import draft_study, read_toml
 from ssptool.studio.runs import Tell
 from ssptool.studio.session import EditSession
 from ssptool.studio.stimuli import listed
+
+_SANDBOX: Mapping[Boxing, str] = {True: "--sandbox", False: "--no-sandbox", BEST: f"--sandbox={BEST}"}
 
 LOOK_SECONDS = 0.5
 """Interval of checks of the results of a running study [s]."""
@@ -68,7 +71,7 @@ class StudyRuns:
             raise _unsaved_system()
         file = self._path(name)
         command = [sys.executable, "-m", "ssptool", "study", "run", str(file), "--output", str(_folder(file))]
-        command.append("--sandbox" if self._session.sandbox else "--no-sandbox")
+        command.append(_SANDBOX[self._session.sandbox])
         self._going = name, file
         self._said.pop(name, None)
         self._ended.clear()

@@ -33,6 +33,7 @@ from ssptool.sandbox import (
 )
 from tests.engine.systems import write_system
 from tests.fmus import build as fmus
+from tests.safety.command_line import typed
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 closable = pytest.mark.skipif(bool(sandbox.missing()), reason=f"no sandbox here: {sandbox.missing()}")
@@ -207,7 +208,7 @@ def test_an_ordinary_user_has_a_sandbox_as_well():
             os.setgid(65534)
             os.setuid(65534)
             ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # its files in /proc are its own again
-            sandbox.missing.cache_clear()
+            sandbox.missing_layers.cache_clear()
             os._exit(len(sandbox.missing()))
         finally:
             os._exit(99)
@@ -291,23 +292,23 @@ def test_a_run_in_a_sandbox_has_the_same_results(tmp_path):
 
 def test_where_there_is_no_sandbox_a_run_is_refused_by_name(monkeypatch):
     for reason, name in ((0, "no Landlock"), (2, "no Landlock")):
-        sandbox.missing.cache_clear()
+        sandbox.missing_layers.cache_clear()
         monkeypatch.setattr(sandbox, "landlock_version", lambda reason=reason: reason)
         with pytest.raises(NoSandbox, match=f"--sandbox is not available here: .*{name}"):
             ssptool.simulate(SYSTEM, sandbox=True)
-    sandbox.missing.cache_clear()
+    sandbox.missing_layers.cache_clear()
 
 
 def test_where_the_network_stays_open_a_run_is_refused(monkeypatch):
     def refused(apart):
         raise OSError(errno.EPERM, "unshare")
 
-    sandbox.missing.cache_clear()
+    sandbox.missing_layers.cache_clear()
     monkeypatch.setattr(sandbox, "landlock_version", lambda: 4)
     monkeypatch.setattr(sandbox, "leave_network", refused)
     with pytest.raises(NoSandbox, match=r"the system refuses unshare; .*namespaces"):
         ssptool.simulate(SYSTEM, sandbox=True)
-    sandbox.missing.cache_clear()
+    sandbox.missing_layers.cache_clear()
 
 
 def test_a_sandbox_needs_a_process_of_its_own():
@@ -374,9 +375,103 @@ def test_on_a_processor_without_a_filter_a_run_is_refused(monkeypatch):
     class Other:
         machine = "riscv64"
 
-    sandbox.missing.cache_clear()
+    sandbox.missing_layers.cache_clear()
     monkeypatch.setattr(sandbox, "landlock_version", lambda: 4)
     monkeypatch.setattr(sandbox.os, "uname", lambda: Other)
     with pytest.raises(NoSandbox, match=r"filtered on x86_64 and aarch64 only, and this is riscv64"):
         ssptool.simulate(SYSTEM, sandbox=True)
-    sandbox.missing.cache_clear()
+    sandbox.missing_layers.cache_clear()
+
+
+@pytest.fixture
+def without(monkeypatch):
+    """Let the system lack layers of the sandbox."""
+    return lambda *layers: monkeypatch.setattr(
+        sandbox, "missing_layers", lambda: dict.fromkeys(layers, "it is not here")
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+@pytest.mark.parametrize(
+    ("layers", "still"),
+    [
+        ((), set()),
+        ((sandbox.LANDLOCK,), set()),
+        ((sandbox.FILTER,), {"kernel"}),
+        ((sandbox.NAMESPACES,), {"network", "processes", "devices"}),
+        ((sandbox.NAMESPACES, sandbox.LANDLOCK), {"network", "processes", "devices", "reading", "writing"}),
+    ],
+    ids=["complete", "no Landlock", "no filter", "no namespaces", "filter only"],
+)
+def test_a_sandbox_as_good_as_possible_says_what_stays_open(without, tmp_path, monkeypatch, layers, still):
+    without(*layers)
+    monkeypatch.chdir(tmp_path)
+    assert sandbox.open_subjects(sandbox.gaps("best")) == still
+    told = sandbox.gaps_told("best")
+    assert bool(told) == bool(layers)
+    assert all(layer in told for layer in layers)
+    assert all(subject in told for subject in still)
+    assert ssptool.simulate(SYSTEM, stop_time=0.05, sandbox="best").ok
+    if layers:
+        with pytest.raises(NoSandbox, match="it is not here"):
+            ssptool.simulate(SYSTEM, stop_time=0.05, sandbox=True)
+
+
+@closable
+@pytest.mark.parametrize("layer", [sandbox.NAMESPACES, sandbox.LANDLOCK])
+def test_either_namespaces_or_landlock_alone_keep_files(without, tmp_path, monkeypatch, layer):
+    without(layer)
+    components = {"Good": "Misbehaving", "Bad": "Misbehaving"}
+    write_system(tmp_path / "s", fmus.build() / "fmi2", components, [("Good.y", "Bad.u")])
+    monkeypatch.chdir(tmp_path)
+    Path("secret").write_text("secret", encoding="utf-8")
+    start = {"Bad.what": float(fmus.REACH_OUT), "Bad.when": 0.5}
+    assert ssptool.simulate("s", sandbox="best", output="a.csv", start_values=start).ok
+    assert not Path("reached").exists()
+
+
+@closable
+@pytest.mark.parametrize("layer", [sandbox.NAMESPACES, sandbox.LANDLOCK])
+def test_studies_have_a_sandbox_as_good_as_possible(without, tmp_path, monkeypatch, layer):
+    pytest.importorskip("pyarrow")
+    without(layer)
+    monkeypatch.chdir(tmp_path)
+    results = ssptool.sweep(SYSTEM, {"System2.k2": [5, 10]}, stop_time=0.05, sandbox="best", workers=1)
+    assert results.status.completed == 2
+    with pytest.raises(NoSandbox):
+        ssptool.sweep(SYSTEM, {"System2.k2": [5]}, stop_time=0.05, sandbox=True, workers=1)
+
+
+@pytest.mark.parametrize(("text", "refused"), [("true", True), ('"best"', False), ("false", False)])
+def test_a_settings_file_makes_the_sandbox_the_default(without, tmp_path, monkeypatch, text, refused):
+    without(sandbox.LANDLOCK)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SSPTOOL_SANDBOX", raising=False)
+    Path("ssptool.toml").write_text(f"sandbox = {text}\n", encoding="utf-8")
+
+    def ends(**more):
+        try:
+            return ssptool.simulate(SYSTEM, stop_time=0.05, **more).ok
+        except NoSandbox:
+            return "refused"
+
+    assert ends() == ("refused" if refused else True)
+    assert ends(sandbox=False) is True
+    assert ends(settings_file=False) is True
+    assert ends(sandbox=True) == "refused"
+    monkeypatch.setenv("SSPTOOL_SANDBOX", "0")
+    assert ends() is True
+    for said, expected in (("--sandbox", "refused"), ("--sandbox=best", True), ("--no-sandbox", True)):
+        done = typed("run", SYSTEM, "--stop-time", "0.05", said, "-o", "r.csv")
+        assert (done.code == 0) == (expected is True), done
+        assert ("note: the sandbox is not complete" in done.err) == (said == "--sandbox=best"), done
+
+
+@pytest.mark.parametrize("text", ["1", '"on"', '["best"]'])
+def test_the_setting_is_true_false_or_best(tmp_path, monkeypatch, text):
+    monkeypatch.chdir(tmp_path)
+    Path("ssptool.toml").write_text(f"sandbox = {text}\n", encoding="utf-8")
+    with pytest.raises(ssptool.exceptions.InvalidSettings, match="true, false or 'best'"):
+        ssptool.validate(SYSTEM)
+    with pytest.raises(ssptool.exceptions.WrongArgument, match="True, False or 'best'"):
+        ssptool.simulate(SYSTEM, settings_file=False, sandbox="on")

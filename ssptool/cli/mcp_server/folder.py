@@ -12,7 +12,7 @@ from ssptool.confinement import is_outside, outside_folder, require_inside
 from ssptool.documents.archive import LONE_SUFFIXES
 from ssptool.errors import WrongUsage, abbreviated
 from ssptool.rules.runner import ROOTS_OF_SYSTEMS, found_in
-from ssptool.sandbox import missing
+from ssptool.sandbox import Boxing, missing
 
 KEPT_RUNS = 16
 """Runs whose results stay in memory; the oldest are forgotten."""
@@ -58,7 +58,7 @@ class Folder:
 
     allow_edits: bool = False
     results: Path | None = None
-    sandbox: bool = True
+    sandbox: Boxing = True
     runs: "OrderedDict[str, ssptool.Result]" = field(default_factory=OrderedDict)
     cancelled: Event = field(default_factory=Event)
     """Set when the client no longer wants the answer to its call."""
@@ -100,7 +100,7 @@ class Folder:
 
     def require_sandbox(self) -> None:
         """Raises WrongUsage where FMUs are to run in a sandbox, and the system has none."""
-        if self.sandbox and (reason := missing()):
+        if self.sandbox is True and (reason := missing()):
             raise WrongUsage(
                 f"there is no sandbox for FMUs here: {reason}; to run them with all rights of yours, start this "
                 "server with `ssptool mcp --no-sandbox`"

@@ -27,6 +27,7 @@ from ssptool.cli.mcp_server.tools import Tools
 from ssptool.confinement import confine, require_inside
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.foreign_text import indented, readable
+from ssptool.sandbox import Boxing
 
 INSTRUCTIONS = """\
 Systems of FMUs in the SSP format (SSP 1.0 and 2.0, FMI 1.0 to 3.0): check, understand, run, edit. All paths are \
@@ -137,7 +138,7 @@ def _checked(name: str, model: type[BaseModel], given: Mapping[str, Any]) -> dic
     return {one: getattr(checked, one) for one in checked.model_fields_set}
 
 
-def serve(folder: Path, *, allow_edits: bool, results: Path | None, sandbox: bool) -> None:
+def serve(folder: Path, *, allow_edits: bool, results: Path | None, sandbox: Boxing) -> None:
     """Answer a client on standard input and output until it closes them.
 
     The folder becomes the working folder: names in arguments and messages are relative to it.

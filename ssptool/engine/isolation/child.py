@@ -56,7 +56,7 @@ from ssptool.errors import MissingPackage, WrongValue, is_own
 from ssptool.fmu.messages import callbacks
 from ssptool.foreign_output import may_be_copied
 from ssptool.guard import ask_to_end, stand_guard
-from ssptool.sandbox import close_files, system_paths
+from ssptool.sandbox import NAMESPACES, close_files, system_paths
 from ssptool.working_directory import absolute, copied_from, original_of
 
 if sys.platform == "linux":
@@ -192,7 +192,8 @@ class SharedRows:
 class ChildTask(NamedTuple):
     """Task of a child process. `folder` is its working directory, `scratch` a folder that the parent removes.
 
-    In a `sandbox` it can read only its FMUs, and write only to `scratch` and the logs of the run.
+    With a `sandbox` it can read its FMUs, and write nothing but `scratch` and the logs of the run; `without` are
+    layers that the sandbox lacks.
     """
 
     job: Job
@@ -201,6 +202,12 @@ class ChildTask(NamedTuple):
     slots: int
     rows: int
     sandbox: bool = False
+    without: tuple[str, ...] = ()
+
+    @property
+    def offline(self) -> bool:
+        """Whether the process begins in namespaces of its own."""
+        return self.sandbox and NAMESPACES not in self.without
 
     def watch_and_ring(self, memory: SharedMemory) -> tuple[Watch, Floats]:
         """Watch and ring of rows: the two parts of the shared memory."""
@@ -244,8 +251,9 @@ def _attempt(assignment: ChildTask, memory: SharedMemory, connection: Connection
     if assignment.sandbox:
         instances = assignment.job.plan.instances
         own = {assignment.job.sources.local_path(instance.source) for instance in instances}
-        close_files([*system_paths(), *own], logs_of(assignment.job), assignment.folder)
-    # Libraries stay loaded: a thread that an FMU has left running would crash without its code.
+        written = [*logs_of(assignment.job), *([] if assignment.offline else [Path(assignment.scratch)])]
+        close_files([*system_paths(), *own], written, assignment.folder, assignment.without)
+    # Libraries stay where they are: a thread that an FMU has left behind would crash without its code.
     return Finished(execute(assignment.job, SharedRows(ring, connection), watch, Pool(reuse=False)))
 
 
@@ -398,7 +406,7 @@ def _fresh(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
     task = task_for_fresh(assignment)
     connection, theirs = Pipe()
     handles = (theirs.fileno(), handle_of(memory.descriptor))
-    process = start_interpreter(_ENTRY, (*handles, os.getpid()), handles, guarded=True, offline=assignment.sandbox)
+    process = start_interpreter(_ENTRY, (*handles, os.getpid()), handles, guarded=True, offline=assignment.offline)
     theirs.close()
     child = ChildProcess(process, connection)
     connection.send_bytes(task)
@@ -440,7 +448,7 @@ def start_child(assignment: ChildTask, memory: SharedMemory, *, fork: bool | Non
     A child in a sandbox is never a copy of this process as it is now, with its open files and everything in its memory.
     """
     if assignment.sandbox:
-        return (_prepared if PREPARED else _fresh)(assignment, memory)
+        return (_prepared if PREPARED and assignment.offline else _fresh)(assignment, memory)
     return (_copy if _may_fork(fork) else _fresh)(assignment, memory)
 
 

@@ -34,7 +34,7 @@ from ssptool.engine.run.recorder import Recorder, interrupts_deferred
 from ssptool.engine.settings import Limits
 from ssptool.engine.trace import NO_ENTRIES, NewEntries
 from ssptool.engine.watch import NATIVE, Watch
-from ssptool.sandbox import check_sandbox
+from ssptool.sandbox import check_sandbox, gaps
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import absolute
 
@@ -133,10 +133,11 @@ def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool
         True: the child is a copy of this process (fast). False: a new interpreter. None: a copy if that is safe (on
         Linux, with one thread).
     """
-    if limits.sandbox:
-        check_sandbox()
+    check_sandbox(limits.sandbox)
     with TemporaryFolder() as scratch:
-        assignment = _assignment(job, scratch)._replace(sandbox=limits.sandbox)
+        assignment = _assignment(job, scratch)._replace(
+            sandbox=limits.sandbox is not False, without=tuple(gaps(limits.sandbox))
+        )
         if limits.sandbox:
             for log in logs_of(job):  # the child may write to these files, but cannot create any
                 log.touch()
