@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from ssptool.errors import WrongType, WrongUsage, hint, similar_names
 from ssptool.foreign_text import number_name
-from ssptool.option_words import argument_meant
+from ssptool.option_words import BEST, Boxing, argument_meant
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -356,3 +356,10 @@ def _scalar_text(name: str, value: object) -> str:
 
 
 _VALUES = "a number, True or False, a text, bytes, the name of an enumeration's item, or a list of them"
+
+
+def boxing(value: object) -> Boxing | None:
+    """Raises WrongArgument."""
+    if value is None or isinstance(value, bool) or value == BEST:
+        return value
+    raise WrongArgument("sandbox", value, "True, False or 'best'")

@@ -84,6 +84,8 @@ _WAYS_OUT = {
     errno.ENOSPC: "make room, or choose another place",
     errno.EDQUOT: "make room, or choose another place",
     errno.EFBIG: "raise the limit of the size of files (ulimit -f), or write less",
+    errno.EMFILE: "close programs, or raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "close programs, or raise the limit of open files (sysctl fs.file-max)",
     errno.EROFS: "choose a place that can be written",
     errno.EACCES: "change the permissions of the file or of its folder, or choose another",
     errno.EPERM: "change the permissions of the file or of its folder, or choose another",

@@ -83,16 +83,26 @@ def complete(folder: Path, root: Path) -> None:
     except (ValueError, KeyError, TypeError, RecursionError) as problem:
         raise InterruptedEdit(root, f"its journal is damaged ({problem})") from None
     try:
-        carry_out(root, changes, back=back)
+        carry_out(root, changes, back=back, again=True)
         (folder / NAME).unlink()
     except OSError as problem:
         raise InterruptedEdit(root, f"{problem.strerror}: {problem.filename}") from problem
 
 
-def carry_out(root: Path, changes: list[FileChange], *, back: bool = False) -> None:
-    """Make changes, or take them back, as far as that has not happened; then all of it is on disk."""
+def carry_out(root: Path, changes: list[FileChange], *, back: bool = False, again: bool = False) -> None:
+    """Make changes, or take them back as far as they have happened; then all of it is on disk.
+
+    `again`: somebody was killed in the middle, so that some are made already, and files may have been changed since.
+    Raises OSError, which names the target.
+    """
     for change in reversed(changes) if back else changes:
-        (_take_back if back else _make)(root, change)
+        try:
+            if back:
+                _take_back(root, change)
+            elif not again or _is_to_make(root, change):
+                _make(root, change)
+        except OSError as problem:
+            raise OSError(problem.errno, problem.strerror, str(root / change.target)) from problem
     for parent in dict.fromkeys((root / change.target).parent for change in changes):
         sync(parent)
 
@@ -110,18 +120,17 @@ def sync(folder: Path) -> None:
 
 
 def _make(root: Path, change: FileChange) -> None:
-    target = root / change.target
-    if not _is_as_before(root, change):
-        return
     if change.new is None:
-        target.unlink()
-    elif os.path.lexists(root / change.new):
-        (root / change.new).replace(target)
+        (root / change.target).unlink()
+    else:
+        (root / change.new).replace(root / change.target)
 
 
-def _is_as_before(root: Path, change: FileChange) -> bool:
-    """Whether a target is what it was before the edit."""
+def _is_to_make(root: Path, change: FileChange) -> bool:
+    """Whether a target is what it was before the edit, and what takes its place is still there."""
     target = root / change.target
+    if change.new is not None and not os.path.lexists(root / change.new):
+        return False
     if change.old is None:
         return not os.path.lexists(target)
     old = root / change.old

@@ -5,7 +5,7 @@ The enumerations that check arguments at run time have the same words in the sam
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 MasterWord: TypeAlias = Literal["auto", "jacobi", "gauss-seidel", "iterated"]
 AccelerationWord: TypeAlias = Literal["none", "constant", "aitken", "anderson", "iqn-ils", "newton"]
@@ -81,3 +81,9 @@ def argument_meant(name: str, known: Collection[str]) -> str | None:
     arguments = ("start_values" if one == "--set" else one.removeprefix("--").replace("-", "_") for one in meant)
     own = plain.replace("-", "_")
     return next((one for one in (own, *arguments) if one in known), None)
+
+
+BEST: Final = "best"
+
+Boxing: TypeAlias = bool | Literal["best"]
+"""Whether FMUs run in a sandbox; `best`: in as much of one as the system has."""

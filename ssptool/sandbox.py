@@ -17,12 +17,11 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
 
-from ssptool.arguments import WrongArgument
 from ssptool.call_filter import PROCESSORS, refuse_calls
 from ssptool.errors import WrongUsage
 from ssptool.guard import stand_guard
+from ssptool.option_words import BEST, Boxing
 from ssptool.own_root import DEVICE_FILES, MOST_PROCESSES, SIZES, TEMPORARY, enter_own_root
 
 if sys.platform != "win32":
@@ -108,11 +107,6 @@ def rights(version: int) -> int:
     return (1 << max((count for least, count in _RIGHTS.items() if least <= version), default=0)) - 1
 
 
-Boxing: TypeAlias = bool | Literal["best"]
-"""Whether FMUs run in a sandbox; `best`: in as much of one as the system has."""
-
-BEST: Final = "best"
-
 NAMESPACES, LANDLOCK, FILTER = "namespaces", "Landlock", "filter of system calls"
 """Layers of a sandbox."""
 
@@ -167,7 +161,7 @@ def gaps_told(asked: Boxing) -> str:
 
 
 def _refusal(closing: Callable[[], None]) -> str:
-    """Why a process cannot close a layer; empty if it can."""
+    """Reason for which a process cannot close a layer; empty if it can."""
     if sys.platform == "win32":
         raise AssertionError("there are no forks")
     read, write = os.pipe()
@@ -252,13 +246,6 @@ def check_sandbox(asked: Boxing = True) -> None:
     """Raises NoSandbox if it is to be complete, and is not."""
     if asked is True and (reason := missing()):
         raise NoSandbox(reason)
-
-
-def boxing(value: object) -> Boxing | None:
-    """Raises WrongArgument."""
-    if value is None or isinstance(value, bool) or value == BEST:
-        return value
-    raise WrongArgument("sandbox", value, "True, False or 'best'")
 
 
 DEFAULT = "SSPTOOL_SANDBOX"

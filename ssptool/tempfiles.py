@@ -246,6 +246,31 @@ def lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def locked_output(path: Path) -> Callable[[], None]:
+    """Lock a file of results, which is made if it is not there; what is returned unlocks it.
+
+    Nothing is locked on Windows, where others could not read the file, on file systems without locks, and where the
+    path leads to no file. Raises BlockingIOError if another process has locked it.
+    """
+    if sys.platform == "win32" or (path.exists() and not path.is_file()):
+        return lambda: None
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+    def unlock() -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # children may have the descriptor as well
+        os.close(descriptor)
+
+    try:
+        lock(descriptor)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise
+    except OSError:
+        os.close(descriptor)
+        return lambda: None
+    return unlock
+
+
 def open_unread(path: Path) -> int:
     """A descriptor of a file to lock, which is made if it is not there; it is neither emptied nor written to."""
     return os.open(path, os.O_RDWR | os.O_CREAT | _OWN, 0o666)

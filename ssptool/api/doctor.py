@@ -23,9 +23,10 @@ from ssptool.fmu.description import InterfaceType, UnreadableFmu, UnusableFmu
 from ssptool.fmu.model_description_xml import this_platform
 from ssptool.fmu.read_description import read_description
 from ssptool.foreign_text import joined_lines, json_text
+from ssptool.option_words import BEST
 from ssptool.public_calls import public
 from ssptool.rules.runner import found_in
-from ssptool.sandbox import BEST, CLOSED, missing_layers, open_subjects
+from ssptool.sandbox import CLOSED, missing_layers, open_subjects
 from ssptool.version import __version__
 
 PURPOSES = {

@@ -24,6 +24,7 @@ from ssptool.engine.settings import Limits
 from ssptool.engine.simulate import require_isolation
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue, abbreviated, counted, is_own
+from ssptool.option_words import Boxing
 from ssptool.public_calls import public
 from ssptool.results.comparison import TraceComparison, compare_traces
 from ssptool.results.recorded_run import (
@@ -46,7 +47,6 @@ from ssptool.results.reproduction import CannotReproduce as CannotReproduce
 from ssptool.results.reproduction import Reproduction as Reproduction
 from ssptool.results.tolerance import Tolerance
 from ssptool.rules.used_files import sha256
-from ssptool.sandbox import Boxing
 from ssptool.studies.bundle import pack
 from ssptool.studies.checking import CheckedStudy, check_study
 from ssptool.studies.dataset import DEFINITION, Dataset

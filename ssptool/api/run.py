@@ -28,6 +28,7 @@ from ssptool.arguments import (
     WrongArgument,
     accuracy_by_default,
     accuracy_of,
+    boxing,
     count,
     flag,
     mapping,
@@ -60,10 +61,10 @@ from ssptool.engine.settings import Limits, SettingsOptions, present_names
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Trace as Trace
-from ssptool.option_words import AccuracyWord
+from ssptool.option_words import AccuracyWord, Boxing
 from ssptool.public_calls import public
 from ssptool.rules.selection import Acceptance
-from ssptool.sandbox import Boxing, boxing, check_sandbox
+from ssptool.sandbox import check_sandbox
 from ssptool.sandbox import wanted as wanted_sandbox
 from ssptool.working_directory import absolute
 
@@ -178,8 +179,8 @@ def simulate(
     sandbox
         Run the FMUs in a child process without network, which reads only its FMUs and the folders of the operating
         system, and writes only to a temporary folder and the logs of the run. Linux only. "best": as much of this as
-        the system can close; `ssptool.doctor()` lists what is missing. The default is SSPTOOL_SANDBOX in the environment,
-        then `sandbox` of ssptool.toml, then False.
+        the system can close; `ssptool.doctor()` lists what is missing. The default is SSPTOOL_SANDBOX in the
+        environment, then `sandbox` of ssptool.toml, then False.
     realtime
         Simulated seconds per second of wall time (default: as fast as possible).
     statistics

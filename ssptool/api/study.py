@@ -13,7 +13,7 @@ from typing import Any
 
 from ssptool.api.check import Files, open_archive, switches_of
 from ssptool.api.understand import info
-from ssptool.arguments import WrongArgument, flag, mapping, texts, word
+from ssptool.arguments import WrongArgument, boxing, flag, mapping, texts, word
 from ssptool.arguments import number as real_number
 from ssptool.arguments import path as file_path
 from ssptool.child_processes import passing
@@ -30,11 +30,11 @@ from ssptool.fmu.units import named
 from ssptool.network.conversion import conversion, document_units
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Signal
-from ssptool.option_words import ChartWord, StudyWord
+from ssptool.option_words import Boxing, ChartWord, StudyWord
 from ssptool.public_calls import public
 from ssptool.rules.selection import SettingsFile
 from ssptool.rules.used_files import beyond_reach
-from ssptool.sandbox import Boxing, boxing, sandboxed
+from ssptool.sandbox import sandboxed
 from ssptool.sandbox import wanted as in_sandbox
 from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials, write_fit
 from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed

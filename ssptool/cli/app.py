@@ -37,7 +37,8 @@ from ssptool.errors import (
     is_own,
 )
 from ssptool.foreign_text import has_colour, indented, readable, several_lines, terminal_size, without_commands
-from ssptool.sandbox import BEST, stated
+from ssptool.option_words import BEST
+from ssptool.sandbox import stated
 from ssptool.working_directory import shown
 
 PANELS = {

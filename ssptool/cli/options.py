@@ -15,7 +15,7 @@ import typer
 import ssptool
 from ssptool.arguments import parse_time
 from ssptool.cli.completion import assignments
-from ssptool.sandbox import Boxing
+from ssptool.option_words import Boxing
 
 PROCESS, RULES = "Process and pace", "Rules and other files"
 """Panels of the help."""

@@ -629,7 +629,8 @@ class Archive:
         if target.exists() and _is_same(target, self._place):
             self._save_edits(target)
             return
-        if target.exists() and any(target.iterdir()):
+        settle(target)  # somebody may have been killed who wrote it
+        if any(files for _, _, files in os.walk(target)):
             raise FileExistsError(f"{target} is not empty: choose another folder, or empty it first")
         with AtomicReplacement(target) as files:
             for name in self.names():

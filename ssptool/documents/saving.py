@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import IO, NamedTuple, Self, TypeAlias
 
 from ssptool.errors import WrongUsage, abbreviated
-from ssptool.journal import NAME, FileChange, sync, write_journal
+from ssptool.journal import NAME, FileChange, carry_out, write_journal
 from ssptool.tempfiles import PREFIX, TemporaryFolder
 
 EntryContent: TypeAlias = bytes | Path
@@ -103,7 +103,7 @@ class AtomicReplacement:
         self._staged: dict[Path, Path] = {}
         self._deleted: list[Path] = []
         self._made: list[Path] = []
-        self._undo: list[tuple[Path, Path | None]] = []
+        self._changes: list[FileChange] = []
         self._journal: tuple[Path, list[FileChange]] | None = None
 
     def __enter__(self) -> Self:
@@ -164,56 +164,50 @@ class AtomicReplacement:
     def _commit(self) -> None:
         for place in (*self._staged, *self._deleted):
             with _naming(place):
-                self._keep(place)
+                names = [None if one is None else str(one) for one in (self._staged.get(place), self._kept(place))]
+            self._changes.append(FileChange(str(place), *names))
         self._begin_journal()
-        for place, temporary in self._staged.items():
-            with _naming(place):
-                temporary.replace(place)
-        for target in self._deleted:
-            target.unlink()
-        for folder in dict.fromkeys(place.parent for place in (*self._staged, *self._deleted)):
-            sync(folder)
+        carry_out(Path(), self._changes)
         if self._journal is not None:
-            (self._journal[0] / NAME).unlink()
+            with _naming(self._journal[0].parent):
+                (self._journal[0] / NAME).unlink()
 
     def _begin_journal(self) -> None:
         """Write the journal, if there are several changes, all in the edited folder."""
         root = self._root
         held = None if root is None else self._temporary.get(root)
-        if root is None or held is None or not held.is_locked or len(self._undo) < 2:
+        if root is None or held is None or not held.is_locked or len(self._changes) < 2:
             return
-        news = [*self._staged.values(), *(None for _ in self._deleted)]
+
+        def below(name: str | None) -> str | None:
+            return None if name is None else Path(name).relative_to(root).as_posix()
+
         try:
             changes = [
-                FileChange(str(_below(root, place)), _below(root, new), _below(root, old))
-                for (place, old), new in zip(self._undo, news, strict=True)
+                FileChange(Path(one.target).relative_to(root).as_posix(), *map(below, one[1:])) for one in self._changes
             ]
         except ValueError:  # a target lies outside
             return
         self._journal = Path(held.name), changes
-        write_journal(*self._journal)
+        with _naming(root):
+            write_journal(*self._journal)
 
-    def _keep(self, place: Path) -> None:
-        """Keep the present target under another name."""
+    def _kept(self, place: Path) -> Path | None:
+        """Another name of what a target was; None if there was nothing."""
         if not os.path.lexists(place):
-            self._undo.append((place, None))
-            return
+            return None
         kept = self._beside(place)
         try:
             os.link(place, kept, follow_symlinks=False)
         except OSError:  # this file system has no hard links
             shutil.copy2(place, kept, follow_symlinks=False)
-        self._undo.append((place, kept))
+        return kept
 
     def _roll_back(self) -> None:
         if self._journal is not None:
             with suppress(OSError):  # there may be no space for it
                 write_journal(*self._journal, back=True)
-        for place, kept in reversed(self._undo):
-            if kept is None:
-                place.unlink(missing_ok=True)
-            else:
-                kept.replace(place)  # replacing has no effect between two links to the same file
+        carry_out(Path(), self._changes, back=True)
 
     def _make_folder(self, folder: Path) -> None:
         missing = [path for path in (folder, *folder.parents) if not path.exists()]
@@ -224,10 +218,6 @@ class AtomicReplacement:
         for folder in reversed(self._made):
             with suppress(OSError):
                 folder.rmdir()
-
-
-def _below(root: Path, path: Path | None) -> str | None:
-    return None if path is None else path.relative_to(root).as_posix()
 
 
 def _followed(target: Path) -> Path:

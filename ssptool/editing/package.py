@@ -19,6 +19,7 @@ from ssptool.editing.changes import EditError, FileEdit, RefusedEdit
 from ssptool.editing.interface import implementation_of, state_types
 from ssptool.fmu.read_description import read_description
 from ssptool.foreign_text import joined_lines
+from ssptool.tempfiles import settle
 
 SUFFIX = ".ssp"
 
@@ -105,6 +106,7 @@ def unpack_package(archive: Archive, folder: Path, *, force: bool, portable: boo
     """
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file: choose another folder")
+    settle(folder)  # somebody may have been killed who wrote it
     before = tuple(_files(folder))
     if before and not force:
         raise FileExistsError(f"{folder} is not empty: choose another folder, empty it, or use --force")

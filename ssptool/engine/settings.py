@@ -46,6 +46,7 @@ from ssptool.errors import ContradictingSettings, RenamedSetting, WrongValue, in
 from ssptool.option_words import (
     AccelerationWord,
     ApproximationWord,
+    Boxing,
     ExchangeWord,
     FmuLogWord,
     ImplementationWord,
@@ -56,7 +57,6 @@ from ssptool.option_words import (
     WarningsWord,
 )
 from ssptool.public_calls import public
-from ssptool.sandbox import Boxing
 
 EACH = "each"
 """Value of `processes`: each component runs in its own process."""

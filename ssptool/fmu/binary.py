@@ -20,6 +20,7 @@ from types import UnionType
 from typing import Any, NamedTuple, Self, get_args
 
 from ssptool.documents.foreign_files import UNREADABLE_ZIP, open_bytes
+from ssptool.errors import disk_trouble
 from ssptool.fmu.c_types import fmi1, fmi2, fmi3, freeLibrary
 from ssptool.fmu.compiling import can_be_compiled
 from ssptool.fmu.description import (
@@ -517,9 +518,10 @@ def load(
         reusable = folders is not None and not description.python_modules
         unpacked = folders.take(path) if folders is not None and reusable else UnpackedFolder(path)
     except UNREADABLE_ZIP as error:
-        of_disk = isinstance(error, OSError) and error.errno is not None
-        where = f"; it was to be unpacked into {tempfile.gettempdir()} (TMPDIR)" if of_disk else ""
-        raise UnreadableFmu(path, f"{error}{where}") from error
+        reason = str(error)
+        if isinstance(error, OSError) and error.errno is not None:
+            reason = f"{disk_trouble(error)}; it was to be unpacked into {tempfile.gettempdir()} (TMPDIR)"
+        raise UnreadableFmu(path, reason) from error
     return FmuBinary(path, description, Path(unpacked.name).resolve(), unpacked, interface, library)
 
 

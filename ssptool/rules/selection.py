@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from ssptool.arguments import ACCURACIES, WantedAccuracy, WrongArgument, accuracy_of
+from ssptool.arguments import ACCURACIES, WantedAccuracy, WrongArgument, accuracy_of, boxing
 from ssptool.confinement import is_outside
 from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
@@ -21,10 +21,10 @@ from ssptool.documents.vocabulary import SETTINGS_FILE
 from ssptool.errors import UnknownName, WrongValue, abbreviated, counted
 from ssptool.foreign_text import TOO_DEEP, too_deep
 from ssptool.network.network import UnsupportedFeature
+from ssptool.option_words import Boxing
 from ssptool.rules.catalogue import RULES, TOOLS, near, unknown_rule
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS
 from ssptool.rules.report import Report
-from ssptool.sandbox import Boxing, boxing
 from ssptool.working_directory import absolute, shown
 
 

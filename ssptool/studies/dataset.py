@@ -145,13 +145,13 @@ class Dataset:
         if (self.folder / DEFINITION).exists():
             if found := list(_differences(self.definition(), definition)):
                 raise OtherStudy(self.folder, found)
-        elif self.runs.exists():
+        elif any(self.runs.glob("*")):
             raise UnusableFile(self.folder, f"there is a folder {_RUNS}, and no {DEFINITION}; choose another folder")
+        self.describe(definition)  # first: without it, nobody knows the folder again
         self.runs.mkdir(parents=True, exist_ok=True)
         for leftover in (*self.runs.glob("*.writing"), *self.traces.place.glob("*.writing")):
             leftover.unlink()
         self._schema = _schema(points, results, definition.get("units", {}))
-        self.describe(definition)
         self._keep_traces()
 
     def describe(self, definition: Mapping[str, Any]) -> None:

@@ -61,7 +61,8 @@ from ssptool.engine.simulate import FinerRuns, run
 from ssptool.engine.trace import Floats, Trace
 from ssptool.fmu.binary import UNUSABLE
 from ssptool.guard import ask_to_end
-from ssptool.sandbox import NAMESPACES, Boxing, close_files, gaps, is_sandboxed, system_paths
+from ssptool.option_words import Boxing
+from ssptool.sandbox import NAMESPACES, close_files, gaps, is_sandboxed, system_paths
 from ssptool.studies.accuracy import CHECK_RUNS, check_words, wanted_accuracy
 from ssptool.studies.definition import RunOutcome, RunStatus, Samples, Study, Task, failed
 from ssptool.studies.designs import FactorValue

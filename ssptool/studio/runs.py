@@ -27,10 +27,10 @@ from ssptool.engine.settings import Limits, Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongUsage, counted, is_own
+from ssptool.option_words import Boxing
 from ssptool.results.comparison import comparison_rows
 from ssptool.rules.runner import check
 from ssptool.rules.selection import judge
-from ssptool.sandbox import Boxing
 from ssptool.studio.checks import CANCELLED as CHECK_CANCELLED
 from ssptool.studio.checks import LaterCheck, RunAccuracy, check_of
 from ssptool.studio.iterations import COUPLING, LOOPS, LoggedIterations

@@ -21,10 +21,10 @@ from ssptool.editing.draft import empty_structure
 from ssptool.editing.editor import Editor
 from ssptool.editing.names import Sharing
 from ssptool.errors import WrongUsage, is_own
+from ssptool.option_words import Boxing
 from ssptool.rules.kept import Kept
 from ssptool.rules.runner import open_checked
 from ssptool.rules.selection import Switches
-from ssptool.sandbox import Boxing
 from ssptool.studio.gestures import Gesture
 from ssptool.studio.renaming import free_name, names_around, save_copy
 from ssptool.studio.stimuli import INPUTS, SCENARIOS, EditStimulus, checked_name

@@ -15,7 +15,7 @@ from typing import Any
 from ssptool.documents.diagnostics import BadData
 from ssptool.documents.vocabulary import rounded_text
 from ssptool.errors import UnusableFile, WrongUsage, is_own
-from ssptool.sandbox import BEST, Boxing
+from ssptool.option_words import BEST, Boxing
 from ssptool.studies.charts import chart
 from ssptool.studies.stored_results import StudyResults, read_results
 from ssptool.studies.study_file import draft_study, read_toml

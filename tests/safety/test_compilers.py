@@ -168,10 +168,10 @@ def test_a_compiler_elsewhere_works_and_sees_no_secret_of_the_environment(place,
 
 
 def test_where_there_is_no_sandbox_nothing_is_compiled_for_a_run_in_one(place, monkeypatch):
-    sandbox.missing.cache_clear()
+    sandbox.missing_layers.cache_clear()
     monkeypatch.setattr(sandbox, "landlock_version", lambda: 0)
     with pytest.raises(NoSandbox):
         ssptool.simulate(system1(Path("System1.fmu"), 2), compile=True, sandbox=True)
     assert not (place / "cache").exists()
     assert ssptool.simulate(Path("System1.fmu"), stop_time=0.1, compile=True).ok
-    sandbox.missing.cache_clear()
+    sandbox.missing_layers.cache_clear()

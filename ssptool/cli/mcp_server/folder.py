@@ -11,8 +11,9 @@ import ssptool
 from ssptool.confinement import is_outside, outside_folder, require_inside
 from ssptool.documents.archive import LONE_SUFFIXES
 from ssptool.errors import WrongUsage, abbreviated
+from ssptool.option_words import Boxing
 from ssptool.rules.runner import ROOTS_OF_SYSTEMS, found_in
-from ssptool.sandbox import Boxing, missing
+from ssptool.sandbox import missing
 
 KEPT_RUNS = 16
 """Runs whose results stay in memory; the oldest are forgotten."""

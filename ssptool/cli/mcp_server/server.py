@@ -27,7 +27,7 @@ from ssptool.cli.mcp_server.tools import Tools
 from ssptool.confinement import confine, require_inside
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.foreign_text import indented, readable
-from ssptool.sandbox import Boxing
+from ssptool.option_words import Boxing
 
 INSTRUCTIONS = """\
 Systems of FMUs in the SSP format (SSP 1.0 and 2.0, FMI 1.0 to 3.0): check, understand, run, edit. All paths are \

@@ -1,7 +1,7 @@
 """Formats of result files by their extension; errors of files that cannot or must not be written."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +19,7 @@ from ssptool.engine.trace import Column, Floats, StringTable, Trace, UnitChanges
 from ssptool.errors import MissingPackage, UnusableFile, WrongUsage, WrongValue, disk_trouble, missing_extra
 from ssptool.foreign_text import NOT_FINITE, json_content, json_text
 from ssptool.public_calls import public
+from ssptool.tempfiles import locked_output
 from ssptool.working_directory import absolute
 
 
@@ -60,11 +61,20 @@ class GuardedWriter:
     def __init__(self, path: Path, begin: Callable[[ExitStack], Writer]) -> None:
         self._path = path
         self._failed = False
+        existed = path.exists()
         try:
             with ExitStack() as files:
+                files.callback(locked_output(path))
                 self._writer = begin(files)
                 self._files = files.pop_all()
+        except BlockingIOError:
+            raise ResultsNotBegun(
+                path, "another process writes results to it; wait for it, or choose another file", None
+            ) from None
         except OSError as error:
+            if not existed:
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
             raise ResultsNotBegun(path, disk_trouble(error), None) from error
 
     def write(self, rows: Floats) -> None:

@@ -1,0 +1,231 @@
+"""Faults of the disk at each change of the file system: what is written is old or new, never in between, and nothing is
+left over.
+
+Each call that changes files (also fsync) fails once, with an error of the system or by the end of the process. After
+that the command is given again: it must reach the new state, and leave no temporary files.
+"""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
+
+
+class Attempt(NamedTuple):
+    """A command whose call of some number failed.
+
+    Attributes
+    ----------
+    said
+        "done", "killed", or its message.
+    state, left
+        What is there then: "old", "new", or the names of other files; and temporary files.
+    seen
+        Whether whoever opens the system finds the old or the new state.
+    again, left_then
+        Whether the same command reaches the new state; and temporary files then.
+    """
+
+    at: int
+    said: str
+    state: Any
+    left: list[str]
+    seen: bool
+    again: bool
+    left_then: list[str]
+
+
+SCRIPT = """
+import errno, json, os, re, shutil, signal, sys
+from contextlib import suppress
+from pathlib import Path
+import ssptool
+from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.errors import WrongUsage
+from ssptool.tempfiles import PREFIX
+
+source, work, verb, fault = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
+FMU = source / "resources" / "System2.fmu"
+CHANGES = {"os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate", "open"}
+
+
+def edit(change):
+    def done(folder):
+        with ssptool.edit(folder / "plant") as system:
+            change(system)
+    return done
+
+
+def both(system):
+    system.rename("System1", "Renamed")
+    system.set("System2.m2", 3)
+
+
+def studio(folder):
+    from ssptool.editing.names import Sharing
+    from ssptool.studio.session import EditSession
+
+    class Both:
+        label, sharing = "both", Sharing.REFUSE
+        carry_out = staticmethod(both)
+
+    session = EditSession(folder / "plant")
+    try:
+        session.perform(Both())
+        session.save()
+    finally:
+        session.close()
+
+
+STUDY = {
+    "factors": {"System2.k2": [5.0, 10.0]},
+    "results": {"peak": 'max("System1.x1")'},
+    "settings": {"stop_time": 0.02, "step_size": 0.01},
+    "accuracy": "off",
+}
+VERBS = {
+    "set": edit(lambda system: system.set("System2.m2", 3)),
+    "rename": edit(lambda system: system.rename("System1", "Renamed")),
+    "two files": edit(both),
+    "add": edit(lambda system: system.add(FMU, name="Third")),
+    "remove": edit(lambda system: system.remove("System2")),
+    "studio": studio,
+    "pack": lambda folder: ssptool.pack(folder / "plant", folder / "plant.ssp"),
+    "unpack": lambda folder: ssptool.unpack(folder / "packed.ssp", folder / "unpacked", force=True),
+    "upgrade": lambda folder: ssptool.upgrade(folder / "plant", output=folder / "upgraded", force=True),
+    "export": lambda folder: ssptool.export(folder / "plant", folder / "plant.fmu"),
+    "study": lambda folder: ssptool.study({"system": str(folder / "plant"), **STUDY}, folder / "out.study", workers=1),
+    "run": lambda folder: ssptool.simulate(folder / "plant", output=folder / "r.csv", stop_time=0.01, accuracy="off"),
+}
+
+
+def contents(folder):
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def left_over(folder):
+    return sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if PREFIX in file.name)
+
+
+def tried(folder, at):
+    'The verb in a child, whose call of this number fails: done, killed or its message, and whether it got there.'
+    left, fsync = [at], os.fsync
+
+    def fail():
+        if fault == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise OSError(getattr(errno, fault), os.strerror(getattr(errno, fault)))
+
+    def count(event, arguments):
+        if event == "open" and not (isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)):
+            return
+        if event == "open" and str(arguments[0]).startswith(("/dev", "/proc")):
+            return
+        if event in CHANGES and left[0] > 0:
+            left[0] -= 1
+            if left[0] == 0:
+                fail()
+
+    def synced(descriptor):
+        count("os.rename", ())
+        fsync(descriptor)
+
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.fsync = synced
+        sys.addaudithook(count)
+        said = "done"
+        try:
+            VERBS[verb](folder)
+        except Exception as problem:
+            said = f"{type(problem).__name__}: {problem}"
+        os.write(write, json.dumps([said, left[0] > 0]).encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as told:
+        text = told.read()
+    os.waitpid(child, 0)
+    return json.loads(text) if text else ["killed", False]
+
+
+def prepared(name):
+    folder = work / name
+    folder.mkdir()
+    shutil.copytree(source, folder / "plant", ignore=shutil.ignore_patterns("fmi?", "no_flange", "[A-R]*.ssd"))
+    if verb == "unpack":
+        ssptool.pack(folder / "plant", folder / "packed.ssp")
+    return folder
+
+
+def same(found, expected):
+    'Manifests and tables of studies have times in them.'
+    plain = lambda files: {
+        re.sub("part-.*", "part", name): "" if "/part-" in name or name.endswith(".json") else text
+        for name, text in files.items()}
+    return plain(found) == plain(expected)
+
+
+plain = prepared("plain")
+before = contents(plain)
+VERBS[verb](plain)
+after = contents(plain)
+found, at, more = [], 0, True
+while more and at < 200:
+    at += 3 if verb == "study" and at > 6 else 1
+    folder = prepared(str(at))
+    said, unreached = tried(folder, at)
+    more = not unreached
+    halfway = {name: text for name, text in contents(folder).items() if PREFIX not in name}
+    rest = [] if fault == "kill" else left_over(folder)
+    state = "old" if same(halfway, before) else "new" if same(halfway, after) else sorted(
+        name for name in {*halfway, *before} if halfway.get(name) != before.get(name))
+    written = {"unpack": "unpacked", "upgrade": "upgraded"}.get(verb, "plant")
+    with suppress(FileNotFoundError, WrongUsage, InvalidDocument), Archive.open(folder / written, reading=True):
+        pass  # completes what was interrupted
+    halfway = {name: text for name, text in contents(folder).items() if PREFIX not in name}
+    seen = same(halfway, before) or same(halfway, after)
+    try:
+        VERBS[verb](folder)
+    except (WrongUsage, FileExistsError):  # it is there, or has another name by now
+        pass
+    found.append([at, said, state, rest, seen, same(contents(folder), after), left_over(folder)])
+    shutil.rmtree(folder)
+print(json.dumps(found))
+"""
+
+VERBS = ("set", "rename", "two files", "add", "remove", "studio", "pack", "unpack", "upgrade", "export", "run", "study")
+CASES = [
+    *((verb, fault) for verb in VERBS for fault in ("ENOSPC", "kill")),
+    *((verb, fault) for verb in ("two files", "run") for fault in ("EDQUOT", "EROFS", "EMFILE", "EIO")),
+]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+@pytest.mark.parametrize(("verb", "fault"), CASES)
+def test_each_fault_leaves_the_old_or_the_new_state(tmp_path, verb, fault):
+    if verb == "study":
+        pytest.importorskip("pyarrow")
+    command = [sys.executable, "-c", SCRIPT, str(SYSTEM), str(tmp_path), verb, fault]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = [Attempt(*one) for one in json.loads(done.stdout)]
+    assert len(found) > 3 and found[-1].said == "done" and found[-1].state == "new"
+    streams = verb in ("run", "study")  # whose rows are there as soon as they are known
+    for one in found:
+        assert one.again and not one.left_then, one
+        assert streams or one.seen, one
+        if one.said == "done":
+            assert one.state == "new", one
+        elif one.said != "killed":
+            assert os.strerror(getattr(errno, fault)).lower() in one.said.lower(), one
+            assert streams or one.state == "old", one
+            assert not one.left or one.state == "new", one
