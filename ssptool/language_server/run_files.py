@@ -202,6 +202,7 @@ _SETTINGS_KEYS: Mapping[str, str] = {
     "for": f"Also check limits of these tools: {', '.join(TOOLS)}.",
     "allow-outside": "Folders in which systems may read files around them.",
     "accuracy": "Check of accuracy of runs and studies that state none: off, auto, check, or an error such as 1e-3.",
+    "sandbox": "Sandbox of runs and studies that state none: true, false, or best (as much as the system has).",
 }
 _STUDY_KEYS: Mapping[str, str] = {
     "name": "Name of the study (default: name of the file).",

@@ -82,7 +82,7 @@ def study(ssptool, tmp_path) -> Path:
         '[factors]\n"System2.k2" = [5, 10]\n[results]\npeak = \'max("System1.x1")\'\n',
         encoding="utf-8",
     )
-    assert ssptool("study", "springs.toml", "--workers", 1)[0] == 0
+    assert ssptool("study", "springs.toml", "--workers", 1, "--allow-outside", SYSTEMS)[0] == 0
     return tmp_path / "springs.study"
 
 
