@@ -40,10 +40,9 @@ class Shown(StrEnum):
 class RuleChoice:
     """Selection by one source: a settings file or a command line. `select` and `ignore` are codes or starts of codes.
 
-    The longest match counts, and `ignore` wins over an equal `select`; with a selection all other rules are off.
-    `tools` are names in `TOOLS` whose limits are checked, `allow_outside` folders in which a zip may read files outside
-    it, `accuracy` the check of the accuracy of runs where none is asked for, `sandbox` the sandbox of runs likewise,
-    `file` the settings file.
+    The longest match counts; `ignore` overrides an equal `select`. With a selection, all other rules are off. `tools`
+    are names in `TOOLS` whose limits are checked, `allow_outside` folders in which a zip may read files outside it,
+    `accuracy` the default accuracy check of runs, `sandbox` their default sandbox, `file` the settings file.
     """
 
     select: tuple[str, ...] = ()

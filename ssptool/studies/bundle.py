@@ -40,7 +40,7 @@ def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
         structure = None if varied or archive.is_fmu else archive.structure(study.variant).name
         used = used_entries(archive, study.system, structure)
         files = dict(system_files(archive, study.system, used))
-        # So deep that files around the system have their place around it there.
+        # Deep enough that the folder also has room for files around the system.
         root = "/".join(["system", *["in"] * max(name.count(UP) for name in files)])
         named: dict[str, Path | bytes] = {posixpath.normpath(f"{root}/{name}"): path for name, path in files.items()}
         unused = {posixpath.normpath(f"{root}/{name}") for name in files if not is_used(name, used)}

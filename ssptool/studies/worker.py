@@ -321,8 +321,8 @@ def _sampled(trace: Trace, wanted: Samples) -> Floats:
 class WorkerOrders:
     """Orders for a worker process. `scratch` is a folder that the parent removes.
 
-    In a `sandbox` it reads the folder of the study, to which all its files have been copied; `without` are layers that
-    the sandbox lacks.
+    In a `sandbox` it can read the folder of the study, which contains copies of all its files; `without` are layers
+    that the sandbox lacks.
     """
 
     study: Study

@@ -125,7 +125,7 @@ def test_settings_of_a_study_are_called_as_in_its_file(ssptool, tmp_path):
     settings = 'master = "jacobi"\nmax_iterations = 3'
     text = f'system = "{SYSTEM.as_posix()}"\n[factors]\n"System1.m1" = [1, 2]\n[settings]\n{settings}\n'
     (tmp_path / "s.toml").write_text(text, encoding="utf-8")
-    assert "max_iterations" in ssptool("study", "s.toml")[2]
+    assert "max_iterations" in ssptool("study", "s.toml", "--allow-outside", SYSTEM)[2]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,11 @@ def test_what_cannot_be_done_as_asked_is_wrong_usage(ssptool, tmp_path, monkeypa
             "events:\n- {time: 1, variable: System1.zz, action: override, value: 1}\n",
             ["run", SYSTEM, "--scenario", "s.yaml"],
         ),
-        ("s.toml", f'system = "{SYSTEM.as_posix()}"\n[factors]\n"System1.zz" = [1, 2]\n', ["study", "s.toml"]),
+        (
+            "s.toml",
+            f'system = "{SYSTEM.as_posix()}"\n[factors]\n"System1.zz" = [1, 2]\n',
+            ["study", "s.toml", "--allow-outside", SYSTEM],
+        ),
     ],
     ids=["inputs", "scenario", "study"],
 )

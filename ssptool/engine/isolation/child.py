@@ -192,7 +192,7 @@ class SharedRows:
 class ChildTask(NamedTuple):
     """Task of a child process. `folder` is its working directory, `scratch` a folder that the parent removes.
 
-    With a `sandbox` it can read its FMUs, and write nothing but `scratch` and the logs of the run; `without` are
+    In a `sandbox` it can read only its FMUs, and write only to `scratch` and the logs of the run; `without` are
     layers that the sandbox lacks.
     """
 
@@ -253,7 +253,7 @@ def _attempt(assignment: ChildTask, memory: SharedMemory, connection: Connection
         own = {assignment.job.sources.local_path(instance.source) for instance in instances}
         written = [*logs_of(assignment.job), *([] if assignment.offline else [Path(assignment.scratch)])]
         close_files([*system_paths(), *own], written, assignment.folder, assignment.without)
-    # Libraries stay where they are: a thread that an FMU has left behind would crash without its code.
+    # Libraries stay loaded: a thread that an FMU has left running would crash without its code.
     return Finished(execute(assignment.job, SharedRows(ring, connection), watch, Pool(reuse=False)))
 
 

@@ -184,7 +184,8 @@ PlannedPart PlanReader::part(Json json) {
   json.at("folder").require(is_folder_of_part(part.folder), "parts/ and a number");
   part.identifier = json.at("identifier").get<std::string>();
   json.at("identifier")
-      .require(!part.identifier.empty() && part.identifier.find('/') == std::string::npos, "the name of a library");
+      .require(!part.identifier.empty() && part.identifier.find_first_of("/\\:") == std::string::npos,
+               "the name of a library");
   part.token = json.at("token").get<std::string>();
   part.fmi_major = static_cast<int>(json.at("fmi").between(1, 3));
   read_variables(json, part);
