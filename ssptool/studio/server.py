@@ -32,6 +32,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ssptool.drawing.plot import dark_style
 from ssptool.editing.names import SharedStructure
@@ -49,6 +50,8 @@ MOST_UPLOADED = 2 << 30
 """Largest size of a file that a user drops on a page [byte]."""
 MOST_CONNECTIONS = 100
 """Largest number of connections at the same time; a page has one permanent connection, and briefly a few others."""
+HEADER_SECONDS = 10.0
+"""Time in which the head of a request must be complete [s]."""
 _FIRST_PORT, _PORTS = 49152, 16384
 """First port and number of ports that are not registered for services."""
 TYPES = {".js": "text/javascript", ".css": "text/css"}
@@ -146,7 +149,7 @@ class Studio:
         try:
             stated = json.loads(message)
             number, name, arguments = stated["id"], stated["call"], stated.get("arguments", {})
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return
         try:
             answer = await run_in_threadpool(partial(self.calls.call, name, arguments))
@@ -154,6 +157,42 @@ class Studio:
         except Exception as problem:
             shared = isinstance(problem, SharedStructure)
             queue.put_nowait({"id": number, "error": sentence(problem), "shared": shared})
+
+
+class PromptProtocol(H11Protocol):
+    """HTTP that closes connections on which no complete head of a request arrives in time."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._wait()
+
+    def handle_websocket_upgrade(self, event: Any) -> None:
+        self._stop_waiting()
+        super().handle_websocket_upgrade(event)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._stop_waiting()
+        self._deadline = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
 
 async def _send_all(socket: WebSocket, queue: "asyncio.Queue[dict[str, Any]]") -> None:
@@ -204,6 +243,7 @@ def serve(session: EditSession, *, port: int, say: Callable[[str], None], browse
             Guard(studio.app(access.folder), access, port),
             log_level="error",
             access_log=False,
+            http=PromptProtocol,
             ws="websockets-sansio",
             ws_per_message_deflate=False,  # no gain on the same machine
             lifespan="on",
