@@ -1,5 +1,6 @@
 """Values that the functions of ssptool take and return."""
 
+from ssptool.api.analysis import CouplingStability as CouplingStability
 from ssptool.api.analysis import LinearModel as LinearModel
 from ssptool.api.analysis import LinearVariable as LinearVariable
 from ssptool.api.analysis import Mode as Mode

@@ -70,8 +70,8 @@ def _default_inputs(probe: Probe) -> tuple[int, ...]:
 def linear_model(probe: Probe, asked: Request) -> LinearModel:
     """The linear model at the point of a probe. Raises RunError, FmiError, Unsupported."""
     parts = [part_jacobian(part) for part in probe.parts]
-    coupled = _coupled(probe, [one.matrix for one in parts], asked)
-    moved = _coupled(probe, [one.matrix + one.error for one in parts], asked)
+    coupled = coupled_blocks(probe, [one.matrix for one in parts], asked)
+    moved = coupled_blocks(probe, [one.matrix + one.error for one in parts], asked)
     outputs = list(asked.outputs)
     C, D = coupled.signals_by_states[outputs], coupled.signals_by_inputs[outputs]
     errors = np.abs(moved.A - coupled.A), np.abs(moved.B - coupled.B)
@@ -105,7 +105,7 @@ def linear_model(probe: Probe, asked: Request) -> LinearModel:
 
 def coupled_at(probe: Probe, asked: Request) -> Coupled:
     """Derivatives where the probe stands. Raises RunError, FmiError, Unsupported."""
-    found = _coupled(probe, [part_jacobian(part).matrix for part in probe.parts], asked)
+    found = coupled_blocks(probe, [part_jacobian(part).matrix for part in probe.parts], asked)
     probe.stand(probe.x0)
     return found
 
@@ -123,7 +123,7 @@ def _on_disagreement(difference: float) -> tuple[str, ...]:
     )
 
 
-def _coupled(probe: Probe, blocks: Sequence[Floats], asked: Request) -> Coupled:
+def coupled_blocks(probe: Probe, blocks: Sequence[Floats], asked: Request) -> Coupled:
     """Solve s = M s + N x + P w for all signals s."""
     size, states, inputs = len(probe.values0), len(probe.x0), len(asked.inputs)
     M, N, P = np.zeros((size, size)), np.zeros((size, states)), np.zeros((size, inputs))

@@ -8,6 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Unpack
 
+from ssptool.analysis.coupling_stability import CouplingStability as CouplingStability
+from ssptool.analysis.coupling_stability import components
+from ssptool.analysis.coupling_stability import stability as stability_of
 from ssptool.analysis.linear_model import LinearModel as LinearModel
 from ssptool.analysis.linear_model import LinearVariable as LinearVariable
 from ssptool.analysis.linear_text import LINEAR_RENDERERS as LINEAR_RENDERERS
@@ -18,7 +21,7 @@ from ssptool.analysis.starting import Begun, start_in
 from ssptool.analysis.steady_state import Conditions, steady_state, unsatisfied
 from ssptool.analysis.steady_state import SteadyState as SteadyState
 from ssptool.analysis.steady_text import STEADY_RENDERERS as STEADY_RENDERERS
-from ssptool.api.check import shows
+from ssptool.api.check import SystemOptions, shows
 from ssptool.api.run import SHOWN, RunOptions, opened_plan
 from ssptool.arguments import mapping, number, seconds, texts
 from ssptool.engine.planning.plan import Plan
@@ -162,6 +165,41 @@ def trim(
     return replace(found, start_values=start.values, notes=(*found.notes, *start.notes))
 
 
+@public
+@shows(SHOWN, RunOptions, SettingsOptions)
+def stability(system: Path | str, **options: Unpack[RunOptions]) -> CouplingStability:
+    """Compute whether macro steps of co-simulation are stable, before a run.
+
+    The linear models of the components at the start, and the master, give the matrix of one macro step. Its spectral
+    radius is the factor by which errors grow. The components are taken as exact within a step. For these models, all
+    FMUs must offer model exchange too.
+
+    Parameters
+    ----------
+    system, step_size, master, ...
+        As in `simulate`.
+
+    Returns
+    -------
+    CouplingStability
+        Spectral radius at the step size, and the largest stable step, of the chosen master and of others.
+
+    Raises
+    ------
+    InvalidSystem
+        The system has errors. No binary has been loaded.
+    UnsupportedByFmu
+        An FMU does not offer model exchange.
+    RunError, FmiError
+        A component fails at the start.
+    """
+    with opened_plan(stability, system, _with_implementation(options, "cs")) as opened:
+        plan: Plan = opened.plan
+    of_system = {name: value for name, value in options.items() if name in (*SystemOptions.__annotations__, "accept")}
+    with _probed_run(stability, system, {**of_system, "start_time": plan.interval.start}, None) as run:
+        return stability_of(plan, components(run.probe()))
+
+
 def _bounds(free: object) -> dict[str, tuple[float, float]]:
     """Raises WrongValue, WrongArgument."""
     if not isinstance(free, Mapping):
@@ -210,7 +248,7 @@ def _probed_run(
     function: Callable[..., Any], system: Path | str, options: Mapping[str, Any], until: float | None
 ) -> Iterator[ProbedRun]:
     """A run by model exchange of all components, that can reach this time [s]."""
-    with opened_plan(function, system, _by_exchange(options)) as opened:
+    with opened_plan(function, system, _with_implementation(options, "me")) as opened:
         plan: Plan = opened.plan
         check_probed(plan, f"{function.__name__}")
         interval = plan.interval
@@ -222,10 +260,10 @@ def _probed_run(
             yield run
 
 
-def _by_exchange(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with model exchange, unless they ask for something else."""
+def _with_implementation(options: Mapping[str, Any], implementation: str) -> dict[str, Any]:
+    """The options with this implementation, unless they ask for something else."""
     given = dict(options)
     keywords = {name: value for name, value in given.items() if name == "implementation"}
     if Settings.of(given.get("settings"), keywords).implementation == "auto":
-        given["implementation"] = "me"
+        given["implementation"] = implementation
     return given

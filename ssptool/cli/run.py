@@ -165,10 +165,14 @@ def plan_command(
         int,
         typer.Option("--fmi", metavar="2|3", parser=fmi_version, help="Version of FMI for --export."),
     ] = 2,
+    stability: Annotated[
+        bool, typer.Option("--stability", help="Also print which macro steps of co-simulation are stable.")
+    ] = False,
 ) -> None:
     """Print the choices of a run, their reasons, and the calls.
 
-    The options are those of `run`. With --export, the choices are those of the exported FMU.
+    The options are those of `run`. With --export, the choices are those of the exported FMU. With --stability, FMUs are
+    loaded, and their derivatives tell the spectral radius of macro steps.
 
     Examples:
       ssptool plan plant --master jacobi
@@ -180,6 +184,10 @@ def plan_command(
     say(str(plan))
     if export:
         say(f"\nExported FMU (FMI {fmi}.0)\n{_export_text(plan, fmi)}")
+    if stability:
+        with busy():
+            found = ssptool.stability(system, settings=settings, accept=codes(accept), **changes, **stimuli)
+        say(f"\n{found}")
     if boxed:
         still = open_subjects(gaps(boxed))
         rows = (f"  {name:<11}{'open' if name in still else what}" for name, what in CLOSED.items())
