@@ -104,7 +104,7 @@ class SteppedRun:
     plan, sources
         The plan, and the sources of its FMUs.
     saved
-        Continue from this file of `save`, instead of initializing.
+        Continue from this file of `save`, or from the state of another simulation, instead of initializing.
 
     Raises
     ------
@@ -116,10 +116,10 @@ class SteppedRun:
         is entered again.
     """
 
-    def __init__(self, plan: Plan, sources: Sources, *, saved: Path | None = None) -> None:
+    def __init__(self, plan: Plan, sources: Sources, *, saved: Path | SavedSimulation | None = None) -> None:
         self._use(plan)
         self._sources = sources
-        self._saved = None if saved is None else absolute(saved)
+        self._saved = absolute(saved) if isinstance(saved, Path) else saved
         self._pool = Pool()
         self._stack = ExitStack()
         self._lock = RLock()
@@ -166,7 +166,7 @@ class SteppedRun:
         self._rows = SimulationRows(len(plan.signals), plan.recorded)
 
     def _begin_completed(self) -> None:
-        if self._saved is not None and self.plan.by_need:
+        if isinstance(self._saved, Path) and self.plan.by_need:
             self._use(completed(self.plan, FoundAtStart(substeps=saved_substeps(self._saved, self.plan.by_need))))
         while (found := self._begin()) is not None:
             self.plan, self._whole = (completed(one, found) for one in (self.plan, self._whole))
@@ -478,7 +478,10 @@ class SteppedRun:
             An FMU cannot serialize its state.
         """
         self._check_running()
-        path = file_path("path", path)
+        self._saved_now().write(absolute(file_path("path", path)), self.plan)
+
+    def _saved_now(self) -> SavedSimulation:
+        """The complete simulation at the present point. Raises `NotSavable`."""
         if self._failure is not None:
             raise NotSavable(f"it has failed: {self._failure}")
         if self.plan.undeclared:
@@ -488,8 +491,23 @@ class SteppedRun:
         # First, because it may move the FMUs to the point to be saved.
         state = self._state()
         kernel = self._assembly.kernel
-        saved = SavedSimulation(self._steps, self._rows.accepted, self._rows.last, contents(kernel), state, memory)
-        saved.write(absolute(path), self.plan)
+        return SavedSimulation(self._steps, self._rows.accepted, self._rows.last, contents(kernel), state, memory)
+
+    @one_at_a_time
+    def fork(self) -> "SteppedRun":
+        """Make another simulation that continues from the present point, with FMUs of its own. It begins when its
+        context is entered, which must be inside of the context of this simulation.
+
+        As in `save`, an integrator of model exchange restarts, so that both continue with the same bits. `snapshot` and
+        `restore` are faster where one branch after the other suffices.
+
+        Raises
+        ------
+        NotSavable
+            An FMU cannot serialize its state.
+        """
+        self._check_running()
+        return SteppedRun(self.plan, self._sources, saved=self._saved_now())
 
     @one_at_a_time
     def snapshot(self) -> SimulationSnapshot:
@@ -633,15 +651,16 @@ class SteppedRun:
             self._failure = self._stepper.unobserved[0]
             raise RunError(self._failure)
 
-    def _go_on(self, path: Path) -> None:
-        saved, kernel = SavedSimulation.read(path, self.plan), self._assembly.kernel
+    def _go_on(self, source: Path | SavedSimulation) -> None:
+        saved = SavedSimulation.read(source, self.plan) if isinstance(source, Path) else source
+        kernel = self._assembly.kernel
         number_contents(kernel, saved.contents)
         try:
             self._loaded.resume(self._assembly, saved.state)
             steps = steps_of(self._loaded, self._assembly, resumed=True)
             steps.recall(saved.memory)
         except (RuntimeError, ValueError) as error:
-            raise UnusableFile(path, f"not a saved simulation: {error}") from None
+            raise UnusableFile(source, f"not a saved simulation: {error}") from None
         self._step_by(steps)
         self._steps = saved.steps
         self._rows.go_on(saved.accepted, saved.last)

@@ -52,6 +52,22 @@ def test_a_simulation_goes_back_and_begins_anew(folder, monkeypatch, tmp_path, s
         assert np.array_equal(traces[0].t, traces[1].t) and np.array_equal(traces[0].cells, traces[1].cells)
 
 
+@EVERY
+def test_a_fork_goes_on_with_the_same_bits_and_leaves_its_origin_alone(folder, monkeypatch, tmp_path, settings):  # noqa: F811
+    with rooms(folder, settings, monkeypatch, tmp_path)() as simulation:
+        simulation.set("A.u", 1.0)
+        simulation.run_until(0.1234)
+        with simulation.fork() as same, simulation.fork() as other:
+            other.set("A.u", 5.0)
+            list(other)
+            list(same)
+            list(simulation)
+        found, own = same.trace, simulation.trace
+    assert np.array_equal(own.t[-len(found.t) :], found.t)
+    assert np.array_equal(own.cells[-len(found.t) :], found.cells)
+    assert not np.array_equal(other.trace.cells[-1], found.cells[-1])
+
+
 def test_what_was_set_after_a_snapshot_is_forgotten(folder, monkeypatch, tmp_path):  # noqa: F811
     with rooms(folder, {"master": "jacobi"}, monkeypatch, tmp_path)() as simulation:
         simulation.set("A.u", 1.0)
