@@ -511,6 +511,48 @@ def route_command(
         editor.route(a, b, points)
 
 
+@bundled(how=editing_from)
+def annotate_command(
+    system: EditedSystem,
+    how: Editing,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Text of the note.")],
+    of: Annotated[
+        str, typer.Option("--of", metavar="INNER", help="Nested system that gets the note (default: the root system).")
+    ] = "",
+    at: Annotated[
+        tuple[float, float] | None,
+        typer.Option(
+            "--at",
+            metavar="X Y",
+            help="Lower left corner, to the right and upwards [mm] (default: below the elements).",
+            show_default=False,
+        ),
+    ] = None,
+    size: Annotated[
+        tuple[float, float] | None,
+        typer.Option("--size", metavar="WIDTH HEIGHT", help="Size [mm] (default: 60 x 20).", show_default=False),
+    ] = None,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Remove the note with this text; its beginning is enough.")
+    ] = False,
+) -> None:
+    """Write a note into the diagram, move it, or remove it.
+
+    A note with the same text is moved to the new position.
+
+    Examples:
+      ssptool annotate plant "Valid up to 80 °C" --at 10 -30
+      ssptool annotate plant "Valid up" --remove
+    """
+    if remove and (at is not None or size is not None):
+        raise typer.BadParameter("a note that is removed has no position and no size", param_hint="--remove")
+    with edited(system, how) as editor:
+        if remove:
+            editor.remove_note(text, of)
+        else:
+            editor.annotate(text, of, *(at or (None, None)), *(size or (None, None)))
+
+
 def _point(text: str) -> tuple[float, float]:
     try:
         x, y = map(float, text.split(","))

@@ -23,6 +23,7 @@ from ssptool.editing.add import (
     free_names,
     names_in,
 )
+from ssptool.editing.annotate import annotate, remove_note
 from ssptool.editing.bind import add_mapping, bind, unbind, unmap, unmap_all
 from ssptool.editing.changes import EditError, unified_diff
 from ssptool.editing.connect import connect, disconnect, route
@@ -61,7 +62,7 @@ VERBS = (
         "disconnect",
         "place",
     ),
-    *("align", "route"),
+    *("align", "route", "annotate", "remove_note"),
     *("set", "unset", "set_experiment", "unset_experiment", "bind", "unbind", "map", "unmap", "unmap_all"),
     *("add_dictionary", "add_signal", "add_reference", "remove_dictionary"),
 )
@@ -359,6 +360,40 @@ class Editor:
         """
         with self._at(*elements) as (draft, names):
             align(draft, names, to)
+        return self
+
+    def annotate(
+        self,
+        text: str,
+        of: Name = "",
+        x: float | None = None,
+        y: float | None = None,
+        width: float | None = None,
+        height: float | None = None,
+    ) -> Self:
+        """Write a note into the diagram of a system [mm]; a note with the same text is moved.
+
+        Parameters
+        ----------
+        of
+            System that gets the note (default: the root system).
+        x, y
+            Lower left corner, both or none (default: below the elements).
+        width, height
+            Size, both or none (default: 60 x 20, or the current size).
+        """
+        if (x is None) != (y is None) or (width is None) != (height is None):
+            raise EditError("give both x and y of a note, and both its width and its height, or none of the two")
+        corner = None if x is None or y is None else (x, y)
+        size = None if width is None or height is None else (width, height)
+        with self._at(of, inside=True) as (draft, (where,)):
+            annotate(draft, text, where, corner, size)
+        return self
+
+    def remove_note(self, text: str, of: Name = "") -> Self:
+        """Remove a note from the diagram of a system; the beginning of its text is enough."""
+        with self._at(of, inside=True) as (draft, (where,)):
+            remove_note(draft, text, where)
         return self
 
     def route(self, a: Name, b: Name, points: Sequence[tuple[float, float]] = ()) -> Self:

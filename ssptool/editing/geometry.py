@@ -10,7 +10,7 @@ from ssptool.documents import ssd
 from ssptool.documents.vocabulary import number_text
 from ssptool.editing.changes import EditError
 from ssptool.editing.draft import Draft
-from ssptool.editing.interface import SIZE, CanvasBox, hold
+from ssptool.editing.interface import PLACES, SIZE, CanvasBox, hold
 from ssptool.editing.names import Name, find_element
 
 
@@ -27,6 +27,8 @@ class ElementAlignment(StrEnum):
     DOWN = "down"
 
 
+_FINEST = 0.1
+"""Distance that alignments distinguish [mm]."""
 _LEVEL = (ElementAlignment.LEFT, ElementAlignment.RIGHT, ElementAlignment.CENTRE, ElementAlignment.ACROSS)
 
 
@@ -73,7 +75,7 @@ def place_at(
     for axis, low, size, turned in (("x", x, wide, mirrored[0]), ("y", y, high, mirrored[1])):
         low_end, high_end = ("2", "1") if turned else ("1", "2")
         geometry.set(axis + low_end, number_text(low))
-        geometry.set(axis + high_end, number_text(low + size))
+        geometry.set(axis + high_end, number_text(round(low + size, PLACES)))
     if before is None:
         place.element.geometry = geometry
     _forget_ways(place.system, place.path[-1])
@@ -107,8 +109,8 @@ def align(draft: Draft, names: Sequence[Name], to: str) -> None:
     )
     lows = _spread(boxes, axis) if spread else _aligned(boxes, axis, way)
     for box, low in zip(boxes, lows, strict=True):
-        if low != box.corner[axis]:
-            place_at(draft, box.name, *box.at(axis, low))
+        if abs(low - box.corner[axis]) > _FINEST / 2:
+            place_at(draft, box.name, *box.at(axis, round(low, 1)))
 
 
 def _box_of(draft: Draft, name: Name) -> _Box:

@@ -111,6 +111,8 @@ def _heights(count: int) -> Iterator[float]:
 SIZE = 40.0  # width and smallest height of a box [mm]
 PER_CONNECTOR = 8.0
 GAP = 40.0
+PLACES = 6
+"""Decimals of sums of positions [mm]; beyond these stands only what rounding leaves."""
 COLUMNS = 6
 
 

@@ -115,6 +115,7 @@ EDITS = [
     ["rename", "System1", "Mass"],
     ["place", "System1", "--at", "-10", "5.5", "--size", "40", "60"],
     ["align", "System1", "System2", "--to", "left"],
+    ["annotate", "Valid up to 80 °C", "--at", "10", "-30"],
     ["route", "System1.x1", "System2.x1", "--via", "60,30", "--via", "60,10"],
     ["disconnect", "System1", "System2"],
     ["set", "System1.m1=2", "System1.k1=3"],

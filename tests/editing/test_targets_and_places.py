@@ -1,5 +1,6 @@
 """What could be connected is what `connect` takes; elements are placed and keep mirrored corners."""
 
+import shutil
 from itertools import product
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 import ssptool
 from ssptool.errors import WrongUsage
+from tests.editing.small_systems import DUAL_MASS
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 
@@ -95,3 +97,10 @@ def test_a_line_is_led_over_points_in_the_direction_in_which_it_is_named():
         assert [list(line.geometry.points_x), list(line.geometry.points_y)] == ways
         editor.route(*ends)
         assert line.geometry is None
+
+
+def test_sums_of_positions_leave_no_rounding_in_files(tmp_path):
+    path = shutil.copytree(DUAL_MASS, tmp_path / "s")
+    with ssptool.edit(path) as made:
+        made.place("System1", 9.1, -28.1, 60, 20)
+    assert b'x1="9.1" y1="-28.1" x2="69.1" y2="-8.1"' in (path / "SystemStructure.ssd").read_bytes()

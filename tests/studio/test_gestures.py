@@ -258,3 +258,31 @@ def test_commands_in_advice_become_edits_or_places_of_the_page(calls):
 def test_a_finding_without_advice_has_no_actions():
     finding = Diagnostic("X-1", Severity.ERROR, Position("a.ssd", 1), "wrong")
     assert finding_content(finding, DrawnPlaces(()), {})["actions"] == []
+
+
+@browser
+def test_a_note_is_written_where_the_menu_was_and_moved_and_removed(page, folder):
+    diagram = box_of(page, "ssp-diagram")
+    page.locator("ssp-diagram").click(button="right", position={"x": 30, "y": diagram["height"] - 40})
+    page.get_by_role("menuitem", name="New note…").click()
+    page.get_by_label("Text").fill("Valid up to 80 °C")
+    page.keyboard.press("Enter")
+    note = ".noted[data-note='Valid up to 80 °C']"
+    first = box_of(page, note)
+    page.mouse.move(first["x"] + 5, first["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(first["x"] + 45, first["y"] + 25, steps=3)
+    page.mouse.up()
+    page.get_by_role("tab", name="Changes (2)").wait_for()
+    saved(page, folder)
+    with ssptool.edit(folder / "page" / "dual_mass_oscillator", save=False) as editor:
+        (known,) = editor.system.notes
+        corners = [known.x1, known.y1, known.x2, known.y2]
+    assert corners == [round(one, 1) for one in corners]
+    assert corners[2] - corners[0] == pytest.approx(60)
+    page.locator(f"{note} rect").click(button="right", position={"x": 9, "y": 9})
+    page.get_by_role("menuitem", name="Remove").click()
+    page.locator(note).wait_for(state="detached")
+    ours, theirs = saved(page, folder)
+    assert "ssd:Note" not in ours
+    assert ours.count("\n") == theirs.count("\n"), "only the canvas is still as large as it was"

@@ -318,6 +318,9 @@ class _Picture:
 
     def _note(self, note: DrawnNote) -> None:
         group = etree.SubElement(self.root, "g")
+        if self._link is not None:
+            group.set("class", "noted")
+            group.set("data-note", note.text)
         self._rect(group, note.extent, "note")
         size, lines = _fitted(note, self._text)
         corner = Point(note.extent.upright.x1, note.extent.upright.y2)

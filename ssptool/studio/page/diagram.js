@@ -156,6 +156,8 @@ class Diagram extends HTMLElement {
       }
       if (block) return { kind: 'element', key: block.dataset.of, node: block };
       if (wire) return { kind: 'connection', texts: JSON.parse(wire.dataset.connections), node: wire };
+      const note = there.closest('.noted');
+      if (note && !dx && !dy) return { kind: 'note', text: note.dataset.note, node: note };
     }
     return null;
   }
@@ -189,9 +191,9 @@ class Diagram extends HTMLElement {
     const block = event.button === -1 || event.button === 0 ? event.target.closest('.block') : null;  // asked for by the keyboard
     const thing = block ? { kind: 'element', key: block.dataset.of, node: block } : this.thing(event);
     const box = block && block.getBoundingClientRect();
-    if (thing && !(thing.kind === 'element' && this.keys.includes(thing.key))) this.select(thing);
+    if (thing && thing.kind !== 'note' && !(thing.kind === 'element' && this.keys.includes(thing.key))) this.select(thing);
     const [x, y] = box ? [box.x + box.width / 2, box.y + box.height / 2] : [event.clientX, event.clientY];
-    this.dispatchEvent(new CustomEvent('menu', { detail: { thing: thing && thing.kind === 'element' ? this.selected : thing, x, y } }));
+    this.dispatchEvent(new CustomEvent('menu', { detail: { thing: thing && thing.kind === 'element' ? this.selected : thing, x, y, at: this.point({ clientX: x, clientY: y }) } }));
   }
   open(thing) {
     const known = thing && thing.key && this.sheet.blocks[thing.key];
@@ -214,7 +216,7 @@ class Diagram extends HTMLElement {
     if (!this.dispatchEvent(taken)) return;
     this.drag(event, {
       move: (dx, dy, view) => { if (!thing) this.look(view[0] - dx, view[1] - dy, view[2], view[3]); },
-      click: () => this.pick(thing, event),
+      click: () => this.pick(thing && thing.kind === 'note' ? null : thing, event),
     });
   }
 

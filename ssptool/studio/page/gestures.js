@@ -3,7 +3,9 @@
 import { asked, complain, edit, replaceFmu } from './edits.js';
 import { button, dotted, make } from './elements.js';
 import { keyText } from './keys.js';
+import { newNote, noteEntries } from './notes.js';
 import { alignButtons } from './picking.js';
+import { inDocument } from './snapping.js';
 import { connectButtons, ownerOf } from './wiring.js';
 
 /** The gestures on a diagram. `editable`: whether it may be changed; `settled`: once the picture is the present one. */
@@ -104,9 +106,11 @@ export function gestures(diagram, { editable, settled, openSystem, addFiles, sav
   const entry = (title, name) => ({ title, key: keyText(name), run: () => run(name) });
   const looking = (title, name) => ({ title, key: keyText(name), run: () => (name === 'near' ? diagram.closer() : diagram.fit()) });
   /** The entries of the menu of a thing: null for the ground. */
-  async function entries(thing) {
+  async function entries(thing, at) {
+    if (thing && thing.kind === 'note') return editable() ? noteEntries(diagram, thing) : [];
     if (!thing) {
       return [...(editable() ? [{ title: 'Add files…', run: addFiles }, { title: 'New system…', run: newSystem }, { title: 'New connector…', run: newConnector },
+        { title: 'New note…', run: () => newNote(diagram, inDocument([at.x, at.y], diagram.sheet.origin)) },
         ...(copied ? [entry('Paste', 'paste')] : []), null] : []), entry('Select all', 'all'), looking('Show all', 'fit'), null, { title: 'Save a copy…', run: saveCopy }];
     }
     if (thing.kind === 'connection') return editable() && diagram.sheet.connections[thing.texts[0]] ? [entry('Disconnect', 'remove')] : [];

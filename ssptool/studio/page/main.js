@@ -243,8 +243,8 @@ diagram.addEventListener('drop', async event => {
   added(file ? await ask('add', { files: [file], sheet: diagram.sheet.path, at }) : await addFiles(await dropped(event.dataTransfer), diagram.sheet.path, at));
 });
 palette.addEventListener('add', async event => added(await ask('add', { files: [event.detail], sheet: diagram.sheet.path, at: diagram.middle() })));
-diagram.addEventListener('menu', async ({ detail: { thing, x, y } }) => {
-  showMenu(await act.entries(thing), { x, y }, thing ? 'What can be done with it' : 'Diagram');
+diagram.addEventListener('menu', async ({ detail: { thing, x, y, at } }) => {
+  showMenu(await act.entries(thing, at), { x, y }, thing ? 'What can be done with it' : 'Diagram');
 });
 diagram.addEventListener('rename', event => { if (editable()) act.renameHere(event.detail); });
 

@@ -4,6 +4,7 @@ import { button, dotted, make, pathNumbers, same, svg } from './elements.js';
 import { ask, edit } from './edits.js';
 import { band, grow, resize } from './picking.js';
 import { showMenu } from './menu.js';
+import { moveNote } from './notes.js';
 import { lead, selectedLine } from './routing.js';
 import { call } from './server.js';
 import { inDocument, snapped } from './snapping.js';
@@ -20,6 +21,7 @@ export function enableEditing(diagram, editable) {
     if (thing.kind === 'connector') wire(diagram, thing, press);
     else if (thing.kind === 'handle') resize(diagram, thing, press);
     else if (thing.kind === 'element') move(diagram, thing, press);
+    else if (thing.kind === 'note') moveNote(diagram, thing, press);
     else if (selectedLine(diagram, thing)) lead(diagram, thing, press);
     else return;
     event.preventDefault();
