@@ -64,3 +64,57 @@ def test_public_docstrings_have_plain_words():
     found = {name: [one[0] for one in OTHER_WORDS.finditer(text)] for name, text in public_docstrings()}
     assert len(found) > 300
     assert {name: words for name, words in found.items() if words} == {}
+
+
+INNER = (
+    *("documents", "drawing", "editing", "engine", "exporting", "fmu", "language_server", "network", "results"),
+    *("rules", "studies", "studio"),
+)
+"""Packages whose internal docstrings have plain words, too."""
+INNER_WORDS = re.compile(
+    r"[;,] else\b|\bor else\b|\bwhoever\b|\banew\b|\bafresh\b|\bbeside\b(?!`)|\bgo(?:es)? on\b|\bnothing but\b|"
+    r"\b(?:it|that|this|which) is no\b(?! longer)|\bbrings?\b|\bleads? (?:into|out)\b|\bmend(?:s|ed)?\b|\bas of\b|"
+    r"\bmeanwhile\b|\bbut for\b|\bso many\b|\bwhat else\b|\blet(?:s)? go\b|\bcomes? of\b|\bis due\b(?!\.)|"
+    r"\bat rest\b|\b(?:is|are) told\b|\bfor the moment\b|\bgives? up\b|\bholds? for\b|\bsave for\b|\blest\b",
+    re.IGNORECASE,
+)
+"""Defaults and translated words that have plain forms; see `OTHER_WORDS`."""
+
+
+def inner_docstrings() -> Iterator[tuple[str, str]]:
+    """Docstrings in `INNER`. Those of rules are texts of the catalogue, which users see."""
+    for path in sorted(one for package in INNER for one in (SOURCE / package).rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        rules = {id(node.body[0]) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and _is_rule(node)}
+        texts = {id(one.value): id(one) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
+        for one in docstrings(tree):
+            if texts[id(one)] not in rules:
+                yield f"{path.relative_to(SOURCE)}:{one.lineno}", inspect.cleandoc(str(one.value))
+
+
+def _is_rule(node: ast.FunctionDef) -> bool:
+    called = (one.func for one in node.decorator_list if isinstance(one, ast.Call))
+    return any(isinstance(one, ast.Attribute) and one.attr.endswith("rule") for one in called)
+
+
+def test_inner_docstrings_have_plain_words():
+    found = {
+        place: [one[0] for one in INNER_WORDS.finditer(" ".join(text.split()))] for place, text in inner_docstrings()
+    }
+    assert len(found) > 5000
+    assert {place: words for place, words in found.items() if words} == {}
+
+
+def sentences_in_place_of_names(text: str) -> Iterator[str]:
+    """Lines of sections of numpydoc that should be names of their items, and are sentences."""
+    lines, section = text.splitlines(), False
+    for line, rule in zip(lines, [*lines[1:], ""], strict=True):
+        if line and re.fullmatch("-{5,}", rule):
+            section = line in ("Parameters", "Attributes", "Raises")
+        elif section and line[:1].strip() and line.endswith("."):
+            yield line
+
+
+def test_items_of_sections_are_on_lines_of_their_own():
+    found = {place: [*sentences_in_place_of_names(text)] for place, text in inner_docstrings()}
+    assert {place: lines for place, lines in found.items() if lines} == {}

@@ -311,7 +311,7 @@ class ForeignZip(zipfile.ZipFile):
         Raises
         ------
         BadZipFile
-            The zip exceeds a limit, or has an entry whose name leads out of the folder; nothing is written.
+            The zip exceeds a limit, or has an entry whose path is outside the folder; nothing is written.
         """
         infos = self.infolist()
         for problem in exceeded(infos, limits or ArchiveLimits()):

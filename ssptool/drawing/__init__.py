@@ -1,1 +1,1 @@
-"""Pictures and text of networks and of traces: values in, a file or a string out."""
+"""Networks and traces as pictures and text: functions that take values and return a file or a string."""

@@ -1,7 +1,7 @@
-"""Pictures of Matplotlib as parts of pages: texts stay texts, colours follow the screen, values can be read off.
+"""Matplotlib pictures as parts of pages: texts stay texts, colours follow the screen, and values can be read.
 
-A script (readout.js) shows what is at the pointer; without it, as on paper, they are pictures. A library that draws in
-the page would take some megabytes in each.
+The script readout.js shows the values at the pointer; on paper, and without scripts, they are plain pictures. A
+JavaScript library that draws in the page would add some megabytes to each page.
 """
 
 import io
@@ -13,7 +13,7 @@ from ssptool.drawing.plot import literal, plot_style
 from ssptool.foreign_text import html_text, strict_json
 
 _MOST_SHAPES = 500
-"""Dots or lines of axes that are drawn one by one; more of them are a picture of pixels."""
+"""Maximum number of dots or lines of an axes that are drawn as shapes; more are drawn as a pixel image."""
 
 _ID = re.compile(r'(\bid="|href="#|url\(#)')
 _BLACK = re.compile(r"(fill|stroke): #000000")
@@ -36,7 +36,7 @@ def page_picture(figure: Any, identity: str, title: str) -> str:
         literal(figure).savefig(
             buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
         )
-    # Saving has laid it out.
+    # Saving has computed its layout.
     about = strict_json([_axes(figure, axis, f"{identity}-curve-{n}") for n, axis in enumerate(figure.axes)])
     text = buffer.getvalue()
     text = _ID.sub(rf"\g<1>{identity}-", text[text.index("<svg") :])

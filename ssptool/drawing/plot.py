@@ -50,7 +50,7 @@ def save(figure: Any, path: Path) -> None:
 
 
 def literal(figure: Any) -> Any:
-    """Turn formulas off in all texts: a dollar in the name of a signal begins none."""
+    """Switch off formulas in all texts, because the name of a signal may contain a dollar sign."""
     from matplotlib.text import Text  # heavy and optional
 
     for text in figure.findobj(Text):
@@ -60,7 +60,7 @@ def literal(figure: Any) -> Any:
 
 
 def plot_style(size: Size | None = None, **more: Any) -> Any:
-    """Settings of matplotlib: fonts are embedded as outlines or TrueType, so files look the same everywhere."""
+    """Settings of matplotlib: fonts are embedded as outlines or TrueType, so that files look the same everywhere."""
     try:
         import matplotlib  # heavy and optional
     except ImportError as error:
@@ -92,7 +92,7 @@ def plot_figure(panels: Sequence[Panel], title: str, size: Size | None = None) -
 
 
 def _require_room(panels: int, size: Size | None) -> None:
-    """Raises WrongValue if panels in a picture of this size leave nothing to the curves."""
+    """Raises WrongValue if a picture of this size leaves no room for the curves of its panels."""
     least = _LEAST_PANEL * panels + _AROUND
     if size is not None and size.height < least:
         raise WrongValue(
@@ -102,7 +102,7 @@ def _require_room(panels: int, size: Size | None) -> None:
 
 
 _LEAST_PANEL, _AROUND = 0.45, 0.4
-"""Height of a panel with its labels and legend, and of title and time axis, in a picture for print [inches]."""
+"""Height of a panel with its labels and legend, and height of title and time axis, in a picture for print [inches]."""
 
 
 def new_figure(panels: int, size: Size | None = None, rows_of_legends: int = 0) -> Any:
@@ -122,7 +122,7 @@ def new_figure(panels: int, size: Size | None = None, rows_of_legends: int = 0) 
 
 
 class _Legend(NamedTuple):
-    """Names of entries, long ones in several lines, and how many entries stand side by side."""
+    """Names of entries, long ones in several lines, and the number of entries side by side."""
 
     names: list[str]
     columns: int
@@ -143,7 +143,9 @@ def _fitted(names: Sequence[str], width: float, points: float) -> _Legend:
 
 
 _MARGINS, _HANDLE, _SHORTEST = 0.9, 6, 8
-"""Margins beside the axes [inches]; a line in a legend with its distances, and the least for a name [letters]."""
+"""Margins next to the axes [inches]; length of a line in a legend with its distances, and minimum length of a name
+[letters].
+"""
 
 
 def _rows_of_legend(panel: Panel, runs: _Runs) -> int:
@@ -217,7 +219,7 @@ def _draw_panel(axis: Any, panel: Panel, runs: _Runs) -> None:
                 step="post" if one.curve.held else None,
             )
     axis.set_ylabel(panel.axis_label)
-    # Numbers as they are; the power of ten that large and small ones share stands where no legend is.
+    # Numbers without offset; the common power of ten of large or small numbers is placed where no legend is.
     axis.ticklabel_format(axis="y", useOffset=False)
     axis.yaxis.set_offset_position("right")
     axis.grid(visible=True, alpha=0.3)
@@ -240,7 +242,7 @@ def _has_room(axis: Any, names: Sequence[str]) -> bool:
 def _put_legend(axis: Any, entries: dict[int, str]) -> None:
     """Put a legend above an axis, in as many columns as fit.
 
-    Each curve with its name, whatever that is: of labels of curves, matplotlib leaves out those that begin with `_`.
+    Each curve is passed with its name, because matplotlib omits curves whose labels begin with `_`.
     """
     names, columns = _fitted(list(entries.values()), axis.figure.get_figwidth(), axis.yaxis.label.get_size())
     axis.legend(
@@ -259,7 +261,7 @@ def _put_legend(axis: Any, entries: dict[int, str]) -> None:
 _WIDTH, _ROW = 9.0, 0.18
 """Width of a picture whose size is not given, and height of a row of a legend [inches]."""
 _LEGIBLE = 30
-"""Maximum number of entries of a legend: as many curves as colour and dash tell apart at a glance."""
+"""Maximum number of entries of a legend: as many curves as can be told apart at a glance by colour and dash."""
 
 
 _PLOT_STYLE = """
@@ -298,7 +300,7 @@ def content_policy(*markup: str) -> str:
 
 
 def plotly_text(text: str) -> str:
-    """A text that plotly shows as it is: of others it takes tags for styles and links, whatever they lead to."""
+    """A text that plotly shows as it is, without interpreting tags for styles and links in it."""
     return html.escape(one_line(text), quote=False)
 
 
@@ -382,13 +384,13 @@ def page_figure(panels: Sequence[Panel]) -> Any:
 
 
 _GAP, _LEGEND, _BOTTOM = 16, 44, 60
-"""Room between panels, for a legend above one, and below the last [px]."""
+"""Room between panels, for the legend above a panel, and below the last panel [px]."""
 _LEGEND_ROWS, _NARROW, _LETTER = 2, 620, 7.0
 """Rows of legend for which there is room above a panel; width of a page on paper and of a letter [px]."""
 
 
 def _rows_of_page_legend(panel: Panel) -> float:
-    """Rows of the legend above a panel on paper: all entries are as wide as the widest."""
+    """Rows of the legend above a panel on paper, where all entries are as wide as the widest."""
     widest = max(len(one.curve.name) for one in panel.curves) * _LETTER + 45
     return math.ceil(len(panel.curves) / max(1, int(_NARROW / widest)))
 
@@ -416,7 +418,7 @@ def _line(one: Styled) -> dict[str, Any]:
 
 
 def _band(one: Styled) -> dict[str, Any]:
-    """The outline of the band of a curve's error, filled: there above the curve, and back below it."""
+    """The outline of the error band of a curve, filled: forwards above the curve, and back below it."""
     known = np.isfinite(one.curve.y)
     t, y = one.curve.t[known], one.curve.y[known]
     if one.curve.held:

@@ -27,7 +27,7 @@ class Curve:
     t, y : (n,)
         Times [s] and values.
     held
-        Draw steps (discrete signals); else lines.
+        Draw steps (discrete signals), not lines.
     run
         Name of the run.
     net
@@ -62,7 +62,7 @@ class Styled:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Curves of one unit over a common axis of time. `dashes_tell_runs`: one legend of runs serves all panels."""
+    """Curves of one unit over a common time axis. `dashes_tell_runs`: one legend of runs is used for all panels."""
 
     unit: str
     curves: tuple[Styled, ...]
@@ -106,9 +106,9 @@ def _merged(curves: Iterable[Curve]) -> Iterator[Curve]:
 
 
 READABLE = 30.0
-"""Height of a panel over that of the flattest curve in it, at most."""
+"""Maximum ratio between the height of a panel and that of its flattest curve."""
 _FLAT = 1e-9
-"""Height of a curve that counts as constant, over its values or over the highest curve of its unit."""
+"""Height below which a curve counts as constant, relative to its values or to the highest curve of its unit."""
 
 
 def _readable(curves: Sequence[Curve]) -> list[list[Curve]]:
@@ -135,7 +135,7 @@ def _readable(curves: Sequence[Curve]) -> list[list[Curve]]:
 
 
 def _extent(curves: Sequence[Curve]) -> tuple[float, float]:
-    """Smallest and largest finite value; 0 without one."""
+    """Smallest and largest finite value; 0 if there is none."""
     values = np.concatenate([curve.y for curve in curves])
     finite = values[np.isfinite(values)]
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
@@ -222,7 +222,7 @@ _INCHES = {"in": 1.0, "mm": 1 / 25.4, "cm": 1 / 2.54}
 _SMALLEST, _LARGEST = 0.8, 200.0
 """Limits of a side [inches]: in less, axes and their labels leave nothing to a curve."""
 _DOTS, _PIXELS = 600.0, 1e8
-"""Dots per inch for print, and what a picture may have of them, which is some 400 MB of memory."""
+"""Dots per inch for print, and maximum number of pixels of a picture (about 400 MB of memory)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ class Size:
 
     @property
     def dots_per_inch(self) -> float:
-        """600, and fewer for posters."""
+        """Resolution: 600, less for posters."""
         return min(_DOTS, math.sqrt(_PIXELS / (self.width * self.height)))
 
 

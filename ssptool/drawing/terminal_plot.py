@@ -14,9 +14,9 @@ from ssptool.errors import counted, missing_extra
 from ssptool.foreign_text import one_line
 
 LEAST_WIDTH, LEAST_HEIGHT = 30, 8
-"""Least size of a picture: in less, labels leave nothing to a curve."""
+"""Smallest size of a picture: in a smaller one, labels leave no room for the curves."""
 _LEAST_ROWS, _ROWS = 3, 8
-"""Rows of the curves of a panel: at least, and where the height is free."""
+"""Rows of the curves of a panel: minimum, and default if the height is free."""
 _AXIS = 2
 """Rows of the time axis."""
 _COLOURS = (34, 33, 32, 31, 35, 36, 94, 93, 92, 91)
@@ -46,7 +46,7 @@ def terminal_lines(
     """Curves over time as lines for a terminal, the title first.
 
     Above each panel stand its curves with their last values. Several curves of a panel differ by letters, and by
-    colours. What does not fit is named in the last line.
+    colours. The last line names the panels that do not fit.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def _left_out(left: Sequence[Panel]) -> str:
 
 
 def _cut(text: str, width: int) -> str:
-    """A text of at most so many columns; a dot shows that it goes on."""
+    """A text of at most `width` columns; an ellipsis shows that it was cut."""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
@@ -117,7 +117,7 @@ def _laid_out(contents: Sequence[Panel], width: int, height: int | None, *, colo
     free = height - 1 - _AXIS
     count = len(contents)
     if count * (1 + _LEAST_ROWS) > free:
-        free -= 1  # for what is left out
+        free -= 1  # for the line about panels left out
         count = max(1, free // (1 + _LEAST_ROWS))
     most = max(1, (free // count - _LEAST_ROWS + 1) // 2)
     legends = [_legend(panel, width, most, colour=colour) for panel in contents[:count]]
@@ -126,7 +126,9 @@ def _laid_out(contents: Sequence[Panel], width: int, height: int | None, *, colo
 
 
 def _legend(panel: Panel, width: int, most: int | None, *, colour: bool) -> list[str]:
-    """The curves of a panel with their last values, in at most so many lines; the last one says how many are not."""
+    """The curves of a panel with their last values, in at most `most` lines; the last line states how many are left
+    out.
+    """
     total = len(panel.curves)
     shown = total if most is None else min(total, most * (width // _SHORTEST + 1))
     while True:
@@ -140,7 +142,7 @@ def _legend(panel: Panel, width: int, most: int | None, *, colour: bool) -> list
 
 
 _SHORTEST = 9
-"""Columns of an entry of a legend, with what is before the next one."""
+"""Minimum number of columns of an entry of a legend, with the space before the next one."""
 
 
 def _packed(entries: Sequence[tuple[str, int]], width: int) -> list[str]:
@@ -159,7 +161,7 @@ def _packed(entries: Sequence[tuple[str, int]], width: int) -> list[str]:
 
 
 def _entry(panel: Panel, number: int, width: int) -> str:
-    """Mark, name, last value and unit of a curve."""
+    """Marker, name, last value and unit of a curve."""
     curve = panel.curves[number].curve
     value = f"{curve.y[-1]:.6g}{f' {one_line(panel.unit)}' if panel.unit else ''}"
     name = _cut(one_line(curve.name), max(width - cell_len(value) - 4, 8))
@@ -179,7 +181,7 @@ def _style(panel: Panel, number: int, *, colour: bool) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Range of the values of a panel, and the texts of its ends."""
+    """Range of the values of a panel, and the labels of its ends."""
 
     low: float
     high: float
@@ -202,13 +204,13 @@ class _Scale:
 
     def dots(self, values: Floats, count: int) -> NDArray[np.int64]:
         """Values (n,) as numbers of dots 0 … count - 1 from below."""
-        # In halves, since a range may be larger than the largest number.
+        # Halved, because the range may exceed the largest number.
         part = (values / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
         return np.rint(part * (count - 1)).astype(np.int64)
 
 
 _FLAT, _AROUND = 1e-12, 0.05
-"""Range of a constant over its value, at most; and what is shown around it."""
+"""Maximum range of a constant relative to its value, and the margin that is shown around it."""
 
 
 def _distinct(values: Sequence[float]) -> list[str]:
@@ -222,7 +224,7 @@ def _distinct(values: Sequence[float]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """The common time axis of all panels, so many columns wide."""
+    """The common time axis of all panels; `columns` is its width."""
 
     begin: float
     end: float
@@ -269,7 +271,7 @@ class _Times:
 
 
 _TICK = 11
-"""Columns between two ticks, about."""
+"""Approximate number of columns between two ticks."""
 
 
 # -- curves ----------------------------------------------------------------------------------------------------
@@ -308,7 +310,7 @@ def _dots_of(curve: Curve, scale: _Scale, times: _Times, rows: int) -> NDArray[n
 def _segments(
     before: tuple[int, int], place: tuple[int, int], *, held: bool
 ) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
-    """Lines from one point to the next; of a held value to the side, then up or down."""
+    """Lines from one point to the next; a held value goes sideways first, then up or down."""
     if not held:
         return ((before, place),)
     corner = place[0], before[1]
@@ -316,7 +318,9 @@ def _segments(
 
 
 def _letters(dots: Sequence[NDArray[np.int64]]) -> dict[tuple[int, int], int]:
-    """Cells (row, column) that show the letter of a curve: one now and then, and each in columns of its own."""
+    """Cells (row, column) that show the letter of a curve: at regular distances, and in different columns for each
+    curve.
+    """
     found: dict[tuple[int, int], int] = {}
     period = max(_APART * len(dots), _OFTEN)
     for number, pattern in enumerate(dots):
@@ -332,7 +336,7 @@ def _letters(dots: Sequence[NDArray[np.int64]]) -> dict[tuple[int, int], int]:
 
 
 _APART, _OFTEN = 3, 24
-"""Columns between letters of two curves, and of one curve, at least."""
+"""Minimum number of columns between letters of two curves, and of one curve."""
 
 
 def _cell(
@@ -350,7 +354,7 @@ def _cell(
 
 
 def _styled(cells: Sequence[str], styles: Sequence[int]) -> str:
-    """Cells one after the other, each stretch of a style once."""
+    """The text of the cells; adjacent cells of one style share its codes."""
     parts: list[str] = []
     present = 0
     for cell, style in zip(cells, styles, strict=True):

@@ -40,13 +40,13 @@ from ssptool.printed import prints
 
 @prints(Explanations)
 def explanations_text(explained: Sequence[Explained]) -> str:
-    """One paragraph each: the value, its provenance step by step, overridden values and destinations."""
+    """One paragraph for each explanation: the value, its origin step by step, overridden values and destinations."""
     return "\n\n".join(joined_lines(_lines(each)) for each in explained)
 
 
 @prints(ExplanationTable)
 def explanations_table(explained: Sequence[Explained]) -> str:
-    """One line each."""
+    """One line for each explanation."""
     rows = [("name", "kind", "value", "from", "description"), *map(_row, explained)]
     return joined_lines(columns(rows))
 
@@ -127,7 +127,7 @@ def _what(explanation: Explanation) -> str:
 
 
 def _why(explanation: Explanation) -> str:
-    """The origin as text, if no other line states it."""
+    """The origin as text, if no other line of the explanation states it."""
     match explanation.origin:
         case Origin.CONNECTION | Origin.ASSIGNMENT:
             return ""
@@ -383,7 +383,7 @@ def _inventory_lines(inventory: Inventory, most: int | None = None) -> Iterator[
 
 
 def _file(inventory: Inventory) -> str:
-    """The file of the variant, and the package or folder in which it is; for a lone file, that of the file."""
+    """The file of the variant, and the package or folder that contains it; for a lone file, its folder."""
     path, file = PurePath(inventory.path), inventory.variant.file
     if path.name != file:
         return f"{file} in {inventory.path}"
@@ -391,7 +391,7 @@ def _file(inventory: Inventory) -> str:
 
 
 def _with_variables(inventory: Inventory, most: int | None) -> Iterator[str]:
-    """Each component that has any, with a table of `most` of them."""
+    """Each component that has variables, with a table of at most `most` of them."""
     of: dict[str, list[VariableEntry]] = defaultdict(list)
     for variable in inventory.variables:
         of[variable.component].append(variable)

@@ -172,7 +172,7 @@ class Failure:
     messages
         Last log messages of the FMU.
     recoverable
-        The FMU can go on from a saved state: it only rejected what it was asked for.
+        The FMU can continue from a saved state: it only rejected what it was asked for.
     iteration
         The iteration that did not converge, if this is why the run ended.
     """

@@ -192,7 +192,7 @@ def _experiment(node: etree._Element | None) -> FmuExperiment:
 
 
 def _finite(text: str | None) -> float | None:
-    """A finite number; None for anything else, which is no reason to reject an FMU."""
+    """A finite number; None for anything else: an FMU is not rejected for that."""
     try:
         return None if text is None or not isfinite(float(text)) else float(text)
     except ValueError:

@@ -19,9 +19,9 @@ from ssptool.tempfiles import TemporaryFolder
 
 
 class SystemCommand(NamedTuple):
-    """A command of ssptool: its title, its steps, and the file that they make; "" for what they print.
+    """A command of ssptool: its title, its steps, and the file that it writes (`""`: show its printed output).
 
-    In the steps, `{system}` and `{folder}` stand for the system and a folder of its own.
+    In the steps, `{system}` and `{folder}` are replaced by the system and a temporary folder.
     """
 
     title: str
@@ -55,7 +55,7 @@ def lenses(snapshot: SystemSnapshot, document: Document) -> list[types.CodeLens]
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """Outcome of a command: a file to look at; or what went wrong, in its words."""
+    """Result of a command: a file to show, or an error message."""
 
     file: Path | None
     problem: str = ""
@@ -63,7 +63,7 @@ class CommandOutcome:
 
 @dataclass(slots=True, eq=False)
 class CommandRunner:
-    """Carries out commands, and keeps what they make for as long as the server lives."""
+    """Runs commands, and keeps the files that they write until the server ends."""
 
     _folder: TemporaryFolder | None = None
     _number: int = 0
@@ -94,7 +94,7 @@ class CommandRunner:
 
 
 async def _ssptool(*words: str) -> tuple[int, str, str]:
-    """Exit status, and what is printed to standard output and error."""
+    """Run ssptool: exit status, standard output and standard error."""
     pipe = asyncio.subprocess.PIPE
     command = (sys.executable, "-m", "ssptool", *words)
     process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe)

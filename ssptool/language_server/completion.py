@@ -42,7 +42,7 @@ Kind = types.CompletionItemKind
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A text that fits at a place, with a short remark; `snippet` is what is inserted in its place, if another text."""
+    """A proposed text with a short remark; `snippet`, if not empty, is inserted instead of the text."""
 
     label: str
     kind: types.CompletionItemKind
@@ -53,7 +53,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Place of typing: the element around the tag in the document, if that can be read without the tag."""
+    """Position of the cursor: the element around the tag, if the document can be read without the tag."""
 
     place: TypingPlace
     snapshot: SystemSnapshot | None = None
@@ -68,7 +68,7 @@ class Here:
         return "" if self.place.tag is None else self.place.tag.attributes.get(attribute, "")
 
     def above(self, kind: type[Element]) -> Element | None:
-        """The nearest element of a kind around the tag."""
+        """The nearest enclosing element of a kind."""
         if self.parent is None or isinstance(self.parent, kind):
             return self.parent
         return next(around(self.parent, kind), None)
@@ -77,7 +77,7 @@ class Here:
 def completions_in(
     system: Path, path: Path, buffers: Buffers, places: Places, offset: int, *, snippets: bool
 ) -> list[types.CompletionItem]:
-    """Completions at a place of a document of a system, whether or not its text is well-formed there."""
+    """Completions at a position in a document of a system, also if its text is not well-formed there."""
     place = typing_place(places.text, offset)
     if not place.around and place.tag is None and not _BEGUN.search(places.text[: place.begin] + places.text[offset:]):
         root = _root(path.suffix.lower().removeprefix("."))
@@ -100,7 +100,7 @@ def completions_in(
 
 
 def completions(here: Here, places: Places, offset: int, *, snippets: bool) -> list[types.CompletionItem]:
-    """Completions at a place, as edits of what is typed there already."""
+    """Completions at a position, as edits that replace what is already typed."""
     typed = places.range(offset - len(here.place.typed), offset)
     if not here.place.in_name and here.place.tag is None:
         typed = places.range(offset, offset)
@@ -205,7 +205,7 @@ def _values(here: Here, kind: type[Element]) -> Iterator[Proposal]:
 
 
 def _units(here: Here) -> Iterator[Proposal]:
-    """Units of the document, then those that only FMUs have."""
+    """Units of the document, followed by units that only FMUs define."""
     known = set[str]()
     root = None if here.parent is None else container(here.parent)
     for unit in () if root is None else root.every(ssc.Unit):
@@ -272,7 +272,7 @@ def _told(variable: Variable) -> str:
 
 
 def _parameters(here: Here) -> Iterator[Proposal]:
-    """Variables that a parameter set can set where it is bound, by their names there."""
+    """Names of the variables that a parameter, or the target of a mapping, can set where the document is bound."""
     structure, root = here.structure, None if here.parent is None else container(here.parent)
     network = None if structure is None or here.snapshot is None else here.snapshot.network(structure)
     if structure is None or network is None:
@@ -353,4 +353,4 @@ _NAMES: dict[tuple[type[Element], str], Callable[[Here], Iterator[Proposal]]] = 
     (ssb.SignalDictionary, "version"): _media_types("1.0", "2.0"),
     (ssd.SystemStructureDescription, "version"): _media_types("1.0", "2.0"),
 }
-"""Class and attribute → the names that fit."""
+"""Class and attribute → proposed names."""

@@ -27,11 +27,11 @@ SOURCE = "ssptool"
 NOT_WELL_FORMED = "XML-001"
 
 Listed = Mapping[Path, tuple[types.Diagnostic, ...]]
-"""File → its diagnostics; `data` of each is that of `key`."""
+"""File → its diagnostics; the `data` of each is the result of `key`."""
 
 
 def key(finding: Diagnostic) -> dict[str, str]:
-    """Facts by which a finding is recognized in a later check of the same text."""
+    """Facts that identify a finding in a later check of the same text."""
     return {
         "code": finding.code,
         "file": finding.position.file,
@@ -41,7 +41,7 @@ def key(finding: Diagnostic) -> dict[str, str]:
 
 
 def diagnostics_by_file(report: Report, main: Path, buffers: Buffers, codec: PositionCodec) -> Listed:
-    """The listed findings of a report; those about files that no editor shows are on the `main` document."""
+    """The listed findings of a report by file; findings in files that no editor can show are reported on `main`."""
     listed: dict[Path, list[types.Diagnostic]] = defaultdict(list)
     for finding in report.diagnostics:
         file = Path(report.on_disk(finding.position.file)) if finding.position.file else main
@@ -54,7 +54,7 @@ def diagnostics_by_file(report: Report, main: Path, buffers: Buffers, codec: Pos
 
 
 def unread(report: Report) -> bool:
-    """Whether documents, and what they refer to, could not be judged: earlier findings there stay."""
+    """Whether some documents could not be read or judged, so that their earlier findings are kept."""
     return bool(report.skipped)
 
 
@@ -63,7 +63,7 @@ def judged_files(report: Report) -> set[Path]:
 
 
 def moved(found: Iterable[types.Diagnostic], before: str, now: str) -> Iterator[types.Diagnostic]:
-    """The diagnostics of a text where its lines are now, as editors move them while somebody types."""
+    """The diagnostics of a text at the new positions of their lines after an edit."""
     old, new = before.split("\n"), now.split("\n")
     same = _equal(old, new)
     behind = len(old) - _equal(old[same:][::-1], new[same:][::-1])
@@ -83,7 +83,7 @@ def _equal(one: list[str], other: list[str]) -> int:
 
 
 def is_over_whole(diagnostic: types.Diagnostic) -> bool:
-    """Whether a finding is of a rule over structures and packages, or in a package inside."""
+    """Whether a finding belongs to a rule about structures and packages, or to a nested package."""
     data = diagnostic.data if isinstance(diagnostic.data, dict) else {}
     return over_whole(str(diagnostic.code)) or NESTING_MARK in str(data.get("file", ""))
 
@@ -110,7 +110,7 @@ def _diagnostic(finding: Diagnostic, report: Report, codec: PositionCodec, *, el
 
 
 def _behind_error(text: str, codec: PositionCodec) -> types.Range:
-    """Range from the place where a reader of XML gives up to the end of that line; without errors, its start."""
+    """Range from the place of a syntax error to the end of that line; without an error, the start of the text."""
     try:
         etree.fromstring(text.encode(), PARSER)
     except etree.XMLSyntaxError as problem:

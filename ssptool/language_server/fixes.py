@@ -1,4 +1,4 @@
-"""Fixes of findings as code actions, whose edits are made when one is chosen."""
+"""Fixes of findings as code actions; an edit is computed only when its action is chosen."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ VersionOf = Callable[[Path], int | None]
 
 
 def quick_fixes(fixes: Mapping[Diagnostic, Fix], chosen: Iterable[types.Diagnostic]) -> list[types.CodeAction]:
-    """The fixes of diagnostics, without their edits; those that are certain are preferred."""
+    """Code actions for the fixes of diagnostics, without their edits; certain fixes are marked as preferred."""
     by_key = {frozenset(key(finding).items()): fixed for finding, fixed in fixes.items()}
     actions = []
     for diagnostic in chosen:
@@ -68,7 +68,7 @@ def edit_of_all(system: Path, buffers: Buffers, places: PlacesOf, version: Versi
 def edit_of(
     archive: Archive, system: Path, names: Iterable[str], places: PlacesOf, version: VersionOf
 ) -> types.WorkspaceEdit:
-    """Edit of documents of an archive, as edits of the texts that the editor has."""
+    """Edit of some documents of an archive, relative to the texts in the editor."""
     folder = system if system.is_dir() else system.parent
     edits: list[types.TextDocumentEdit | types.CreateFile] = []
     for name in names:

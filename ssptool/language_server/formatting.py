@@ -1,8 +1,8 @@
-"""Formatting: mend indentation that differs from that of the rest of a document, and change nothing else.
+"""Formatting: correct indentation that differs from the rest of a document, and change nothing else.
 
-The style is the author's: for each kind of element, how much further its children, and its end tag, are indented than
-itself, as most of them are. A document that keeps its own style is left as it is, byte for byte. The further lines of
-a start tag or comment move with its first one; annotations are left as they are.
+The style is the author's. For each kind of element it is the additional indentation of its children and of its end tag
+that most elements of this kind have. A document with a consistent style is left unchanged, byte for byte. The further
+lines of a start tag or comment move with its first line; annotations are not changed.
 """
 
 from collections import Counter, defaultdict
@@ -18,14 +18,14 @@ _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
 class _Line(NamedTuple):
-    """The begin of a line before a node, or before its end tag, and the blanks there."""
+    """The start of a line before a node or its end tag, and the blanks there."""
 
     start: int
     indent: bytes
 
 
 def formatted(document: Document) -> str:
-    """The text of a document with its indentation mended, without a byte order mark."""
+    """The text of a document with corrected indentation, without a byte order mark."""
     source = document.source
     for start, end, indent in sorted(_Indentation(document.text).mended(), reverse=True):
         source = source[:start] + indent + source[end:]
@@ -53,10 +53,10 @@ class _Indentation:
             self.lines[node, closes] = _Line(start, indent)
 
     def _set_styles(self) -> None:
-        """Store, by the tag of an element, the indentation of its children or of its end tag beyond its own.
+        """Store, by tag, the usual additional indentation of the children or of the end tag of an element.
 
-        What stands in the document once is not a style by itself: the usual indentation counts, which is that of "". Of
-        several that are equally usual, the one counts that changes the fewest lines.
+        A single occurrence is not a style: it takes the usual indentation of the whole document, stored under "". Of
+        several equally frequent indentations, the one that changes the fewest lines is taken.
         """
         found: dict[tuple[str, bool], Counter[bytes]] = defaultdict(Counter)
         for (node, closes), line in self.lines.items():
@@ -83,7 +83,7 @@ class _Indentation:
         return str(self.text.nodes[node].tag)
 
     def mended(self) -> Iterator[tuple[int, int, bytes]]:
-        """Places in the bytes, and the blanks that belong there."""
+        """Places in the bytes, and the blanks to write there."""
         right: dict[int, bytes] = {}
         for node in range(len(self.text.nodes)):
             line = self.lines.get((node, False))
@@ -98,7 +98,7 @@ class _Indentation:
                 yield line.start, line.start + len(line.indent), wanted
 
     def _wanted(self, node: int, closes: bool, owner: int, right: dict[int, bytes]) -> bytes:
-        """The indentation of a line that begins with a tag; as it is where the author has no style."""
+        """The correct indentation of a line that begins with a tag; the present one if the author has no style."""
         stated = self.lines[node, closes].indent
         style = None
         if owner >= 0:
@@ -108,7 +108,9 @@ class _Indentation:
         return right[owner] + style
 
     def _continued(self, node: int, line: _Line, wanted: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """The further lines of a start tag or comment, which keep their distance from its first line."""
+        """New indentation of the further lines of a start tag or comment; their distance from the first line is
+        kept.
+        """
         at, end = line.start, self.tags.open_end[node]
         while (at := self.text.bytes.find(b"\n", at, end) + 1) > 0:
             rest = self.text.bytes[at:end]
@@ -117,7 +119,7 @@ class _Indentation:
                 yield at, at + len(indent), wanted + indent[len(line.indent) :]
 
     def _is_judged(self, node: int) -> bool:
-        """Whether nothing but SSP is around a node: blanks may mean something to others."""
+        """Whether all enclosing elements belong to SSP; elsewhere blanks may have a meaning."""
         around = list(self.text.nodes[node].iterancestors())
         foreign = any(isinstance(one, ssc.Annotation | ssc.Content) for one in around)
         return bool(around) and not foreign and all(one.get(_SPACE) != "preserve" for one in around)

@@ -1,4 +1,4 @@
-"""Inlay hints: type and unit of the ends of connections, and the values that parameters give in the end."""
+"""Inlay hints: type and unit of both ends of a connection, and the values of variables after all parameters apply."""
 
 from collections.abc import Iterator
 
@@ -15,11 +15,11 @@ from ssptool.rules.links import LinkEnd, links
 from ssptool.studies.designs import value_text
 
 MOST_TOLD = 12
-"""Variables that the tooltip of a hint names."""
+"""Maximum number of variables in the tooltip of a hint."""
 
 
 def hints(snapshot: SystemSnapshot, document: Document, within: types.Range) -> list[types.InlayHint]:
-    """The hints in a range of lines, as an editor shows them."""
+    """The hints in a range of lines."""
     return [*_ends(snapshot, document, within), *_parameters(snapshot, document, within)]
 
 
@@ -36,7 +36,7 @@ def _ends(snapshot: SystemSnapshot, document: Document, within: types.Range) -> 
 
 
 def _told(end: LinkEnd) -> str:
-    """The type in the words of the document, if it states one, and the unit."""
+    """The type, as the document states it, if it does, and the unit."""
     carried = end.carried
     stated = end.declared.says.type_name or carried.type or ""
     return " ".join(filter(None, (stated, "" if carried.unit is None else carried.unit.name)))
@@ -63,7 +63,7 @@ def _parameters(snapshot: SystemSnapshot, document: Document, within: types.Rang
 def _given(
     network: Network, document: Document, parameter: ssv.Parameter
 ) -> tuple[dict[Signal, Assignment], dict[Signal, Assignment]]:
-    """The variables that have a value from a parameter, and those to which another value is given in its place."""
+    """The variables that take their value from a parameter, and those for which another parameter overrides it."""
     here = Position(document.name, document.line_of(parameter))
     given, lost = {}, {}
     for signal, assignment in network.assignments.items():
@@ -95,7 +95,7 @@ def _is_in(within: types.Range, document: Document, element: etree._Element) -> 
 def _behind(
     snapshot: SystemSnapshot, document: Document, element: etree._Element, attribute: str, text: str, told: str = ""
 ) -> types.InlayHint:
-    """A hint behind the quotation mark of an attribute."""
+    """A hint after the closing quotation mark of an attribute."""
     places: Places = snapshot.places(document)
     _, end = snapshot.extent(document, element, attribute)
     tooltip = types.MarkupContent(types.MarkupKind.Markdown, told) if told else None

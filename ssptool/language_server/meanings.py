@@ -1,6 +1,6 @@
-"""Meanings of the attributes, words and lists of SSP, as hover and completion tell them.
+"""Meanings of the attributes, words and lists of SSP for hover texts and completion.
 
-An attribute is looked up with its element first, then by itself: `name` means the same nearly everywhere.
+An attribute is looked up first with its element, then alone: `name` means the same nearly everywhere.
 """
 
 from collections.abc import Mapping
@@ -127,7 +127,7 @@ LISTS: Mapping[str, str] = {
     "SignalDictionaries": "Dictionaries of signals of the system.",
     "Units": "Units that this document defines.",
 }
-"""Elements that hold others and nothing else."""
+"""Elements that only contain other elements."""
 
 
 SINCE_2_0 = frozenset(

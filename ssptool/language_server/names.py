@@ -1,4 +1,4 @@
-"""Names in the documents of a system: which of them mean the same thing, and which one defines it."""
+"""Names in the documents of a system: which of them refer to the same thing, and where it is defined."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
@@ -16,7 +16,7 @@ from ssptool.rules.subjects import File, Package, Reach, Structure, around, cont
 
 
 class NameKind(StrEnum):
-    """Kind of what has a name."""
+    """Kind of a named thing."""
 
     ELEMENT = "element"
     CONNECTOR = "connector"
@@ -29,7 +29,7 @@ class NameKind(StrEnum):
 
 
 class Named(NamedTuple):
-    """A thing with a name, in a scope: the system of an element, the element of a connector, the file of a variable."""
+    """A named thing in its scope: the system of an element, the element of a connector, or the file of a variable."""
 
     kind: NameKind
     scope: Hashable
@@ -38,9 +38,9 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mention:
-    """An attribute whose value names a thing; `defines`: it is what gives the thing its name.
+    """An attribute whose value names a thing; `defines`: the thing gets its name here.
 
-    `before` is what stands before the name in the value: the prefix of a binding.
+    `before` is the part of the value before the name: the prefix of a binding.
     """
 
     named: Named
@@ -59,7 +59,7 @@ class Names:
     at: dict[tuple[etree._Element, str], list[Mention]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, mention: Mention) -> None:
-        """Note a mention, once: several structures may refer to one file."""
+        """Add a mention once, even if several structures refer to the same file."""
         here = self.at[mention.element, mention.attribute]
         if all(known.named != mention.named for known in here):
             here.append(mention)
@@ -83,7 +83,7 @@ def names_of(package: Package) -> Names:
 
 @dataclass(slots=True, eq=False)
 class _Reader:
-    """The mentions in one structure and in the files that it names."""
+    """Collects the mentions in one structure and in the files that it refers to."""
 
     structure: Structure
 
@@ -178,7 +178,7 @@ class _Reader:
                 yield Mention(Named(NameKind.FILE, reference.entry, reference.entry), document, element, "source")
 
     def _mapped(self) -> Iterator[Mention]:
-        """The parameters that mapping entries name, and the names at the other end."""
+        """The parameters that mapping entries name, and the names of their targets."""
         for binding in self.structure.all(ssd.ParameterBinding):
             values = self.structure.parameter_set_of(binding)
             holder = binding.parameter_mapping
@@ -205,6 +205,6 @@ class _Reader:
 
 
 def _is_definition(element: Element) -> bool:
-    """Whether an enumeration is defined here, and not the type of something."""
+    """Whether the element defines an enumeration, and is not the type of a variable."""
     parent = element.getparent()
     return parent is not None and parent.tag.endswith("}Enumerations")

@@ -18,11 +18,11 @@ from ssptool.network.explanation import explain as explain_names
 from ssptool.network.network import Network
 
 MOST_EXPLAINED = 4
-"""Variables with one parameter that a hover explains."""
+"""Maximum number of variables of one parameter that a hover text explains."""
 
 
 def hover(snapshot: SystemSnapshot, document: Document, at: types.Position) -> types.Hover | None:
-    """Facts about the name at a place: origin of its value, its FMU, its definition; or about the element."""
+    """Facts about the name at a position (origin of its value, its FMU, its definition), or about the element."""
     spot = snapshot.spot(document, snapshot.places(document).offset(at))
     if spot is None:
         return None
@@ -36,7 +36,7 @@ def hover(snapshot: SystemSnapshot, document: Document, at: types.Position) -> t
 
 
 def _explained(snapshot: SystemSnapshot, spot: Spot) -> str:
-    """`explain` of the variables or connectors that are meant."""
+    """The text of `explain` for the variables or connectors at a position."""
     structure = snapshot.structure_of(spot.document)
     network = None if structure is None else snapshot.network(structure)
     if network is None:
@@ -53,7 +53,7 @@ def _explained(snapshot: SystemSnapshot, spot: Spot) -> str:
 
 
 def _signals(snapshot: SystemSnapshot, spot: Spot, network: Network) -> Iterator[str]:
-    """The full names of the connectors that are meant, or of the variables that get a parameter."""
+    """The full names of the connectors, or of the variables that a parameter sets, at a position."""
     parameter = next(iter((spot.element, *spot.element.iterancestors(ssv.Parameter.qualified_name))[-1:]), None)
     if isinstance(parameter, ssv.Parameter) and spot.attribute in ("name", "value"):
         yield from signals_of_parameter(network, spot.document, parameter)
@@ -64,7 +64,7 @@ def _signals(snapshot: SystemSnapshot, spot: Spot, network: Network) -> Iterator
 
 
 def _defined(snapshot: SystemSnapshot, spot: Spot) -> str:
-    """The definition of what is named, as it is written, or the facts of its FMU."""
+    """The definition of the named thing as it is written, or the facts of its FMU."""
     for mention in snapshot.names.at.get((spot.element, spot.attribute), ()):
         if mention.named.kind is NameKind.FILE and (fmu := snapshot.fmu(mention.named.name)) is not None:
             kinds = {"co-simulation": fmu.co_simulation, "model exchange": fmu.model_exchange}
@@ -108,7 +108,7 @@ def _definitions(snapshot: SystemSnapshot, named: Named) -> list[Mention]:
 def definitions(
     snapshot: SystemSnapshot, document: Document, at: types.Position, shown: ShownDescriptions
 ) -> list[types.Location]:
-    """Definitions of the thing that is named at a place: in a document, or in the model description of an FMU."""
+    """Definitions of the thing that is named at a position: in a document, or in the model description of an FMU."""
     spot = snapshot.spot(document, snapshot.places(document).offset(at))
     found: list[types.Location] = []
     for named in _named(snapshot, spot):
@@ -120,7 +120,7 @@ def definitions(
 
 
 def _named(snapshot: SystemSnapshot, spot: Spot | None) -> list[Named]:
-    """The things that are meant at a place; a parameter means the variables that get its value, too."""
+    """The things named at a position; for a parameter, also the variables that it sets."""
     if spot is None:
         return []
     named = [mention.named for mention in snapshot.names.at.get((spot.element, spot.attribute), ())]
@@ -148,7 +148,7 @@ def _in_fmu(snapshot: SystemSnapshot, named: Named, shown: ShownDescriptions) ->
 def references(
     snapshot: SystemSnapshot, document: Document, at: types.Position, declaration: bool
 ) -> list[types.Location]:
-    """All places that mean what is named at a place."""
+    """All places that refer to the thing named at a position."""
     spot = snapshot.spot(document, snapshot.places(document).offset(at))
     mentions = {
         (mention.element, mention.attribute): mention
@@ -214,7 +214,7 @@ def _title(element: Element) -> str:
 
 
 def detail_of(element: Element) -> str:
-    """Kind, type, value and unit that an element states, in a few words."""
+    """Kind, type, value and unit of an element, as far as it states them."""
     typed = next(
         (one for one in element.iterchildren("*") if isinstance(one, ssc.SignalType | ssv.ParameterType)), None
     )

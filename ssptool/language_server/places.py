@@ -46,7 +46,7 @@ class UnitTable:
 
 
 class Places:
-    """The lines of a text, whose columns are counted in the units that the client chose."""
+    """The lines of a text; columns are counted in the units that the client chose."""
 
     def __init__(self, text: str, codec: PositionCodec) -> None:
         self.text = text
@@ -85,7 +85,7 @@ class Places:
         return self.range(0, len(self.text))
 
     def offset(self, position: types.Position) -> int:
-        """The offset of a position; of one behind the end of its line, that end."""
+        """The offset of a position; a position after the end of its line counts as that end."""
         if position.line >= len(self._starts):
             return len(self.text)
         before = self._columns.units(self._starts[position.line])
@@ -108,7 +108,7 @@ class Places:
 
 
 def path_of(uri: str) -> Path | None:
-    """The file of a URI; None for what is not a file."""
+    """The file of a URI; None if the URI is not that of a file."""
     path: str | None = uris.to_fs_path(uri) if uri.startswith("file:") else None
     return None if path is None else Path(path)
 

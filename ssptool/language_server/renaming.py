@@ -1,7 +1,8 @@
-"""Rename what is named at a place: with connections, parameters and mappings that refer to it.
+"""Rename the thing at a position, and everything that refers to it in connections, parameters and mappings.
 
-Elements and connectors are renamed by the edit verb, also where a part of the name of a parameter, or of the target of
-a mapping, means them; a parameter that a mapping names, or that sets nothing, together with the entries of mappings.
+Elements and connectors are renamed by the edit of `ssptool.editing`, also if the cursor is on a part of a parameter
+name or of a mapping target. A parameter that is mapped, or that sets nothing, is renamed together with its mapping
+entries.
 """
 
 from collections.abc import Iterator
@@ -31,22 +32,22 @@ from ssptool.rules.subjects import LoneDocument, around
 
 
 class Renamed(NamedTuple):
-    """Thing to rename at a place: its document, its names from the root system down, and the place of the last.
+    """The thing to rename: its document, its names from the root system down, and the range of the last name.
 
-    Of a parameter the name alone, and `mentions`: the places that mean it.
+    For a parameter there is only its name, and `mentions` lists the places that refer to it.
     """
 
     document: str
     path: tuple[str, ...]
     range: types.Range
     mentions: tuple[tuple[types.Location, str], ...] = ()
-    """Places of the name, each with what stands before it there."""
+    """Places of the name, each with the text before the name there."""
     taken: frozenset[str] = frozenset()
-    """Names of other parameters of the set."""
+    """Names of the other parameters of the set."""
 
 
 def renamed_at(snapshot: SystemSnapshot, document: Document, at: types.Position) -> Renamed | None:
-    """The element or connector that is named at a place; None if something else is."""
+    """The element or connector that is named at a position; None if it is another thing."""
     places = snapshot.places(document)
     spot = snapshot.spot(document, places.offset(at))
     if spot is None:
@@ -75,7 +76,7 @@ def _uses(snapshot: SystemSnapshot, spot: Spot) -> Iterator[ParameterUse]:
 
 
 def _addressed(snapshot: SystemSnapshot, spot: Spot, use: ParameterUse, offset: int) -> Renamed | None:
-    """The element or connector that the part of a name means that is at a place.
+    """The element or connector that is meant by the part of a parameter name at a position.
 
     Raises
     ------
@@ -104,9 +105,9 @@ def _addressed(snapshot: SystemSnapshot, spot: Spot, use: ParameterUse, offset: 
 
 
 def _parts(use: ParameterUse, spot: Spot) -> Iterator[tuple[ssd.SystemElement | None, int, int]]:
-    """The extents in a value that name elements, from the owner of the binding down, and at last what is in the last.
+    """The ranges in a value that name elements, from the owner of the binding down, and last the range of the variable.
 
-    Elements inside another document are left out: their names are none of this system.
+    Elements in another document are left out, because their names do not belong to this system.
     """
     target, end = use.targets[0], len(spot.value)
     yield None, end - len(target.name), end
@@ -121,7 +122,7 @@ def _parts(use: ParameterUse, spot: Spot) -> Iterator[tuple[ssd.SystemElement | 
 
 
 def _parameter(snapshot: SystemSnapshot, document: Document, named: Named, place: types.Range) -> Renamed:
-    """A parameter that sets nothing by its own name, with the entries of mappings that name it."""
+    """A parameter whose own name sets nothing, with the mapping entries that refer to it."""
     found = snapshot.names.of.get(named, ())
     taken = {one.name for one in named.scope.every(ssv.Parameter)} if isinstance(named.scope, ssv.ParameterSet) else ()
     locations = tuple((location(snapshot, mention), mention.before) for mention in found)
@@ -149,7 +150,7 @@ def _version(uri: str, version: VersionOf) -> int | None:
 
 
 def _path(element: Element) -> tuple[str, ...]:
-    """The names from the root system down to an element; of that system itself they are none."""
+    """The names from the root system down to an element; empty for the root system."""
     around = [one for one in element.iterancestors() if isinstance(one, ssd.System)]
     inner = [one.name for one in reversed(around[:-1])]
     return (*inner, element.get("name", "")) if around else ()
@@ -164,7 +165,7 @@ def _errors(system: Path, buffers: Buffers) -> tuple[Diagnostic, ...]:
 def edit_of_renaming(
     system: Path, buffers: Buffers, renamed: Renamed, new: str, places: PlacesOf, version: VersionOf
 ) -> types.WorkspaceEdit:
-    """The edit that renames.
+    """The edit that renames the thing.
 
     Raises
     ------

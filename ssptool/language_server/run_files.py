@@ -1,7 +1,7 @@
-"""Settings, studies and scenarios in an editor: what is wrong with them, and the keys and words that fit.
+"""Settings, studies and scenarios in an editor: their findings, and completion of keys and words.
 
-A settings file is `ssptool.toml`; another `.toml` is a study, and a `.yaml` or `.yml` a scenario, if the keys at its
-top are theirs. All other files are left alone.
+A settings file is `ssptool.toml`. Another `.toml` is a study, and a `.yaml` or `.yml` a scenario, if it has the
+top-level keys of one. All other files are ignored.
 """
 
 import os
@@ -45,7 +45,7 @@ ENDINGS = (".toml", ".yaml", ".yml")
 
 
 def run_file_of(path: Path, text: str) -> RunFile | None:
-    """The kind of a file; None for a file of others."""
+    """The kind of a file; None for a file of another kind."""
     if path.name == OWN_FILE:
         return RunFile.SETTINGS
     if path.suffix == ".toml" and path.name != "pyproject.toml":
@@ -54,8 +54,8 @@ def run_file_of(path: Path, text: str) -> RunFile | None:
 
 
 def run_file_findings(path: Path, text: str, kind: RunFile, buffers: Buffers) -> tuple[types.Diagnostic, ...]:
-    """Findings in the text of a file, at their lines; of a study also with the names of its system,
-    of which texts are open in the editor.
+    """Findings in the text of a file, at their lines. The names in a study are compared with its system, including the
+    unsaved texts of the editor.
     """
     try:
         match kind:
@@ -79,7 +79,7 @@ def run_file_findings(path: Path, text: str, kind: RunFile, buffers: Buffers) ->
 
 
 def _check_with_system(study: Study, findings: Findings, buffers: Buffers) -> None:
-    """Check names as the system has them that the study names, if that can be read for the moment."""
+    """Check the names in a study against its system, if the system can be read."""
     if findings.about("system"):
         return
     system = Path(os.path.normpath(study.system))
@@ -90,7 +90,7 @@ def _check_with_system(study: Study, findings: Findings, buffers: Buffers) -> No
         with open_system(system, buffers, switches_of(system)) as archive:
             check_names(study, findings, archive)
     except (InvalidDocument, InvalidSettings, OSError):
-        return  # told at the documents of the system
+        return  # reported at the documents of the system
 
 
 def _diagnostic(finding: DataFinding, lines: list[str]) -> types.Diagnostic:
@@ -110,7 +110,7 @@ _WORD = re.compile(r"[\w-]*$")
 def completions_of_run_file(
     path: Path, places: Places, offset: int, kind: RunFile, buffers: Buffers
 ) -> list[types.CompletionItem]:
-    """The keys that fit where none is typed yet, the words that a key takes, or names of the system of a study."""
+    """Completions: keys where none is typed yet, words that a key accepts, or names in the system of a study."""
     before = places.text[:offset]
     line = before.rpartition("\n")[2]
     named = _NAMED.search(line) if kind is RunFile.STUDY else None
@@ -137,13 +137,13 @@ def completions_of_run_file(
 
 
 _NAMED = re.compile(r"""(?:"|\(')([^"']*)$""")
-"""A name that begins in quotes before the end of a line: `variable = "`, or in an expression `'max("`."""
+"""A name in quotes that is still being typed: `variable = "`, or in an expression `'max("`."""
 _SIGNALS = ("results", "traces")
 _VARIABLES = ("factors", "start_values")
 
 
 def _names_there(path: Path, text: str, table: str, buffers: Buffers) -> Sequence[str]:
-    """The names of a study's system that fit in a table: signals in results and traces, else variables."""
+    """The names of a study's system that fit in a table: signals for results and traces, variables for other tables."""
     stated = _SYSTEM_PATH.search(text)
     if stated is None or table not in (*_SIGNALS, *_VARIABLES):
         return ()
@@ -163,7 +163,7 @@ _SYSTEM_PATH = re.compile(r"""(?m)^\s*system\s*=\s*["']([^"'\n]+)["']""")
 
 
 def hover_of_run_file(places: Places, offset: int, kind: RunFile) -> types.Hover | None:
-    """Meaning of a key or a word; of a rule its page."""
+    """Meaning of a key or a word; for a rule, its page."""
     end = offset + len(re.match(r"[\w-]*", places.text[offset:])[0])  # type: ignore[index]  # it matches always
     start = offset - len(_WORD.search(places.text[:offset])[0])  # type: ignore[index]
     word = places.text[start:end]
@@ -176,7 +176,7 @@ def hover_of_run_file(places: Places, offset: int, kind: RunFile) -> types.Hover
 
 
 def _around(before: str, kind: RunFile) -> tuple[str, str]:
-    """The table of a place in the text, and the key whose value is there; "" where a key is expected."""
+    """The table of a position in the text, and the key whose value is there (`""` where a key is expected)."""
     lines = before.split("\n")
     key = _KEY.match(lines[-1])
     name = key[1] if key is not None and key.end() <= len(lines[-1]) else ""
@@ -189,7 +189,7 @@ def _around(before: str, kind: RunFile) -> tuple[str, str]:
 
 
 def _open_list(before: str) -> str:
-    """The key of a list that begins on a line above and is not closed; "" without one."""
+    """The key of a list that begins on a line above and is not closed; `""` if there is none."""
     starts = [*re.finditer(r"(?m)^\s*([\w-]+)\s*=", before)]
     value = before[starts[-1].end() :] if starts else ""
     return starts[-1][1] if value.count("[") > value.count("]") else ""
@@ -283,7 +283,7 @@ _KEYS_INSIDE: Mapping[str, str] = {
     "action": "override, bias or reset.",
     "value": "The value, of the type of the variable; none of reset.",
 }
-"""Meaning of a key in a table of a study, by both names, and of a key of a scenario."""
+"""Meaning of a key in a table of a study, by table and key, and of a key of a scenario."""
 _DESIGNS: Mapping[str, str] = {
     "grid": "Every combination of the values.",
     "table": "One run for each row of a table.",
@@ -302,7 +302,7 @@ _ACTIONS: Mapping[str, str] = {
 
 
 def keys_and_words(kind: RunFile, table: str, key: str) -> Mapping[str, str]:
-    """The words that a key takes, or without one the keys of a table, each with its meaning."""
+    """The words that a key accepts, or without `key` the keys of a table, each with its meaning."""
     return _words(kind, table, key) if key else _keys(kind, table)
 
 

@@ -1,6 +1,6 @@
-"""Server of the protocol over standard streams: documents that come, change and go, and answers about them.
+"""The language server over standard streams: it follows opened, changed and closed documents, and answers requests.
 
-A system is checked in a thread when its texts have been at rest for a moment; requests wait for nobody else.
+A system is checked in a thread once its texts have not changed for a moment; requests do not wait for checks.
 """
 
 import asyncio
@@ -60,13 +60,13 @@ from ssptool.version import __version__
 Answer = TypeVar("Answer")
 
 REST = 0.03
-"""Seconds without a key before a system is checked."""
+"""Seconds without a change before a system is checked."""
 WATCHED = "**/*.{ssd,ssv,ssm,ssb,fmu,xml,csv,toml}"
 
 
 @dataclass(slots=True, eq=False)
 class OpenSystem:
-    """A system of which documents are open: what is shown of it, and the check that is to come."""
+    """A system with open documents: what is shown of it, and the pending check."""
 
     path: Path
     checked: CheckedArchive | None = None
@@ -83,12 +83,12 @@ class OpenSystem:
 
     @property
     def main(self) -> Path:
-        """The document on which findings are shown that concern no other."""
+        """The document that shows the findings which belong to no other document."""
         return self.path / DEFAULT_STRUCTURE if self.path.is_dir() else self.path
 
 
 class SspLanguageServer(LanguageServer):
-    """The language server for SSP documents; `rest` is the time [s] without a key before a system is checked."""
+    """The language server for SSP documents; `rest` is the time [s] without a change before a system is checked."""
 
     def __init__(self, rest: float = REST) -> None:
         super().__init__("ssptool", __version__, max_workers=2)
@@ -113,7 +113,7 @@ class SspLanguageServer(LanguageServer):
         return {path: document.source for path, document in opened if path is not None and is_document(path)}
 
     def places(self, path: Path) -> Places:
-        """The text of a file as the editor has it, or as it is on disk."""
+        """The text of a file, as it is in the editor, or on disk if it is not open."""
         open_document = self.workspace.text_documents.get(uri_of(path))
         if open_document is not None:
             return Places(open_document.source, self.codec)
@@ -125,7 +125,7 @@ class SspLanguageServer(LanguageServer):
         return None if open_document is None else open_document.version
 
     def system(self, uri: str) -> OpenSystem | None:
-        """The system of a document, from its first opening on."""
+        """The system of an open document; it stays the same as long as the document is open."""
         path = path_of(uri)
         if path is None or not is_document(path):
             return None
@@ -135,7 +135,7 @@ class SspLanguageServer(LanguageServer):
         return self.systems.setdefault(known, OpenSystem(known))
 
     def changed(self, systems: Iterable[OpenSystem | None]) -> None:
-        """Check systems when they have been at rest; a check that waits begins its waiting anew."""
+        """Check systems once they have not changed for a moment; a check that is still waiting starts to wait again."""
         for system in systems:
             if system is None:
                 continue
@@ -144,7 +144,7 @@ class SspLanguageServer(LanguageServer):
                 system.waiting = asyncio.ensure_future(self._check_at_rest(system))
 
     def typed(self, uri: str) -> None:
-        """Check what a text that was opened, changed, saved or closed belongs to."""
+        """Check the system or file to which a text belongs that was opened, changed, saved or closed."""
         path = path_of(uri)
         if path is not None and path.suffix in ENDINGS:
             self._run_file_tasks[path] = asyncio.ensure_future(self._check_run_file(path))
@@ -152,7 +152,7 @@ class SspLanguageServer(LanguageServer):
             self.changed([self.system(uri)])
 
     def run_file(self, uri: str) -> tuple[Path, str, RunFile] | None:
-        """An open settings file, study or scenario."""
+        """An open settings file, study or scenario; None for other documents."""
         path, document = path_of(uri), self.workspace.text_documents.get(uri)
         if path is None or document is None:
             return None
@@ -162,7 +162,7 @@ class SspLanguageServer(LanguageServer):
     async def _check_run_file(self, path: Path) -> None:
         await asyncio.sleep(self.rest)
         if self._run_file_tasks.get(path) is not asyncio.current_task():
-            return  # more was typed
+            return  # the text has changed again
         uri, version = uri_of(path), self.version_of(path)
         known = self.run_file(uri)
         found = () if known is None else await asyncio.to_thread(run_file_findings, *known, self.buffers())
@@ -178,7 +178,7 @@ class SspLanguageServer(LanguageServer):
                 await asyncio.sleep(self.rest)
             async with self._one_at_a_time:
                 await self._check(system, seen)
-        for path in self._open_studies():  # they name what has changed
+        for path in self._open_studies():  # these studies refer to what has changed
             self.typed(uri_of(path))
 
     def _open_studies(self) -> list[Path]:
@@ -207,7 +207,7 @@ class SspLanguageServer(LanguageServer):
             self._show(system, checked, buffers)
 
     def _show_early(self, system: OpenSystem, checked: CheckedArchive, buffers: Buffers) -> None:
-        """Send what is found in files and elements; what was found in whole systems before stays for the moment."""
+        """Send the findings in files and elements; earlier findings about whole systems are kept for now."""
         if unread(checked.report) or system.checked is None:
             return
         stay_fixes = {one: fix for one, fix in system.checked.fixes.items() if over_whole(one.code)}
@@ -222,7 +222,7 @@ class SspLanguageServer(LanguageServer):
         system.shown, system.shown_in = listed, buffers
 
     def _show(self, system: OpenSystem, checked: CheckedArchive | None, buffers: Buffers) -> None:
-        """Send what is new; where a document could not be read, what was found in others before stays."""
+        """Send new findings; if a document could not be read, the earlier findings in others are kept."""
         system.checked = checked
         listed: dict[Path, tuple[types.Diagnostic, ...]] = {}
         if checked is not None:
@@ -246,7 +246,7 @@ class SspLanguageServer(LanguageServer):
                 )
 
     async def ask(self, uri: str, question: Callable[[SystemSnapshot, Document], Answer]) -> Answer | None:
-        """The answer to a question about a document as it is; None if it cannot be read for the moment."""
+        """The answer to a question about a document in its present state; None if it cannot be read now."""
         system, path = self.system(uri), path_of(uri)
         if system is None or path is None:
             return None
@@ -262,7 +262,7 @@ class SspLanguageServer(LanguageServer):
             return await asyncio.to_thread(answer)
 
     def _snapshot(self, system: OpenSystem, buffers: Buffers, changes: int) -> SystemSnapshot | None:
-        """The system as it is, read again if anything has changed."""
+        """The system in its present state; it is read again if anything has changed."""
         if system.snapshot is None or system.snapshot_of != changes:
             if system.snapshot is not None:
                 system.snapshot.close()
@@ -276,7 +276,7 @@ class SspLanguageServer(LanguageServer):
         return system.snapshot
 
     async def carry_out(self, verb: SystemCommand, structure: Path) -> None:
-        """Run, plan or draw a system, and show what comes of it."""
+        """Run, plan or draw a system, and show the result."""
         system = self.system(uri_of(structure))
         if system is None:
             raise JsonRpcInvalidParams(f"{structure.name} is not a document of SSP")
@@ -297,7 +297,7 @@ class SspLanguageServer(LanguageServer):
 
     @contextmanager
     def _progress(self, title: str) -> Iterator[None]:
-        """Show that something goes on, where the client can."""
+        """Show progress, if the client can."""
         window = self.client_capabilities.window
         if window is None or not window.work_done_progress:
             yield
@@ -314,7 +314,7 @@ class SspLanguageServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(kind, text))
 
     def close(self) -> None:
-        """Remove what was unpacked or made."""
+        """Remove unpacked and generated files."""
         self.command_runner.close()
         for system in self.systems.values():
             if system.snapshot is not None:
@@ -322,14 +322,14 @@ class SspLanguageServer(LanguageServer):
         self.shown_descriptions.close()
 
     def resolves(self, property: str) -> bool:
-        """Whether the client asks later for a property of a code action."""
+        """Whether the client asks for this property of a code action later."""
         text = self.client_capabilities.text_document
         support = None if text is None or text.code_action is None else text.code_action.resolve_support
         return support is not None and property in support.properties
 
 
 def make_server(rest: float = REST) -> SspLanguageServer:
-    """A server with all its features, which listens to nobody yet."""
+    """A server with all its features, not yet connected to a client."""
     server = SspLanguageServer(rest)
     _follow_documents(server)
     _offer_fixes(server)
@@ -341,7 +341,7 @@ def make_server(rest: float = REST) -> SspLanguageServer:
 
 
 def serve(stdin: BinaryIO, stdout: BinaryIO) -> None:
-    """Answer a client until it leaves. What anything prints meanwhile goes to standard error."""
+    """Serve a client until it disconnects. Everything that is printed during that time goes to standard error."""
     logging.getLogger("pygls").setLevel(logging.ERROR)
     with redirect_stdout(sys.stderr), closing(make_server()) as server:
         server.start_io(stdin, stdout)
@@ -553,7 +553,7 @@ def _saved(path: Path) -> str:
 
 
 def _at(place: types.Range, shown: Iterable[types.Diagnostic]) -> list[types.Diagnostic]:
-    """The findings at a place, or else on its lines, as of a cursor that stands at the beginning of a line."""
+    """The findings at a position; if there are none, those on its lines."""
     lines = types.Range(types.Position(place.start.line, 0), types.Position(place.end.line + 1, 0))
     on_lines = [one for one in shown if _touch(one.range, lines) and one.range.start.line <= place.end.line]
     return [one for one in on_lines if _touch(one.range, place)] or on_lines
@@ -568,7 +568,7 @@ def _order(position: types.Position) -> tuple[int, int]:
 
 
 def _is_of(kind: object, wanted: object) -> bool:
-    """Whether a kind of code actions is the wanted one or one of its own: `source.fixAll` is of `source`."""
+    """Whether a kind of code action is the wanted kind or a subkind of it: `source.fixAll` is a `source`."""
     return f"{_text(kind)}.".startswith(f"{_text(wanted)}.")
 
 

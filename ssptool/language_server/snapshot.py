@@ -1,4 +1,4 @@
-"""A system at one moment, with the unsaved texts of an editor: its documents, names, networks, and places in texts."""
+"""A system at one moment, with the unsaved texts of an editor: its documents, names, networks and text positions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ _MARK = b"\xef\xbb\xbf"
 
 
 class Spot(NamedTuple):
-    """Content of a place of a text: an element, or the value of an `attribute` of it, with its extent."""
+    """Content at a position of a text: an element, or the value of its `attribute`, with the range in the text."""
 
     document: Document
     element: Element
@@ -48,7 +48,7 @@ class Spot(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class ShownDescriptions:
-    """Model descriptions of packed FMUs, as files that an editor can open for as long as the server lives."""
+    """Model descriptions of packed FMUs, unpacked as files that an editor can open while the server runs."""
 
     _folder: TemporaryFolder = field(default_factory=TemporaryFolder)
 
@@ -64,7 +64,9 @@ class ShownDescriptions:
 
 
 class SystemSnapshot:
-    """An open system, to be closed; `codec` counts columns as the client does, `kept` is what earlier ones left."""
+    """An open system, which must be closed. `codec` counts columns as the client does; `kept` is data of earlier
+    snapshots.
+    """
 
     def __init__(self, system: Path, buffers: Buffers, codec: PositionCodec, kept: Kept | None = None) -> None:
         self._kept = kept or Kept()
@@ -112,7 +114,7 @@ class SystemSnapshot:
             return None
 
     def spot(self, document: Document, offset: int) -> Spot | None:
-        """Content of a place in the text of a document."""
+        """The element or attribute at a position in the text of a document."""
         text = document.text
         at = self._to_bytes(document, offset)
         node = text.node_at(at)
@@ -125,14 +127,14 @@ class SystemSnapshot:
         return Spot(document, node, "", *self._to_text(document, start, end))
 
     def extent(self, document: Document, element: etree._Element, attribute: str = "") -> tuple[int, int]:
-        """The place of the value of an attribute in the text, or of a start tag."""
+        """The range of the value of an attribute, or of a start tag, in the text."""
         for name, start, end in document.text.attribute_values(element) if attribute else ():
             if name == attribute:
                 return self._to_text(document, start, end)
         return self._to_text(document, *document.text.start_tag(element))
 
     def whole(self, document: Document, element: etree._Element) -> tuple[int, int]:
-        """The place of an element in the text, with all that is in it."""
+        """The range of an element in the text, with its content."""
         return self._to_text(document, *document.text.extent(element))
 
     def _to_bytes(self, document: Document, offset: int) -> int:
@@ -143,7 +145,7 @@ class SystemSnapshot:
         return places.of_bytes(start - mark), places.of_bytes(end - mark)
 
     def structure_of(self, document: Document) -> Structure | None:
-        """The structure of a document, or the first that refers to it."""
+        """The structure in a document, or the first structure that refers to the document."""
         for structure in self.package.structures:
             if structure.file.name == document.name:
                 return structure
@@ -167,7 +169,7 @@ class SystemSnapshot:
         return next((fmu for fmu in found if isinstance(fmu, FmuDescription)), None)
 
     def description_file(self, entry: str, shown: ShownDescriptions) -> Path | None:
-        """The modelDescription.xml of an FMU, where an editor can read it."""
+        """The modelDescription.xml of an FMU, as a file that an editor can open."""
         name = self.archive.inside(entry, MODEL_DESCRIPTION)
         try:
             content = self.archive.read(name)
@@ -182,7 +184,7 @@ def _length_of_mark(document: Document) -> int:
 
 
 def signal_name(element: Element, connector: str = "") -> str:
-    """The full name of a connector of an element, or of the element, as seen from the root system of its document."""
+    """The full name of a connector or of an element, relative to the root system of its document."""
     systems = [one for one in element.iterancestors() if isinstance(one, ssd.System)]
     path = [one.name for one in reversed(systems[:-1])]
     own = [element.get("name", "")] if systems else []
@@ -190,7 +192,7 @@ def signal_name(element: Element, connector: str = "") -> str:
 
 
 def signals_of_parameter(network: Network, document: Document, parameter: Element) -> Iterator[str]:
-    """The full names of the variables that get their values from a parameter of a parameter set."""
+    """The full names of the variables that take their values from a parameter of a parameter set."""
     here = Position(document.name, document.line_of(parameter))
     name = parameter.get("name", "")
     for signal, assignment in (*network.assignments.items(), *network.boundary_assignments.items()):

@@ -1,7 +1,8 @@
-"""The systems to which documents in an editor belong, opened with its unsaved texts.
+"""The systems to which the documents in an editor belong, opened with its unsaved texts.
 
-A document below a folder with `SystemStructure.ssd` belongs to that system. Else an `.ssd` is a system by itself, and
-an `.ssv`, `.ssm` or `.ssb` belongs to an `.ssd` in its folder, or in one above, that refers to it; or to none.
+A document below a folder with `SystemStructure.ssd` belongs to that system. In other folders, an `.ssd` is a system by
+itself, and an `.ssv`, `.ssm` or `.ssb` belongs to the `.ssd` that refers to it, in its folder or in one above, if there
+is one.
 """
 
 import os
@@ -30,7 +31,9 @@ def is_document(path: Path) -> bool:
 
 
 def system_of(path: Path) -> Path:
-    """The system to which a document belongs, as `validate` takes it: a folder, an `.ssd`, or the document alone."""
+    """The system to which a document belongs, in the form that `validate` accepts: a folder, an `.ssd`, or the
+    document.
+    """
     folder = next((above for above in path.parents if (above / DEFAULT_STRUCTURE).is_file()), None)
     while folder is not None and (around := _around(folder)) is not None:
         folder = around
@@ -42,7 +45,7 @@ def system_of(path: Path) -> Path:
 
 
 def _around(folder: Path) -> Path | None:
-    """The system that has a system in one of its own folders, unpacked."""
+    """The system that contains this system, unpacked, in one of its folders."""
     for below, above in zip((folder, *folder.parents), folder.parents, strict=False):
         if below.name in STANDARD_FOLDERS and (above / DEFAULT_STRUCTURE).is_file():
             return above
@@ -64,7 +67,7 @@ def _files(structure: Path) -> set[Path]:
 
 
 def open_system(system: Path, buffers: Buffers, switches: Switches) -> Archive:
-    """A system with the unsaved texts of an editor. Raises as `Archive.open`."""
+    """A system with the unsaved texts of an editor. Raises the exceptions of `Archive.open`."""
     if system in buffers and not system.exists():
         return Archive.of_unsaved(system, buffers[system].encode())
     archive = open_checked(system, switches.outside, inside=True)
@@ -77,7 +80,7 @@ def open_system(system: Path, buffers: Buffers, switches: Switches) -> Archive:
 
 
 def without_mark(content: bytes) -> bytes:
-    """A file without its byte order mark, which editors keep to themselves."""
+    """A file without its byte order mark, which editors do not pass on."""
     return content.removeprefix(b"\xef\xbb\xbf")
 
 

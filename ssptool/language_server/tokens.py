@@ -1,4 +1,4 @@
-"""Semantic tokens: the kinds of names in attributes, so that an editor can show connectors and units apart."""
+"""Semantic tokens: the kinds of names in attributes, so that an editor can colour connectors and units differently."""
 
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -89,6 +89,6 @@ def _tokens(snapshot: SystemSnapshot, document: Document, within: types.Range | 
 
 
 def _is_in(within: types.Range | None, mention: Mention) -> bool:
-    """Whether a start tag begins in a range; one that begins above it and reaches into it is left out."""
+    """Whether a start tag begins in a range; a tag that begins above the range is left out even if it ends inside."""
     line = mention.document.line_of(mention.element)
     return within is None or within.start.line < line <= within.end.line + 1

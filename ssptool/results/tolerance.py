@@ -56,5 +56,5 @@ class ToleranceFor:
 
 
 def tolerance_of(column: NamedColumn, special: Sequence[ToleranceFor], default: Tolerance) -> Tolerance:
-    """The last special tolerance that matches, else the default."""
+    """The last special tolerance that matches; the default if none does."""
     return next((one.tolerance for one in reversed(special) if fits_column([one.pattern], column)), default)

@@ -364,7 +364,8 @@ class PreparedSystem:
 
         Raises
         ------
-        InvalidValue, and as `make_plan`.
+        InvalidValue
+            Also all exceptions of `make_plan`.
         """
         direct = [setter for setter in self.setters if self.is_direct(setter)]
         others = tuple((s.name, s.text(point[s.factor])) for s in self.setters if not self.is_direct(s))

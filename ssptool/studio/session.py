@@ -56,7 +56,7 @@ class Conflict(WrongUsage):
 class State:
     """Documents after a gesture. `diff` contains the changes of this gesture, `notes` describe them.
 
-    `beside` are files around the system, such as scenarios, by path relative to the folder that contains it.
+    `beside` are other files near the system, such as scenarios, by path relative to the folder that contains it.
     """
 
     files: Files = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Charts of many runs: pictures by Matplotlib, HTML pages by Plotly. A file here for each kind."""
+"""Charts of many runs: pictures by Matplotlib, HTML pages by Plotly. Each kind of chart has its own file."""
 
 from pathlib import Path
 from typing import Any, Protocol
@@ -8,7 +8,7 @@ from ssptool.drawing.plot import plot_html, save
 
 
 class Chart(Protocol):
-    """The content of a chart, which draws itself. Both raise MissingPackage without the library."""
+    """The content of a chart and how it is drawn. Both methods raise MissingPackage without the library."""
 
     def figure(self) -> Any:
         """A figure of Matplotlib."""
@@ -25,12 +25,12 @@ def draw_chart(chart: Chart, path: Path, title: str) -> None:
 
 
 def draw_chart_page(chart: Chart, path: Path, title: str) -> None:
-    """Raises MissingPackage."""
+    """Write a page with the chart. Raises MissingPackage."""
     save_file(path, plot_html(title, chart_markup(chart)))
 
 
 def chart_markup(chart: Chart) -> str:
-    """The chart as a part of a page, with everything that draws it. Raises MissingPackage."""
+    """The chart as a part of a page, with the scripts that draw it. Raises MissingPackage."""
     figure = chart.page()
     figure.update_layout(template="plotly_white", margin={"t": 40, "l": 90})
     options = {"responsive": True, "displaylogo": False}

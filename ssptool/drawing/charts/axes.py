@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 LOW_COLOUR, HIGH_COLOUR = "#1f77b4", "#d95f02"
 COLOURS = "Viridis"
-"""Scale of colours for numbers: it rises in lightness, and can be read by people who see few colours."""
+"""Colour scale for numbers: lightness increases with the number, and people with colour blindness can read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def picture(width: float, height: float) -> Any:
 
 
 def log_scale(axis: Any) -> None:
-    """A logarithmic y axis of Matplotlib whose numbers are plain text, as all texts of our pictures are."""
+    """A logarithmic y axis of Matplotlib; its numbers are plain text, like all texts of the pictures."""
     from matplotlib.ticker import NullFormatter, StrMethodFormatter  # heavy and optional
 
     axis.set_yscale("log")

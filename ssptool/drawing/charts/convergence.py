@@ -1,4 +1,4 @@
-"""Residuals over the iterations of methods that did not converge, with what was allowed."""
+"""Residuals over the iterations of methods that did not converge, with their limits."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from ssptool.drawing.plot import plotly_text
 
 _ALLOWED = "#8c8c8c"
 _MARKED = 40
-"""Points of a curve that are marked, each for itself."""
+"""Maximum number of points of a curve that have markers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class IterationCurve:
 
 
 def _drawable(values: Floats) -> Floats:
-    """Values for a logarithmic axis: nan in place of 0 and of what is not finite."""
+    """Values for a logarithmic axis: 0 and non-finite values become nan."""
     return np.where((values > 0.0) & np.isfinite(values), values, np.nan)
 
 
 @dataclass(frozen=True, slots=True)
 class ResidualHistory:
-    """Curves of all methods on one logarithmic axis; `best` is the least residual, None: there is none."""
+    """Curves of all methods on one logarithmic axis; `best` is the smallest residual, None if there is none."""
 
     residual: Axis
     curves: tuple[IterationCurve, ...]
@@ -81,7 +81,7 @@ class ResidualHistory:
 
     @property
     def best_points(self) -> list[tuple[float, float]]:
-        """(iteration, residual) of iterates that are as good as the best one; one of residual 0 has no place."""
+        """(iteration, residual) of all iterates with the smallest residual; empty if it is 0, which cannot be drawn."""
         return [
             (float(x), float(y))
             for curve in self.curves
@@ -90,5 +90,5 @@ class ResidualHistory:
         ]
 
     def _lone(self, curve: IterationCurve) -> str | None:
-        """A line through one point is none."""
+        """A marker for a curve of one point, because a line through one point is invisible."""
         return "_" if len(curve.iterations) == 1 else None

@@ -22,7 +22,7 @@ class Marked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Influences:
-    """Names of measures for each result, and of each factor its measures, the most influential first."""
+    """Names of the measures of each result, and the measures of each factor, the most influential factor first."""
 
     results: tuple[tuple[Axis, tuple[str, ...], tuple[tuple[str, tuple[Marked, ...]], ...]], ...]
 

@@ -1,4 +1,4 @@
-"""A line among dots: the best run so far, a front, a fit among what was measured."""
+"""A line among dots: the best run so far, a front, or a fit to measured points."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,9 +26,9 @@ class LinePanel:
 
 @dataclass(frozen=True, slots=True)
 class LineAndDots:
-    """Panels below each other, with one axis of x. `dots` and `line` are what the legend calls them.
+    """Panels below each other with a common x axis. `dots` and `line` are their names in the legend.
 
-    `marked`: the points of the line are marked.
+    `marked`: the points of the line have markers.
     """
 
     panels: tuple[LinePanel, ...]

@@ -10,7 +10,7 @@ from ssptool.drawing.charts.axes import COLOURS, Axis, Floats, panels, picture
 from ssptool.drawing.plot import plotly_text
 
 _LEVELS = 32
-"""Colours of lines on a page."""
+"""Number of colours of the lines on a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Parallel:
 
     def figure(self) -> Any:
         figure = picture(max(6.0, 1.6 * len(self.axes)), 4.6)
-        from matplotlib.collections import LineCollection  # there is one: the figure is
+        from matplotlib.collections import LineCollection  # a single collection, because the figure has one
 
         axis = figure.subplots()
         places = np.arange(len(self.axes))
@@ -58,7 +58,7 @@ class Parallel:
         return figure
 
     def page(self) -> Any:
-        """Lines of like colour are one curve. Plotly's own parallel axes draw nothing in browsers without WebGL."""
+        """Lines of similar colour are one curve. Plotly's own parallel axes draw nothing in browsers without WebGL."""
         figure = panels(1, 1, 460)
         heights = np.column_stack([_between(self.values[each.name]) for each in self.axes])
         shade = self.values[self.colour.name]
@@ -101,7 +101,7 @@ def _sampled(share: float) -> str:
 
 
 def _named(axis: Axis) -> dict[str, Any]:
-    """Ticks of a scale of colours that stands for names."""
+    """Ticks of a colour scale that shows names."""
     labels = [plotly_text(label) for label in axis.labels]
     return {"tickvals": list(range(len(labels))), "ticktext": labels} if labels else {}
 

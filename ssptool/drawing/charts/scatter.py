@@ -8,7 +8,7 @@ from ssptool.drawing.charts.axes import COLOURS, LOW_COLOUR, Axis, Floats, panel
 from ssptool.drawing.plot import plotly_text
 
 _FEW = 100
-"""Points of which each can be seen for itself, if it is large enough."""
+"""Up to this number of points, markers are large enough to be seen individually."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ _FINENESS = 80
 class Surface:
     """A panel for each result. Values (n,) by name, one point for each pair of values of the factors.
 
-    Between points the surface is linear over their Delaunay triangles; outside their hull there is none. `others` are
-    factors that vary too, over which results are means.
+    Between points the surface is linear over their Delaunay triangles; outside their hull there is none. The results
+    are means over `others`, factors that also vary.
     """
 
     x: Axis

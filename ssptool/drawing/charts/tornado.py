@@ -11,15 +11,18 @@ LOW_NAME, HIGH_NAME = "lowest value of the factor", "highest value of the factor
 
 
 _HALF = 0.36
-"""Height of what one end of a factor does, of the distance between factors. The lowest value is above the highest:
-should both point the same way, neither hides the other or its label."""
+"""Height of the bar of one end of a factor, relative to the distance between factors.
+
+The bar of the lowest value is above that of the highest. If both point the same way, neither hides the other or its
+label.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The effect of one factor on a result, from its lowest to its highest value, with all others nominal.
+    """The effect of one factor on a result, from its lowest to its highest value; all other factors are nominal.
 
-    `low` and `high` are the result at these two, `low_text` and `high_text` the values of the factor.
+    `low` and `high` are the result at these two values, `low_text` and `high_text` the values of the factor.
     """
 
     factor: str
@@ -31,7 +34,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Tornado:
-    """Nominal value of each result, and a bar for each factor, the widest first."""
+    """Nominal value of each result, and a bar for each factor, the widest bar first."""
 
     results: tuple[tuple[Axis, float, tuple[Bar, ...]], ...]
 

@@ -1,1 +1,1 @@
-"""Systems as drawings: one sheet per system, with the positions of its documents, or laid out if they state none."""
+"""Diagrams of systems: one sheet per system, with positions from the documents, or a layout if there are none."""

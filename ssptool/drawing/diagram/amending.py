@@ -23,7 +23,7 @@ _MOST_ROUTED = 40
 
 @dataclass(frozen=True, slots=True)
 class EarlierLayout:
-    """Extents of boxes by name, and ways by their end points."""
+    """Extents of boxes by name, and ways of lines by their end points."""
 
     extents: Mapping[str, Rectangle]
     ways: Mapping[tuple[Point, Point], Way]
@@ -55,7 +55,7 @@ def amended(
 
 
 class _Amendment:
-    """Place earlier boxes first, then all others, then the missing ways."""
+    """Places earlier boxes first, then all other boxes, then the missing ways."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class _Amendment:
         return None
 
     def _release(self, box: LayoutBox) -> None:
-        """Take its place from a box with another size, if that would be on others now."""
+        """Discard the place of a box whose size has changed, if the box would cover others there."""
         ways = {edge: way for edge, way in self._ways.items() if box.name not in (edge.source[0], edge.destination[0])}
         corner = self._corners.pop(box.name)
         near = Gaps(self._spacing.lane, self._spacing.lane, self._spacing.lane / 2)
@@ -117,7 +117,7 @@ class _Amendment:
     # -- places --------------------------------------------------------------------------------------------------------
 
     def _pulls(self, box: LayoutBox) -> list[Pull]:
-        """Lines to boxes that have a place."""
+        """Lines to boxes that already have a place."""
         found = []
         for edge in self._edges:
             (source, outlet), (destination, inlet) = edge

@@ -298,7 +298,7 @@ class _Arrangement:
     def _moved(self, point: Point) -> Point:
         return Point(point.x + self._shift.x, point.y + self._shift.y) if any(self._shift) else point
 
-    # -- what is drawn ---------------------------------------------------------------------------------------------
+    # -- drawn elements ---------------------------------------------------------------------------------------------
 
     def _block(self, block: StatedBlock) -> DrawnBlock:
         extent, pins = self._extents[block.name], self._pins[block.name]

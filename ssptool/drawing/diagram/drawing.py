@@ -125,7 +125,7 @@ def sheets_page(
 
 
 def _data(name: str, content: object) -> str:
-    """Data for the script: no tag ends them."""
+    """Data for the script, escaped so that no tag in it ends the script element."""
     text = json_text(content, separators=(",", ":")).replace("<", "\\u003c")
     return f'<script type="application/json" id="{name}">{text}</script>'
 
@@ -233,7 +233,7 @@ class Drawing:
         MissingPackage
             The library for PNG is not installed.
         WrongUsage
-            The page would have more of them than a person can look at.
+            The page would have more systems than a person can look at.
         """
         path = Path(path)
         check_plot_name(path, DRAWINGS)
@@ -263,14 +263,14 @@ def values_of(explained: Iterable[Explained]) -> Values:
 
 
 def graph_svg(graph: SystemGraph) -> str:
-    """The graph as SVG in layers from left to right in the direction of the wires, without stated positions."""
+    """The graph as SVG, in layers from left to right in the direction of the wires; stated positions are ignored."""
     spans = _numbered(graph)
     marked = {spans[edge]: (Remark(Mark.LOOP, "", 0, "part of an algebraic loop"),) for edge in loop_edges(graph)}
     return sheet_svg(arranged({(): _stated(graph, spans)}), marked)
 
 
 def _numbered(graph: SystemGraph) -> Mapping[tuple[Signal, Signal], Span]:
-    """Number the lines of a drawing that comes from no file."""
+    """Artificial line numbers for a drawing that does not come from a file."""
     edges = [*connected(graph.network), *((edge.source, edge.destination) for edge in graph.feedthrough)]
     return {edge: Span("", number, number) for edge, number in zip(dict.fromkeys(edges), count(1))}
 

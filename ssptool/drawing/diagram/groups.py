@@ -31,7 +31,7 @@ Members: TypeAlias = Mapping[ElementPath, ElementPath]
 """The group of each element, both by their paths."""
 
 _SEED = 1
-"""Communities are the same each time."""
+"""A fixed seed, so that the communities are the same each time."""
 _SMALLEST, _TYPICAL = 3, 25
 """Elements of a group: fewer are drawn individually if there is room; groups by order have this number."""
 
@@ -46,7 +46,7 @@ def with_groups(
     before
         Groups of an earlier drawing, which are kept as far as they fit.
     stay
-        Elements that have got a place since then stay in their groups.
+        Elements that have received a place since then stay in their groups.
     """
     found: dict[ElementPath, StatedSheet] = {}
     for sheet in stated.values():

@@ -1,4 +1,4 @@
-"""Heights of the stations of layers, with which most lines are straight."""
+"""Heights of the stations of layers, chosen so that most lines are straight."""
 
 import math
 from collections import defaultdict
@@ -9,17 +9,17 @@ from typing import TypeAlias
 from ssptool.drawing.diagram.layers import Edge, Station
 
 Hop: TypeAlias = tuple[Edge, Station, Station]
-"""An edge between two stations that follow each other."""
+"""An edge between two consecutive stations."""
 
 _SWEEPS = 12
-"""Most sweeps; heights settle in a few."""
+"""Maximum number of sweeps; heights settle in a few."""
 
 _GRID = 2.0**-8
-"""Heights [mm] are multiples of it, so that their sums are exact, and a line between equal heights is straight."""
+"""Heights [mm] are multiples of this, so that their sums are exact and lines between equal heights are straight."""
 
 
 def on_grid(height: float) -> float:
-    """The nearest height whose sums with others of the kind are exact."""
+    """The nearest multiple of the grid."""
     return round(height / _GRID) * _GRID
 
 

@@ -52,7 +52,7 @@ class Occupied:
         return found
 
     def _crossed(self, extent: Rectangle) -> NDArray[np.bool_]:
-        """Whether some axis parts box and line: across, up, or square to the line."""
+        """Whether a box and a line overlap: no separating axis (horizontal, vertical, normal to the line) exists."""
         x1, y1, x2, y2 = self._lines.columns
         (cx, cy), w, h = extent.centre, extent.width / 2, extent.height / 2
         dx, dy = (x2 - x1) / 2, (y2 - y1) / 2
@@ -63,7 +63,7 @@ class Occupied:
 
 
 class _Rows:
-    """(n, 4), doubled when it is full."""
+    """A growing array (n, 4); its capacity doubles when it is full."""
 
     def __init__(self) -> None:
         self._rows: Floats = np.empty((64, 4))
@@ -84,15 +84,15 @@ class _Rows:
 
 
 _SMALLER = (1.0, 0.85, 0.7)
-"""Sizes of names and outer labels relative to the letters of the sheet, in the order of trial."""
+"""Sizes of names and outer labels relative to the letters of the sheet, in the order in which they are tried."""
 
 
 CROWDED = 1_000
-"""Lines of a sheet beyond which labels inside of elements do not look for a free place, which would take seconds."""
+"""Number of lines of a sheet above which labels inside elements do not search for a free place (takes seconds)."""
 
 
 def lettered(sheet: Sheet) -> Sheet:
-    """Label a sheet and nested ones: elements always, connectors if there is room."""
+    """Label a sheet and nested sheets: elements always, connectors if there is room."""
     return _Lettering(sheet).sheet(sheet)
 
 
@@ -105,7 +105,7 @@ class _Lettering:
             self._draw(one)
         self._labels: dict[tuple[str, ...], list[Label]] = {}
         blocks = [(block, one.text) for one in sheet.all() for block in one.blocks]
-        # What must stand beside a pin inside of a box has less choice than the name; and a name counts for more than
+        # Labels next to pins inside a box have fewer possible places than the name; and a name counts for more than
         # what stands outside.
         for block, text in blocks:
             if not block.covered and block.path not in self._expanded:
@@ -148,10 +148,10 @@ class _Lettering:
     # -- choice ----------------------------------------------------------------------------------------------------
 
     def _first(self, places: Iterable[Label], inside: DrawnBlock | None = None) -> Label | None:
-        """The first place that is free, which is then taken. Inside of an element, that is not an obstacle."""
+        """The first free place, which is then occupied. For labels inside an element, the element is no obstacle."""
         for label in places:
             if self._crowded and inside is not None:
-                return label  # beside the pins of its own element there is room in most cases
+                return label  # there is usually room next to the pins of its own element
             if self._free(label, inside):
                 self._taken.area(label.extent)
                 return label
@@ -177,13 +177,13 @@ class _Lettering:
         outside = list(_around(block.name, around, text))
         chosen = self._first(inside, block) or self._first(outside)
         if chosen is None:
-            # No place is free: the one that hides the least.
+            # No place is free: take the one that hides the least.
             chosen = min([*outside, *inside], key=lambda label: self._taken.hidden(label.extent))
             self._taken.area(chosen.extent)
         found.append(chosen)
 
     def _source(self, block: DrawnBlock, text: float) -> None:
-        """Below the name, if that is inside."""
+        """Place the source below the name, if there is room inside."""
         name = self._labels[block.path][-1]
         if block.source and block.source != block.name:
             at = Point(name.at.x, name.at.y - 1.5 * text)
@@ -203,7 +203,7 @@ class _Lettering:
         return [(Label(pin.label, at, TextAnchor.MIDDLE, size, Role.PIN), True)]
 
     def _beside(self, pin: Pin, text: float, block: DrawnBlock) -> list[tuple[Label, bool]]:
-        """Positions along the outer line, above or below it; inside, for an element that shows its content."""
+        """Positions along the outer line, above or below it; inside an element that shows its content."""
         ways = [(-1.0, True), (1.0, False)] if block.path in self._expanded else [(1.0, False)]
         found = []
         for size, (way, inside) in product((smaller * 0.8 * PIN_TEXT * text for smaller in _SMALLER), ways):
@@ -221,7 +221,7 @@ class _Lettering:
 
 
 def _beyond(pin: Pin, text: float) -> Label:
-    """Outside of the system, to which its own connectors point away from the sheet."""
+    """Position outside the system: its own connectors point into the sheet, so their labels are on the other side."""
     x, y = -pin.outward.x, -pin.outward.y
     if abs(x) > 0.9:
         return Label(pin.label, Point(pin.at.x + 0.9 * text * x, pin.at.y), _away(x), PIN_TEXT * text, Role.PIN)
@@ -242,7 +242,7 @@ def _in_box(name: str, box: Rectangle, text: float, *, titled: bool) -> Iterator
 
 
 def _around(name: str, box: Rectangle, text: float) -> Iterator[Label]:
-    """Below, above, at the corners, beside."""
+    """Positions of the name: below, above, at the corners, at the sides."""
     x, y = box.centre
     for size in _SMALLER:
         for height in (box.y1 - 1.1 * text, box.y2 + 1.1 * text):

@@ -1,4 +1,4 @@
-"""Boxes without a place in layers, each in an order with few crossings.
+"""Layers of boxes without a position; the order in each layer has few crossings.
 
 References
 ----------
@@ -25,7 +25,7 @@ class Edge(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """The point at which all edges from one outlet pass a layer."""
+    """The point at which all edges from one outlet cross a layer."""
 
     source: tuple[str, str]
     layer: int
@@ -58,7 +58,7 @@ def in_layers(
     Parameters
     ----------
     last
-        Boxes for a layer behind all others.
+        Boxes for a layer after all others.
     """
     number = {box: place for place, box in enumerate(boxes)}
     arcs = [(number[edge.source[0]], number[edge.destination[0]]) for edge in edges]
@@ -81,10 +81,10 @@ _LEAST = 5
 
 
 def _sequence(vertices: int, arcs: Sequence[tuple[int, int]]) -> list[int]:
-    """Vertices in a sequence with few backward arcs: sources first, sinks last, else by largest difference of out- and
+    """Vertices in a sequence with few backward arcs: sources first, sinks last, the others by out-degree minus
     in-degree.
 
-    Eades, Lin and Smyth 1993, algorithm GR; of equal vertices the first.
+    Eades, Lin and Smyth 1993, algorithm GR; among equal vertices, the first is taken.
     """
     after: list[list[int]] = [[] for _ in range(vertices)]
     before: list[list[int]] = [[] for _ in range(vertices)]
@@ -112,7 +112,7 @@ def _sequence(vertices: int, arcs: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _depths(graph: "networkx.DiGraph[int]", most: int, uncounted: Collection[int]) -> list[int]:
-    """The longest way from a source to each vertex, or more if a layer is full."""
+    """The longest path from a source to each vertex; longer if a layer is full."""
     depth = [0] * len(graph)
     full: Counter[int] = Counter()
     for vertex in networkx.lexicographical_topological_sort(graph):

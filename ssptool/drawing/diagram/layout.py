@@ -21,7 +21,7 @@ _ASPECT = 1.5
 _FEW, _MOST = 4, 12
 """Number of layers that are not cut, and largest number of strips."""
 _WORTHWHILE = 1.3
-"""Necessary enlargement of letters, because lines across strips are harder to follow."""
+"""Smallest enlargement of letters that justifies strips, because lines across strips are harder to follow."""
 
 _DENSE = 4
 """Largest number of edges per box: with more, most lines would run across strips."""
@@ -30,7 +30,7 @@ _LONGEST = 2.3
 
 
 class LayerSize(NamedTuple):
-    """Size of a layer: its width with the lines behind it, and its lower and upper end."""
+    """Size of a layer: its width, including the lines after it, and its lower and upper end."""
 
     width: float
     bottom: float
@@ -38,7 +38,7 @@ class LayerSize(NamedTuple):
 
 
 class Margins(NamedTuple):
-    """Room that lines need between strips: at the left of all, and in all channels."""
+    """Room that lines need between strips: left of all strips, and in all channels."""
 
     aside: float
     below: float
@@ -110,7 +110,9 @@ def _cut(widths: Sequence[float], most: float) -> Iterator[range]:
 
 @dataclass(frozen=True, slots=True)
 class LayoutBox:
-    """`inlets` and `outlets` are the heights of its pins above its lower edge, at its left and right [mm]."""
+    """A box to place; `inlets` and `outlets` are the heights of its pins [mm] above its lower edge, at its left and
+    right.
+    """
 
     name: str
     width: float
@@ -121,7 +123,7 @@ class LayoutBox:
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """Distances between boxes above each other, between lines, and between a box and the first line beside it [mm]."""
+    """Distances [mm] between boxes above each other, between lines, and between a box and the first line next to it."""
 
     row: float
     lane: float
@@ -191,10 +193,10 @@ class _Drawing:
             self._heights = Heights(layers.rows, within, self._pin, self._apart, spacing.row)
         self._turns: dict[tuple[Edge, Station], float] = {}
         self._detours: dict[tuple[Edge, Station], Point] = {}
-        """Points that edges, which would lie on other ones, pass before they turn."""
+        """Points that edges pass before they turn, because they would otherwise overlap other edges."""
         self._leaves: dict[tuple[str, str], float] = {}
         self._enters: dict[Edge, float] = {}
-        """x of vertical parts: behind a station; next to the boxes, for an edge that runs back."""
+        """x of vertical parts: after a station, or next to the boxes for an edge that runs back."""
         self._channels: dict[tuple[int, object], float] = {}
         self._asides: dict[object, float] = {}
         """y of the parts in the channel below a strip, and x of the parts between channels."""
@@ -385,7 +387,7 @@ class _Drawing:
         return [self._heights.at(hop[0], hop[2]) for hop in bundle if not self._crosses(hop)]
 
     def _lane_order(self, bundle: Sequence[Hop]) -> tuple[bool, float]:
-        """Lines that rise turn the earlier the higher they begin, lines that fall the earlier the lower: none cross."""
+        """Order of turning: rising lines from the top down, falling lines from the bottom up, so that none cross."""
         start = self._heights.at(*bundle[0][:2])
         rise = sum(end - start for end in self._ends(bundle))
         return (rise > 0, -start if rise > 0 else start)
@@ -420,7 +422,7 @@ class _Drawing:
             yield Point(x, self._heights.at(edge, other))
 
     def _back(self, edge: Edge) -> Iterator[Point]:
-        """Down beside the box, back in the channel, and up again."""
+        """The way back: down next to the box, along the channel, and up again."""
         begin, end = self._begin(edge), self._end(edge)
         strips = self._strip(edge.source[0]), self._strip(edge.destination[0])
         user = Passage(edge.source, -1)

@@ -28,7 +28,7 @@ _ABREAST = 5
 """Largest number of components with room for texts between them; with more, texts are next to the arrows."""
 
 _LONGEST = 48
-"""Drawn characters of a name or text; the tooltip has all of them."""
+"""Maximum number of characters of a name or text that are drawn; the tooltip shows all of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ _METHOD = 3
 
 
 class SheetName(NamedTuple):
-    """Name of a drawing of a system, also of the inside of its elements; with its names of connectors."""
+    """Name of a drawing of a system, or of the inside of its elements, and the names of its connectors."""
 
     path: ElementPath
     inside: bool
@@ -48,7 +48,7 @@ class Memory:
 
     @classmethod
     def of_page(cls, page: Path) -> "Memory":
-        """Layouts that a page keeps; nothing, if there is none, or it is another file."""
+        """The layouts that a page contains; empty if the file does not exist or was not written by ssptool."""
         try:
             found = _KEPT.search(page.read_text(encoding="utf-8")) if page.is_file() else None
             return cls() if found is None else cls.of_content(json_content(found[1]))
@@ -73,7 +73,7 @@ class Memory:
         *,
         folds: bool,
     ) -> Layout:
-        """The layout as it was, as far as all of this is as it was."""
+        """The earlier layout, as far as all arguments are unchanged."""
         if name not in self.used:
             known = self.known.get(name)
             kept = amended(known, boxes, edges, spacing, first, last) if known is not None and boxes else None
@@ -86,7 +86,7 @@ class Memory:
         return Memory(members, {**self.known, **used}, ways=self.ways)
 
     def content(self, members: Members) -> dict[str, Any]:
-        """Layouts and groups, as a page keeps them."""
+        """Layouts and groups, in the form that a page stores."""
         return {
             "method": _METHOD,
             "groups": [[element, group] for element, group in members.items()],

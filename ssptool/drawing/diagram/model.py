@@ -13,7 +13,7 @@ from ssptool.network.tree import ElementPath
 
 @dataclass(frozen=True, slots=True)
 class Rectangle:
-    """Two corners in the canvas around [mm], x to the right and y up. Of a mirrored element x1 > x2 or y1 > y2."""
+    """Two corners in the enclosing canvas [mm], x to the right and y up. Of a mirrored element x1 > x2 or y1 > y2."""
 
     x1: float
     y1: float
@@ -51,7 +51,7 @@ class Rectangle:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The lines of a file that state an element; none state a group."""
+    """The lines of a file that state an element; a group has none."""
 
     file: str
     first: int
@@ -80,7 +80,7 @@ class StatedPin:
 
 @dataclass(frozen=True, slots=True)
 class Icon:
-    """A picture (PNG or SVG) and how it is put into the box of its element. Angle in degrees, counter-clockwise."""
+    """A picture (PNG or SVG) and how it is placed in the box of its element. Angle in degrees, counter-clockwise."""
 
     content: bytes
     media_type: str
@@ -91,7 +91,7 @@ class Icon:
 
 @dataclass(frozen=True, slots=True)
 class StatedFeedthrough:
-    """An output of an element that depends on an input of it."""
+    """A dependency of an output of an element on one of its inputs."""
 
     inlet: str
     outlet: str
@@ -124,12 +124,13 @@ class StatedBlock:
 
 
 MOST_APART = 8
-"""Connections from one component to another that are drawn one by one; more are a bundle."""
+"""Maximum number of connections from one component to another that are drawn individually; more are bundled."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatedLine:
-    """A connection between (element, connector), "" being the system itself; `way` are the points between its ends.
+    """A connection between (element, connector), where "" is the system itself; `way` contains the points between its
+    ends.
 
     A bundle of connections has the descriptions and lines of all of them.
     """
@@ -168,7 +169,7 @@ class StatedSheet:
             yield line.end
 
     def fed_through(self) -> Iterator[tuple[str, str]]:
-        """(element, connector) of every end of a dependence inside an element."""
+        """(element, connector) of every end of a dependency inside an element."""
         for block in self.blocks:
             for each in block.feedthrough:
                 yield block.name, each.inlet
@@ -187,7 +188,7 @@ _CLASSES = (
 _WIDTHS = {letter: width for width, letters in _CLASSES for letter in letters}
 _OTHER, _FULL = 0.76, 1.1
 _REGULAR = 0.93
-"""Width of a letter over that of a bold one."""
+"""Width of a regular letter relative to that of a bold one."""
 
 LINE = 1.2
 """Line height relative to the height of letters."""
@@ -282,7 +283,7 @@ class DrawnBlock:
     Attributes
     ----------
     icon_extent
-        The box of the icon; if it is smaller than the element, labels fit beside it.
+        The box of the icon; if it is smaller than the element, labels fit next to it.
     feedthrough
         Dependencies of outputs on inputs, as lines inside.
     opens
@@ -309,7 +310,7 @@ class DrawnBlock:
 
     @property
     def covered(self) -> bool:
-        """Whether its icon covers it, so that labels are outside."""
+        """Whether the icon covers the element, so that labels are outside."""
         return self.icon is not None and self.icon_extent == self.extent
 
 

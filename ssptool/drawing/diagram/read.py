@@ -232,7 +232,9 @@ def _source(element: ssd.SystemElement) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The canvas of a system is stretched to the box of its element, mirrored as its corners are, and turns with it."""
+    """Maps the canvas of a system to the box of its element: stretched, mirrored like its corners, and rotated with
+    it.
+    """
 
     canvas: Rectangle
     box: Rectangle
@@ -240,7 +242,7 @@ class Placement:
 
     @property
     def _scales(self) -> tuple[float, float]:
-        """Negative if the box is mirrored."""
+        """Scales of both axes; negative if the box is mirrored."""
         across, up = self.box.x2 - self.box.x1, self.box.y2 - self.box.y1
         return across / (self.canvas.x2 - self.canvas.x1), up / (self.canvas.y2 - self.canvas.y1)
 
@@ -270,7 +272,7 @@ class Placement:
         return Point(cosine * x - sine * y, sine * x + cosine * y)
 
     def _extent(self, extent: Rectangle, rotation: float) -> tuple[Rectangle, float]:
-        """A box and its angle. (A rotated box inside a box of another aspect ratio is not sheared.)"""
+        """A box and its angle. (A rotated box in a box of another aspect ratio is not sheared.)"""
         sx, sy = self._scales
         lying = round(rotation / 90) % 2 == 1
         width = (extent.x2 - extent.x1) * math.copysign(sy if lying else sx, sx) / 2
@@ -421,7 +423,7 @@ def marked(sheets: Sequence[StatedSheet], remarks: Iterable[Remark]) -> Mapping[
 
 
 def _inside(sheet: StatedSheet, found: Mapping[Span, Sequence[Remark]]) -> Remark | None:
-    """One remark for all that there are in a system."""
+    """One remark for all the remarks in a system."""
     there = [remark for span in dict.fromkeys(_spans(sheet)) for remark in found.get(span, ())]
     if not there:
         return None

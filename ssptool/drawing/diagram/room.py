@@ -12,7 +12,7 @@ from ssptool.drawing.diagram.model import Point, Rectangle
 from ssptool.drawing.diagram.routing import Floats, Way
 
 _BACK = 10.0
-"""Extra length of a line that runs back, in gaps between boxes."""
+"""Additional cost, as length, of a line that runs back, in gaps between boxes."""
 
 
 class Gaps(NamedTuple):
@@ -37,7 +37,7 @@ class Pull(NamedTuple):
         return abs(ahead) + abs(y - self.other.y) + back
 
     def height(self) -> float:
-        """Height of a corner with which the line is straight, to the last bit."""
+        """Height of the lower corner at which the line is exactly straight."""
         y = self.other.y - self.pin.y
         near = (y, math.nextafter(y, math.inf), math.nextafter(y, -math.inf))
         return next((one for one in near if one + self.pin.y == self.other.y), y)

@@ -26,15 +26,15 @@ Net: TypeAlias = int
 _BEND, _CROSSING, _TOGETHER = 4.0, 2.0, 0.4
 """Cost of a bend and of a crossing in lanes, and relative cost of a way on a line of the same net."""
 _ASIDE = 6
-"""Lanes on either side of halfway that are tried before a way is searched."""
+"""Number of lanes on either side of the middle that are tried before a way is searched."""
 _AROUND = (8.0, 40.0, 1000.0)
-"""Lanes around both ends in which a way is searched, one after the other."""
+"""Distances around both ends [lanes] within which a way is searched, one after the other."""
 _MARGIN = 2.0
-"""Lanes between a box, or the tip of a pin, and the next line."""
+"""Distance [lanes] between a box, or the tip of a pin, and the next line."""
 _HAIR = 1e-9
 """Distance at which things touch [mm]."""
 _SAME = 1e-6
-"""Lines that are so near lie on top of each other, as a part of a lane."""
+"""Distance, as a fraction of a lane, below which lines count as overlapping."""
 
 
 @dataclass(slots=True)
@@ -77,14 +77,14 @@ class Router:
         """Upright ones, by x, and level ones, by y."""
 
     def take(self, way: Sequence[Point], net: Net, *, drawn: bool = True) -> None:
-        """Keep others clear of a way."""
+        """Keep other lines clear of a way."""
         for one, other in pairwise(way):
             for axis in (0, 1):
                 if one[axis] == other[axis] and one != other:
                     self._parts[axis].add(one[axis], one[1 - axis], other[1 - axis], net, drawn)
 
     def keep_free(self, pin: Point, outward: Point, net: Net) -> None:
-        """Keep others clear of the place before a pin."""
+        """Keep other lines clear of the area in front of a pin."""
         self.take((pin, _out(pin, outward, _MARGIN * self._lane)), net, drawn=False)
 
     def way(self, start: Point, outward: Point, end: Point, other: Point, net: Net, reach: float) -> Way:
@@ -138,7 +138,7 @@ class Router:
         boxes, (upright, level) = self._boxes, (parts.array for parts in self._parts)
         window = Rectangle(x1, y1, x2, y2)
         within = (boxes[:, 0] < x2) & (boxes[:, 2] > x1) & (boxes[:, 1] < y2) & (boxes[:, 3] > y1)
-        # A pin of an element that stands askew may be inside of the box around it.
+        # A pin of a rotated element may be inside the box around the element.
         for x, y in ends:
             within &= ~((boxes[:, 0] < x) & (x < boxes[:, 2]) & (boxes[:, 1] < y) & (y < boxes[:, 3]))
         near_x = (upright[:, 0] > x1) & (upright[:, 0] < x2) & (upright[:, 1] < y2) & (upright[:, 2] > y1)
@@ -278,12 +278,12 @@ def _grid_lines(low: float, high: float, apart: float, edges: Floats, lines: Flo
 
 
 def _between(values: Floats, low: float, high: float) -> slice:
-    """The sorted values from low to high, both included."""
+    """The range of sorted values from low to high, both included."""
     return slice(int(np.searchsorted(values, low)), int(np.searchsorted(values, high, side="right")))
 
 
 def _spans(values: Floats, low: Floats, high: Floats) -> tuple[Places, Places]:
-    """Beginnings and ends in the sorted values from each low to its high, both included."""
+    """Starts and ends of the ranges of sorted values from each low to its high, both included."""
     return np.searchsorted(values, low), np.searchsorted(values, high, side="right")
 
 
@@ -307,7 +307,7 @@ def _covered(
 
 
 def _within(least: float, low: float, high: float, most: float, around: float) -> tuple[float, float]:
-    """The range from low to high and some more around it, but not beyond the least and the most."""
+    """The range from low to high, extended by `around` at both ends, but limited to least and most."""
     return min(low, max(least, low - around)), max(high, min(most, high + around))
 
 
@@ -322,14 +322,14 @@ def _either_side(most: int) -> Iterator[int]:
 
 
 def any_overlap(boxes: Sequence[Rectangle]) -> bool:
-    """Whether two boxes have a part in common."""
+    """Whether two boxes overlap."""
     x1, y1, x2, y2 = np.array([(box.x1, box.y1, box.x2, box.y2) for box in boxes]).reshape(-1, 4).T
     beside = (x1[:, None] < x2[None, :] - _HAIR) & (y1[:, None] < y2[None, :] - _HAIR)
     return int((beside & beside.T).sum()) > len(boxes)
 
 
 def any_crosses(ways: Iterable[Sequence[Point]], boxes: Sequence[Rectangle]) -> bool:
-    """Whether a way of level and upright parts runs through a box."""
+    """Whether a way of horizontal and vertical parts runs through a box."""
     parts = np.array([(*min(a, b), *max(a, b)) for way in ways for a, b in pairwise(way)]).reshape(-1, 4)
     return any(
         bool(
@@ -380,8 +380,8 @@ def nets_of(ends: Iterable[tuple[Point, Point]]) -> list[Net]:
 def halfway(
     start: Point, outward: Point, end: Point, other: Point, reach: float, aside: float = 0.0
 ) -> Iterator[Point]:
-    """Way out of both pins (points, and unit vectors away from their elements) and across halfway between, or beside
-    it.
+    """Way out of both pins (points, and unit vectors away from their elements) and across in the middle between them,
+    or at a distance from it.
     """
     begin = Point(start.x + reach * outward.x, start.y + reach * outward.y)
     finish = Point(end.x + reach * other.x, end.y + reach * other.y)

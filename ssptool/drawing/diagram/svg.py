@@ -257,7 +257,9 @@ class _Picture:
                 self._write(group, label)
 
     def _icon(self, group: etree._Element, block: DrawnBlock, icon: Icon) -> None:
-        """Turned by its own angle, absolute in the canvas; upright in a box that lies, it takes the lying box."""
+        """The icon has its own angle, absolute in the canvas; width and height are swapped if its box differs by
+        90°.
+        """
         extent = block.icon_extent
         lying = round((block.rotation - icon.rotation) / 90) % 2 == 1
         width, height = (extent.height, extent.width) if lying else (extent.width, extent.height)

@@ -74,8 +74,8 @@ class Assembly:
     loop_log, coupling_log
         Logs of the iterates of algebraic loops and of macro steps, if asked for.
     explain_ode
-        Gives the failure of the last step of the ODE of all components of model exchange, beside co-simulation; raises
-        errors that are not of a component.
+        Gives the failure of the last step of the ODE of all model exchange components in a system with co-simulation;
+        raises errors that are not of a component.
     ode_kernel
         A kernel for these components alone, with the slots of the whole, where nothing leads in from other components.
     logging

@@ -48,7 +48,7 @@ def with_words(job: Job, execution: Execution, limits: Limits) -> Execution:
 
 
 def error_with_words(job: Job, error: FmiError, limits: Limits) -> FmiError:
-    """The error of an FMU that was not instantiated; without messages it gets those of a repeat."""
+    """The error of an FMU that was not instantiated; if it has no messages, those of a repeated run are added."""
     if not _is_silent(job, error.messages):
         return error
     try:

@@ -121,10 +121,10 @@ class IterateRule(NamedTuple):
         RELAXATION: x + factor·(found − x) is next; with 1, found itself. AITKEN: the first such factor of a step.
         ANDERSON: the factor of mixing.
     reuse, filter, max_columns
-        SECANTS: differences of so many steps before are kept, at most so many in all; one that depends on those before
-        it, to `filter`, is left out.
+        SECANTS: number of earlier steps whose differences are kept; tolerance below which a difference that depends on
+        earlier ones is left out; maximum number of differences.
     window
-        ANDERSON: at most so many differences are used.
+        ANDERSON: maximum number of differences.
     """
 
     kind: RuleKind = RuleKind.RELAXATION
@@ -364,7 +364,7 @@ class Instruction(NamedTuple):
     argument: int = 0
     order: int = 0
     """EXTRAPOLATE, INTERPOLATE: highest polynomial order, 1 or 2; INTERPOLATE with 0: mean of both ends; MID_STEP: 1 if
-    the present values are those at the end of the step, else 0.
+    the present values are those at the end of the step, 0 otherwise.
     """
 
 
