@@ -43,7 +43,7 @@ def quick_fixes(fixes: Mapping[Diagnostic, Fix], chosen: Iterable[types.Diagnost
 def edit_of_fix(
     system: Path, buffers: Buffers, data: Mapping[str, str], places: PlacesOf, version: VersionOf
 ) -> types.WorkspaceEdit | None:
-    """The edit of one fix, in the present texts; None if its finding is gone, or has no fix of this title."""
+    """The edit of one fix for the current texts; None if its finding no longer exists or has no fix with this title."""
     switches = switches_of(system)
     with open_system(system, buffers, switches) as archive:
         checked = check_with_fixes(archive, switches=switches)

@@ -1,7 +1,7 @@
-"""Offsets in a text as positions of the protocol and as offsets in its bytes, and back.
+"""Conversion between offsets in a text, positions of the protocol and offsets in its bytes.
 
-Tables of the lines and of the characters that count for more than one are made once for a text; a place is then found
-in them without a look at the text.
+For each text, tables of its lines and of the characters that count as more than one unit are built once; conversions
+then only search in these tables.
 """
 
 import re
@@ -40,7 +40,7 @@ class UnitTable:
         return offset + self._more[bisect_left(self._wide, offset)]
 
     def offset(self, units: int) -> int:
-        """The offset that has so many units before it; inside a character, that behind it."""
+        """The offset after `units` units; for a number inside a character, the offset after that character."""
         before = bisect_left(self._wide_units, units)
         return max(units - self._more[before], self._wide[before - 1] + 1 if before else 0)
 
