@@ -1,5 +1,5 @@
-// Rows of values as text: of numbers the shortest digits that read back to the same bits, as Python's repr writes them.
-#ifndef Py_LIMITED_API  // which a package for all later versions sets
+// Rows of values as text. Numbers have the shortest digits that read back to the same bits, as in Python's repr.
+#ifndef Py_LIMITED_API  // a package for all later versions sets it
 #define Py_LIMITED_API 0x030B0000
 #endif
 #define PY_SSIZE_T_CLEAN
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t longest = 26;  // -1.2345678901234567e-308, a separator, and some room
 
-// Where repr changes from fixed to scientific notation: the decimal exponents of the first digit.
+// Range of the decimal exponent of the first digit in which repr uses fixed notation.
 constexpr int least_fixed = -4, first_scientific = 16;
 
 char* put(char* at, std::string_view text) {
@@ -32,7 +32,7 @@ char* put_zeros(char* at, int count) {
   return at + count;
 }
 
-// The digits, of which the first stands for 10^exponent.
+// Writes digits; the first digit has the value of 10^exponent.
 char* write_fixed(char* at, std::string_view digits, int exponent) {
   if (exponent < 0) return put(put_zeros(put(at, "0."), -exponent - 1), digits);
   const int whole = exponent + 1, count = static_cast<int>(digits.size());
@@ -62,10 +62,10 @@ char* write_number(char* at, double value) {
 struct Rows {
   const std::uint64_t* cells;
   std::size_t count, width;
-  const char* kinds;  // of each column: 'f' double, 'i' signed, 'u' unsigned, numbers of a 't' text or of 'b' bytes
-  std::vector<std::string_view> texts, bytes;  // as they are to be written
+  const char* kinds;  // per column: 'f' double, 'i' signed, 'u' unsigned, 't' numbers of texts, 'b' numbers of bytes
+  std::vector<std::string_view> texts, bytes;  // in the form in which they are written
 
-  // What the numbers in a column mean; null if they are values.
+  // The texts or bytes that the numbers in a column stand for; null if the numbers are values.
   const std::vector<std::string_view>* meanings(std::size_t column) const {
     return kinds[column] == 't' ? &texts : kinds[column] == 'b' ? &bytes : nullptr;
   }
@@ -93,7 +93,7 @@ char* write(char* at, const Rows& rows) {
   return at;
 }
 
-// Bytes that are enough; none if a cell is the number of no text.
+// Number of bytes that is certainly sufficient; none if a cell has the number of a text that does not exist.
 std::size_t room(const Rows& rows) {
   std::size_t sum = rows.count * rows.width * longest + 1;
   for (std::size_t column = 0; column < rows.width; ++column) {

@@ -33,7 +33,7 @@ void ContinuousSystem::set_states(std::span<const double> x) {
 void ContinuousSystem::evaluate(Level level) {
   if (level_ >= level) return;
   if (events_)
-    ode_.settle(t_);  // in event mode, states are the parts' own
+    ode_.settle(t_);  // in event mode, the parts have their own states
   else if (!ode_.reach(t_, x_.data(), level == Level::whole))
     avoided();
   level_ = events_ ? Level::whole : level;

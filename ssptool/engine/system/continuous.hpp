@@ -1,4 +1,4 @@
-// An exported system as model exchange has it: one state vector, evaluated where an importer asks for something.
+// An exported system for model exchange: one state vector; values are computed when an importer asks for them.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 
 namespace ssptool::runtime {
 
-// Between two calls of an importer.
+// The state between two calls of an importer.
 struct ContinuousState {
   double t = 0.0;
   std::vector<double> x;
   bool events = true;  // in event mode
 };
 
-// Times and states are only noted; the parts are led there, and evaluated, when values are asked for. All functions
-// throw IntegrationStopped.
+// Setting time or states only stores them; the parts get them, and are evaluated, when values are requested. All
+// functions throw IntegrationStopped.
 class ContinuousSystem {
  public:
-  // Updates discrete states and exchanges signals at a time [s] until nothing changes, with all parts in event mode.
+  // Updates discrete states and exchanges signals at a time [s] until nothing changes; all parts are in event mode.
   using Iterate = std::function<DiscreteUpdate(double t)>;
 
   ContinuousSystem(OdeSystem& ode, Iterate iterate) : ode_(ode), iterate_(std::move(iterate)), x_(ode.size()) {}
 
-  // In event mode at t [s], from initialized parts.
+  // Starts in event mode at t [s], with initialized parts.
   void begin(double t);
 
   void set_time(double t);
@@ -38,22 +38,22 @@ class ContinuousSystem {
   [[nodiscard]] std::vector<double> nominals();
 
   void enter_event_mode();
-  // The whole event iteration, so that none is needed after it.
+  // Does the complete event iteration, so that the importer needs no further one.
   [[nodiscard]] DiscreteUpdate update_discrete_states();
   void enter_continuous_time();
   [[nodiscard]] CompletedStep complete_step();
 
-  // All outputs are consistent after this.
+  // Makes all outputs consistent.
   void settle() { evaluate(Level::whole); }
-  // Inputs or parameters were set.
+  // Must be called after inputs or parameters were set.
   void changed() noexcept { level_ = Level::nothing; }
 
   [[nodiscard]] ContinuousState save() const { return {t_, x_, events_}; }
-  // The states of the parts are set already.
+  // The states of the parts must have been set before.
   void restore(const ContinuousState&);
 
  private:
-  // What is consistent with time, states and inputs.
+  // What is consistent with the present time, states and inputs.
   enum class Level : std::uint8_t { nothing, slopes, whole };
 
   void evaluate(Level);

@@ -11,8 +11,8 @@ namespace {
 
 bool is_continuous(Type type) { return type == Type::float64 || type == Type::held; }
 
-// References of the variables in these slots, or in all of them, that have a derivative; of an array one for the slots
-// of all elements.
+// References of the variables in some slots (default: all) that have a derivative; an array has one reference for all
+// its elements.
 struct Chosen {
   std::vector<fmi::Reference> references;
   std::vector<Slot> slots;
@@ -62,7 +62,7 @@ void Tangents::follow(const Call& call) {
   for (std::size_t i = 0; i < found.size(); ++i) values_[unknowns.slots[i]] = found[i];
 }
 
-// What was set in an earlier call of the part acts as well.
+// Values that an earlier call has set in the part still act, so they are included.
 std::vector<double> Tangents::of_part(Index number, const std::vector<fmi::Reference>& unknowns,
                                       std::size_t count) const {
   Part& part = *parts_.at(number);
@@ -90,7 +90,7 @@ std::vector<double> Tangents::slopes() const {
   return found;
 }
 
-// The torn signals' changes z solve z = J z + b, where b is what comes around for z = 0.
+// The changes z of the torn signals solve z = J z + b; b is the change that returns around the loop for z = 0.
 void Tangents::follow(const PlannedLoop& loop) {
   const std::size_t m = loop.calls.torn.size();
   const std::vector<double> from_outside = around(loop, std::vector<double>(m));

@@ -8,21 +8,21 @@
 
 namespace ssptool::runtime {
 
-// How all signals change with those that do not depend on others: by the chain rule along the calls that evaluate them.
+// The changes of all signals with some independent signals, by the chain rule along the calls that evaluate them.
 class Tangents {
  public:
-  // One number per slot; of signals that depend on nothing here the direction, of all others 0. `states`: directions of
-  // the states of all parts, one after the other.
+  // `direction` has one number per slot: the direction for independent signals, 0 for all others. `states`: directions
+  // of the states of all parts, one part after the other.
   Tangents(const Plan&, const std::vector<std::unique_ptr<Part>>&, std::vector<double> direction,
            std::vector<double> states);
 
-  // Throws Refused if a part refuses, or a loop has no unique solution there.
+  // Throws Refused if a part refuses, or if a loop has no unique solution at this point.
   void follow(const Schedule&);
-  // To connectors of the system.
+  // Passes the changes on to the connectors of the system.
   void arrive();
 
   [[nodiscard]] double at(Slot slot) const { return values_.at(slot); }
-  // Of the state derivatives of all parts.
+  // Changes of the state derivatives of all parts.
   [[nodiscard]] std::vector<double> slopes() const;
 
  private:
@@ -30,7 +30,7 @@ class Tangents {
   void follow(const PlannedLoop&);
   std::vector<double> around(const PlannedLoop&, const std::vector<double>& guess);
   void carry(Slot destination);
-  // Of these unknowns of a part, from what reaches its inputs and from its states; so many numbers.
+  // Changes of these unknowns of a part, from the changes of its inputs and states; `count` is the number of scalars.
   [[nodiscard]] std::vector<double> of_part(Index part, const std::vector<fmi::Reference>& unknowns,
                                             std::size_t count) const;
 

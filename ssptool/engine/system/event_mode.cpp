@@ -1,4 +1,4 @@
-// Parts in event mode: macro steps that end at their events, as engine/event_mode has them, and these events.
+// Parts in event mode: macro steps that end at events of the parts (as in engine/event_mode), and these events.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -28,7 +28,8 @@ std::unique_ptr<EventMembers> System::members_of(const PlannedEventSteps& steps,
   return std::make_unique<EventMembers>(kernel.slot_values, kernel.members, std::move(events), functions);
 }
 
-// What stops events, as a refusal; of adopted parts it passes as it is.
+// Calls `act`; an exception that stops events becomes a refusal, except for adopted parts, where it is passed on
+// unchanged.
 void System::explained(const std::function<void()>& act) const {
   try {
     act();
@@ -45,7 +46,7 @@ void System::explained(const std::function<void()>& act) const {
   }
 }
 
-// In initialization mode, signals without a clock that are exchanged at events pass until they settle.
+// In initialization mode: passes signals that are exchanged at events, and have no clock, until they settle.
 void System::pass_on_at_start() {
   std::vector<std::string> changed;
   for (int i = 0; i < max_event_iterations; ++i) {
@@ -70,13 +71,13 @@ void System::set_clocks() {
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
-// Right after initialization, which leaves the members in event mode.
+// Is called right after initialization, which leaves the members in event mode.
 void System::first_event() {
   phase_ = Phase::stepping;
   watched([this] { explained([this] { iterate_and_leave(true); }); });
 }
 
-// At the present time: with what comes from outside, with ticks that are due, and with what parts have to do.
+// Handles an event at the present time: values from outside, clocks that are due to tick, and events of the parts.
 bool System::handle_event(const std::vector<Cause>& causes, const std::function<void()>& act) {
   bool seen = true;
   explained([&] {
@@ -126,7 +127,7 @@ bool System::leave_event(bool changed, bool first) {
   return seen;
 }
 
-// The event is one of the ODE too, and what follows from that may be one of the other parts again.
+// The event is also one of the ODE; its consequences may cause another event of the other parts.
 void System::leave_beside_ode() {
   for (int i = 0; i < max_event_iterations; ++i) {
     component_->intervene([] {});
@@ -139,7 +140,7 @@ void System::leave_beside_ode() {
   throw ssptool::endless(now_, {}, {});
 }
 
-// All that is exchanged at all times, at this instant.
+// Evaluates all signals that are exchanged continuously, at this instant.
 void System::evaluate_all() {
   check(kernel_->schedules.evaluate(outputs_), now_);
   kernel_->inputs.exchange(plan_.everyone);
@@ -179,7 +180,7 @@ std::vector<Cause> System::causes() const {
 
 // --- steps -----------------------------------------------------------------------------------------------------------
 
-// What happens at the end is handled there as well: an importer sees what follows from it.
+// An event at the end is handled as well, so that an importer sees its consequences.
 void System::step_through_events(double end) {
   while (now_ < end - grid().moment() || event_due()) {
     if (event_due())
@@ -195,14 +196,14 @@ void System::before_steps() {
   for (StepReport& report : reports_) report.reset();
 }
 
-// The same for an importer, who gets no rows.
+// The same for an importer, which gets no rows.
 void System::step_until(double limit) {
   Stretch found;
   step_until(found, limit, steps_->room(most_at_once()));
   check(found.outcome, found.from);
 }
 
-// Some steps, none beyond the limit, until which nothing is known to happen; each with its row.
+// Some steps up to the limit, during which no event is known to happen; each with its row.
 void System::step_until(Stretch& found, double limit, std::span<double> rows) {
   const std::int64_t point = grid().passed(now_);
   const std::size_t width = kernel_->recorder.width();
@@ -216,7 +217,7 @@ void System::step_until(Stretch& found, double limit, std::span<double> rows) {
   kernel_alone(found, point, rows.first(static_cast<std::size_t>(count) * width));
   if (found.outcome.ok()) return;
   const std::span<double> left = rows.subspan(static_cast<std::size_t>(found.steps - before) * width);
-  // What the kernel cannot do alone in an iterated step is done once more, as if it had not been begun.
+  // A step that the kernel cannot iterate alone is repeated from its start.
   if (found.outcome.code != Code::event && !steps_->iterate()) return rescue(found, plan_.step, left.first(width));
   found.outcome = {};
   kernel_->history.discard_point();
@@ -224,8 +225,8 @@ void System::step_until(Stretch& found, double limit, std::span<double> rows) {
   if (found.outcome.ok()) step_with_events(found, limit, left, !plan_.at_events->rolls_back);
 }
 
-// A step to the next point of the grid, to the limit, or to an event before them. `begun`: it has been tried already,
-// and a part has returned before its end.
+// A step to the next point of the grid, to the limit, or to an event before them. `begun`: the step was already tried,
+// and a part has returned early.
 void System::step_with_events(Stretch& found, double limit, std::span<double> rows, bool begun) {
   const double t = now_;
   auto [h, end] = grid().next_step(t, limit, communication_step_ ? &*communication_step_ : nullptr);
@@ -234,12 +235,12 @@ void System::step_with_events(Stretch& found, double limit, std::span<double> ro
     before_steps();
     if (plan_.at_events->rolls_back) checkpoint_->keep();
   }
-  const std::vector<double> before = kernel_->slot_values.values;  // without ticks
+  const std::vector<double> before = kernel_->slot_values.values;  // without values of ticks
   for (int i = 0; i < most_returns; ++i) {
     if (end > t && !begun) {
       if (iterate_log_ != nullptr) iterate_log_->at(end);
       if (!sampled(found, end)) return;
-      // Where all can go back, the others step too: they may have an event at the same time.
+      // If all parts can go back, the others step too, because they may have an event at the same time.
       const double leads = plan_.at_events->rolls_back ? MacroSteps::never : end - grid().moment();
       found.outcome = steps_->attempt(t, h, end, leads);
       log_iterates(end);
@@ -247,7 +248,7 @@ void System::step_with_events(Stretch& found, double limit, std::span<double> ro
     begun = false;
     const std::optional<double> early = returned_early(end);
     if (!early) return arrive(found, end, rows);
-    // The result of a step that was too long does not count, even if it failed.
+    // The result of a step that was too long is ignored, even if it failed.
     found.outcome = {};
     end = end_at_event(t, *early);
     h = end - t;
@@ -267,7 +268,7 @@ IntegrationStopped System::no_progress(double t, double end) {
 void System::arrive(Stretch& found, double end, std::span<double> rows) {
   found.to = end;
   found.rescuing = steps_->rescue_failed();
-  if (!found.outcome.ok() || end == now_) return;  // an event where the step began: its left side is recorded
+  if (!found.outcome.ok() || end == now_) return;  // an event at its start: the left side is recorded
   kernel_->inputs.exchange(plan_.everyone);
   kernel_->history.accept(end);
   const double from = std::exchange(now_, end);
@@ -277,9 +278,9 @@ void System::arrive(Stretch& found, double end, std::span<double> rows) {
   add_row(found, rows);
 }
 
-// What has crossed zero with extrapolated inputs may not have done so with those that are found there. If that is so
-// just behind a point where it was not confirmed either, it is within the resolution of time, and no later point tells
-// more.
+// A zero crossing that was found with extrapolated inputs may not occur with the values that the inputs really have. If
+// it is not confirmed, and was not confirmed just before this point either, it is within the resolution of time, and no
+// later point gives more information.
 void System::confirm_event(double from, double to) {
   double& wanted = reports_.back().event;
   if (to - from <= 2 * grid().moment()) return;
@@ -293,8 +294,8 @@ std::optional<double> System::returned_early(double end) const noexcept {
   return first < end - grid().moment() ? std::optional(first) : std::nullopt;
 }
 
-// Of a step from t which a part has ended early. What crosses zero with its inputs has done so only if these have: the
-// others go where they have, too.
+// The end of a step from t that a part has ended early. A zero crossing that depends on inputs is real only if the
+// inputs really have these values; therefore the other parts go to the same time.
 double System::end_at_event(double t, double early) const noexcept {
   const bool follows = with_ode() && !plan_.ode->inputs.empty();
   if (follows && early > t && reports_.back().reached == early)
@@ -302,8 +303,8 @@ double System::end_at_event(double t, double early) const noexcept {
   return early - t > grid().moment() ? early : t;
 }
 
-// To the start t of the step, which then leads to `end`. Parts that are there already stay, unless all repeat the step
-// and can.
+// Sets parts back to the start t of the step, which is then repeated up to `end`. Parts that are already at `end` stay
+// there, unless all parts repeat the step and can do so.
 void System::go_back(double t, double end, bool all_of_them) {
   all_of_them = all_of_them && plan_.at_events->rolls_back;
   for (Index i = 0; i < reports_.size(); ++i) {
@@ -314,7 +315,7 @@ void System::go_back(double t, double end, bool all_of_them) {
       reports_[i].reset();
     if (plan_.at_events->rolls_back && !there) checkpoint_->go_back(i);
   }
-  // No step would get them.
+  // No step would get these outputs.
   if (plan_.at_events->rolls_back && end - t <= grid().moment()) check(kernel_->schedules.evaluate(outputs_), t);
 }
 

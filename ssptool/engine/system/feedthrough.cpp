@@ -1,4 +1,4 @@
-// Feedthrough that parts deny: found by what their outputs do at the first point.
+// Undeclared feedthrough: found by changing inputs at the first point and observing outputs.
 #include "feedthrough.hpp"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace ssptool::runtime {
 
 namespace {
 
-// Change of an input, and of an output above which it has moved: relative to the larger of size and nominal value.
+// Change of an input, and smallest change of an output that counts; both relative to the larger of size and nominal
+// value.
 constexpr double probe = 1e-3, moved_by = 1e-9;
 
 bool differ(double one, double other, const DeniedEnd& end) {
@@ -45,7 +46,7 @@ class Asked {
   const DeniedFeedthrough& denied_;
 };
 
-// Does something that the run can do without. After fatal no function may be called any more.
+// Does something that the run does not depend on. After status fatal, no function may be called any more.
 bool done(const std::function<void()>& act) {
   try {
     act();
@@ -64,7 +65,7 @@ std::vector<Index> every(const std::vector<DeniedEnd>& ends) {
 
 }  // namespace
 
-// Inputs are changed from a saved state, all at once first: mostly nothing moves.
+// Changes inputs from a saved state, first all at once, because usually no output changes.
 void System::probe_feedthrough(const DeniedFeedthrough& denied, std::vector<FoundFeedthrough>& found) {
   Part& part = *parts_[denied.part];
   Asked asked(part, denied);
@@ -90,7 +91,7 @@ void System::probe_feedthrough(const DeniedFeedthrough& denied, std::vector<Foun
     return which;
   };
   if (!moved(every(denied.inputs), every(denied.outputs)).empty()) {
-    before = asked.get(every(denied.outputs));  // what is in slots may be from before the inputs
+    before = asked.get(every(denied.outputs));  // the slots may have values from before the inputs were set
     for (Index input = 0; input < denied.inputs.size(); ++input)
       for (const Index output : moved({input}, denied.inputs[input].outputs))
         found.push_back({denied.inputs[input].slot, denied.outputs[output].slot});
@@ -98,7 +99,7 @@ void System::probe_feedthrough(const DeniedFeedthrough& denied, std::vector<Foun
   part.release_state(state);
 }
 
-// Inputs get the values of their sources, as they do before the first step.
+// Inputs get the values of their sources, as before the first step.
 void System::exchange_denied(const DeniedFeedthrough& denied, std::vector<FoundFeedthrough>& found) {
   std::vector<double>& slots = kernel_->slot_values.values;
   std::vector<Index> changed;

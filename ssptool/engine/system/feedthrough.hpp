@@ -1,4 +1,4 @@
-// Outputs of parts that must not move with an input, as their descriptions say.
+// Outputs of parts that must not depend on an input at once, according to their model descriptions.
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace ssptool::runtime {
 
-// Of an input, the outputs that deny to depend on it, by their place.
+// An input, and the places of the outputs that are declared not to depend on it.
 struct DeniedEnd : RealEnd {
   std::vector<Index> outputs{};
 };
 
 struct DeniedFeedthrough {
   Index part;
-  bool saves_state;  // so that inputs can be tried, and taken back
-  std::string type;  // of all ends
+  bool saves_state;  // inputs can then be changed and restored
+  std::string type;  // of all inputs and outputs
   std::vector<DeniedEnd> inputs{}, outputs{};
 };
 
-// An output has moved with an input.
+// An output that has changed with an input.
 struct FoundFeedthrough {
   Slot input, output;
 };

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #ifdef _WIN32
-// Without names such as interface and min.
+// Without macros such as interface and min.
 #define WIN32_LEAN_AND_MEAN
 #define NOMINMAX
 #include <windows.h>
@@ -21,7 +21,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-// That of the locale would let through other letters too.
+// std::isalnum depends on the locale, and might accept other letters.
 constexpr bool stands_for_itself(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          std::string_view("/-_.~:").find(c) != std::string_view::npos;
@@ -86,7 +86,7 @@ std::string path_of(const std::string& uri) {
 
 namespace {
 
-// Absolute, since libraries are not found otherwise, and in the form that has no limit of length where it needs that.
+// An absolute path, because libraries are not found otherwise; if it is long, in the form without a length limit.
 std::wstring wide(const std::string& path) {
   const auto size = static_cast<int>(path.size());
   std::wstring text(static_cast<std::size_t>(MultiByteToWideChar(CP_UTF8, 0, path.data(), size, nullptr, 0)), L'\0');
@@ -99,7 +99,7 @@ std::wstring wide(const std::string& path) {
 
 std::FILE* opened(const std::string& file) { return _wfopen(wide(file).c_str(), L"rb"); }
 
-// The system has one error for a file that is not there and for one that needs another that is not there.
+// Windows reports the same error for a missing file and for a file that needs another, missing one.
 std::string why_not_loaded(const std::wstring& file, DWORD error) {
   if (error == ERROR_BAD_EXE_FORMAT) return "it is not a library for this platform";
   if (error != ERROR_MOD_NOT_FOUND) return "error " + std::to_string(error);
@@ -109,7 +109,7 @@ std::string why_not_loaded(const std::wstring& file, DWORD error) {
 
 }  // namespace
 
-// The folder of the library is searched for those that it needs.
+// The folder of the library is also searched for the libraries that it needs.
 Library::Library(const std::string& file) {
   const std::wstring path = wide(file);
   handle_ = LoadLibraryExW(path.c_str(), nullptr, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
@@ -132,7 +132,7 @@ std::FILE* opened(const std::string& file) { return std::fopen(file.c_str(), "rb
 }  // namespace
 
 Library::Library(const std::string& file) : handle_(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-  if (handle_ == nullptr) throw std::runtime_error(dlerror());  // it names the file
+  if (handle_ == nullptr) throw std::runtime_error(dlerror());  // the message names the file
 }
 
 Library::~Library() { dlclose(handle_); }
@@ -141,7 +141,7 @@ void* Library::find(const char* function) const noexcept { return dlsym(handle_,
 
 #endif
 
-// Streams would bring a third of the size of this library.
+// Streams would make this library larger by a third.
 std::string content_of(const std::string& file) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(opened(file), &std::fclose);
   if (stream == nullptr) throw std::runtime_error("cannot read " + file);

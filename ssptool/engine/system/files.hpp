@@ -1,5 +1,4 @@
-// Files of an exported FMU. Paths are UTF-8 texts with the separators of the platform, as importers and parts have
-// them.
+// Files of an exported FMU. Paths are UTF-8 with the separators of the platform, as importers and parts expect them.
 #pragma once
 
 #include <string>
@@ -12,17 +11,17 @@ inline constexpr char separator = '\\';
 inline constexpr char separator = '/';
 #endif
 
-// The path of a file below a folder; `name` has / between its folders.
+// The path of a file below a folder; the folders in `name` are separated by /.
 std::string below(const std::string& folder, const std::string& name);
 
-// A path as a URI, and the path that a URI states; what is no URI is a path already.
+// A path as a URI, and the path of a URI; a text that is not a URI is returned as a path.
 std::string uri_of(const std::string& path);
 std::string path_of(const std::string& uri);
 
-// Throws std::runtime_error, which names the file, if it cannot be read.
+// Throws std::runtime_error with the name of the file if it cannot be read.
 std::string content_of(const std::string& file);
 
-// A loaded library; it is unloaded at the end.
+// A loaded library; the destructor unloads it.
 class Library {
  public:
   // Throws std::runtime_error if it cannot be loaded.
@@ -31,7 +30,7 @@ class Library {
   Library& operator=(const Library&) = delete;
   ~Library();
 
-  // Null if there is none of this name.
+  // The address of a function; null if the library has none with this name.
   [[nodiscard]] void* find(const char* function) const noexcept;
 
  private:

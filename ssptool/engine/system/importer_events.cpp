@@ -1,5 +1,5 @@
-// Events that an importer handles, in event mode: it sets variables and ticks clocks, gets what follows, and goes
-// through the event iterations one by one.
+// Events that an importer handles, in event mode: it sets variables and clocks, gets the results, and does the event
+// iterations one by one.
 #include <algorithm>
 #include <utility>
 
@@ -7,11 +7,11 @@
 
 namespace ssptool::runtime {
 
-// Until the end, or until an event before it if the importer lets it return early. An event that the importer could
-// have handled, and has not, is handled inside, as one before the end if it may not return early.
+// Steps until the end, or until an event before it if the importer allows early return. An event that the importer did
+// not handle, although it could, is handled here, like events before the end without early return.
 StepEnd System::step_to_event(double t, double h) {
   settle();
-  now_ = t;  // times are those of the importer, which knows the events of others, too
+  now_ = t;  // times are the importer's, which also knows the events of other FMUs
   const double end = end_of_communication_step(t, h);
   communication_step_ = {t, end, h};
   bool inside = event_due();
@@ -26,8 +26,8 @@ StepEnd System::step_to_event(double t, double h) {
   return {inside, false};
 }
 
-// A point of the grid but for rounding, as without event mode; but what is one step inside ends where the importer
-// says, which may be an event of others beside such a point.
+// A point of the grid within rounding, as without event mode. A single internal step ends exactly where the importer
+// says, because an event of other FMUs may be close to such a point.
 double System::end_of_communication_step(double t, double h) const noexcept {
   const double end = t + h, point = grid().on_grid(end);
   const bool one_step = point <= grid().time_of(grid().passed(t) + 1);
@@ -36,7 +36,7 @@ double System::end_of_communication_step(double t, double h) const noexcept {
 
 bool System::arrived(double end) const noexcept { return now_ >= end - grid().moment(); }
 
-// Its ticks are told in the next event mode.
+// The clocks that tick are reported in the next event mode.
 void System::handle_event_inside() {
   handle_event();
   untold_.insert(events_->ticked().begin(), events_->ticked().end());
@@ -61,7 +61,7 @@ void System::open_event() {
   changed_ = true;
 }
 
-// What was set and what ticks acts before anything is got.
+// Set values and clock ticks take effect before anything is got.
 void System::exchange_at_event() {
   if (!std::exchange(changed_, false)) return;
   explained([&] {
@@ -70,7 +70,7 @@ void System::exchange_at_event() {
   });
 }
 
-// An event iteration; the next one begins with whatever is got or set then.
+// One event iteration; the next one begins when something is got or set.
 DiscreteUpdate System::update_discrete_states() {
   settle();
   if (phase_ == Phase::exchange) return ode_->continuous->update_discrete_states();
@@ -93,7 +93,7 @@ DiscreteUpdate System::update_discrete_states() {
   return found;
 }
 
-// After the event iterations that are still needed, which are none if the importer goes by what it is told.
+// Does the event iterations that are still needed; none if the importer has done all that were requested.
 void System::leave_event_mode() {
   if (phase_ == Phase::exchange) return ode_->continuous->enter_continuous_time();
   settle();

@@ -1,4 +1,4 @@
-// From start values to a system whose connected values agree at the start time.
+// Initialization: from start values to consistent connected values at the start time.
 #include <cmath>
 #include <set>
 #include <utility>
@@ -31,7 +31,7 @@ void System::enter_initialization() {
   for (Index index = 0; index < parts_.size(); ++index) {
     Part& part = *parts_[index];
     if (!part.plan().has_mode()) continue;
-    if (adopts_) part.configure();  // what is not adopted is configured where it is made
+    if (adopts_) part.configure();  // parts that are not adopted are configured elsewhere
     for (const VariableSet& start : part.plan().starts) part.set(start);
     kernel_->members.leave_mode(index);
   }
@@ -49,7 +49,8 @@ void System::enter_initialization() {
   changed_ = true;
 }
 
-// What the parts say of their inputs and of what loops are cut at; over it what the system says.
+// First guesses of the parts for their inputs and for the signals at which loops are cut; guesses of the system
+// override them.
 void System::guess() {
   SlotValues& slots = kernel_->slot_values;
   for (Index index = 0; index < parts_.size(); ++index) {
@@ -71,7 +72,7 @@ void System::guess() {
     if (!slots.holds_integer[slot] && !std::isfinite(slots.values[slot])) slots.values[slot] = 0.0;
   if (plan_.at_events) write(plan_.at_events->starts);
   if (plan_.ode && plan_.ode->events) write(plan_.ode->events->starts);
-  // The start value of an output may be invalid for its part; that of the input that it feeds is valid.
+  // The start value of an output may be invalid for its part; that of the input which it feeds is valid.
   const std::set<Slot> cut(plan_.cut.begin(), plan_.cut.end());
   for (const Wire& wire : plan_.wires)
     if (cut.contains(wire.source) && !slots.holds_integer[wire.source] && wire.factor != 0.0)
@@ -117,14 +118,14 @@ void System::visit(const Schedule& schedule, Kernel& kernel, std::vector<Index>&
     }
     const Index loop = kernel.loop_solutions.add(plan_.loops[step.number].calls);
     solve(step.number, loop, LoopMethod::automatic, kernel);
-    // With the chord of its solution, and a tolerance that rounding allows.
+    // Uses the chord of its solution, and a tolerance that allows for rounding.
     kernel.loop_solutions.allow_rounding(loop);
     kernel.loop_solutions.refresh_chord(loop);
     loops[step.number] = loop;
   }
 }
 
-// From the present values or, where the parts cannot be evaluated there, from second ones.
+// Starts from the present values or, if the parts cannot be evaluated there, from a second set of values.
 void System::solve(Index number, Index loop, LoopMethod method, Kernel& kernel) {
   const PlannedLoop& planned = plan_.loops[number];
   std::vector<double> second;
@@ -152,7 +153,7 @@ void System::solve(Index number, Index loop, LoopMethod method, Kernel& kernel) 
 }
 
 void System::make_consistent() {
-  if (!adopts_) propagate();  // else nothing has been set since
+  if (!adopts_) propagate();  // with adopted parts, nothing has been set since
   if (beginnings_.empty())
     walk(initialization_, plan_.init);
   else
@@ -168,7 +169,7 @@ void System::initialize() {
   for (Index part = 0; part < parts_.size(); ++part) exit_initialization(part);
 }
 
-// What a part changes of the floating-point environment is restored after its calls, and counted by the kernel.
+// After its calls, the floating-point environment is restored if the part changed it; the kernel counts such changes.
 void System::exit_initialization(Index part) {
   parts_[part]->exit_initialization();
   kernel_->members.leave_mode(part);
@@ -188,7 +189,7 @@ void System::exit_initialization() {
   react_of_ode();
 }
 
-// Outputs after initialization mode, loops included.
+// Evaluates outputs after initialization mode, including loops.
 void System::first_point() {
   loops_.assign(plan_.loops.size(), none);
   for (const Schedule& schedule : plan_.first_point) visit(schedule, *kernel_, loops_);
@@ -208,7 +209,7 @@ Index System::registered(const Schedule& schedule, Kernel& kernel, const std::ve
   return kernel.schedules.add(steps);
 }
 
-// What steps need is registered as a run does it: the numbers in the plan are those of this order.
+// Registers what steps need, in the same order as in a run, because the plan refers to the resulting numbers.
 void System::couple() {
   for (const auto& group : plan_.groups) kernel_->groups.add(group);
   std::vector<Index> schedules;
@@ -229,7 +230,7 @@ void System::couple() {
   std::vector<CallOrLoop> outputs;
   for (const ScheduleStep& step : plan_.first_point.front()) outputs.emplace_back(std::get<Call>(step));
   outputs_ = kernel_->schedules.add(outputs);
-  if (component_ == nullptr) {  // an ODE beside other parts begins before
+  if (component_ == nullptr) {  // an ODE next to other parts begins earlier
     kernel_->inputs.exchange(plan_.everyone);
     kernel_->history.accept(now_);
   }

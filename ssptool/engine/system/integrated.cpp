@@ -1,4 +1,4 @@
-// A system whose parts of model exchange are one ODE, which is integrated inside or by the importer.
+// A system whose model exchange parts form one ODE, integrated internally or by the importer.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -10,7 +10,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-// Of all parts of model exchange.
+// Sum over all model exchange parts.
 std::size_t total(const Plan& plan, std::size_t PlannedExchange::* size) noexcept {
   std::size_t found = 0;
   for (const PlannedPart& part : plan.parts)
@@ -20,7 +20,7 @@ std::size_t total(const Plan& plan, std::size_t PlannedExchange::* size) noexcep
 
 }  // namespace
 
-// It knows all parts by the same numbers, and begins with the same values.
+// This kernel has the same numbers for all parts and starts with the same values.
 void System::build_kernel_of_ode() {
   inside_ = std::make_shared<Kernel>(plan_.slots, plan_.integers);
   for (const auto& part : parts_) {
@@ -42,7 +42,7 @@ void System::build_kernel_of_ode() {
   act();
 }
 
-// With the values outside.
+// Starts with the values of the outer kernel.
 void System::begin_inside() {
   const SlotContents outside = contents(kernel_->slot_values.values, *kernel_);
   std::ranges::copy(values_of(outside, *inside_), inside_->slot_values.values.begin());
@@ -91,7 +91,7 @@ void System::make_ode() {
   if (component_ != nullptr) component_->attach(ode_->system, ode_->events, *ode_->integration, exchange_of(plan_));
 }
 
-// From initialized parts, which are in event mode.
+// Starts from initialized parts, which are in event mode.
 void System::begin_ode() {
   if (ode_->continuous != nullptr) {
     ode_->continuous->begin(now_);
@@ -109,7 +109,7 @@ void System::begin_ode() {
   ode_->integration->cross_at_start();
 }
 
-// An integrator goes beyond a communication point only if nothing can happen there.
+// The integrator may step beyond a communication point only if nothing can happen there.
 void System::integrate(double end) {
   Integration& integration = *ode_->integration;
   const double limit = is_driven() ? end : std::max(end, experiment_.stop.value_or(HUGE_VAL));
@@ -124,7 +124,7 @@ bool System::is_driven() const noexcept {
   });
 }
 
-// What was set acts at this instant.
+// Set values take effect at this instant.
 void System::jump_of_ode() {
   Integration& integration = *ode_->integration;
   const std::vector<double> before = ode_->system.indicators_here(now_);
@@ -152,7 +152,7 @@ double System::timer_of_ode() const noexcept {
   return std::isinf(t) ? t : grid().on_grid(t);
 }
 
-// All parts are at its time, and see what follows from it.
+// All parts are at the present time and get the consequences of the event.
 void System::handle_event_of_ode() {
   explained([&] { component_->intervene([] {}); });
   forget_past();

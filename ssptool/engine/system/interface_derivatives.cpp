@@ -72,7 +72,8 @@ int PartialDerivatives::ask(const std::vector<double>& seed, std::vector<double>
       answer.data(), answer.size());
 }
 
-// Outputs by inputs: over the step through states, and at once; and inputs with direct feedthrough that is not known.
+// Response of outputs to inputs: through states over the step, and direct; and the inputs whose direct feedthrough is
+// unknown.
 struct InterfaceDerivatives::Response {
   DenseMatrix answer, feedthrough;
   std::vector<bool> known, blind;

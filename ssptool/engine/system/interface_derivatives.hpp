@@ -14,24 +14,25 @@
 
 namespace ssptool::runtime {
 
-// What a component is asked for: derivatives of these by those, along columns, rows or both.
+// A request for derivatives of `unknowns` by `knowns`, along columns, rows or both.
 struct AskedDerivatives {
   std::vector<fmi::Reference> unknowns, knowns;
   bool forward, adjoint;
 };
 
-// A component of a group: places of its inputs among the unknowns of the group, and of its outputs among those wired
-// within the group; which of [x', y] depends on which of [x, u]; which inputs run over the step, while others are held.
+// A component of a group: places of its inputs among the unknowns of the group, and of its outputs among the outputs
+// that are wired within the group; dependency pattern of [x', y] on [x, u]; inputs that vary over the step (the others
+// are held).
 struct PlannedInterfaceMember {
   Index part;
   std::size_t states;
   std::vector<std::size_t> columns, rows;
   Pattern pattern;
   std::vector<bool> moves;
-  std::optional<AskedDerivatives> asked;  // none: it gives none
+  std::optional<AskedDerivatives> asked;  // none: it provides no derivatives
 };
 
-// Of a group with so many unknowns: which may act on which, and what the wires make of outputs.
+// Interface of a group: pattern of dependencies between its unknowns, and the matrix of its wires.
 struct PlannedInterface {
   Pattern pattern;
   DenseMatrix wires;  // unknowns by outputs
@@ -48,7 +49,7 @@ class PartialDerivatives {
  public:
   PartialDerivatives(const Part&, const AskedDerivatives&, const Pattern&);
 
-  // None where the FMU refuses, or answers nothing finite.
+  // None if the FMU refuses, or if a result is not finite.
   std::optional<DenseMatrix> matrix();
 
  private:
@@ -58,8 +59,8 @@ class PartialDerivatives {
   const AskedDerivatives& asked_;
   const Pattern& pattern_;
   bool by_rows_;
-  std::vector<std::vector<std::size_t>> groups_;  // of columns, or rows
-  void* function_;                                // of the type of its version
+  std::vector<std::vector<std::size_t>> groups_;  // of columns, or of rows
+  void* function_;                                // its type depends on the FMI version
   bool refused_ = false;
 };
 
@@ -77,11 +78,11 @@ class PartialDerivatives {
 // only more or fewer iterations away.
 class InterfaceDerivatives {
  public:
-  // All must outlive it.
+  // All arguments must outlive this object.
   InterfaceDerivatives(const PlannedInterface&, const std::vector<std::unique_ptr<Part>>&);
 
-  // For a step of h [s] with inputs interpolated by polynomials of this order (0: held at the value of its end), at the
-  // point reached.
+  // For a step of h [s] that has reached its end; inputs are polynomials of this order (0: held at the value of the
+  // end).
   [[nodiscard]] StepDerivatives over(double h, int order);
 
  private:

@@ -18,7 +18,7 @@ namespace ssptool::runtime {
 
 struct JsonNode {
   using Array = std::vector<JsonNode>;
-  // Of two members with one name, the last counts.
+  // If two members have the same name, the last one is used.
   struct Object {
     std::vector<std::string> names;
     Array values;
@@ -34,9 +34,9 @@ struct JsonNode {
 
 namespace {
 
-constexpr std::size_t deepest = 200;  // destructors call themselves for what is inside
+constexpr std::size_t deepest = 200;  // limit of nesting, because destructors are recursive
 
-// Makes the tree of what the parser of the library finds, which calls these functions in the order of the text.
+// Builds the tree; the parser of the library calls these functions in the order of the text.
 class TreeBuilder {
  public:
   bool null() { return add({}), true; }
@@ -45,7 +45,7 @@ class TreeBuilder {
   bool number_unsigned(std::uint64_t value) { return add(JsonNode(value)), true; }
   bool number_float(double value, const std::string&) { return add(JsonNode(value)), true; }
   bool string(std::string& value) { return add(JsonNode(std::move(value))), true; }
-  bool binary(nlohmann::json::binary_t&) { return false; }  // not in texts
+  bool binary(nlohmann::json::binary_t&) { return false; }  // does not occur in texts
   bool start_object(std::size_t) { return open(JsonNode(JsonNode::Object())); }
   bool start_array(std::size_t) { return open(JsonNode(JsonNode::Array())); }
   bool end_object() { return open_.pop_back(), true; }
@@ -57,7 +57,7 @@ class TreeBuilder {
   }
 
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) {
-    std::string message = error.what();  // which may end within a letter of several bytes
+    std::string message = error.what();  // may be cut within a UTF-8 sequence
     std::ranges::replace_if(message, [](char c) { return static_cast<unsigned char>(c) >= 0x80U; }, '?');
     throw JsonError(message);
   }
@@ -78,11 +78,11 @@ class TreeBuilder {
     return true;
   }
 
-  // Arrays and objects that have not ended, each in the one before, which gets nothing meanwhile.
+  // Arrays and objects that are still open, from outside to inside; only the innermost one receives values.
   std::vector<JsonNode*> open_;
 };
 
-// A value that is not as it must be.
+// A value of the wrong type or out of range.
 struct WrongValue : JsonError {
   WrongValue(const JsonNode& node, const std::string& why) : JsonError(why), at(&node) {}
   const JsonNode* at;
@@ -90,7 +90,7 @@ struct WrongValue : JsonError {
 
 constexpr std::size_t longest_shown = 60;
 
-// Of whole letters, which have several bytes in UTF-8.
+// The beginning of a text, cut between UTF-8 sequences.
 std::string beginning(const std::string& text) {
   std::size_t size = std::min(text.size(), longest_shown);
   while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
@@ -111,7 +111,7 @@ std::string shown(const JsonNode& node) {
   throw WrongValue(node, " is " + shown(node) + ", must be " + wanted);
 }
 
-// Where in the tree a value is, if it is in it.
+// Finds the place of a value in the tree; returns whether the tree contains the value.
 bool find(const JsonNode& tree, const JsonNode& wanted, std::string& place) {
   if (&tree == &wanted) return true;
   const auto inside = [&](const JsonNode::Array& values, const auto& name) {
@@ -138,7 +138,7 @@ const JsonNode* member(const JsonNode& node, const char* name) {
   return nullptr;
 }
 
-// JSON has no numbers that are not finite: they are texts, as xs:double spells them.
+// JSON has no non-finite numbers: they are written as texts, spelled as in xs:double.
 double real_number(const JsonNode& node) {
   if (const auto* name = std::get_if<std::string>(&node.content)) {
     if (*name == "INF") return HUGE_VAL;
@@ -150,7 +150,7 @@ double real_number(const JsonNode& node) {
   return static_cast<double>(content_as<std::uint64_t>(node, "a number"));
 }
 
-// A negative one as its complement.
+// Negative numbers are stored as their two's complement.
 std::uint64_t whole_number(const JsonNode& node, std::int64_t least, std::uint64_t most) {
   const auto* const number = std::get_if<std::int64_t>(&node.content);
   const auto* const natural = std::get_if<std::uint64_t>(&node.content);
@@ -235,7 +235,7 @@ std::size_t Json::one_of(std::initializer_list<std::string_view> words) const {
   refuse("one of " + all);
 }
 
-// Not inlined, because plans are read with many of them.
+// Not inlined, because the code that reads plans calls it very often.
 [[gnu::noinline]] void Json::require(bool right, const char* wanted) const {
   if (!right) refuse(wanted);
 }

@@ -1,6 +1,6 @@
-// Values of JSON by name, without the templates of the library that reads them: each file that includes them would take
-// a minute to compile with sanitizers. Its parser alone is used, not its tree: that is 43 kB larger than this one, and
-// the runtime is in every exported FMU once for each platform.
+// Access to JSON values by name, without the templates of the library that reads them: they would add a minute to the
+// compilation of each file with sanitizers. Only the parser of that library is used; its tree would add 43 kB more than
+// this one to the runtime, which is in every exported FMU once for each platform.
 #pragma once
 
 #include <cstddef>
@@ -13,31 +13,31 @@
 
 namespace ssptool::runtime {
 
-// A text that is no JSON, with the line of what is wrong, or a value that is missing or wrong, with its place, such as
-// "wires[3].to".
+// A text that is not JSON (the message contains the line of the error), or a value that is missing or wrong (with its
+// place, such as "wires[3].to").
 struct JsonError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 struct JsonNode;
 
-// A view of a value; it lives as long as the text is read (see `read_json`).
+// A view of a value; it is valid while the text is being read (see `read_json`).
 class Json {
  public:
   explicit Json(const JsonNode& value) noexcept : value_(&value) {}
 
-  // Of an object; `at` names what is missing.
+  // For an object; `at` reports the name of a missing member.
   [[nodiscard]] bool contains(const char* name) const;
   [[nodiscard]] Json at(const char* name) const;
-  // Of an array.
+  // For an array.
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] Json operator[](std::size_t place) const;
 
-  // All functions from here to `get` throw unless the value is as stated.
-  // An array of so many values; at least so many.
+  // All functions from here to `get` throw if the value is not as required. Here: an array of exactly, or at least,
+  // `count` values.
   Json sized(std::size_t count) const;
   Json at_least(std::size_t count) const;
-  // An integer ≥ 0 below the limit; within these bounds; a word, by its place among these.
+  // An integer ≥ 0 below a limit; an integer within bounds; the place of a word in a list.
   [[nodiscard]] std::size_t below(std::size_t limit) const;
   [[nodiscard]] std::int64_t between(std::int64_t least, std::int64_t most) const;
   [[nodiscard]] std::size_t one_of(std::initializer_list<std::string_view> words) const;
@@ -49,9 +49,9 @@ class Json {
   [[nodiscard]] bool is_object() const noexcept;
   [[nodiscard]] bool is_boolean() const noexcept;
   [[nodiscard]] bool is_integer() const noexcept;
-  [[nodiscard]] bool is_negative() const noexcept;  // an integer
+  [[nodiscard]] bool is_negative() const noexcept;  // for an integer
 
-  // Made for the types at the end of json.cpp.
+  // Instantiated for the types at the end of json.cpp.
   template <class T>
   [[nodiscard]] T get() const;
   template <class T>
@@ -82,7 +82,8 @@ class Json::Items {
 inline Json::Items Json::begin() const noexcept { return {*this, 0}; }
 inline Json::Items Json::end() const { return {*this, size()}; }
 
-// Gives the value of a text to a function. Throws JsonError, also for what the function asks of the value in vain.
+// Parses a text and passes its value to a function. Throws JsonError, also for wrong values that the function
+// encounters.
 void read_json(const std::string& text, const std::function<void(Json)>& function);
 
 }  // namespace ssptool::runtime

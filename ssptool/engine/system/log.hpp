@@ -1,4 +1,4 @@
-// Messages of a system and its parts, on their way to the importer.
+// Messages of a system and its parts for the importer.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace ssptool::runtime {
 
-// As FMI numbers them.
+// With the numbers of FMI.
 enum class Status : int { ok, warning, discard, error, fatal, pending };
 
 class Log {
@@ -18,14 +18,14 @@ class Log {
   ~Log() = default;
 };
 
-// Takes the iterates of algebraic loops, by their number in the plan, and of macro steps, as they come.
+// Receives the iterates of algebraic loops (by their number in the plan) and of macro steps as they are computed.
 class IterateLog : public IterateObserver {
  public:
   virtual void write(double t, Index loop, std::span<const Iterate>) = 0;
-  // Iterates of macro steps belong to this time [s] from now on.
+  // Sets the time [s] of the following iterates of macro steps.
   virtual void at(double end) noexcept = 0;
-  // A macro step to this time: its error, 1 is what is allowed; of each power bond the energy that went through it, and
-  // its residual [J].
+  // A macro step that ends at `end`: its relative error (1 is the limit), and for each power bond the transferred
+  // energy and the residual [J].
   virtual void of_bonds(double end, double error, std::span<const double> carried,
                         std::span<const double> residuals) noexcept = 0;
 

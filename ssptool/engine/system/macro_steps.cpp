@@ -7,7 +7,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-// Instructions between the states that are saved and the point that is accepted.
+// Instructions between the saving of states and the acceptance of the reached point.
 bool is_of_attempt(const Instruction& one) {
   return one.op != Op::save && one.op != Op::accept && one.op != Op::record;
 }
@@ -35,7 +35,7 @@ double TimeGrid::cut(double end, double limit) const noexcept {
   return limit < end - moment() ? limit : end;
 }
 
-// A whole step has the very size of all others, not the difference of two rounded times.
+// A whole step has exactly the same size as all others, and not the difference of two rounded times.
 std::pair<double, double> TimeGrid::next_step(double t, double limit, const CommunicationStep* own) const noexcept {
   const std::int64_t number = passed(t);
   const double point = time_of(number + 1);

@@ -1,5 +1,5 @@
-// Steps of their own that parts need in each macro step: the first macro step is tried with more and more of them, from
-// a saved state, until its outputs no longer depend on their number.
+// Substeps that parts need in each macro step: the first macro step is repeated from a saved state with more and more
+// substeps, until its outputs no longer depend on their number.
 #include "needed_substeps.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 using Values = std::vector<double>;
 
 constexpr std::int64_t fewest = 2, most = 1024;
-// Changes of outputs agree if they differ by this part of the larger one; those that rounding may cause count as none.
+// Relative difference up to which changes of outputs are equal; relative change that may be due to rounding.
 constexpr double alike = 1e-2, nothing = 1e-9;
 // Change of an input, relative to the larger of size and nominal value.
 constexpr double disturbance = 1e-2;
@@ -31,10 +31,10 @@ class TriedStep {
     for (const RealEnd& output : trial.outputs) shown_.references.push_back(output.reference);
   }
 
-  // Outputs before it.
+  // Outputs before the step.
   [[nodiscard]] Values before() { return outputs(); }
-  // Outputs after so many steps with these inputs; none if a step fails. It throws for what the part cannot go on
-  // after.
+  // Outputs after `count` substeps with these inputs; none if a step fails. Throws if the part cannot continue after
+  // the failure.
   [[nodiscard]] std::optional<Values> after(std::int64_t count, const Values& inputs) {
     check(instance_.restore());
     const Values still(inputs.size());
@@ -68,7 +68,7 @@ class TriedStep {
   double start_, step_;
 };
 
-// Whether what has changed since `before` is the same but for a small part.
+// Whether both changes since `before` are equal up to a small part.
 bool agree(const Values& one, const Values& other, const Values& before, const std::vector<RealEnd>& ends) {
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const double change = std::abs(other[i] - before[i]);
@@ -79,8 +79,8 @@ bool agree(const Values& one, const Values& other, const Values& before, const s
 
 }  // namespace
 
-// With its inputs as they are, and with others: a part at rest shows nothing of how fast it is. One number may agree
-// with its double by chance.
+// Tried with the present inputs and with changed ones, because a part at equilibrium does not show how fast it is. More
+// than two numbers of substeps are compared, because two may agree by chance.
 std::int64_t System::needed_substeps(const SubstepTrial& trial) {
   Instance& instance = kernel_->members.instance(trial.part);
   TriedStep step(*parts_[trial.part], instance, trial, plan_.start, plan_.step);

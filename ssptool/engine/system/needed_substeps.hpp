@@ -1,4 +1,4 @@
-// Steps of their own that parts need in each macro step, as the first one shows.
+// Substeps that parts need in each macro step, determined in the first one.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace ssptool::runtime {
 
-// A part that saves its state, with what is disturbed and what is looked at.
+// A part that can save its state, with the inputs to change and the outputs to compare.
 struct SubstepTrial {
   Index part;
-  std::string type;  // of all ends
+  std::string type;  // of all inputs and outputs
   std::vector<RealEnd> inputs{}, outputs{};
 };
 
