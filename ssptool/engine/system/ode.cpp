@@ -43,7 +43,7 @@ RunningOde::RunningOde(Kernel& kernel, std::vector<ContinuousModel> models, cons
 
 void RunningOde::be_continuous() {
   continuous = std::make_unique<ContinuousSystem>(system, [this](double t) {
-    // Every event that an importer knows of is at its own time: none is close to another.
+    // Importers know the time of every event exactly: no event is close to another one.
     const EventOutcome found = events.iterate(t, 0.0);
     return DiscreteUpdate{false, false, found.nominals_changed, found.states_changed, found.next_time};
   });

@@ -48,7 +48,7 @@ OdeBatch OdeAlone::run(double limit, std::span<double> rows) {
   return found;
 }
 
-// Goes on until there is a row; false at the end of the run and after a failure.
+// Continues until there is a row; false at the end of the run and after a failure.
 bool OdeAlone::produce() {
   try {
     if (point_ == 1 && failure_ == nullptr) integration().cross_at_start();
@@ -73,7 +73,8 @@ bool OdeAlone::stands() const noexcept {
   return point_ > points_.steps || (at_point_ && reached_ >= limit_ - points_.grid.moment());
 }
 
-// A row where a part has ended the simulation, after its last event, which need be at no communication point.
+// A row at the time at which a part has ended the simulation, after its last event; this may be between communication
+// points.
 void OdeAlone::end_at(const IntegrationStopped& stopped) {
   if (stopped.ending != Ending::terminated || stopped.t > points_.stop) return;
   const std::vector<double> last = rows_.empty() ? last_ : rows_.back();
@@ -83,7 +84,7 @@ void OdeAlone::end_at(const IntegrationStopped& stopped) {
     ode_.system.settle(stopped.t);
     std::vector<double> end = row(t);
     if (t >= since && !same_bits(end, last)) rows_.push_back(std::move(end));
-  } catch (const IntegrationStopped&) {  // the end itself is well without it
+  } catch (const IntegrationStopped&) {  // the simulation ends even without this row
   } catch (const CallRefused&) {
   }
 }

@@ -1,5 +1,5 @@
-// A run of a system that is nothing but an ODE: rows of communication points, which are only a grid of its results, and
-// of both sides of events between them.
+// A run of a system that consists only of an ODE: rows at communication points, which are just a grid for its results,
+// and at both sides of the events between them.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,28 @@
 
 namespace ssptool::runtime {
 
-// Rows that were made, of communication points or of events; events and evaluations of f meanwhile. `waiting`: there
-// are rows for which there was no room. A failure is an IntegrationStopped or a CallRefused, and comes after all rows.
+// Result of a call: rows of communication points and of events, and numbers of events and evaluations of f. `waiting`:
+// there are more rows than there was room for. A failure is an IntegrationStopped or a CallRefused; it is returned
+// after all rows.
 struct OdeBatch {
   std::int64_t rows = 0;
   std::vector<bool> points{};
   bool finished = false, waiting = false;
   std::int64_t events = 0, evaluations = 0;
   std::exception_ptr failure{};
-  double t = 0.0;  // where the integration is [s]
+  double t = 0.0;  // present time of the integration [s]
 };
 
 struct SavedAlone;
 
-// start + k · step until `stop` [s], in so many steps, the last of which may be shorter.
+// Times start + k · step up to `stop` [s]; the last of the `steps` may be shorter.
 struct CommunicationPoints {
   TimeGrid grid;
   double stop;
   std::int64_t steps;
 };
 
-// What goes wrong at the start comes out of the first `run`.
+// An error at the start is thrown by the first `run`.
 class OdeAlone {
  public:
   // `everyone` is the group of all parts.
@@ -43,15 +44,16 @@ class OdeAlone {
   OdeAlone& operator=(const OdeAlone&) = delete;
   ~OdeAlone() = default;
 
-  // From initialized parts to the first instant of continuous time.
+  // Goes from initialized parts to the first instant of continuous time.
   void begin();
-  // As many rows as there is room for, none of them beyond `limit` [s], at which there is one.
+  // Fills `rows` as far as possible, up to `limit` [s], where there is a row.
   OdeBatch run(double limit, std::span<double> rows);
 
-  // Something is done to the parts, in event mode, where the last row that was taken is.
+  // Calls `act`, which changes the parts in event mode, at the time of the last row that was taken.
   void intervene(const std::function<void()>& act);
-  [[nodiscard]] double reached() const noexcept { return reached_; }  // by rows that were taken [s]
-  // With no row waiting. The integration is led there by the system. Throws std::runtime_error as StepDoubling.
+  [[nodiscard]] double reached() const noexcept { return reached_; }  // time of the last row that was taken [s]
+  // `save` requires that no row is waiting. The state of the integration is saved and restored by the system. `go_on`
+  // throws std::runtime_error for a state with other rows.
   [[nodiscard]] SavedAlone save() const;
   void go_on(const SavedAlone&);
 
@@ -68,14 +70,14 @@ class OdeAlone {
   OdeOfRun& run_;
   const Index everyone_;
   const CommunicationPoints points_;
-  std::deque<std::vector<double>> rows_;  // not taken yet
+  std::deque<std::vector<double>> rows_;  // not yet taken
   std::vector<double> last_;              // the last row that was taken
-  double reached_;                        // by rows that were taken [s]
-  std::int64_t point_ = 1;                // the next communication point
+  double reached_;                        // time of the last row that was taken [s]
+  std::int64_t point_ = 1;                // index of the next communication point
   double limit_;                          // [s]
-  bool at_point_ = true;                  // the last row that was made is that of a communication point
+  bool at_point_ = true;                  // the latest row belongs to a communication point
   std::exception_ptr failure_;
-  std::int64_t events_ = 0, evaluations_ = 0;  // told so far
+  std::int64_t events_ = 0, evaluations_ = 0;  // reported so far
 };
 
 }  // namespace ssptool::runtime

@@ -10,7 +10,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-// Only the parts know the sizes of array states: with those, it is not known what depends on what.
+// Only the parts know the sizes of array states; with array states, the dependencies are therefore unknown.
 std::optional<PlannedOdeJacobian> jacobian_of_run(const Plan& plan, std::size_t size, int kept_for) {
   std::optional<PlannedOdeJacobian> found = plan.ode->jacobian;
   if (!found) return found;
@@ -26,7 +26,7 @@ std::optional<PlannedOdeJacobian> jacobian_of_run(const Plan& plan, std::size_t 
   return found;
 }
 
-// Evaluates a schedule, with better methods for loops that need them.
+// Evaluates a schedule, with more robust methods for loops that need them.
 Outcome evaluate_surely(Kernel& kernel, Index schedule, OdeOfRun& run) {
   const Outcome outcome = kernel.rescues.evaluate(schedule);
   for (const Rescue& one : kernel.rescues.latest()) {
@@ -81,7 +81,7 @@ std::optional<IntegrationStopped> System::rescued(OdeOfRun& run, Index schedule,
   return run.explain(outcome, t);
 }
 
-// Inputs and scenarios of a system that is nothing but an ODE.
+// Inputs and scenarios of a system that consists only of an ODE.
 class System::StimuliOfOde final : public OdeStimuli {
  public:
   StimuliOfOde(System& system, OdeOfRun& run) : system_(system), run_(run) {
@@ -144,7 +144,7 @@ void System::attach_with_rows(OdeOfRun& run) {
   };
 }
 
-// What goes wrong at the start comes out of the first step.
+// An error at the start is thrown by the first step.
 void System::begin_beside(OdeOfRun& run) {
   begin_inside();
   try {

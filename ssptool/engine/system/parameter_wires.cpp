@@ -1,4 +1,4 @@
-// What parts calculate for parameters and inputs of others, passed on until nothing changes.
+// Values that parts calculate for parameters and inputs of others, passed on until nothing changes.
 #include <algorithm>
 #include <numeric>
 
@@ -8,10 +8,10 @@ namespace ssptool::runtime {
 
 namespace {
 
-// Largest number of changes of one parameter in a propagation; one with more does not settle.
+// Maximum number of changes of one parameter in a propagation; above this, it does not settle.
 constexpr int max_passes = 100;
 
-// A floating-point variable takes integers as well.
+// A floating-point variable also accepts integers.
 Value fitting(const std::string& suffix, Value value) {
   const bool real = suffix == "Real" || suffix == "Float64" || suffix == "Float32";
   if (const auto* integer = std::get_if<std::int64_t>(&value); real && integer != nullptr)
@@ -21,8 +21,8 @@ Value fitting(const std::string& suffix, Value value) {
 
 }  // namespace
 
-// In initialization mode all parts may have changed, and whatever a destination was given before is given again:
-// parameters may not be asked for there. During steps only tunable ones change.
+// In initialization mode, all parts may have changed, and every destination is set again, because parameters may not be
+// read there. During steps, only tunable parameters change.
 void System::propagate() {
   if (plan_.parameter_wires.empty()) return;
   std::vector<Index> everyone(parts_.size());
@@ -57,7 +57,7 @@ void System::propagate(std::vector<Index>& waiting) {
   }
 }
 
-// All parameters of a loop change about equally often; in the order of their first changes.
+// All parameters of a loop change about equally often; they are named in the order of their first changes.
 Refused System::endless(const std::vector<Index>& changed, const std::vector<int>& times) const {
   std::vector<std::string> names;
   for (const Index i : changed)

@@ -23,15 +23,15 @@ constexpr const char* machine = "aarch64";
 constexpr const char* machine = "x86_64";
 #endif
 
-// FMI 2.0 has names for x86 only; those of FMI 3.0 serve for others, as tools have it.
+// FMI 2.0 defines names for x86 only; for other platforms, those of FMI 3.0 are used, as other tools do.
 std::string platform_folder(int fmi_major) {
   if (fmi_major < 3 && std::string(machine) == "x86_64") return folder_of_fmi2;
   return std::string(machine) + "-" + system_name;
 }
 
-constexpr int longest_message = 65536;  // bytes, as in a run; what is longer is cut off
+constexpr int longest_message = 65536;  // bytes, as in a run; longer messages are cut
 
-// Every function that the runtime or the kernel may ask for, without the prefix.
+// Every function that the runtime or the kernel may use, without prefix.
 constexpr std::array life_cycle{"InstantiateSlave",
                                 "FreeSlaveInstance",
                                 "InitializeSlave",
@@ -83,11 +83,11 @@ constexpr std::array life_cycle{"InstantiateSlave",
 constexpr std::array suffixes{"Real",  "Integer", "Boolean", "String", "Float64", "Float32", "Int8",  "UInt8",
                               "Int16", "UInt16",  "Int32",   "UInt32", "Int64",   "UInt64",  "Binary"};
 
-// A kernel looks for functions that it may never call, and that the interface or the library does not have; should it
-// call one, it refuses.
+// Replaces functions that the interface or the library does not have. The kernel looks them up, but may never call
+// them; a call is refused.
 int refuse_call() { return fmi::error; }
 
-// Functions of FMI 1.0 have the model's name before theirs in the library.
+// In FMI 1.0, the names of functions in the library begin with the name of the model.
 FunctionTable functions_of(const Library& library, const PlannedPart& plan) {
   const std::string prefix = prefix_of(plan.fmi_major), model = plan.fmi_major < 2 ? plan.identifier + '_' : "";
   std::map<std::string, void*> found;
@@ -295,7 +295,7 @@ void Part::note(int status, const char* category, const char* message) const noe
     const std::string text = plan_.name + ": " + (message == nullptr ? "" : message);
     log_.write(status >= 0 && status <= 5 ? static_cast<Status>(status) : Status::error,
                category == nullptr ? "" : category, text);
-  } catch (...) {  // without memory for a message there is none
+  } catch (...) {  // without memory, there is no message
   }
 }
 
@@ -307,9 +307,9 @@ void Part::note_formatted(int status, const char* category, const char* format, 
     const int size = format == nullptr ? 0 : std::vsnprintf(nullptr, 0, format, arguments);
     std::string text(static_cast<std::size_t>(std::clamp(size, 0, longest_message)), '\0');
     if (size > 0) std::vsnprintf(text.data(), text.size() + 1, format, again);
-    // Without a size there is an argument that cannot be converted.
+    // A negative size means an argument that cannot be converted.
     note(status, category, size < 0 ? format : text.c_str());
-  } catch (...) {  // without memory for a message there is none
+  } catch (...) {  // without memory, there is no message
   }
   va_end(again);
 }
@@ -328,7 +328,7 @@ std::vector<double> Part::directional(const std::vector<fmi::Reference>& unknown
   return found;
 }
 
-// FMI 3.0 writes a letter of their names larger.
+// In FMI 3.0, these names have one more capital letter.
 std::string Part::state_function(const char* fmi2, const char* fmi3) const {
   return plan_.fmi_major < 3 ? std::string("fmi2") + fmi2 : std::string("fmi3") + fmi3;
 }
@@ -348,7 +348,7 @@ void Part::release_state(fmi::State state) noexcept {
   try {
     const std::string name = state_function("FreeFMUstate", "FreeFMUState");
     functions_.find<fmi::v2::FreeState>(name.c_str())(component_, &state);
-  } catch (...) {  // without the function nothing was saved
+  } catch (...) {  // if the function does not exist, nothing was saved
   }
 }
 

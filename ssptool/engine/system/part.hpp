@@ -1,4 +1,4 @@
-// The parts of an exported system: FMUs loaded from its resources, and led through the states that FMI gives them.
+// The parts of an exported system: FMUs loaded from its resources, and taken through the states of FMI.
 #pragma once
 
 #include <cstdarg>
@@ -14,11 +14,11 @@
 
 namespace ssptool::runtime {
 
-// What still changes when initialization has been repeated often enough.
+// What still changes after the maximum number of repeated initializations.
 enum class Unsettled { nothing, inputs_without_mode, parameters, discrete_signals };
 
-// Facts behind a message, for whoever words them: a function of a part and what it returned; or an operation of the
-// kernel at a time [s]; or a loop without solution, by its number in the plan; or variables that do not settle.
+// Facts from which an error message is made: a function of a part and its status; or an operation of the kernel at a
+// time [s]; or a loop without solution, by its number in the plan; or variables that do not settle.
 struct Refusal {
   std::string part, function;
   int status = 0;
@@ -26,10 +26,10 @@ struct Refusal {
   double t = 0.0;
   std::optional<Index> loop;
   Unsettled unsettled = Unsettled::nothing;
-  std::vector<std::string> names{};  // of these; of a part that cannot be reset, its inputs that have changed
+  std::vector<std::string> names{};  // of these variables; for a part that cannot be reset, of its changed inputs
 };
 
-// A part, or the coupled system, cannot do what it was asked to do.
+// A part, or the coupled system, cannot do what was requested.
 class Refused : public std::runtime_error {
  public:
   Refused(Status status, const std::string& message) : std::runtime_error(message), status(status) {}
@@ -46,41 +46,41 @@ struct Experiment {
   std::optional<double> stop, tolerance;
 };
 
-// The functions throw Refused for a status worse than a warning.
+// All functions throw Refused for a status worse than warning.
 class Part {
  public:
   Part(const PlannedPart& plan, std::shared_ptr<Library> library, Log& log);
-  // Of an instance that belongs to somebody else, who frees it.
+  // For an existing instance, which its owner frees.
   Part(const PlannedPart& plan, FunctionTable functions, fmi::Component component, Log& log);
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
   virtual ~Part() = default;
 
-  // `folder` holds the unpacked FMU.
+  // `folder` contains the unpacked FMU.
   virtual void instantiate(const std::string& folder, bool logging) = 0;
-  // Sets structural parameters, in configuration mode; before everything else.
+  // Sets structural parameters in configuration mode; must be called before all other settings.
   virtual void configure() {}
   virtual void enter_initialization(const Experiment&) = 0;
   virtual void exit_initialization() = 0;
-  // Whether it ends the simulation with the step from t that it has just discarded, and where [s].
+  // The time [s] at which the part ends the simulation, if it does so in the step from t that it has just discarded.
   [[nodiscard]] virtual std::optional<double> end_of_discarded(double) { return {}; }
   virtual void terminate() = 0;
   virtual void reset() = 0;
   virtual void log_from_now_on(bool on) = 0;
 
-  // Of an array all elements.
+  // For an array, with the values of all elements.
   void set(const VariableSet&);
   void set(const PartVariable&, std::vector<Value>);
   [[nodiscard]] std::vector<Value> get(const VariableSet&);
   [[nodiscard]] std::vector<Value> get(const PartVariable&);
 
-  // `size` is the number of scalar unknowns: of an array all elements, likewise in the seed.
+  // `size` is the number of scalar unknowns, which counts all elements of an array; the seed counts likewise.
   [[nodiscard]] std::vector<double> directional(const std::vector<fmi::Reference>& unknowns, std::size_t size,
                                                 const std::vector<fmi::Reference>& knowns,
                                                 const std::vector<double>& seed);
 
-  // A state stays the part's until it is released; where it cannot save any, it refuses.
-  // With a state of before, which is replaced, the memory of that is used again.
+  // The part owns the state until it is released. Refuses if the part cannot save states. The memory of `before`, a
+  // state that is replaced, is reused.
   [[nodiscard]] fmi::State save_state(fmi::State before = nullptr);
   void restore_state(fmi::State);
   void release_state(fmi::State) noexcept;
@@ -90,25 +90,25 @@ class Part {
   [[nodiscard]] const PlannedPart& plan() const noexcept { return plan_; }
   [[nodiscard]] const FunctionTable& functions() const noexcept { return functions_; }
   [[nodiscard]] fmi::Component component() const noexcept { return component_; }
-  // Whether it has been led to the start time of the present run.
+  // Whether the part has reached the start time of the present run.
   [[nodiscard]] bool initialized() const noexcept { return initialized_; }
 
-  // Of an instance that is in truth that of another part, which frees it.
+  // For an instance that is the same as that of another part, which frees it.
   void disown() noexcept { component_ = nullptr; }
 
-  // Through which the kernel gives it inputs inside a step.
+  // Through it, the kernel provides inputs inside a step.
   Environment* environment = nullptr;
 
-  // A message from it, for whoever reads the log of the system.
+  // Passes a message of the part to the log of the system.
   void note(int status, const char* category, const char* message) const noexcept;
-  // Likewise, with the format and arguments of printf.
+  // The same, with the format and arguments of printf.
   void note_formatted(int status, const char* category, const char* format, std::va_list arguments) const noexcept;
 
  protected:
   void check(const char* function, int status) const;
 
   const PlannedPart& plan_;
-  std::shared_ptr<Library> library_;  // as long as there is an instance
+  std::shared_ptr<Library> library_;  // as long as an instance exists
   FunctionTable functions_;
   fmi::Component component_ = nullptr;
   bool logging_ = false;
@@ -134,22 +134,22 @@ class Part {
   Log& log_;
 };
 
-// What the names of its functions begin with.
+// The prefix of its functions' names.
 std::string prefix_of(int fmi_major);
 
-// Names with commas between them.
+// The names, separated by commas.
 std::string joined(const std::vector<std::string>& names);
 
-// The word of FMI for a status.
+// The name of a status in FMI.
 const char* word(int status) noexcept;
 
 std::unique_ptr<Part> make_fmi1_part(const PlannedPart&, const std::shared_ptr<Library>&, Log&);
 std::unique_ptr<Part> adopted_fmi1_part(const PlannedPart&, FunctionTable, fmi::Component, Log&);
 
-// Throws std::runtime_error if its library is missing or cannot be loaded. Libraries that are there are used again.
+// Throws std::runtime_error if its library is missing or cannot be loaded. Loaded libraries are reused.
 std::unique_ptr<Part> load_part(const PlannedPart&, const std::string& resources, Libraries&, Log&);
 
-// A part that somebody else has instantiated.
+// A part whose instance was created elsewhere.
 std::unique_ptr<Part> adopted_part(const PlannedPart&, FunctionTable, fmi::Component, Log&);
 
 }  // namespace ssptool::runtime

@@ -12,7 +12,8 @@ namespace ssptool::runtime {
 
 namespace {
 
-// To whom messages go. The logger gets the instance and no environment; while an instance is made, it is not known yet.
+// Receivers of messages. The logger of FMI 1.0 gets the instance but no environment, and the instance is not yet known
+// while it is being created.
 class Recipients {
  public:
   void add(void* component, const Part* part) {
@@ -85,7 +86,7 @@ class Fmi1Part final : public Part {
     if (component_ == nullptr) throw Refused(Status::error, "component " + plan_.name + ": fmiInstantiateSlave failed");
     recipients().add(component_, this);
   }
-  // With its start values and inputs set; it is at the start time then.
+  // Start values and inputs have been set before; afterwards the part is at the start time.
   void enter_initialization(const Experiment& experiment) override {
     using Initialize = int(void*, double, char, double);
     check("fmiInitializeSlave",
@@ -95,7 +96,7 @@ class Fmi1Part final : public Part {
   }
   void exit_initialization() override {}
   void terminate() override { call("fmiTerminateSlave"); }
-  // What was never initialized is as it was instantiated.
+  // An instance that was never initialized needs no reset.
   void reset() override {
     if (std::exchange(initialized_, false)) call("fmiResetSlave");
   }

@@ -14,7 +14,7 @@ namespace {
                            std::to_string(most));
 }
 
-// A machine type of FMI; of integers without a sign, those of 64 bits stand for the same bits with one.
+// Converts to a machine type of FMI; unsigned 64-bit integers are stored as signed ones with the same bits.
 template <class T>
 T as(const Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return static_cast<T>(*number);
@@ -99,7 +99,7 @@ int Part::fetch_binary(const VariableSet& set, std::size_t size, std::vector<Val
   return status;
 }
 
-// By what the names of functions end with; booleans have 8 bits in FMI 1.0, 32 in FMI 2.0.
+// By the suffix of the function names; booleans have 8 bits in FMI 1.0, 32 in FMI 2.0.
 const Part::TypeAccess& Part::access(const std::string& suffix) const {
   static const TypeAccess boolean_of_fmi1{&Part::put<signed char>, &Part::fetch<signed char>};
   static const std::map<std::string, TypeAccess> before_fmi3{

@@ -10,7 +10,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-// Of a step in the interval of the system.
+// Maximum number of steps in the interval of the system.
 constexpr double most_steps = 1e12;
 
 void read_times(Json json, Plan& plan) {
@@ -57,7 +57,7 @@ PlanReader::PlanReader(Json json) {
   plan.parameter_wires = each(json.at("parameter_wires"), [&](Json one) { return parameter_wire(one); });
 }
 
-// What members of several objects have in common.
+// Members that several objects have in common.
 
 std::vector<std::size_t> indices(Json array, std::size_t limit) {
   return each(array, [&](Json item) { return item.below(limit); });
