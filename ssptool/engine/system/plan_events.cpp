@@ -1,4 +1,4 @@
-// Of a plan: parts in event mode, and parts of model exchange.
+// Reading a plan: parts in event mode, and model exchange parts.
 #include <algorithm>
 #include <utility>
 
@@ -97,7 +97,7 @@ PlannedEventSteps PlanReader::event_steps(Json json) const {
   return found;
 }
 
-// What others depend on: all parts of model exchange, each once, and whether there are other parts.
+// What other sections depend on: the model exchange parts, each once, and whether there are other parts.
 void PlanReader::read_ode_parts(Json json) {
   members_ = plan.parts.size();
   std::size_t integrated = 0;
@@ -120,7 +120,7 @@ void PlanReader::read_ode_parts(Json json) {
   members_ += !ode.alone;
 }
 
-// Its events are those of the system if it is alone, and else its own.
+// The events of an ODE are those of the system if it is alone; otherwise it has its own.
 void PlanReader::read_ode(Json json) {
   PlannedOde& ode = *plan.ode;
   ode.whole = schedule(json.at("whole"));
@@ -139,7 +139,7 @@ void PlanReader::read_ode(Json json) {
   ode.rtol = positive_from(json.at("rtol"));
   ode.solver = static_cast<SolverKind>(json.at("solver").one_of({"dormand-prince", "rosenbrock"}));
   ode.retreats = json.value("retreats", false);
-  // Runs may take another solver, which asks for it, too.
+  // Runs may choose another solver, which also needs the Jacobian.
   if (ode.solver == SolverKind::rosenbrock || json.contains("jacobian")) ode.jacobian = jacobian(json.at("jacobian"));
 }
 
@@ -160,7 +160,7 @@ PlannedOdeJacobian PlanReader::jacobian(Json json) const {
   return found;
 }
 
-// Rows and columns are those of all elements, references those of whole arrays.
+// Rows and columns count all elements; references are those of whole arrays.
 OdePart PlanReader::ode_part(Json json, const DenseMatrix& wires) const {
   const auto unknowns = list<fmi::Reference>(json, "unknowns"), knowns = list<fmi::Reference>(json, "knowns");
   const auto rows = indices(json.at("rows").at_least(unknowns.size()), states_ + wires.columns);

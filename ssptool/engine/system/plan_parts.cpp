@@ -1,4 +1,4 @@
-// Signals and parts of a plan, and what is between them.
+// Reading a plan: signals, parts, and the wires between them.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -30,7 +30,7 @@ constexpr std::array words = {"a real number", "an integer", "a text", "bytes"};
 
 const char* word(Content content) { return words[static_cast<std::size_t>(content)]; }
 
-// Of real numbers those that are integers, too; what has no sign as the same bits with one.
+// Accepts real numbers that are integers; unsigned integers are stored as signed ones with the same bits.
 std::int64_t integer_from(Json json) {
   if (json.is_boolean()) return json.get<bool>() ? 1 : 0;
   if (json.is_integer()) {
@@ -61,7 +61,7 @@ PlannedExchange exchange_from(Json json) {
   found.saves_state = json.at("saves_state").get<bool>();
   found.derivatives = list<fmi::Reference>(json, "derivatives");
   found.known_states = list<fmi::Reference>(json, "known_states");
-  for (const char* name : {"derivatives", "known_states"})  // an array has one reference
+  for (const char* name : {"derivatives", "known_states"})  // an array has a single reference
     json.at(name).require(json.at(name).size() <= found.states, "no longer than there are states");
   return found;
 }
@@ -72,7 +72,7 @@ bool is_folder_of_part(const std::string& name) {
          name.find_first_not_of("0123456789", begin.size()) == std::string::npos;
 }
 
-// FMI sets and gets the elements of an array together.
+// The elements of an array must be adjacent, because FMI sets and gets them together.
 void check_array(const Variables& found, std::size_t i, Json element) {
   if (found.elements[i] == 0) return;
   element.require(i > 0 && found.elements[i] == found.elements[i - 1] + 1 &&
@@ -202,7 +202,7 @@ PlannedPart PlanReader::part(Json json) {
   return part;
 }
 
-// A slot belongs to one variable.
+// Each slot belongs to one variable only.
 void PlanReader::read_variables(Json json, PlannedPart& part) {
   const Index number = plan.parts.size();
   const auto read = [&](Json found, std::vector<Index>& owners) {
@@ -223,7 +223,7 @@ void PlanReader::read_variables(Json json, PlannedPart& part) {
                    slots_of(substeps.at("moving"), takes_, number)};
 }
 
-// Of a part without an initialization mode.
+// For a part without an initialization mode.
 void PlanReader::read_beginning(Json json, PlannedPart& part) const {
   part.input_sets = each(json.at("inputs"), [&](Json set) { return asked_set(set, part.fmi_major); });
   part.stated = slot_values(json.at("stated"));
@@ -234,7 +234,7 @@ void PlanReader::read_beginning(Json json, PlannedPart& part) const {
 Wire PlanReader::wire(Json json) const {
   const Conversion conversion = conversion_from(json);
   Wire found{json.at("from").below(plan.slots), json.at("to").below(plan.slots), conversion.factor, -0.0, {}};
-  // To add −0.0 changes nothing; to add 0.0 changes the sign of a zero.
+  // Adding −0.0 changes nothing, but adding 0.0 changes the sign of a negative zero.
   if (conversion.offset != 0.0) found.offset = conversion.offset;
   found.discrete = json.contains("discrete");
   if (json.contains("minimum")) found.least = json.at("minimum").get<double>();

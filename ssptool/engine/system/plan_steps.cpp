@@ -1,4 +1,4 @@
-// Schedules of a plan, its algebraic loops, and its macro steps.
+// Reading a plan: schedules, algebraic loops and macro steps.
 #include <utility>
 
 #include "plan_reader.hpp"
@@ -111,7 +111,7 @@ Instruction PlanReader::instruction(Json json) const {
   }
 }
 
-// A system that is nothing but an ODE has neither iterations nor a program.
+// A system that consists only of an ODE has neither iterations nor a program.
 void PlanReader::read_stepping(Json json) {
   plan.groups = each(json.at("groups"), [&](Json group) {
     std::vector<bool> there(members_);

@@ -1,4 +1,4 @@
-// The variables of the FMU in its plan, and what parts calculate for others.
+// Reading a plan: the variables of the FMU, and values that parts calculate for others.
 #include <utility>
 
 #include "plan_reader.hpp"
@@ -18,7 +18,7 @@ PartVariable part_variable_from(Json json, std::size_t parts) {
   return found;
 }
 
-// What is set may be a part of an array, and may be set in several parts; what is shown is one variable.
+// A settable target may be a part of an array, and there may be several; a shown target is one whole variable.
 Target PlanReader::target(Json json, const SystemVariable& variable) const {
   Target found{part_variable(json), conversion_from(json), {}};
   if (json.contains("own")) found.own = indices(json.at("own"), variable.size);
@@ -79,7 +79,7 @@ SystemClock PlanReader::system_clock(Json json) const {
   return clock;
 }
 
-// Single values.
+// Parameter wires connect single values.
 ParameterWire PlanReader::parameter_wire(Json json) const {
   ParameterWire wire{part_variable(json.at("from")),
                      part_variable(json.at("to")),

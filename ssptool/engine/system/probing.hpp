@@ -1,4 +1,4 @@
-// Real variables of parts that are tried at the first point: what happens if their values are others.
+// Real variables of parts that are changed at the first point, to observe the effects.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace ssptool::runtime {
 
-// Of an input with the largest value that it may have.
+// A real variable; `maximum` is the largest value that an input may have.
 struct RealEnd {
   Slot slot;
   fmi::Reference reference;
@@ -17,7 +17,8 @@ struct RealEnd {
 
 inline double size(double value, const RealEnd& end) { return std::max(std::abs(value), std::abs(end.nominal)); }
 
-// A value beside this one, within the range, away by about this part of its size; of two inputs the changes differ.
+// A value that differs from this one by about `part` of its size, within the range; the differences of two inputs are
+// not equal.
 inline double beside(double value, const RealEnd& input, std::size_t place, double part) {
   const double change = part * (1.0 + 0.37 * static_cast<double>(place)) * size(value, input);
   return value + change <= input.maximum ? value + change : value - change;

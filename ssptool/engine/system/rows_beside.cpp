@@ -59,7 +59,7 @@ void RowsBeside::run(Stretch& found, VaryingSteps* varying, double limit, std::s
   events_.clear();
   hand_out(found, rows);
   if (failed_) return;
-  failed_ = true;  // if something is thrown
+  failed_ = true;  // stays true if an exception is thrown
   bool goes_on = true;
   while (goes_on && !room(found, rows).empty() && !finished(varying)) {
     if (!(varying != nullptr && varying->waiting()) && system_.component().event_pending())
@@ -84,7 +84,8 @@ void RowsBeside::hand_out(Stretch& found, std::span<double> rows) {
   }
 }
 
-// An event at the communication point reached, since signals of others that the ODE takes at events only have changed.
+// Handles an event of the ODE at the present communication point, after changes of signals of other parts that it
+// receives at events only.
 void RowsBeside::react(Stretch& found, std::span<double> rows) {
   const double t = found.from = found.to = last_.front();
   for (int i = 0; i < max_event_iterations; ++i) {
@@ -98,7 +99,7 @@ void RowsBeside::react(Stretch& found, std::span<double> rows) {
 }
 
 // Rows are written to their final place if there are no events, so that each step is visible at once. Returns whether
-// there may be more.
+// more steps may follow.
 bool RowsBeside::step(Stretch& found, VaryingSteps* varying, double limit, std::span<double> rows) {
   std::span<double> left = room(found, rows);
   if (system_.component().takes_event_signals()) left = left.first(last_.size());
@@ -117,7 +118,7 @@ bool RowsBeside::step(Stretch& found, VaryingSteps* varying, double limit, std::
   return done.steps > 0 || done_;
 }
 
-// So many rows have been made.
+// Inserts rows of events between `count` new rows of steps.
 void RowsBeside::weave(Stretch& found, std::span<double> rows, std::size_t count) {
   if (count == 0) return;
   const std::size_t width = last_.size();
@@ -137,13 +138,13 @@ void RowsBeside::weave(Stretch& found, std::span<double> rows, std::size_t count
   }
 }
 
-// Those since the last communication point.
+// Adds the events since the last communication point.
 void RowsBeside::add_events(Stretch& found, std::span<double> rows, std::span<const double> after) {
   const double end = after.front() + close * (after.front() - last_.front());
   while (const auto event = system_.component().take_row(end)) put(found, rows, at_event(event->row, after), false);
 }
 
-// The kernel's times of communication points are not the sums that steps end at, up to rounding.
+// Steps end at sums of sizes, which may differ from the kernel's times of communication points by rounding.
 std::vector<double> RowsBeside::at_event(std::span<const double> row, std::span<const double> after) {
   const std::span<const double> before = last_;
   const double t = row.front(), h = after.front() - before.front(), part = (t - before.front()) / h;

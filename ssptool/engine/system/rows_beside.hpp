@@ -1,4 +1,4 @@
-// Rows of a run with an ODE beside other parts: those of its events stand between those of macro steps.
+// Rows of a run with an ODE and other parts: the rows of events of the ODE are inserted between those of macro steps.
 #pragma once
 
 #include <cstddef>
@@ -13,39 +13,39 @@ namespace ssptool::runtime {
 class System;
 struct OdeOfRun;
 
-// Columns of a row, counted from 0 behind the time: of signals whose values at its events the ODE knows, and of those
-// that have values at communication points only.
+// Columns of a row, counted from 0 after the time: signals whose values the ODE knows at its events, and signals that
+// have values at communication points only.
 struct RowColumns {
   std::vector<std::size_t> of_ode, of_points;
 };
 
-// An event at t [s], between two communication points or at one.
+// An event at t [s], between two communication points or at one of them.
 struct EventBetween {
   double t;
   bool at_point;
 };
 
-// At an event, signals of the ODE are as they were there. Outputs of other parts keep the values of the last
-// communication point, as these parts have none there; reals that are driven from outside are interpolated, and
-// integers are those at the point before.
+// At an event, signals of the ODE have the values at the event. Outputs of other parts keep the values of the last
+// communication point, because these parts have no values at the event. Real inputs driven from outside are
+// interpolated; integers have the value at the previous point.
 class RowsBeside {
  public:
-  // From the present time of a system; `done`: there is no step to do.
+  // Starts at the present time of a system; `done`: there are no steps to do.
   RowsBeside(System&, OdeOfRun&, const RowColumns&, bool done);
 
-  // As many as there is room for, none of them of a step beyond `limit` [s]. What ends them, thrown or not, may come
-  // before all rows have been handed out, which are then the first of the next call.
+  // Makes as many rows as there is room for, with steps up to `limit` [s]. An outcome or exception that ends the run
+  // may occur before all rows have been handed out; the next call returns these first.
   void run(Stretch&, VaryingSteps*, double limit, std::span<double> rows);
-  // Of the last call: which rows are those of communication points, and events.
+  // For the last call: which rows are those of communication points, and the events.
   [[nodiscard]] const std::vector<bool>& points() const noexcept { return points_; }
   [[nodiscard]] const std::vector<EventBetween>& events() const noexcept { return events_; }
-  // Some are made, and there was no room for them.
+  // Whether there are rows that have not been handed out for lack of room.
   [[nodiscard]] bool waiting(const VaryingSteps* varying) const noexcept {
     return !rows_.empty() || (!failed_ && varying != nullptr && varying->waiting());
   }
-  // All are made and handed out, and no event is due.
+  // Whether all rows have been made and handed out, and no event is pending.
   [[nodiscard]] bool finished(const VaryingSteps*);
-  // What the last row shows has been changed.
+  // Must be called when the values in the last row have changed.
   void see();
 
  private:
@@ -67,8 +67,8 @@ class RowsBeside {
 
   System& system_;
   OdeOfRun& ode_;
-  std::vector<From> columns_;  // behind the time
-  std::vector<double> last_;   // row of a communication point
+  std::vector<From> columns_;  // after the time
+  std::vector<double> last_;   // the last row of a communication point
   bool done_, failed_ = false;
   std::deque<Waiting> rows_;
   std::vector<bool> points_;

@@ -1,4 +1,4 @@
-// Macro steps of a run: from communication point to communication point, each with its row.
+// Macro steps of a run from one communication point to the next, each with its row.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -9,7 +9,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-// A function that drives an input gave no value.
+// A function that drives an input returned no value.
 struct Unsampled {};
 
 }  // namespace
@@ -50,7 +50,7 @@ void System::go_along(Stretch& found, std::span<double> rows, const GoOn& go_on)
   }
 }
 
-// Whether anything was to be done before this limit.
+// Returns whether there was anything to do before the limit.
 bool System::go_on(Stretch& found, double limit, std::span<double> rows) {
   const double end = std::min(plan_.stop, next_stop());
   if (steps_end_at_events() && event_due())
@@ -90,7 +90,7 @@ void System::whole_rows(Stretch& found, std::int64_t first, std::span<double> ro
   if (found.outcome.code == Code::loop) rescue(found, plan_.step, rows.subspan(done * width, width));
 }
 
-// Whole steps as far as the kernel does them without help.
+// Whole steps, as long as the kernel can do them alone.
 void System::kernel_alone(Stretch& found, std::int64_t first, std::span<double> rows) {
   found.outcome = steps_->whole(grid(), first, rows);
   const std::span<const std::int64_t> counts = kernel_->iterations.counts();
@@ -122,7 +122,7 @@ void System::watched(const std::function<void()>& act) {
   log_iterates(now_);
 }
 
-// Functions give their values for the end of a step before it.
+// Functions must be sampled for the end of a step before the step.
 bool System::sampled(Stretch& found, double t) const {
   found.unsampled = sample_ && !sample_(t, begin_of_segment(), end_of_segment());
   return !found.unsampled;
@@ -138,7 +138,7 @@ void System::one_row(Stretch& found, double limit, std::span<double> row) {
   rescue(found, h, row);
 }
 
-// The other side of the instant that has been reached.
+// A row for the right side of the instant that has been reached.
 void System::row_of_jump(Stretch& found, std::span<double> rows) {
   jump_from_outside();
   jumps_ = true;
@@ -146,7 +146,7 @@ void System::row_of_jump(Stretch& found, std::span<double> rows) {
   add_row(found, rows);
 }
 
-// An ODE with events of its own is in event mode meanwhile.
+// An ODE with its own events is in event mode during the jump.
 void System::jump_from_outside() {
   Outcome outcome;
   const auto enter = [&] { outcome = enter_segment(); };
@@ -154,7 +154,7 @@ void System::jump_from_outside() {
   check(outcome, now_);
 }
 
-// What acts from outside is that of the next segment, parameters that are set there included, and what they lead to.
+// Activates tables and scenario of the next segment, sets its parameters, and evaluates the consequences.
 Outcome System::enter_segment() {
   go_to_segment(segment_ + 1);
   if (sample_ && !sample_(begin_of_segment(), begin_of_segment(), end_of_segment())) throw Unsampled();
@@ -178,7 +178,7 @@ void System::set_parameters() {
   if (!plan_.parameter_wires.empty()) propagate(changed);
 }
 
-// The rest of a step if it has stopped at a loop.
+// Does the rest of a step that has stopped at a loop.
 void System::rescue(Stretch& found, double h, std::span<double> row) {
   const std::int64_t before = kernel_->iterations.counts().back();
   found.outcome = steps_->rescued(found.outcome, found.from, h, found.to, row);
@@ -202,7 +202,7 @@ void System::row_of_ode(Stretch& found, std::span<double> rows) {
   add_row(found, rows);
 }
 
-// Of the present instant; the first thing that cannot be observed is told.
+// A row of the present instant; reports the first variable that cannot be observed.
 void System::add_row(Stretch& found, std::span<double> rows) {
   const Outcome outcome = kernel_->recorder.record(now_, rows.first(kernel_->recorder.width()));
   if (!outcome.ok() && !found.unobserved) found.unobserved.emplace(outcome, now_);

@@ -31,7 +31,7 @@ PlannedSizes sizes_from(Json json, std::size_t slots) {
   compared.order = static_cast<int>(json.at("order").between(1, 3));
   compared.share = positive_from(json.at("share"));
   compared.ways = positive_from(json.at("ways"));
-  found.largest = not_negative_from(json.at("largest"));  // 0 for a run without time
+  found.largest = not_negative_from(json.at("largest"));  // 0 for a run of zero duration
   found.first = not_negative_from(json.at("first"));
   found.smallest = positive_from(json.at("smallest"));
   found.control = control_from(json);

@@ -1,4 +1,4 @@
-// The frozen plan of a run: that of the system, and what exported systems do without.
+// The frozen plan of a run: the plan of the system, and data that exported systems do not need.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ struct RunPlan {
   Plan plan;
   std::int64_t steps = 0;  // macro steps, the last of which may be shorter
   SlopeNames slopes{};
-  std::optional<RowColumns> columns{};      // of an ODE beside other parts
-  int kept_for = 0;                         // starts of an integrator that may use one Jacobian
-  std::vector<double> knots{};              // times at which a slope of what drives it jumps [s], ascending
-  std::optional<PlannedSizes> doubling{};   // steps of sizes that their errors allow
-  std::optional<PlannedSizes> defects{};    // of sizes that the errors of their inputs allow
-  std::optional<PlannedEnergy> energy{};    // of sizes that energy residuals allow
-  std::vector<DeniedFeedthrough> denied{};  // that parts must not have
-  std::vector<SubstepTrial> trials{};       // of parts that do as many substeps as they need
-  // Of each iteration, if Newton's method is to know something of it.
+  std::optional<RowColumns> columns{};      // for an ODE with other parts
+  int kept_for = 0;                         // number of integrator starts that may use one Jacobian
+  std::vector<double> knots{};              // times at which the slope of a driving signal jumps [s], ascending
+  std::optional<PlannedSizes> doubling{};   // for step sizes from error estimates
+  std::optional<PlannedSizes> defects{};    // for step sizes from errors of inputs
+  std::optional<PlannedEnergy> energy{};    // for step sizes from energy residuals
+  std::vector<DeniedFeedthrough> denied{};  // to be checked at the first point
+  std::vector<SubstepTrial> trials{};       // parts whose number of substeps is to be found
+  // By iteration; empty if Newton's method has no derivatives of interfaces.
   std::vector<PlannedInterface> interfaces{};
 };
 

@@ -1,4 +1,4 @@
-// Inputs of the system that run over a communication step, as their derivatives say.
+// Inputs of the system that vary over a communication step according to their derivatives.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-// Of the size of an input: values that differ by less are the same.
+// Values that differ by less than this part of the size of an input are equal.
 constexpr double same = 1e-9;
 
 }  // namespace
@@ -40,14 +40,14 @@ void System::follow_inputs(double end) {
   kernel_->driven.follow(std::move(polynomials));
 }
 
-// Derivatives are those from a communication point on: for the next one they are told anew.
+// Derivatives are valid from one communication point to the next, for which an importer sets them again.
 void System::leave_inputs() {
   told_rates_.clear();
   kernel_->driven.follow({});
 }
 
-// Derivatives that an importer has extrapolated lead beside its next value: by less than the input has run, or it
-// jumps.
+// An importer may have extrapolated with its derivatives, so its next value differs from the input's. If it differs by
+// less than the input has changed over the step, the input continues; otherwise it jumps.
 bool System::goes_on(Slot slot, double before) const {
   const auto reach = input_reaches_.find(slot);
   return reach != input_reaches_.end() && std::abs(kernel_->slot_values.values[slot] - before) <= reach->second;

@@ -10,7 +10,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-// What next steps depend on: a run that goes on tells of its own only.
+// Only what later steps depend on: a continued run reports just its own steps.
 AcceptedSteps for_next_steps(const AcceptedSteps& all) {
   AcceptedSteps found;
   found.floor = all.floor;
@@ -62,7 +62,7 @@ std::unique_ptr<SystemState> System::save() {
 }
 
 void System::restore(const SystemState& state) {
-  // What is registered with the kernel belongs to a phase.
+  // The phase determines what is registered with the kernel.
   experiment_ = state.experiment;
   now_ = state.now;
   if (phase_ != state.phase) {
@@ -93,7 +93,7 @@ void System::go_on(const SystemState& state) {
   given_ = state.given;
   second_guesses_ = state.second_guesses;
   SlotValues& slots = kernel_->slot_values;
-  std::ranges::copy(values_of(state.slots, *kernel_), slots.values.begin());  // vectors stay where they are
+  std::ranges::copy(values_of(state.slots, *kernel_), slots.values.begin());  // the vectors must keep their addresses
   std::ranges::copy(state.input_value, slots.input_value.begin());
   std::ranges::copy(state.input_rates, slots.input_rates.begin());
   std::vector<History::Point> points;
@@ -109,7 +109,7 @@ void System::go_on(const SystemState& state) {
   if (state.ode) restore_ode(*state.ode);
 }
 
-// Sizes are those of the plan, as bytes may be from anywhere. What is not said here is checked where it is restored.
+// Checks sizes against the plan, because bytes may come from anywhere. Everything else is checked where it is restored.
 void System::require_fitting(const SystemState& state) const {
   const auto is_whole = [this](const SlotContents& one) { return one.values.size() == plan_.slots; };
   const auto are_whole = [&](const SavedPoint& point) { return is_whole(point.contents); };
@@ -145,8 +145,8 @@ void System::require_fitting(const SystemState& state) const {
   if (!fits) throw std::runtime_error("the state belongs to another system");
 }
 
-// An integration goes on from here as from the restored state, so that both lead to the same. That of a run forgets all
-// that is not in the state.
+// The integration restarts here as it does from a restored state, so that both give the same results. In a run, it
+// discards all data that are not in the state.
 SavedOde System::save_ode() {
   SavedOde saved;
   Integration& integration = *ode_->integration;
@@ -202,7 +202,7 @@ void System::restore_loops(const std::vector<SavedLoop>& all, const std::vector<
   }
 }
 
-// Those of schedules, as `first_point` does, without solving them.
+// Registers the loops of schedules as `first_point` does, without solving them.
 void System::register_loops() {
   loops_.assign(plan_.loops.size(), none);
   for (const Schedule& schedule : plan_.first_point) register_loops(schedule, *kernel_, loops_);

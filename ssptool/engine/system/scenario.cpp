@@ -1,4 +1,4 @@
-// Scenarios: overrides of columns of tables and of connections, and parameters that change, from some jumps on.
+// Scenarios: overrides of table columns and of connections, and parameter changes, each from a jump on.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -11,7 +11,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-// The value is unused where nothing is done.
+// `value` is unused if nothing is overridden.
 struct PlannedOverride {
   SlotOverride::Kind kind = SlotOverride::Kind::none;
   Value value;
@@ -27,8 +27,7 @@ struct WireOverride {
   PlannedOverride at_source, at_destination;
 };
 
-// What is in force from a segment on, until the next one that has such; `inside` are the wires of an ODE that has a
-// kernel of its own.
+// What is active from a segment on, until the next such entry; `inside` are the wires of an ODE with its own kernel.
 struct Act {
   std::size_t segment;
   std::vector<ColumnOverride> columns;
@@ -36,7 +35,7 @@ struct Act {
   std::vector<ParameterSetting> settings;
 };
 
-// Texts are kept, since they may be in no slot when they are needed.
+// Texts are kept alive, because no slot may contain them when they are needed.
 SlotOverride resolved(const PlannedOverride& what, SlotValues& slots) {
   if (what.kind == SlotOverride::Kind::none) return {};
   if (const auto* real = std::get_if<double>(&what.value)) return {what.kind, *real};

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* begin_of_state = "ssptool state 5";
 
-// Each thing to be stored is named once, in `visit`; a Writer appends it and a Reader fills it.
+// `visit` names each thing to be stored once; a Writer appends it, and a Reader fills it.
 class Writer {
  public:
   template <class T>
@@ -18,7 +18,7 @@ class Writer {
     if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
       bytes_.append(reinterpret_cast<const char*>(&thing), sizeof thing);
     else
-      visit(*this, const_cast<T&>(thing));  // which a Writer does not change
+      visit(*this, const_cast<T&>(thing));  // a Writer does not change it
   }
   void operator()(const std::string& text) {
     (*this)(text.size());
@@ -55,7 +55,7 @@ class Reader {
   [[nodiscard]] bool at_end() const noexcept { return place_ == bytes_.size(); }
 
  private:
-  // Every element takes a byte at least, so that no wrong count makes room for more.
+  // Every element takes at least one byte, so a wrong count cannot allocate more than that.
   std::size_t count() {
     std::size_t size = 0;
     (*this)(size);
@@ -130,7 +130,7 @@ void visit(Visitor& each, SavedIteration& iteration) {
   each(accepted.phase.since);
 }
 
-// The name of the function that refused is of no use any more.
+// The name of a refused function is not needed later.
 template <class Visitor>
 void visit(Visitor& each, InstanceMemory& memory) {
   each(memory.following.order);

@@ -16,10 +16,10 @@
 
 namespace ssptool::runtime {
 
-// `exchange` is after initialization, for an importer that integrates.
+// `exchange` follows initialization, for an importer that integrates.
 enum class Phase : std::uint8_t { instantiated, initialization, stepping, exchange };
 
-// Values of all slots; those of texts hold a place among `texts`, since kernels number texts differently.
+// Values of all slots; slots of texts contain an index into `texts`, because kernels number texts differently.
 struct SlotContents {
   std::vector<double> values;
   std::vector<std::string> texts;
@@ -40,21 +40,21 @@ struct SavedIteration {
   AcceptedSteps accepted;
 };
 
-// An ODE that is integrated inside; slots and loops are those of its own kernel, beside other parts.
+// An ODE that is integrated internally; if there are other parts, slots and loops are those of its own kernel.
 struct SavedOde {
   OdeComponentState component;
   SlotContents slots;
   std::vector<SavedLoop> loops;
-  std::vector<std::pair<double, std::vector<double>>> rows;  // of events in a macro step that ends then [s]
+  std::vector<std::pair<double, std::vector<double>>> rows;  // of events in a macro step that ends at this time [s]
 };
 
-// What macro steps of varying size depend on: numbers, those of each signal or bond, and past values at times [s].
+// State of step size control: numbers, numbers of each signal or bond, and past values at times [s].
 struct SavedSizes {
   std::vector<double> numbers, of_each;
   std::vector<std::pair<double, std::vector<double>>> past;
 };
 
-// A run of nothing but an ODE; the names are those of OdeAlone.
+// A run of a system that consists only of an ODE; names as in OdeAlone.
 struct SavedAlone {
   std::int64_t point = 1;
   bool at_point = true;
@@ -62,27 +62,27 @@ struct SavedAlone {
   std::vector<double> last;
 };
 
-// Parameters that an importer has set, the latest ones last: value reference and values of all elements.
+// Parameters that an importer has set, the latest last: value reference and values of all elements.
 using GivenValues = std::vector<std::pair<std::size_t, std::vector<Value>>>;
 
-// Of an event that an importer handles.
+// For an event that an importer handles.
 struct SavedOpenEvent {
   std::vector<ClockPlace> active, waiting;
   std::vector<std::size_t> ticked;
   bool settled = false;
 };
 
-// Of parts in event mode.
+// For parts in event mode.
 struct SavedEvents {
   std::vector<std::string> clocks;
   std::vector<double> next_times;    // by member
-  std::vector<std::uint8_t> wanted;  // likewise
+  std::vector<std::uint8_t> wanted;  // by member
   std::vector<std::pair<Cause, EventHistory>> seen;
   std::vector<ClockPlace> untold;  // as in a System
   std::optional<SavedOpenEvent> open;
 };
 
-// Derivatives of an input, as an importer has told them.
+// Derivatives of an input, set by an importer.
 struct ToldRates {
   double first = 0.0, second = 0.0;
 };
@@ -107,16 +107,16 @@ struct SystemState {
   std::optional<ContinuousState> continuous;
   std::optional<SavedOde> ode;
   SavedEvents events;
-  // Of runs.
+  // Only in runs.
   std::optional<SavedSizes> sizes;
   std::optional<SavedAlone> alone;
-  std::vector<fmi::State> parts;  // of the parts, whose memory they are
+  std::vector<fmi::State> parts;  // of the parts, which own the memory
 };
 
-// The parts' states as bytes are beside those of the rest. `token` is that of the FMU whose state it is.
+// The states of parts are separate byte strings. `token` identifies the FMU whose state it is.
 std::string to_bytes(const SystemState&, const std::vector<std::string>& parts, const std::string& token);
 
-// Throws std::runtime_error for bytes that are no state of this FMU.
+// Throws std::runtime_error if the bytes are not a state of this FMU.
 SystemState from_bytes(const std::string& bytes, std::vector<std::string>& parts, const std::string& token);
 
 }  // namespace ssptool::runtime

@@ -10,26 +10,26 @@ namespace ssptool::runtime {
 
 namespace {
 
-// Share of the largest signal, or of 1 if that is less, below which a signal without nominal value is not looked at.
+// A signal without nominal value is ignored below this part of the largest signal (at most 1).
 constexpr double least_size = 1e-9;
-// The same for what may be noise of iterations, and not a jump.
+// The same limit for what may be noise of iterations instead of a jump.
 constexpr double negligible = 1e-4;
-// Part of the largest signal, or of 1 if that is less, that rounding of others may be in one without nominal value.
+// Rounding that other signals may cause in one without nominal value, as part of the largest signal (at most 1).
 constexpr double passed_on = 1e-12;
-// Of a value: its rounding in an FMU that computes with it.
+// Rounding of a value in an FMU that computes with it, relative to the value.
 constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
-// What a step that is only tried may be wrong by, of what signals have moved by since the start.
+// Allowed error of trial steps, relative to the change of signals since the start.
 constexpr double rough = 0.1;
-// Jumps of a smaller part of a signal are left to the control of errors.
+// Jumps smaller than this part of a signal are left to error control.
 constexpr double sharpest = 0.1;
-// Part of the range that a signal will have, from which on its errors count: those of less may grow with it.
+// Errors of a signal are at least relative to this part of its foreseen range; below it, they may grow with the signal.
 constexpr double least_yet = 1e-3;
-// Part of what a run may be wrong by that each pair may have, however short it is: so rounding does not count where
-// something begins to move, and the errors of a hundred thousand such pairs add up to what is allowed.
+// Minimum part of the allowed error of a run that each pair may use, however short it is. Rounding is then negligible
+// where something begins to move, and the errors of a hundred thousand such pairs add up to the allowed error.
 constexpr double least_part = 1e-5;
-// Part of the interval in which ranges that are not foreseen say little.
+// Part of the interval in which ranges that are not foreseen are unreliable.
 constexpr double early_part = 0.01;
-// What is left of noise after each pair, so that it is looked for again.
+// Factor of noise after each pair, so that it is estimated again.
 constexpr double fading = 0.95;
 
 }  // namespace
@@ -108,7 +108,7 @@ double StepComparison::error(const Values& fine, const Values& coarse, double ov
   return most;
 }
 
-// It counts by what the input moves by in all, as what integrates it does.
+// The error counts in proportion to the total way of the input, because states integrate it.
 double StepComparison::error(const Means& means, double elapsed) const {
   if (rough_) return 0.0;
   double most = 0.0;

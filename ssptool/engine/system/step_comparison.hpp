@@ -14,17 +14,17 @@
 
 namespace ssptool::runtime {
 
-// Whether numbers, zeros of both signs and all that is no number are the same.
+// Whether all values have the same bits: +0 and −0 differ, and a NaN equals itself.
 inline bool same_bits(const std::vector<double>& one, const std::vector<double>& other) {
   return std::ranges::equal(
       one, other, [](double a, double b) { return std::bit_cast<std::int64_t>(a) == std::bit_cast<std::int64_t>(b); });
 }
 
-// What is compared: real numbers, with the nominal values that FMUs state of them, and others, in the order in which
-// they are named; and inputs that others feed. `tolerance` is what the errors of all steps of a run may add up to, of
-// the size of a signal, for a master of this order; `share` is the error of two steps relative to their difference from
-// one of twice the size, or that of inputs relative to what they are found to miss. `ways`: an input moves through its
-// range at most so many times in a run; the errors of more are not thought to add up.
+// Signals to compare: real numbers with the nominal values from FMUs; all others, in the order in which messages name
+// them; and inputs that others feed. `tolerance` is the allowed sum of errors of all steps of a run, relative to the
+// size of a signal, for a master of this order. `share` is the error of two steps relative to their difference from one
+// double step, or the error of inputs relative to the estimated one. `ways`: maximum number of times that an input
+// passes through its range in a run; errors of further passes are not assumed to add up.
 struct PlannedComparison {
   std::vector<Slot> reals, others, inputs;
   std::vector<std::optional<double>> nominal;  // by real signal
@@ -33,52 +33,54 @@ struct PlannedComparison {
   double share, ways;
 };
 
-// The size of a real signal is the range of its values so far. Where it is yet to move, it is the range that tried
-// steps have shown, but not more than its value; or its nominal value if that is larger. Values are those of all slots
+// The size of a real signal is the range of its values so far. If the signal has not yet moved, it is the range that
+// trial steps have found, but at most its value; or its nominal value if that is larger. Values are those of all slots
 // at a communication point.
 class StepComparison {
  public:
   using Values = std::vector<double>;
 
-  // Values of the inputs over a step, or two: their means.
+  // Means of the inputs over one step and over two steps.
   struct Means {
     Values coarse, fine;
   };
 
-  // Of steps in an interval [s].
+  // For steps in an interval of this length [s].
   StepComparison(const PlannedComparison&, const Values& start, double interval);
 
-  // Until `foresee`, steps are only tried: each has to be as exact as signals move in it, and no more.
+  // Until `foresee`, steps are trials: each has to be only as exact as the change of signals in it requires.
   void try_out() noexcept { rough_ = true; }
-  // They have led through this part of the interval; now it begins from the start.
+  // Trial steps have covered this part of the interval; now the real steps begin at the start.
   void foresee(const Values& start, double part);
-  // Error of two steps over this time [s], from their end and that of one step of twice the size; 1 is what is allowed.
+  // Error of two steps of total length `over` [s], from the difference to one double step; 1 is the limit.
   [[nodiscard]] double error(const Values& fine, const Values& coarse, double over) const;
   // The signal with the largest error.
   [[nodiscard]] Slot worst(const Values& fine, const Values& coarse, double over) const;
-  // Error of the mean of an input over two steps, so long [s] after the start; states that no output shows integrate
-  // it.
+  // Error of the mean of an input over two steps, `elapsed` seconds after the start; states that no output shows
+  // integrate it.
   [[nodiscard]] double error(const Means&, double elapsed) const;
-  // A signal that is not a real number and not the same at all these instants.
+  // A signal that is not a real number and that differs between these instants.
   [[nodiscard]] std::optional<Slot> changed(std::initializer_list<const Values*> instants) const;
   [[nodiscard]] bool has_others() const noexcept { return !plan_.others.empty(); }
-  // The real signal that bends most between three instants of equal distance, and by what part of its size.
+  // The real signal with the largest deviation from a straight line through three equidistant instants, and this
+  // deviation relative to its size.
   [[nodiscard]] std::pair<Slot, double> bend(const Values& start, const Values& middle, const Values& end) const;
-  // A part of its size that no smooth signal bends by in steps that are exact enough.
+  // Largest such deviation of smooth signals in steps that are exact enough.
   [[nodiscard]] double sharp() const noexcept;
-  // By what part of its size a signal moves.
+  // Change of a signal relative to its size.
   [[nodiscard]] double moved(Slot, const Values& start, const Values& end) const;
-  // Continues from these values, which may be beyond all before.
+  // Continues from these values, which may extend the ranges.
   void accept(const Values&);
-  // What the sizes follow from.
+  // Data from which sizes are computed.
   [[nodiscard]] std::vector<double> sizes() const;
   [[nodiscard]] bool fits(const std::vector<double>& sizes) const noexcept;
   void set_sizes(const std::vector<double>& sizes);
-  // Takes differences that no step size removes for noise, if they are negligible beside the signal or the largest one.
+  // Accepts differences that no step size can remove because they are noise, if they are negligible relative to the
+  // signal or to the largest signal.
   void tolerate(const Values& fine, const Values& coarse, double over);
 
  private:
-  // Of a signal: its values so far, how far they have moved to and fro, and range and way as far as they are foreseen.
+  // The course of a signal: its values so far, the length of its way up and down, and foreseen range and way.
   struct Course {
     double least, most, last, greatest, way = 0.0, foreseen = HUGE_VAL, foreseen_way = 0.0, noise = 0.0;
   };
@@ -93,7 +95,7 @@ class StepComparison {
   const PlannedComparison& plan_;
   double interval_;  // [s]
   bool rough_ = false;
-  std::vector<Course> courses_, of_inputs_;  // by real signal, by input
+  std::vector<Course> courses_, of_inputs_;  // by real signal, and by input
 };
 
 }  // namespace ssptool::runtime
