@@ -11,7 +11,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-// Error of a line between both ends of a step, relative to the square of the step times the second derivative.
+// Error of linear interpolation over a step, relative to the square of the step times the second derivative.
 constexpr double of_line = 1.0 / 12;
 constexpr double least_defect = 1e-4;
 
@@ -63,15 +63,15 @@ std::optional<double> StepDefects::next(Stretch& found, const AroundSteps& aroun
   return {};
 }
 
-// The last two steps share the rest.
+// The last two steps share the remaining time equally.
 double StepDefects::end(double limit) const noexcept {
   const double left = limit - t_;
   if (left <= 1.01 * h_ && left <= largest_) return limit;
   return t_ + (left < 2 * h_ ? left / 2 : h_);
 }
 
-// What the mean of an input has missed is that of a line between its values at both ends, which misses something itself
-// where it bends.
+// The error of an input's mean is that of a line between its values at both ends; if the input bends, this line has an
+// error itself.
 void StepDefects::choose(double h, const Values& before) {
   const std::vector<Slot>& inputs = plan_.compared.inputs;
   StepComparison::Means means{this->means(inputs, h), {}};
@@ -86,7 +86,7 @@ void StepDefects::choose(double h, const Values& before) {
   slopes_ = std::move(slopes);
   const double error = std::max(comparison_.error(means, t_ - varied_.start), least_defect);
   const double chosen = h * plan_.control.factor(error, error_, plan_.compared.order);
-  // A step that was only cut gives no reason for a smaller size.
+  // A step that was only shortened is no reason for a smaller size.
   h_ = std::clamp(h < h_ && error <= 1.0 ? std::max(chosen, h_) : chosen, smallest_, std::max(largest_, smallest_));
   error_ = error;
 }

@@ -1,5 +1,5 @@
-// Macro steps sized by what inputs miss: at the end of a step it is known what they should have been. None is repeated.
-// Only runs have them; see `DefectControlled` in engine/masters/defects.py.
+// Macro steps whose sizes follow from errors of inputs: at the end of a step, the values that the inputs should have
+// had are known. No step is repeated. Only runs use this; see `DefectControlled` in engine/masters/defects.py.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,10 @@ namespace ssptool::runtime {
 
 class StepDefects final : public VaryingSteps {
  public:
-  // From present values.
+  // Starts from the present values.
   StepDefects(const PlannedSizes&, const VariedSteps&);
 
-  // One step, whatever its inputs miss: that is for the next size.
+  // Does one step, whatever the errors of its inputs; these determine the next size.
   std::optional<double> next(Stretch&, const AroundSteps&) override;
   void restart() override;
   [[nodiscard]] SavedSizes save() const override;
@@ -28,8 +28,8 @@ class StepDefects final : public VaryingSteps {
   const PlannedSizes& plan_;
   StepComparison comparison_;
   double smallest_;     // [s]
-  double error_ = 1.0;  // of the step before
-  Values slopes_;       // of inputs, in it
+  double error_ = 1.0;  // of the previous step
+  Values slopes_;       // of inputs, in the previous step
 };
 
 }  // namespace ssptool::runtime

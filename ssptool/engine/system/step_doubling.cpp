@@ -11,21 +11,21 @@ namespace ssptool::runtime {
 
 namespace {
 
-// Pairs of the smallest size in a row that may have too large an error, because a real signal jumps in them.
+// Number of consecutive pairs of the smallest size whose error may be too large because a real signal jumps.
 constexpr int isolated = 3;
-// A run ends after so many changes in short pairs, less this for each pair without one. After so many jumps of real
-// signals, these count as noise.
+// A run ends after `many_changes` changes in short pairs; each pair without a change reduces the count by `forgotten`.
+// After that many jumps of real signals, jumps count as noise.
 constexpr double many_changes = 100.0, forgotten = 0.25;
-// It ends, too, after so many pairs in a row of at most so many times the smallest size, as noise that does not let
-// them become longer.
+// A run also ends after this number of consecutive pairs of nearly the smallest size: noise then prevents longer ones.
 constexpr int most_short = 20000;
 constexpr double shortest = 32.0;
-// Pairs that are only tried, and how many in a row may be too inexact: signals jump, or begin to move.
+// Maximum number of trial pairs, and of consecutive trial pairs that are too inexact because signals jump or begin to
+// move.
 constexpr int most_tried = 400, most_refused = 4;
-// Ratio of sizes, or of errors, from which on one is less than the other.
+// Ratio below which a size or an error counts as smaller.
 constexpr double fewer = 0.8;
-// So many times in a row errors do not fall as they should, before that counts; and what a kink may have of the error
-// of a run.
+// Number of consecutive times that errors do not decrease as expected before this counts; and the part of the allowed
+// error of a run that one kink may have.
 constexpr int most_stuck = 2;
 constexpr double of_kink = 0.01;
 // Part of a jump that a step contains.
@@ -104,7 +104,7 @@ std::optional<double> StepDoubling::next(Stretch& found, const AroundSteps& arou
     if (found.outcome.ok()) {
       if (!tried.cut) judge(tried, last);
       const bool unlocated = has_unlocated_change(found, around, tried);
-      if (found.unsampled) return {};  // in a step ahead
+      if (found.unsampled) return {};  // in a step ahead of the present time
       size = tried.h * (unlocated ? half : plan_.control.again(tried.error, plan_.compared.order));
       if (!tried.cut && ((tried.exact() && !unlocated) || size < smallest_)) {
         if (!tried.exact()) be_content(tried);
@@ -121,10 +121,10 @@ std::optional<double> StepDoubling::next(Stretch& found, const AroundSteps& arou
   }
 }
 
-// The error of a pair, with that of inputs. If it does not fall with the size as it does where signals are smooth, then
-// one of them has a kink, of which there are few: their errors need not be as small as those of short steps. Errors
-// that grow where steps become smaller are noise; those of inputs that do not fall are of inputs that only begin to
-// move.
+// Judges the error of a pair, including that of its inputs. If the error does not decrease with the size as it does for
+// smooth signals, a signal has a kink. Kinks are few, so their errors may be larger than those of short steps. Errors
+// that grow while steps become smaller are noise. Errors of inputs that do not decrease belong to inputs that are just
+// beginning to move, and are ignored.
 void StepDoubling::judge(Tried& tried, Rejected& last) {
   const double of_means = comparison_.error(tried.means, t_ - varied_.start + 2 * tried.h), over = 2 * tried.h;
   const double error = tried.error, shorter = tried.h / last.h;
@@ -143,7 +143,7 @@ void StepDoubling::judge(Tried& tried, Rejected& last) {
   if (last.means_fall && !std::isnan(tried.error)) tried.error = std::max(tried.error, of_means);
 }
 
-// With the smallest steps.
+// Accepts a pair of the smallest steps as far as its error may be a kink or noise.
 void StepDoubling::be_content(Tried& tried) {
   const double over = 2 * tried.h;
   tried.error = comparison_.error(values(), tried.coarse, over) * std::min(over / (of_kink * interval_), 1.0);
@@ -152,8 +152,8 @@ void StepDoubling::be_content(Tried& tried) {
   tried.error = comparison_.error(values(), tried.coarse, over);
 }
 
-// How large signals become, by pairs that are only as exact as that needs, and are taken back: errors are relative to
-// it from the first step on.
+// Finds the sizes of signals by trial pairs of low accuracy, which are taken back. Errors are then relative to these
+// sizes from the first step on.
 void StepDoubling::try_out(Stretch& found, const AroundSteps& around) {
   tried_ = true;
   const Stretch before = found;
@@ -179,7 +179,7 @@ void StepDoubling::try_out(Stretch& found, const AroundSteps& around) {
   varied_.kernel.history.accept(t_);
 }
 
-// Whether another one may follow.
+// Returns whether another trial pair may follow.
 bool StepDoubling::try_pair(Stretch& found, const AroundSteps& around, int& refused) {
   begin_pair();
   const Tried tried = attempt(found, around);
@@ -204,21 +204,21 @@ bool StepDoubling::try_pair(Stretch& found, const AroundSteps& around, int& refu
 void StepDoubling::begin_pair() {
   const Values& before = values();
   if (!past_.empty() && (past_.back().t != t_ || !same_bits(past_.back().values, before)))
-    past_.clear();  // of before an event
+    past_.clear();  // from before an event
   if (!past_.empty()) past_.pop_back();
   if (past_.size() > 2) past_.erase(past_.begin(), past_.end() - 2);
   past_.push_back({t_, before});
   own_.here.keep();
 }
 
-// h, or what makes the last pairs end at the limit.
+// h, or a smaller size with which the last pairs end at the limit.
 double StepDoubling::fitting(double limit) const noexcept {
   const double left = limit - t_;
   if (left <= 2.02 * h_ && left <= 2 * plan_.largest) return left / 2;
   return left < 4 * h_ ? left / 4 : h_;
 }
 
-// Two steps from here, accepted by the kernel only.
+// Two steps from the present point, accepted only by the kernel.
 StepDoubling::Tried StepDoubling::attempt(Stretch& found, const AroundSteps& around) {
   const double h = fitting(around.limit), middle = t_ + h;
   Tried tried{h, 2 * h < around.limit - t_ ? t_ + 2 * h : around.limit};
@@ -243,7 +243,7 @@ StepDoubling::Tried StepDoubling::attempt(Stretch& found, const AroundSteps& aro
   return tried;
 }
 
-// False if it cannot be done, or if a part has ended it early: then its outcome does not count.
+// False if the step fails, or if a part has ended it early; the outcome is ignored in the latter case.
 bool StepDoubling::step(Stretch& found, const AroundSteps& around, double from, double to) {
   found.from = t_;
   if (!around.before(to)) return false;
@@ -256,7 +256,7 @@ void StepDoubling::end(Stretch& found, Tried& tried, double t) {
   tried.counts.push_back(varied_.steps.iterations());
 }
 
-// A smaller step may do.
+// Whether a smaller step may avoid the failure.
 bool StepDoubling::may_be_avoided(const Stretch& found) const {
   const Outcome& outcome = found.outcome;
   if (outcome.code == Code::coupling || outcome.code == Code::loop || outcome.code == Code::nonfinite) return true;
@@ -269,13 +269,14 @@ double StepDoubling::usual(const Tried& tried) const noexcept {
   return first_ != 0.0 ? first_ : std::max(tried.h, usual_);
 }
 
-// Length of a pair in which a change may happen [s]: the error of its time is a part of that of a usual pair.
+// Length of a pair in which a change may happen [s]; the error of its time is then a part of that of a usual pair.
 double StepDoubling::brief(double usual) const noexcept {
   const double part = plan_.compared.tolerance * std::min(2 * usual / interval_, 1.0);
   return std::max(half * half * part * usual, 4 * smallest_);
 }
 
-// One step that shows a change, and is too long for it, needs no two halves.
+// Looks for a change with a single step; if the step is too long for the change that it shows, the two halves are not
+// needed.
 void StepDoubling::look_for_change(Tried& tried) {
   if (rough_ || 2 * tried.h <= brief(usual(tried))) return;
   const Values& start = past_.back().values;
@@ -293,8 +294,8 @@ void StepDoubling::look_for_jump(Tried& tried) {
   jump_ = Jump{slot, by};
 }
 
-// A signal that is not a real number changes in these steps or right after them, or a real one jumps, and they are
-// longer than that allows.
+// Whether a signal that is not a real number changes in these steps or right after them, or a real signal jumps, and
+// the steps are too long to locate that.
 bool StepDoubling::has_unlocated_change(Stretch& found, const AroundSteps& around, Tried& tried) {
   const double usual = this->usual(tried), brief = this->brief(usual);
   bool changed = tried.changed || tried.jumped;
@@ -306,7 +307,7 @@ bool StepDoubling::has_unlocated_change(Stretch& found, const AroundSteps& aroun
   return 2 * tried.h > brief || !tried.exact();
 }
 
-// A signal that a step of this size [s] from the end of a pair changes: it was the pair that led to that, as where a
+// A signal that changes in a step of this size [s] after the end of a pair. The pair is then the cause, e.g. because a
 // threshold was crossed in it.
 std::optional<Slot> StepDoubling::change_ahead(Stretch& found, const AroundSteps& around, double end, double size) {
   if (!comparison_.has_others() || end + size > around.horizon) return {};
@@ -341,17 +342,17 @@ void StepDoubling::accept(Stretch& found, const Tried& tried) {
   choose(tried, located);
 }
 
-// The next size. After a change that was located with steps of another size before, it is half of that.
+// Chooses the next size. If a change was located by smaller steps, it is at least half of the size before.
 void StepDoubling::choose(const Tried& tried, double located) {
   const double factor = plan_.control.factor(tried.error, error_, plan_.compared.order);
   error_ = std::clamp(tried.error, 1e-4, 1.0);
-  // Steps that were only cut do not say that the chosen size is too large.
+  // Steps that were only shortened do not show that the chosen size is too large.
   const double chosen = tried.h < h_ ? std::max(tried.h * factor, h_) : tried.h * factor;
   h_ = std::min(chosen, first_ != 0.0 ? std::max(tried.h, (until_ - t_) / 4) : plan_.largest);
   h_ = std::max({h_, std::min(half * located, plan_.largest), smallest_});
 }
 
-// Signals jump or change again and again, however small steps are.
+// Whether signals jump or change repeatedly, however small the steps are.
 bool StepDoubling::hopeless(const Tried& tried) {
   changes_ = std::max(changes_ + (tried.changed ? 1.0 : -forgotten), 0.0);
   if (leaps_ <= many_changes) leaps_ = std::max(leaps_ + (tried.jumped ? 1.0 : -forgotten), 0.0);
@@ -371,7 +372,7 @@ bool StepDoubling::hopeless(const Tried& tried) {
   return true;
 }
 
-// To the communication point from which the pair starts.
+// Goes back to the communication point at which the pair starts.
 void StepDoubling::go_back() {
   own_.here.go_back();
   for (const Point& point : past_) {

@@ -1,5 +1,5 @@
-// Macro steps of sizes that their errors allow: each is done once whole and once in two halves, and their difference
-// decides. Only runs have them; see `Adaptive` in engine/masters/adaptive.py.
+// Macro steps whose sizes follow from error estimates: each is done once as a whole and once as two halves, and the
+// difference gives the error. Only runs use this; see `Adaptive` in engine/masters/adaptive.py.
 #pragma once
 
 #include <functional>
@@ -13,20 +13,20 @@
 
 namespace ssptool::runtime {
 
-// What else belongs to the system.
+// Objects of the system that step doubling uses.
 struct DoubledSteps {
-  Checkpoint& here;                   // of the start of a pair; that of the system
-  std::unique_ptr<Checkpoint> ahead;  // of its end
-  // Whether a part ends the simulation in the step from a time [s] that has had this outcome.
+  Checkpoint& here;                   // at the start of a pair; the system's checkpoint
+  std::unique_ptr<Checkpoint> ahead;  // at the end of a pair
+  // Whether a part ends the simulation in the step from a time [s] with this outcome.
   std::function<bool(const Outcome&, double t)> ends;
 };
 
 class StepDoubling final : public VaryingSteps {
  public:
-  // From present values.
+  // Starts from the present values.
   StepDoubling(const PlannedSizes&, const VariedSteps&, DoubledSteps);
 
-  // Two of a size at which they are exact enough.
+  // Does two steps of a size that is exact enough.
   std::optional<double> next(Stretch&, const AroundSteps&) override;
   void restart() override;
   [[nodiscard]] SavedSizes save() const override;
@@ -40,9 +40,9 @@ class StepDoubling final : public VaryingSteps {
     double t;
     Values values;
   };
-  // Two steps of size h that lead to `end` [s], with their error, a signal that has changed although it is not a real
-  // number, or a real one that has jumped, their rows and iterations; `middle` are the values after the first one,
-  // `coarse` those after one of twice the size. Where that shows a change already, they were not done.
+  // A pair of steps of size h up to `end` [s]: its error, a signal that is not a real number and has changed, a real
+  // signal that has jumped, rows and iterations. `middle` are the values after the first step, `coarse` those after one
+  // step of twice the size. If the latter already shows a change, the pair was not done.
   struct Tried {
     double h, end, error = 0.0;
     bool cut = false;
@@ -55,13 +55,13 @@ class StepDoubling final : public VaryingSteps {
     [[nodiscard]] bool exact() const noexcept { return error <= 1.0; }
   };
 
-  // A jump of a real signal, by a part of its size.
+  // A jump of a real signal, relative to its size.
   struct Jump {
     Slot slot;
     double by;
   };
 
-  // Pairs that were too inexact, one after the other.
+  // Consecutive pairs that were too inexact.
   struct Rejected {
     double h = HUGE_VAL, error = 0.0, of_means = 0.0;
     int stuck = 0;
@@ -94,20 +94,20 @@ class StepDoubling final : public VaryingSteps {
   double interval_;  // [s]
   StepComparison comparison_;
   double smallest_;     // [s]
-  bool rough_ = false;  // steps are only tried
-  bool tried_ = false;  // they were
-  double error_ = 1.0;  // of the pair before
-  double usual_ = 0.0;  // size of the latest steps without a change, but for some small ones [s]
-  // While a change is located: `usual_` then, and an end before which it is.
+  bool rough_ = false;  // steps are only trials
+  bool tried_ = false;  // trials are done
+  double error_ = 1.0;  // of the previous pair
+  double usual_ = 0.0;  // size of the latest pairs without a change, except some small ones [s]
+  // While a change is being located: the value of `usual_` before, and a time before which the change is.
   double first_ = 0.0, until_ = -HUGE_VAL;
-  std::vector<Point> past_;  // the latest points that a step back must recall; the last one is here
+  std::vector<Point> past_;  // latest points for going back; the last one is here
   std::optional<double> early_;
-  int short_ = 0;             // pairs of about the smallest size in a row
-  Slot leaping_ = none;       // the last real signal that jumped
-  int jumps_ = 0;             // pairs of the smallest size in a row whose error was too large
-  double changes_ = 0.0;      // lately, in short pairs
-  double leaps_ = 0.0;        // the same of real signals
-  std::optional<Jump> jump_;  // that is located
+  int short_ = 0;             // number of consecutive pairs of about the smallest size
+  Slot leaping_ = none;       // the last real signal that has jumped
+  int jumps_ = 0;             // number of consecutive pairs of the smallest size with too large an error
+  double changes_ = 0.0;      // recent ones, in short pairs
+  double leaps_ = 0.0;        // recent jumps of real signals
+  std::optional<Jump> jump_;  // jump that is being located
 };
 
 }  // namespace ssptool::runtime

@@ -11,13 +11,13 @@ namespace ssptool::runtime {
 
 namespace {
 
-// ∫e dt/(h e(h)) over a step for what inputs of order 0, 1, 2 miss: e = s, s (s + h), s (s + h)(s + 2h).
+// ∫e dt/(h e(h)) over a step, where e is the error of inputs of order 0, 1, 2: e = s, s (s + h), s (s + h)(s + 2h).
 constexpr double weights[] = {1.0 / 2, 5.0 / 12, 3.0 / 8};
-// Fraction of a step below which a shorter step is not due to rounding.
+// A step shorter than this fraction of the chosen size was shortened by more than rounding.
 constexpr double cut = 0.999;
 constexpr double least_error = 1e-12;
 
-// The larger one, or what is no number.
+// The larger number, or NaN.
 double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
 }  // namespace
@@ -53,7 +53,7 @@ std::optional<double> StepEnergy::next(Stretch& found, const AroundSteps& around
   if (!around.before(to)) return {};
   const std::optional<double> early = note(found, t, to, varied_.steps.deliver(t, h, to), around, to);
   if (early || !found.outcome.ok()) return early;
-  // Residuals need outputs as they were delivered at the end of each step, before they are made consistent.
+  // Residuals need outputs as the parts deliver them at the end of each step, before they are made consistent.
   const Course course{{before, outputs()}, {inputs(0.0), inputs(h)}};
   if (!note(found, t, to, varied_.steps.settle(t, h, to))) return {};
   control(to, h, course, added, around.log);
@@ -62,7 +62,7 @@ std::optional<double> StepEnergy::next(Stretch& found, const AroundSteps& around
   return {};
 }
 
-// The last two steps share the rest.
+// The last two steps share the remaining time equally.
 double StepEnergy::end(double limit) const noexcept {
   const double left = limit - t_;
   if (left <= 1.01 * h_ && left <= largest_) return limit;
@@ -102,7 +102,7 @@ std::vector<double> StepEnergy::discrete() noexcept {
   return found;
 }
 
-// The next size, from the outputs and inputs of both sides of each bond over a step.
+// Chooses the next size from the outputs and inputs at both sides of each bond over a step.
 void StepEnergy::control(double end, double h, const Course& course, const Pairs& added, IterateLog* log) {
   elapsed_ += h;
   double error = least_error;
@@ -125,7 +125,7 @@ void StepEnergy::control(double end, double h, const Course& course, const Pairs
 std::pair<double, std::array<double, 2>> StepEnergy::energies(std::size_t bond, double h, const Course& course,
                                                               const Pairs& added) const noexcept {
   double most[2];
-  std::array<double, 2> missed[2];  // by how much powers are more than with the outputs of the other side as inputs
+  std::array<double, 2> missed[2];  // power minus power with the outputs of the other side as inputs
   for (std::size_t at = 0; at < 2; ++at) {
     const std::array<double, 2>&y = course.outputs[at][bond], &u = course.inputs[at][bond];
     most[at] = power(bond, course.outputs[at], course.inputs[at]);
@@ -140,7 +140,7 @@ std::pair<double, std::array<double, 2>> StepEnergy::energies(std::size_t bond, 
   return {h * (most[0] + most[1]) / 2, {share(0), share(1)}};
 }
 
-// The larger one of both sides, into the first component or out of it [W].
+// The larger power of both sides, into or out of the first component [W].
 double StepEnergy::power(std::size_t bond, const Pairs& outputs, const Pairs& inputs) const noexcept {
   const auto of = [&](std::size_t side) {
     return std::abs(plan_.bonds[bond].sides[side].factor * outputs[bond][side] * inputs[bond][side]);
@@ -150,7 +150,7 @@ double StepEnergy::power(std::size_t bond, const Pairs& outputs, const Pairs& in
 
 void StepEnergy::choose(double h, double error) {
   const double chosen = h * plan_.control.factor(error, last_error_, plan_.order + 1);
-  // A step that was only cut gives no reason for a smaller size.
+  // A step that was only shortened is no reason for a smaller size.
   h_ = h < cut * h_ && error <= 1.0 ? std::max(chosen, h_) : chosen;
   h_ = std::min(h_, largest_);
 }

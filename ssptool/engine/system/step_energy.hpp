@@ -1,5 +1,5 @@
-// Macro steps sized by the energy that coupling creates or destroys at power bonds; none is repeated. Only runs have
-// them; see `EnergyControlled` in engine/masters/energy.py.
+// Macro steps whose sizes follow from the energy that coupling creates or destroys at power bonds; no step is repeated.
+// Only runs use this; see `EnergyControlled` in engine/masters/energy.py.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace ssptool::runtime {
 
-// An output of one component of a bond, and the input that is `scale` times the output of the other side; `factor`
-// turns their product into watts.
+// An output of one component of a bond, and the input that should equal `scale` times the output of the other side;
+// `factor` converts their product to watts.
 struct BondSide {
   Slot output, input;
   double factor, scale;
@@ -22,8 +22,8 @@ struct PlannedBond {
   double nominal;  // [W]
 };
 
-// A controller of sizes; `smallest` is a share of the run, `largest` in s. Where one of `others`, which are no real
-// numbers, changes, sizes begin anew.
+// Parameters of the control of sizes; `smallest` is a fraction of the run, `largest` is in s. When one of `others`,
+// which are not real numbers, changes, the control restarts.
 struct PlannedEnergy {
   std::vector<PlannedBond> bonds;
   std::vector<Slot> others;
@@ -36,29 +36,29 @@ class StepEnergy final : public VaryingSteps {
  public:
   StepEnergy(const PlannedEnergy&, const VariedSteps&);
 
-  // One step, whatever its residuals are: they are those of the next size.
+  // Does one step, whatever its residuals; these determine the next size.
   std::optional<double> next(Stretch&, const AroundSteps&) override;
   void restart() override;
   [[nodiscard]] SavedSizes save() const override;
   void go_on(const SavedSizes&) override;
 
  private:
-  // By bond, of each side.
+  // By bond, a value for each side.
   using Pairs = std::vector<std::array<double, 2>>;
-  // Outputs at the start and at the end of a step, and the inputs that it had there.
+  // Outputs at the start and at the end of a step, and the inputs at these times.
   struct Course {
     std::array<Pairs, 2> outputs, inputs;
   };
 
   [[nodiscard]] double end(double limit) const noexcept;
   [[nodiscard]] Pairs outputs() noexcept;
-  // What inputs have beside what the other side gives, as where a scenario adds a bias.
+  // Differences between inputs and the outputs of the other side, for example a bias from a scenario.
   [[nodiscard]] Pairs added() noexcept;
-  // In the step that was done, some seconds after its start.
+  // Inputs `past` seconds after the start of the step that was done.
   [[nodiscard]] Pairs inputs(double past) const noexcept;
   [[nodiscard]] std::vector<double> discrete() noexcept;
   void control(double end, double h, const Course&, const Pairs& added, IterateLog*);
-  // Energies through a bond in the step, and its shares of the residual [J].
+  // Energy transferred through a bond in the step, and the two contributions to the residual [J].
   [[nodiscard]] std::pair<double, std::array<double, 2>> energies(std::size_t bond, double h, const Course&,
                                                                   const Pairs& added) const noexcept;
   [[nodiscard]] double power(std::size_t bond, const Pairs& outputs, const Pairs& inputs) const noexcept;
@@ -66,7 +66,7 @@ class StepEnergy final : public VaryingSteps {
 
   const PlannedEnergy& plan_;
   double elapsed_ = 0.0, last_error_ = 1.0;
-  std::vector<double> through_;  // energy that went through each bond, in either direction [J]
+  std::vector<double> through_;  // energy transferred through each bond, in either direction [J]
 };
 
 }  // namespace ssptool::runtime

@@ -1,4 +1,4 @@
-// What acts on a running system from outside beside tables: functions that drive inputs, and scenarios.
+// Influences from outside on a running system, except tables: functions that drive inputs, and scenarios.
 #pragma once
 
 #include <algorithm>
@@ -15,22 +15,23 @@
 
 namespace ssptool::runtime {
 
-// Two times that differ by less than 1e-12, absolutely or relatively, are one [s].
+// Two times are equal if they differ by less than 1e-12 s, or relatively by less than 1e-12.
 inline bool same_time(double one, double other) noexcept {
   return std::abs(one - other) <= 1e-12 * std::max({1.0, std::abs(one), std::abs(other)});
 }
 
-// Puts values of functions at a time [s] into their columns, inside of the segment between two times; whether it could.
+// Writes values of functions at a time [s] into their columns, within the segment between two times; returns whether it
+// could.
 using Sample = std::function<bool(double t, double begin, double end)>;
 
-// A parameter that takes a value.
+// A parameter that gets a value.
 struct ParameterSetting {
   PartVariable parameter;
   Value value;
 };
 
-// What is acted on: the kernel of all parts, and beside it that of an ODE; signals that are exchanged at events only.
-// Null: there is none, or none yet.
+// Objects that stimuli change: the kernel of all parts, that of an ODE next to other parts, and signals that are
+// exchanged at events only. A null pointer means that there is no such object, or not yet.
 struct ActedOn {
   Kernel& kernel;
   Kernel* inside;
@@ -38,7 +39,7 @@ struct ActedOn {
   EventMembers* events_of_ode;
 };
 
-// Segments are those between jumps. Exports have nothing of this kind, so that what is behind it is in runs only.
+// Segments lie between jumps. Exported systems have no stimuli, so that their implementation is only in runs.
 class Stimuli {
  public:
   Stimuli() = default;
@@ -46,13 +47,13 @@ class Stimuli {
   Stimuli& operator=(const Stimuli&) = delete;
   virtual ~Stimuli() = default;
 
-  // What is in force in a segment acts from now on.
+  // Activates what applies in a segment.
   virtual void go_to(std::size_t segment, const ActedOn&) = 0;
-  // What is set where a segment begins.
+  // Parameters to set at the start of a segment.
   [[nodiscard]] virtual const std::vector<ParameterSetting>& settings(std::size_t segment) const = 0;
 };
 
-// A scenario, as `frozen_scenario` states it for this plan; throws as `plan_from`.
+// A scenario as written by `frozen_scenario` for this plan; throws as `plan_from`.
 std::unique_ptr<Stimuli> scenario_from(const std::string& text, const Plan&);
 
 }  // namespace ssptool::runtime

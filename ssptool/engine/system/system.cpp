@@ -8,12 +8,6 @@
 
 namespace ssptool::runtime {
 
-namespace {
-
-// [s], before every time: a point there bends no polynomial.
-
-}  // namespace
-
 System::System(const std::string& resources, Log& log, bool logging, Kind kind, EventUse use)
     : kind_(kind), use_(use), resources_(resources), plan_(read_plan(below(resources, "plan.json"))), log_(log) {
   if (plan_.interface == (kind == Kind::model_exchange ? "cs" : "me"))
@@ -61,7 +55,7 @@ void System::begin() {
   experiment_ = {plan_.start, plan_.stop, {}};
 }
 
-// A library that has one instance only gives it again; freed twice, it would end the process.
+// A library that supports a single instance may return the same one again; freeing it twice would crash the process.
 void System::require_own_instance(Part& part) const {
   for (const std::unique_ptr<Part>& other : parts_)
     if (other.get() != &part && other->plan().folder == part.plan().folder && other->component() == part.component()) {
@@ -73,7 +67,7 @@ void System::require_own_instance(Part& part) const {
 
 System::~System() { release_states(); }
 
-// Before the parts are freed, to which they belong.
+// Must be called before the parts are freed, because they own the states.
 void System::release_states() noexcept {
   if (kernel_ != nullptr) kernel_->stepper.release();
   checkpoint_.reset();
@@ -175,7 +169,8 @@ void System::settle() {
   if (phase_ == Phase::stepping) react_of_ode();
 }
 
-// What was set acts at this instant. Unless it only goes on, what was before bends no polynomial any more.
+// Set values take effect at this instant. Unless the signal only continues, earlier points are not used for
+// extrapolation any more.
 void System::jump() {
   refresh_outputs();
   kernel_->inputs.exchange(plan_.everyone);
@@ -185,10 +180,10 @@ void System::jump() {
   kernel_->history.accept(now_);
 }
 
-// Outputs follow from an event, and what was before bends no polynomial any more.
+// Outputs have changed at an event, so earlier points are not used for extrapolation any more.
 void System::forget_past() {
   jumps_ = true;
-  if (!adopts_) propagate();  // else nobody has set a parameter
+  if (!adopts_) propagate();  // with adopted parts, no parameter was set
   jump();
 }
 
@@ -231,7 +226,7 @@ StepEnd System::step(double t, double h) {
   return end;
 }
 
-// Once for each part.
+// Reported once for each part.
 void System::note_changes(Index part) {
   if (!noted_.insert(part).second) return;
   log_.write(Status::warning, "logStatusWarning",
@@ -239,7 +234,7 @@ void System::note_changes(Index part) {
                  ": its FMU changed the floating-point environment, which was restored after its calls");
 }
 
-// A part has ended the simulation at t [s]: importers get the values that it has there.
+// A part has ended the simulation at t [s]: importers get the values at this time.
 void System::show_end(const std::string& part, double t) {
   ended_ = true;
   now_ = std::max(now_, t);
@@ -252,7 +247,7 @@ void System::show_end(const std::string& part, double t) {
     else if (const auto index = static_cast<Index>(found - parts_.begin()); outputs_of_.at(index) != none)
       check(kernel_->schedules.evaluate(outputs_of_[index]), now_);
     kernel_->inputs.exchange(plan_.everyone);
-  } catch (const std::exception& error) {  // the end itself is well without them
+  } catch (const std::exception& error) {  // the simulation ends even without them
     log_.write(Status::warning, "logStatusWarning", error.what());
   }
 }
@@ -303,7 +298,7 @@ void System::whole_steps(std::int64_t first, std::int64_t count) {
 
 // --- the end ---------------------------------------------------------------------------------------------------------
 
-// What was set and not asked for does not act any more.
+// Values that were set, but not used for anything yet, have no effect any more.
 void System::terminate() {
   changed_ = false;
   for (const auto& part : parts_) part->terminate();
@@ -353,7 +348,7 @@ void System::check(const Outcome& outcome, double t) const {
   throw Refused(status, explain(outcome, t));
 }
 
-// Where a part ends the simulation [s], if that is what has stopped the step from t.
+// The time at which a part ends the simulation [s], if this has stopped the step from t.
 std::optional<double> System::end_of(const Outcome& outcome, double t) const {
   if (outcome.code != Code::fmi || outcome.instance < 0) return {};
   const auto instance = static_cast<Index>(outcome.instance);

@@ -1,4 +1,4 @@
-// Values of the variables of a system: of slots of its kernel, and of parts.
+// Values of the variables of a system, from slots of its kernel and from parts.
 #include <algorithm>
 
 #include "system.hpp"
@@ -12,7 +12,7 @@ double number(const Value& value) {
   return static_cast<double>(std::get<std::int64_t>(value));
 }
 
-// Memory of texts and bytes after which those that are needed no more are forgotten.
+// Memory of texts and bytes above which unused ones are deleted.
 constexpr std::size_t forget_bytes = std::size_t{1} << 22U;
 
 }  // namespace
@@ -42,7 +42,7 @@ Value System::read(Slot slot) const {
   return integer;
 }
 
-// Texts and bytes that are in no slot and in no point of the past any more, once they take much memory.
+// Deletes texts and bytes that no slot and no past point refers to, once they take much memory.
 void System::forget_contents() {
   SlotValues& slots = kernel_->slot_values;
   if (slots.contents.bytes() <= contents_limit_) return;
@@ -94,7 +94,7 @@ void System::get(std::size_t reference, std::span<Value> values) {
   }
 }
 
-// Start values, or what was set; parts are not asked.
+// Start values, or values that were set; the parts are not called.
 void System::get_start(std::size_t reference, std::span<Value> values) const {
   const SystemVariable& variable = this->variable(reference);
   if (variable.causality == "input")
@@ -106,7 +106,7 @@ void System::get_start(std::size_t reference, std::span<Value> values) const {
                                      ", has no start value; its value is known in initialization mode and later");
 }
 
-// A parameter.
+// The values of a parameter.
 const std::vector<Value>& System::as_set(std::size_t reference) const {
   const auto found = std::ranges::find(given_, reference, &GivenValues::value_type::first);
   return found == given_.end() ? variable(reference).starts : found->second;
@@ -154,13 +154,14 @@ void System::set_in_parts(const SystemVariable& variable, std::span<const Value>
       set_in_part(target.variable, std::move(converted), before);
       continue;
     }
-    without_mode->second.given.emplace_back(target.variable, std::move(converted));  // set before it is initialized
+    without_mode->second.given.emplace_back(target.variable,
+                                            std::move(converted));  // set before the part is initialized
     without_mode->second.outdated = true;
   }
 }
 
-// FMI sets arrays as a whole. Before initialization mode parts may not be asked for the elements that stay: these are
-// start values, or what was set `before`.
+// FMI sets arrays only as a whole. Before initialization mode, the remaining elements cannot be got from the part; they
+// are start values, or the values set `before`.
 void System::set_in_part(const PartVariable& variable, std::vector<Value> values, ArraysBefore* before) {
   Part& part = *parts_[variable.part];
   const bool alone = ode_ == nullptr && events_ == nullptr;

@@ -1,4 +1,4 @@
-// Inputs of the system that tables drive, segment by segment between jumps.
+// Tables that drive inputs of the system, segment by segment between jumps.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -20,7 +20,7 @@ void System::state_tables() {
     for (const Value& value : planned.values) column.values.push_back(in_slot(planned.slot, value));
     columns.push_back(std::move(column));
   }
-  // An ODE takes its inputs where it is evaluated, whenever that is.
+  // An ODE gets its inputs whenever it is evaluated.
   kernel_->time_tables(plan_.tables.axes, std::move(columns),
                        component_ == nullptr && plan_.ode ? std::vector<DrivenInput>{} : plan_.driven);
 }
@@ -39,7 +39,7 @@ void System::go_to_segment(std::size_t segment) {
   act();
 }
 
-// As the scenario does in the present segment.
+// Applies the scenario in the present segment.
 void System::act() {
   if (stimuli_ != nullptr) stimuli_->go_to(segment_, {*kernel_, inside_.get(), events_.get(), events_of_ode_.get()});
 }
@@ -56,7 +56,7 @@ double System::end_of_segment() const noexcept {
   return jumps[segment_].first;
 }
 
-// The other side of the instant that has been reached.
+// The right side of the instant that has been reached.
 void System::jump_of_tables() {
   go_to_segment(segment_ + 1);
   kernel_->driven.write(begin_of_segment());

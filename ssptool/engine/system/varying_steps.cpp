@@ -77,7 +77,7 @@ std::unique_ptr<VaryingSteps> System::double_steps(const PlannedSizes& plan) {
   const auto ends = [this](const Outcome& outcome, double t) {
     try {
       return end_of(outcome, t).has_value();
-    } catch (const std::invalid_argument&) {  // its library lacks the function that tells
+    } catch (const std::invalid_argument&) {  // its library does not have the function that tells this
       return false;
     }
   };
@@ -139,15 +139,15 @@ void System::run(VaryingSteps& steps, Stretch& found, double limit, std::span<do
   });
 }
 
-// When a part has ended a step early, or asks for an event at its end that is before the limit.
+// The time at which a part has ended a step early, or at which it requests an event before the limit.
 std::optional<double> System::asks_for_end(double to, double limit) const noexcept {
   if (!steps_end_at_events()) return {};
   const std::optional<double> early = returned_early(to);
   return !early && to < limit && event_wanted() ? std::optional(to) : early;
 }
 
-// Where that is so, the attempt is rolled back as one with too large an error, and the next ones end there; an event at
-// the present time is handled next.
+// If a part does so, the attempt is rolled back like one with too large an error, and the next steps end at that time;
+// an event at the present time is handled next.
 void System::steps_until_event(VaryingSteps& steps, Stretch& found, AroundSteps around) {
   const double t = now_;
   around.limit = std::min(around.limit, next_event());

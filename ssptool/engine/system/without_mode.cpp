@@ -1,5 +1,5 @@
-// Parts of FMI 1.0, which have no initialization mode: each is initialized when the evaluation reaches it for the first
-// time, and again if its inputs change afterwards. What is done is what engine/run/initialization.py does.
+// Parts of FMI 1.0, which have no initialization mode: each is initialized when the evaluation reaches it first, and
+// again if its inputs change later. The same algorithm is in engine/run/initialization.py.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-// initialization.py and schedule.py say of each what it is.
+// These constants are explained in initialization.py and schedule.py.
 constexpr std::size_t rounds = 50;
 constexpr double rtol = 1e-12;
 
@@ -55,7 +55,7 @@ void System::begin_along_the_schedule(LoopMethod method) {
   for (auto& [part, own] : beginnings_) begin(part);
 }
 
-// With the inputs that are known by now.
+// Initializes a part with the inputs that are known so far.
 void System::begin(Index number) {
   const auto found = beginnings_.find(number);
   if (found == beginnings_.end() || found->second.begun) return;
@@ -72,7 +72,7 @@ void System::begin(Index number) {
   for (const auto& [slot, value] : own.with) write(slot, value);
 }
 
-// As the part has them or, if it does not say that, as they were set or are stated.
+// Inputs as the part has them or, if they cannot be got, as they were set or are stated.
 std::map<Slot, Value> System::inputs_within(Index number, const std::map<Slot, Value>& set) {
   const PlannedPart& plan = plan_.parts[number];
   std::map<Slot, Value> found;
@@ -90,7 +90,7 @@ std::map<Slot, Value> System::inputs_within(Index number, const std::map<Slot, V
   return found;
 }
 
-// Start values, those that were given to the system included.
+// Sets start values, including those that were given to the system.
 void System::set_starts(Index number) {
   for (const VariableSet& start : plan_.parts[number].starts) parts_[number]->set(start);
   for (const auto& [variable, values] : beginnings_.at(number).given) set_in_part(variable, values, nullptr);
@@ -112,7 +112,7 @@ void System::initialize(Index number, const std::map<Slot, Value>& inputs) {
   beginnings_[number].outdated = false;
 }
 
-// Initializes parts again whose inputs have changed since; gives the names of these.
+// Initializes parts again whose inputs have changed, and returns the names of these inputs, or of parts.
 std::vector<std::string> System::renew() {
   std::vector<std::string> found;
   for (auto& [number, own] : beginnings_) {
