@@ -1,4 +1,4 @@
-// An exported system at work: its parts coupled as `ssptool run` couples them, by the same kernel with the same calls.
+// A system during a simulation: its parts are coupled as in `ssptool run`, by the same kernel with the same calls.
 #pragma once
 
 #include <functional>
@@ -23,33 +23,33 @@
 
 namespace ssptool::runtime {
 
-// Macro steps that are done at once.
+// Maximum number of macro steps in one call of the kernel.
 inline constexpr std::int64_t at_once = 256;
 
-// What an importer instantiates: a system that steps itself, or one that the importer integrates.
+// Interface for an importer: a system that does its own steps, or one that the importer integrates.
 enum class Kind { co_simulation, model_exchange };
 
-// What an importer of co-simulation makes use of (FMI 3.0, fmi3InstantiateCoSimulation).
+// Features that an importer of co-simulation uses (FMI 3.0, fmi3InstantiateCoSimulation).
 struct EventUse {
   bool event_mode = false, early_return = false;
 };
 
-// How a communication step has ended.
+// Result of a communication step.
 struct StepEnd {
   bool event = false, early = false;
 };
 
-// A loop that was solved, or tried, in initialization; with its iterates where it was not solved.
+// A loop in initialization, with its iterates if it was not solved.
 struct SolvedLoop {
   Index number;
   Solution solution;
   std::vector<Iterate> iterates;
 };
 
-// Rows of macro steps and events: so many are filled, with the iterations of each step, of which some were done alone;
-// and steps that were taken back because of their error.
-// Where there is an outcome that is not good, it is that of the next step, between two times [s]; `rescuing`: of a loop
-// for which better methods were tried. `unobserved`: of the first row for which a variable could not be got, and when.
+// Rows of macro steps and events: the number of filled rows, the iterations of each step, the number of steps that were
+// done individually, and the number of steps that were taken back because of their error. If the outcome is not good,
+// it is that of the next step, between two times [s]; `rescuing`: it is that of a loop for which more robust methods
+// were tried. `unobserved`: outcome and time of the first row for which a variable could not be got.
 struct Stretch {
   std::int64_t steps = 0, events = 0, alone = 0, rejected = 0;
   std::vector<std::int64_t> iterations;
@@ -57,15 +57,15 @@ struct Stretch {
   double from = 0.0, to = 0.0;
   bool rescuing = false;
   std::optional<std::pair<Outcome, double>> unobserved;
-  bool unsampled = false;  // a function gave no value
+  bool unsampled = false;  // a driving function returned no value
 };
 
-// All functions throw Refused or IntegrationStopped, or another std::exception for what must not happen.
+// All functions throw Refused or IntegrationStopped, or another std::exception for internal errors.
 class System {
  public:
-  // Loads and instantiates the parts, which are below `resources`.
+  // Loads and instantiates the parts, which are in folders below `resources`.
   System(const std::string& resources, Log&, bool logging, Kind, EventUse);
-  // Of parts that somebody else instantiates, resets, terminates and frees, and which are adopted for each run.
+  // For parts that others instantiate, reset, terminate and free; they are adopted for each run.
   System(Plan, Log&);
   System(const System&) = delete;
   System& operator=(const System&) = delete;
@@ -75,96 +75,97 @@ class System {
   void enter_initialization();
   void exit_initialization();
 
-  // A run of adopted parts, from before initialization mode.
+  // For a run with adopted parts, before initialization mode.
   void adopt(Index part, FunctionTable, fmi::Component);
-  // Instance environment of a part that asks for inputs inside a step, with which it is instantiated.
+  // Instance environment with which a part must be instantiated that requests inputs inside a step.
   [[nodiscard]] Environment& environment(Index part) { return environments_.at(part); }
-  // From now on; null: to nowhere.
+  // Receives iterates from now on; null: no logging.
   void log_iterates(IterateLog* log) noexcept { iterate_log_ = log; }
   void state_stimuli(std::unique_ptr<Stimuli> stimuli) { stimuli_ = std::move(stimuli); }
-  // Functions that drive inputs, from now on; none of them by default.
+  // Sets the functions that drive inputs; without this call there are none.
   void sample_with(Sample sample) { sample_ = std::move(sample); }
   void state_starts(Index part, std::vector<VariableSet>);
   void begin();
-  // All parts have left initialization mode.
+  // Initializes all parts; afterwards they have left initialization mode.
   void initialize();
-  // Their outputs after that, loops included.
+  // Evaluates their outputs after that, including loops.
   void first_point();
-  // At the first point: outputs that move with an input although they deny it, in the order of these.
+  // At the first point: outputs that change with an input although they are declared not to, in the order of `denied`.
   [[nodiscard]] std::vector<FoundFeedthrough> undeclared_feedthrough(const std::vector<DeniedFeedthrough>&);
-  // Likewise: the number of steps that parts need in a macro step; 0 where none that was tried suffices.
+  // At the first point: the number of substeps that parts need in a macro step; 0 if none of those tried is sufficient.
   [[nodiscard]] std::vector<std::int64_t> needed_substeps(const std::vector<SubstepTrial>&);
-  // Ready for the first step.
+  // Prepares the first step.
   void couple();
-  // After it: what Newton's method may use of each iteration.
+  // Must be called after it: derivatives of interfaces that Newton's method may use, by iteration.
   void know(const std::vector<PlannedInterface>&);
-  // A run that was saved goes on: parts are in their states, instead of `initialize` and `first_point`; all else is as
-  // it was, after `couple` and `integrate`. Throws std::runtime_error, or std::invalid_argument, for a state of another
-  // system.
+  // Continues a saved run. Replaces `initialize` and `first_point`, after the states of the parts have been restored;
+  // everything else is as in the saved run after `couple` and `integrate`. Throws std::runtime_error or
+  // std::invalid_argument for a state of another system.
   void resume(const SystemState&);
   void go_on(const SystemState&);
   [[nodiscard]] double end_of_segment() const noexcept;
-  // The event at the start of parts in event mode.
+  // Handles the event at the start, if parts are in event mode.
   void first_event();
-  // Between steps: something is done to parts, in event mode; `of_ode`: to those of an ODE with events of its own.
+  // Between steps: calls `act`, which changes parts in event mode; `of_ode`: parts of an ODE with its own events.
   void intervene(const std::function<void()>& act, bool of_ode);
-  // All that depends on what was set in these parts follows, and what was before bends no polynomial any more.
+  // Evaluates everything that depends on changes of these parts; earlier points are not used for extrapolation any
+  // more.
   void follow(const std::vector<Index>& parts);
-  // Where a run of nothing but an ODE is [s].
+  // Sets the present time [s] of a run that consists only of an ODE.
   void stand_at(double t) noexcept { now_ = t; }
-  // Steps from where it is, and events, as many as there is room for rows, none beyond the stop time or this one [s].
-  // What it throws happens at the time from which the next step starts.
+  // Does steps and events from the present time on, as many as there is room for rows, up to `limit` [s] or the stop
+  // time. Exceptions refer to the time at which the next step starts.
   void run(Stretch&, double limit, std::span<double> rows);
-  // A schedule at the present instant, with better methods for loops that need them.
+  // Evaluates a schedule at the present instant, with more robust methods for loops that need them.
   Outcome evaluate(Index schedule) { return steps_->evaluate(schedule); }
-  // The stop time is reached, but for rounding, and all that happens there has been handled.
+  // Whether the stop time is reached within rounding, and all events there have been handled.
   [[nodiscard]] bool finished() const;
-  // The same with steps of sizes that their errors allow, or energy residuals: made ready after `couple`, and gone
-  // before states are released.
+  // Steps whose sizes follow from errors or energy residuals; create them after `couple`, and destroy them before
+  // states are released.
   [[nodiscard]] std::unique_ptr<VaryingSteps> double_steps(const PlannedSizes&);
   [[nodiscard]] std::unique_ptr<VaryingSteps> steps_by_defects(const PlannedSizes&);
   [[nodiscard]] std::unique_ptr<VaryingSteps> steps_by_energy(const PlannedEnergy&);
   void run(VaryingSteps&, Stretch&, double limit, std::span<double> rows);
   [[nodiscard]] bool finished(const VaryingSteps&) const;
-  // Before somebody frees the parts, to which they belong.
+  // Must be called before the parts are freed, because they own the states.
   void release_states() noexcept;
-  // What words are made of: the kernel of the present run; whether a part has been initialized; loops in
-  // initialization; loops in steps that needed better methods; refusals to say first guesses.
+  // Data for messages: the kernel of the present run; whether a part has been initialized; loops in initialization;
+  // loops in steps that needed more robust methods; refusals of first guesses.
   [[nodiscard]] const std::shared_ptr<Kernel>& kernel() const noexcept { return kernel_; }
   [[nodiscard]] bool initialized(Index part) const { return parts_.at(part)->initialized(); }
   [[nodiscard]] const std::vector<SolvedLoop>& solved() const noexcept { return solved_; }
   [[nodiscard]] const std::vector<Index>& loops() const noexcept { return loops_; }
   [[nodiscard]] RescueWork rescue_work() const noexcept { return steps_ ? steps_->work() : RescueWork{}; }
   [[nodiscard]] const std::vector<Refusal>& refused_guesses() const noexcept { return refused_guesses_; }
-  // After `couple`: the ODE of the parts of model exchange, as this run integrates it.
+  // After `couple`: the ODE of the model exchange parts, with the settings of this run.
   RunningOde& integrate(OdeOfRun&);
-  // Of an ODE beside other parts: its kernel after `first_point`, with the loops in it; the first instant, after
-  // `integrate`; an event at the present time, because of signals that it takes at events only, which throws as `run`.
+  // For an ODE next to other parts: its kernel after `first_point`, with the loops in it; the first instant, after
+  // `integrate`; an event at the present time, because of signals that it receives at events only (throws as `run`).
   [[nodiscard]] const std::shared_ptr<Kernel>& inside() const noexcept { return inside_; }
   [[nodiscard]] const std::vector<Index>& loops_of_ode() const noexcept { return loops_of_ode_; }
   [[nodiscard]] OdeComponent& component() const noexcept { return *component_; }
   void begin_beside(OdeOfRun&);
   void react(OdeOfRun&);
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
-  // Steps that a part has ended early although it may not, and that were completed with it alone.
+  // Steps that a part has ended early, although it may not; the rest of the step was done by this part alone.
   [[nodiscard]] double resumed(Index part) const { return reports_.at(part).resumed; }
-  // Macro steps until t + h [s], the last one shortened if need be. In event mode they end at an event, too.
+  // Does macro steps until t + h [s]; the last one may be shortened. In event mode, they also end at events.
   StepEnd step(double t, double h);
-  // Whether a part has asked to end the simulation, in its last step.
+  // Whether a part has requested the end of the simulation in the last step.
   [[nodiscard]] bool asks_to_end() const noexcept;
   void terminate();
   void reset();
   void log_from_now_on(bool on);
 
-  // Values that were set act on all that depends on them.
+  // Evaluates everything that depends on values that were set.
   void settle();
 
-  // Event mode, after which an importer goes on with steps, or with continuous-time mode.
+  // Event mode; afterwards an importer continues with steps, or with continuous-time mode.
   [[nodiscard]] bool uses_event_mode() const noexcept { return use_.event_mode; }
   void enter_event_mode();
   DiscreteUpdate update_discrete_states();
   void leave_event_mode();
-  // Clocks of the system, by value reference, in event mode.
+  // Clocks of the system by value reference, in event mode.
   [[nodiscard]] const SystemClock& clock(std::size_t reference) const;
   void set_clock(std::size_t reference, bool active);
   [[nodiscard]] bool clock_ticks(std::size_t reference);
@@ -175,53 +176,54 @@ class System {
   [[nodiscard]] std::size_t states() const noexcept;
   [[nodiscard]] std::size_t indicators() const noexcept;
 
-  // Variables by their value reference.
+  // Variables by value reference.
   [[nodiscard]] const SystemVariable& variable(std::size_t reference) const;
-  // As many values as it has elements. Before initialization mode these are start values, or what was set.
+  // Gets as many values as the variable has elements. Before initialization mode, these are start values or values that
+  // were set.
   void get(std::size_t reference, std::span<Value>);
   void set(std::size_t reference, std::span<const Value>);
-  // Of an input, from the present communication point to the next: its derivative of order 1 or 2.
+  // Sets the derivative of order 1 or 2 of an input, from the present communication point to the next.
   void set_rate(std::size_t reference, int order, double rate);
 
-  // Of outputs by inputs at the present instant, in a direction; arrays with all their elements.
+  // Directional derivatives of outputs by inputs at the present instant; arrays with all their elements.
   [[nodiscard]] std::vector<double> directional(std::span<const fmi::Reference> unknowns,
                                                 std::span<const fmi::Reference> knowns, std::span<const double> seed);
 
-  // The complete state; it stays until it is released.
+  // The complete state; it is valid until it is released.
   [[nodiscard]] std::unique_ptr<SystemState> save();
   void restore(const SystemState&);
   void release(const SystemState&) noexcept;
   [[nodiscard]] std::string serialized(const SystemState&);
   [[nodiscard]] std::unique_ptr<SystemState> deserialized(const std::string& bytes);
 
-  // Of communication points.
+  // The grid of communication points.
   [[nodiscard]] TimeGrid grid() const noexcept {
     if (!times_.are(experiment_.start, plan_.step)) times_ = {experiment_.start, plan_.step};
     return {experiment_.start, plan_.step, times_};
   }
   [[nodiscard]] double time() const noexcept { return now_; }
-  // But for rounding.
+  // Within rounding.
   [[nodiscard]] bool is_at(double t) const noexcept;
   [[nodiscard]] const std::string& token() const noexcept { return plan_.token; }
 
  private:
-  // Steps of a schedule as the kernel has them: a schedule of calls, or a loop by its number.
+  // A step of a schedule as the kernel has it: a schedule of calls, or the number of a loop.
   struct Step {
     bool is_loop;
     Index number;
   };
-  // A part without an initialization mode, and the inputs that it was initialized with.
+  // A part without initialization mode, and the inputs with which it was initialized.
   struct Beginning {
     Wires::Set wires = Wires::empty_set;
     bool begun = false, outdated = false;
     std::map<Slot, Value> with{};
-    std::vector<std::pair<PartVariable, std::vector<Value>>> given{};  // by an importer, in its order
+    std::vector<std::pair<PartVariable, std::vector<Value>>> given{};  // by an importer, in order
   };
   void require_own_instance(Part&) const;
   void start_over();
   void build_kernel();
   [[nodiscard]] Member member_of(Part&);
-  // With the texts of a kernel.
+  // With the texts of this kernel.
   [[nodiscard]] SlotContents contents(const std::vector<double>& values, const Kernel&) const;
   [[nodiscard]] std::vector<double> values_of(const SlotContents&, Kernel&) const;
   [[nodiscard]] static std::vector<SavedLoop> saved_loops(const std::vector<Index>& loops, Kernel&);
@@ -229,7 +231,7 @@ class System {
   [[nodiscard]] SavedOde save_ode();
   void require_fitting(const SystemState&) const;
   void restore_ode(const SavedOde&);
-  // What was set of arrays of parts before initialization mode, by part and reference.
+  // Values of arrays of parts that were set before initialization mode, by part and reference.
   using ArraysBefore = std::map<std::pair<Index, fmi::Reference>, std::vector<Value>>;
   void get_start(std::size_t reference, std::span<Value>) const;
   [[nodiscard]] const std::vector<Value>& as_set(std::size_t reference) const;
@@ -244,12 +246,12 @@ class System {
   void forget_contents();
 
   void propagate();
-  // From these parts, in which something was set.
+  // Passes on values from these parts, in which something was set.
   void propagate(std::vector<Index>& waiting);
   [[nodiscard]] Refused endless(const std::vector<Index>& changed, const std::vector<int>& times) const;
   void guess();
   void make_consistent();
-  // Of parts of FMI 1.0.
+  // For parts of FMI 1.0.
   void settle_without_mode();
   void begin(Index part);
   void begin_along_the_schedule(LoopMethod);
@@ -259,31 +261,32 @@ class System {
   [[nodiscard]] std::map<Slot, Value> inputs_of(Index part) const;
   [[nodiscard]] std::map<Slot, Value> inputs_within(Index part, const std::map<Slot, Value>& set);
   static std::vector<Step> prepared(const Schedule&, Kernel&);
-  // Calls, and loops solved by a method; in initialization mode.
+  // Does calls, and solves loops by a method, in initialization mode.
   void walk(const std::vector<Step>&, LoopMethod);
-  // Calls, and loops solved and made ready for schedules: the kernel's loops by their number in the plan.
+  // Does calls, solves loops and registers them for schedules: number in the plan → the kernel's number.
   void visit(const Schedule&, Kernel&, std::vector<Index>& loops);
   void solve(Index number, Index loop, LoopMethod, Kernel&);
   void register_loops();
   void register_loops(const Schedule&, Kernel&, std::vector<Index>& loops) const;
   static Index registered(const Schedule&, Kernel&, const std::vector<Index>& loops);
-  // Of co-simulation; events of an ODE alone are those of its integration.
+  // For co-simulation; events of an ODE without other parts belong to its integration.
   [[nodiscard]] bool steps_end_at_events() const noexcept {
     return events_ != nullptr && !(plan_.ode && plan_.ode->alone);
   }
-  // The ODE beside other parts goes through their events, or has its own.
+  // Whether the ODE next to other parts takes part in their events; otherwise it has its own.
   [[nodiscard]] bool with_ode() const noexcept {
     return component_ != nullptr && events_ != nullptr && plan_.at_events->with_ode;
   }
   [[nodiscard]] bool ode_apart() const noexcept { return component_ != nullptr && !with_ode(); }
-  // A time event of an ODE with events of its own: at the present communication point, or when it comes [s].
+  // Time events of an ODE with its own events: whether one is due at the present communication point; time of the next
+  // [s].
   [[nodiscard]] bool time_event_of_ode() const noexcept { return ode_apart() && component_->time_event_due(); }
   [[nodiscard]] double timer_of_ode() const noexcept;
-  // The same if steps end there.
+  // The same if steps end at them.
   [[nodiscard]] double next_of_ode() const noexcept { return ends_at_timers() ? timer_of_ode() : HUGE_VAL; }
-  // FMUs that take steps of one size only do not end one there.
+  // False if FMUs allow only one step size.
   [[nodiscard]] bool ends_at_timers() const noexcept { return plan_.ode && plan_.ode->ends_steps; }
-  // The last point that whole steps may lead to at once.
+  // The last point that whole steps can reach in one call.
   [[nodiscard]] std::int64_t whole_until(double limit) const noexcept {
     return grid().whole_until(std::min(limit, timer_of_ode()));
   }
@@ -293,7 +296,7 @@ class System {
   [[nodiscard]] IntegrationSettings integration_settings() const;
   class StimuliOfOde;
   void drive(OdeOfRun&);
-  // Finishes an evaluation that a loop has ended; the reason if that cannot be done.
+  // Finishes an evaluation that has stopped at a loop; returns the reason if it cannot be finished.
   [[nodiscard]] std::optional<IntegrationStopped> rescued(OdeOfRun&, Index schedule, double t);
   void make_ode();
   void begin_ode();
@@ -302,14 +305,14 @@ class System {
   void begin_inside();
   void attach_with_rows(OdeOfRun&);
   void jump_of_ode();
-  // Parameters that were set, in event mode.
+  // Sets parameters in event mode.
   void tune();
   void set_tuned();
-  // Events of an ODE beside other parts because of signals that it takes at events only.
+  // Handles events of an ODE next to other parts that are caused by signals which it receives at events only.
   void react_of_ode();
   void forget_past();
 
-  // Inputs that tables drive.
+  // Registers the tables that drive inputs.
   void state_tables();
   void begin_tables();
   void go_to_segment(std::size_t);
@@ -321,20 +324,20 @@ class System {
   void jump_of_tables();
   void set_parameters();
 
-  // Inputs run as their derivatives say.
+  // Sets inputs to vary according to their derivatives.
   void follow_inputs(double end);
   void leave_inputs();
   [[nodiscard]] bool goes_on(Slot, double before) const;
 
   void step_to(double end);
   void jump();
-  // Outputs of parts whose parameters were set follow.
+  // Evaluates outputs of parts whose parameters were set.
   void refresh_outputs();
 
   void integrate(double end);
   [[nodiscard]] bool is_driven() const noexcept;
 
-  // One by one where an ODE beside other parts reacts to each.
+  // 1 if an ODE next to other parts reacts to each step.
   [[nodiscard]] std::int64_t most_at_once() const noexcept {
     return component_ != nullptr && component_->takes_event_signals() ? 1 : at_once;
   }
@@ -344,17 +347,17 @@ class System {
   void whole_rows(Stretch&, std::int64_t first, std::span<double> rows);
   void kernel_alone(Stretch&, std::int64_t first, std::span<double> rows);
   void one_row(Stretch&, double limit, std::span<double> row);
-  // Does something, with room for rows; false: there is nothing to do.
+  // Does something, given room for rows; returns false if there is nothing to do.
   using GoOn = std::function<bool(std::span<double> left)>;
   void go_along(Stretch&, std::span<double> rows, const GoOn&);
   [[nodiscard]] bool go_on(Stretch&, double limit, std::span<double> rows);
   void row_of_jump(Stretch&, std::span<double> rows);
-  // When something happens next for all parts at once [s].
+  // The next time at which something happens for all parts [s].
   [[nodiscard]] double next_stop() const noexcept { return std::min(end_of_segment(), next_of_ode()); }
-  // Iterates of loops are collected, and belong to this time [s].
+  // Passes on the collected iterates of loops, with this time [s].
   void log_iterates(double t);
   void log_iterates(std::vector<Iterate>&, const std::vector<Index>& loops, double t) const;
-  // The same with those of an act at the present time.
+  // Calls `act` and passes on its iterates, with the present time.
   void watched(const std::function<void()>& act);
   [[nodiscard]] bool sampled(Stretch&, double t) const;
   void rescue(Stretch&, double h, std::span<double> row);
@@ -369,7 +372,7 @@ class System {
   void set_clocks();
   void pass_on_at_start();
   void step_through_events(double end);
-  // Whether anything was to be seen of it.
+  // Returns whether the event had any visible effect.
   bool handle_event();
   bool handle_event(const std::vector<Cause>&, const std::function<void()>& act = {});
   bool iterate_and_leave(bool first);
@@ -417,7 +420,7 @@ class System {
   [[nodiscard]] std::string explain(const Outcome&, double t) const;
   [[nodiscard]] IntegrationStopped stopped(const Outcome&, double t) const;
 
-  // The largest number of early returns in one macro step.
+  // Maximum number of early returns in one macro step.
   static constexpr int most_returns = 100;
 
   const Kind kind_;
@@ -431,49 +434,49 @@ class System {
   std::vector<Environment> environments_;  // of adopted parts
   std::unique_ptr<Stimuli> stimuli_;
   Sample sample_;
-  std::vector<Iterate> iterates_;  // of loops, which are not logged yet
+  std::vector<Iterate> iterates_;  // of loops, not yet logged
   std::shared_ptr<Kernel> kernel_;
-  std::shared_ptr<Kernel> inside_;           // of an ODE beside other parts
-  std::unique_ptr<RunningOde> ode_;          // of initialized parts; it belongs to its kernel
-  std::unique_ptr<OdeComponent> component_;  // the ODE beside other parts, as the kernel steps it
+  std::shared_ptr<Kernel> inside_;           // of an ODE next to other parts
+  std::unique_ptr<RunningOde> ode_;          // for initialized parts; belongs to its kernel
+  std::unique_ptr<OdeComponent> component_;  // the ODE next to other parts, as the kernel steps it
 
   Experiment experiment_;
   mutable DecimalTimes times_;  // of the grid
   Phase phase_ = Phase::instantiated;
   GivenValues given_;  // parameters that the importer has set
   std::vector<Step> initialization_;
-  std::map<Index, Beginning> beginnings_;  // of parts of FMI 1.0
-  std::set<Slot> known_;                   // of what they were initialized with
+  std::map<Index, Beginning> beginnings_;  // for parts of FMI 1.0
+  std::set<Slot> known_;                   // inputs with which they were initialized
   std::map<Slot, double> second_guesses_;
-  std::vector<Index> loops_;               // by number in the plan: the kernel's
-  std::vector<Index> loops_of_ode_;        // likewise, of the kernel of an ODE beside other parts
-  std::map<Index, Index> loops_at_start_;  // likewise, of initialization mode
-  Index everything_ = none;                // the schedule that evaluates all
+  std::vector<Index> loops_;               // by number in the plan: the kernel's number
+  std::vector<Index> loops_of_ode_;        // the same, in the kernel of an ODE next to other parts
+  std::map<Index, Index> loops_at_start_;  // the same, in initialization mode
+  Index everything_ = none;                // the schedule that evaluates everything
   std::optional<MacroSteps> steps_;
   double now_ = 0.0;
   bool changed_ = false, jumps_ = false;
-  bool adopts_ = false;  // the parts are somebody else's
+  bool adopts_ = false;  // the parts belong to others
   std::vector<SolvedLoop> solved_;
   std::vector<Refusal> refused_guesses_;
-  bool ended_ = false;             // by a part, inside of the last step
-  std::set<Index> noted_;          // parts whose changes of the floating-point environment were told
-  GivenValues tuned_;              // those that parts in event mode, or integrated ones, are given at the next event
+  bool ended_ = false;             // by a part, inside the last step
+  std::set<Index> noted_;          // parts whose changes of the floating-point environment were reported
+  GivenValues tuned_;              // to be set at the next event, in parts in event mode or integrated ones
   std::set<Index> retuned_;        // parts in which something was set since the last evaluation
   std::vector<Index> outputs_of_;  // by part: the schedule that gets its outputs
-  std::size_t segment_ = 0;        // of tables: so many jumps are done
+  std::size_t segment_ = 0;        // of tables: number of jumps done
   std::map<Slot, ToldRates> told_rates_;
-  std::map<Slot, double> input_reaches_;  // of inputs that have run over the last step: how far they may be set off
-  std::size_t contents_limit_ = 0;        // [bytes]; what the first step leaves is the first measure
+  std::map<Slot, double> input_reaches_;  // inputs that varied over the last step: limit of a continuous change
+  std::size_t contents_limit_ = 0;        // [bytes]; set by the first step
 
   // Of parts in event mode.
-  std::vector<StepReport> reports_;              // by part; the last is that of an ODE beside them
-  std::unique_ptr<EventMembers> events_;         // of an ODE alone, too
-  std::unique_ptr<EventMembers> events_of_ode_;  // beside other parts, in its own kernel after initialization mode
+  std::vector<StepReport> reports_;              // by part; the last is that of an ODE next to them
+  std::unique_ptr<EventMembers> events_;         // also for an ODE without other parts
+  std::unique_ptr<EventMembers> events_of_ode_;  // next to other parts, in its own kernel after initialization
   std::optional<ZenoDetector> chatter_;
   std::unique_ptr<Checkpoint> checkpoint_;
   Index outputs_ = none;  // the schedule that gets all outputs
-  // Where the importer handles events: the present one, and whether it needs no other event iteration; clocks that have
-  // ticked inside of a step; the present communication step.
+  // If the importer handles events: the present event, and whether it needs no further iteration; clocks that have
+  // ticked inside a step; the present communication step.
   std::optional<EventIteration> event_;
   bool event_settled_ = false;
   int rounds_ = 0;

@@ -1,5 +1,6 @@
-// Memory for a runtime whose C++ library is inside. The linker for macOS would export the operators of that library, in
-// place of which those of another one in the process would be taken: these have their place, and are hidden.
+// Memory allocation for a runtime that contains its own C++ library. The linker for macOS would export the operators of
+// that library, and operators of another library in the process would then be used instead. The operators here replace
+// them and are hidden.
 
 #ifdef SSPTOOL_OWN_ALLOCATION
 

@@ -16,7 +16,7 @@ struct Callbacks {
   void* environment;
 };
 
-// A message is a format, and not an argument of one: loggers of some importers take no arguments.
+// Escapes a message, because it is used as a format: loggers of some importers ignore arguments.
 std::string format_of(const std::string& message) {
   std::string format;
   for (const char c : message) format.append(c == '%' ? 2 : 1, c);
@@ -38,7 +38,7 @@ class Fmi2Importer final : public Importer {
   const std::string name_;
 };
 
-// FMI 2.0 knows four types for those of FMI 3.0 that the plan states; enumerations are integers.
+// FMI 2.0 has four types for those of FMI 3.0 in the plan; enumerations are integers.
 bool carries_in_fmi2(const std::string& own, const char* type) {
   if (std::strcmp(type, "Real") == 0) return own.rfind("Float", 0) == 0;
   if (std::strcmp(type, "Integer") == 0)
@@ -90,7 +90,7 @@ SSPTOOL_EXPORT int fmi2ExitInitializationMode(void* c) { return exit_initializat
 SSPTOOL_EXPORT int fmi2Terminate(void* c) { return terminate(c, "fmi2Terminate"); }
 SSPTOOL_EXPORT int fmi2Reset(void* c) { return reset(c, "fmi2Reset"); }
 
-// fmi2GetReal and its like; `in_c` is the type of FMI's headers.
+// fmi2GetReal and similar functions; `in_c` is the type in FMI's headers.
 #define SSPTOOL_ACCESS(type, in_c)                                                                                     \
   SSPTOOL_EXPORT int fmi2Get##type(void* c, const fmi::Reference* references, std::size_t count, in_c* values) {       \
     return get(c, {"fmi2Get" #type, #type, carries_in_fmi2, readable}, {references, count}, values, count);            \
@@ -116,8 +116,8 @@ SSPTOOL_EXPORT int fmi2DoStep(void* c, double t, double h, int) { return do_step
 
 SSPTOOL_EXPORT int fmi2CancelStep(void* c) { return not_supported(c, "fmi2CancelStep"); }
 
-// Steps end before fmi2DoStep returns, so there is nothing to ask but how far the last one came, and whether a
-// part wants no other one.
+// Steps end before fmi2DoStep returns. Therefore only two things can be asked: the time reached by the last step, and
+// whether a part has ended the simulation.
 SSPTOOL_EXPORT int fmi2GetStatus(void*, int, int*) { return static_cast<int>(Status::discard); }
 SSPTOOL_EXPORT int fmi2GetRealStatus(void* c, int kind, double* value) {
   constexpr int last_successful_time = 2;
@@ -165,7 +165,7 @@ SSPTOOL_EXPORT int fmi2GetDirectionalDerivative(void* c, const fmi::Reference* u
 
 // --- model exchange --------------------------------------------------------------------------------------------------
 
-// As FMI's headers have it.
+// As in FMI's headers.
 struct EventInfo {
   int again, terminate, nominals_changed, states_changed, next_time_defined;
   double next_time;

@@ -1,4 +1,4 @@
-// The functions of FMI 3.0 that an importer calls, and those of which it only looks up the names.
+// The functions of FMI 3.0 that an importer calls, and those whose names it only looks up.
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -108,7 +108,7 @@ SSPTOOL_EXPORT int fmi3DoStep(void* c, double t, double h, bool, bool* event, bo
 
 // --- values ----------------------------------------------------------------------------------------------------------
 
-// fmi3GetFloat64 and its like; `in_c` is the type of FMI's headers.
+// fmi3GetFloat64 and similar functions; `in_c` is the type in FMI's headers.
 #define SSPTOOL_ACCESS(type, in_c)                                                                                   \
   SSPTOOL_EXPORT int fmi3Get##type(void* c, const fmi::Reference* references, std::size_t count, in_c* values,       \
                                    std::size_t size) {                                                               \
@@ -253,7 +253,7 @@ namespace {
 
 constexpr unsigned asks_for_times = initialization | event_mode;
 
-// The times of these clocks, which the model description states.
+// Gets times of clocks, which the model description states.
 template <class Take>
 int get_times(void* c, const char* function, References references, std::optional<Fraction> SystemClock::* time,
               const Take& take) {
@@ -302,7 +302,7 @@ SSPTOOL_EXPORT int fmi3GetShiftFraction(void* c, const fmi::Reference* reference
 
 // --- what the model description says is not there --------------------------------------------------------------------
 
-// Importers look up all names when they load the library. In C, arguments that are not looked at need not be stated.
+// Importers look up all names when they load the library. In C, unused arguments need not be declared.
 #define SSPTOOL_NOT_SUPPORTED(name) \
   SSPTOOL_EXPORT int name(void* c) { return not_supported(c, #name); }
 

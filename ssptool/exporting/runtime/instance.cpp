@@ -198,7 +198,7 @@ int deserialize(void* component, const char* function, const char* bytes, std::s
 
 namespace {
 
-// Scalar variables and elements of arrays.
+// Number of scalar variables and elements of arrays.
 std::size_t elements(const Instance& instance, References references) {
   std::size_t count = 0;
   for (const fmi::Reference reference : references) count += instance.system.variable(reference).size;
@@ -216,7 +216,7 @@ int directional(void* component, const char* function, References unknowns, Refe
   });
 }
 
-// One input after the other: an interface has few, and no part needs more than directional derivatives.
+// Computes one input after the other: an interface has few of them, and parts then only need directional derivatives.
 int adjoint(void* component, const char* function, References unknowns, References knowns, std::span<const double> seed,
             std::span<double> sensitivity) noexcept {
   return guarded(component, running, function, [&](Instance& instance) {

@@ -1,5 +1,4 @@
-// An instance of an exported system, as the functions of every version of FMI have it: its log, its state and its
-// values.
+// An instance of an exported system for all versions of FMI: its log, its state and its values.
 #pragma once
 
 #include <exception>
@@ -19,9 +18,9 @@
 
 namespace ssptool::runtime {
 
-// The states of co-simulation and model exchange (FMI 2.0.4, 3.2.3 and 4.2.4; FMI 3.0, 2.3, 3.2 and 4.2), as bits;
-// `failed` is after an error, `dead` after fatal. `stepping` is the step mode of FMI 3.0, `continuous` the
-// continuous-time mode.
+// The states of co-simulation and model exchange (FMI 2.0.4, 3.2.3 and 4.2.4; FMI 3.0, 2.3, 3.2 and 4.2), as bits.
+// `failed`: after an error; `dead`: after status fatal; `stepping`: step mode of FMI 3.0; `continuous`: continuous-time
+// mode.
 enum State : unsigned {
   instantiated = 1,
   initialization = 2,
@@ -40,7 +39,7 @@ constexpr unsigned readable_in_fmi3 = instantiated | readable;
 constexpr unsigned settable = instantiated | running;
 constexpr unsigned alive = instantiated | readable;
 
-// The log of an importer; information is for those that ask for it.
+// The log of an importer; information is passed on only if the importer has requested it.
 class Importer : public Log {
  public:
   explicit Importer(bool logging) : logging(logging) {}
@@ -58,30 +57,30 @@ class Importer : public Log {
   virtual void send(Status, const char* category, const std::string& message) noexcept = 0;
 };
 
-// Of an instance: its own state in FMI, and that of the system.
+// The saved state of an instance: its state in FMI, and the state of the system.
 struct InstanceState {
   State state;
   std::unique_ptr<SystemState> system;
-  std::string bytes;  // once they were asked for
+  std::string bytes;  // empty until they are requested
 };
 
 struct Instance {
   Instance(std::shared_ptr<Importer> log, const std::string& resources, Kind of, EventUse use)
       : importer(std::move(log)), kind(of), system(resources, *importer, importer->logging, of, use) {}
 
-  const std::shared_ptr<Importer> importer;  // outlives the system, which logs to it
+  const std::shared_ptr<Importer> importer;  // must outlive the system, which logs to it
   const Kind kind;
   System system;
   State state = instantiated;
-  std::vector<std::string> texts;     // of the last function that gets texts
-  std::vector<std::string> binaries;  // likewise
-  std::vector<Value> values;          // of one variable, on their way
+  std::vector<std::string> texts;     // of the last function that got texts
+  std::vector<std::string> binaries;  // of the last function that got binaries
+  std::vector<Value> values;          // of one variable, for conversion
 
   void release(InstanceState*) noexcept;
   const std::string& bytes(InstanceState&);
 };
 
-// An instance for an importer, or null after a message: no two versions of FMI call token and function the same.
+// Creates an instance for an importer; null after a message. The names of token and function differ between versions.
 struct Instantiation {
   const char* function;
   const char* word_for_token;
@@ -92,24 +91,24 @@ void* instantiate(const Instantiation&, const std::shared_ptr<Importer>&, const 
                   const std::string& resources) noexcept;
 void free_instance(void* component) noexcept;
 
-// Logs the message, and leads to the state that follows. Gives the status as FMI numbers it.
+// Logs the message, and changes to the corresponding state. Returns the status with the number of FMI.
 int refuse(Instance&, Status, const std::string& message) noexcept;
 
 // An importer that integrates can avoid points at which the system cannot be evaluated.
 Status status_of(Kind, const IntegrationStopped&) noexcept;
 
-// Calls `act` in the states in which FMI allows it; nothing is thrown out of a function of FMI.
+// Calls `act` if FMI allows the function in the present state; no exception leaves a function of FMI.
 int guarded(void* component, unsigned states, const char* function, const void* act,
             void (*call)(const void* act, Instance&)) noexcept;
 
-// All but the call is compiled once, and not for each function of FMI.
+// Only the call is a template, so that the rest is compiled once.
 template <class Act>
 int guarded(void* component, unsigned states, const char* function, const Act& act) noexcept {
   return guarded(component, states, function, &act,
                  [](const void* it, Instance& instance) { (*static_cast<const Act*>(it))(instance); });
 }
 
-// Functions that are the same in all versions but for their name.
+// Functions that are equal in all versions except for their names.
 int set_logging(void* component, const char* function, bool on) noexcept;
 int exit_initialization(void* component, const char* function) noexcept;
 int do_step(void* component, const char* function, double t, double h, StepEnd* found = nullptr) noexcept;
@@ -117,7 +116,7 @@ int terminate(void* component, const char* function) noexcept;
 int reset(void* component, const char* function) noexcept;
 int not_supported(void* component, const char* function) noexcept;
 
-// A saved state that is there already is replaced.
+// Replaces the saved state if there is one.
 int save_state(void* component, const char* function, void** state) noexcept;
 int restore_state(void* component, const char* function, void* state) noexcept;
 int release_state(void* component, const char* function, void** state) noexcept;
@@ -134,8 +133,8 @@ int adjoint(void* component, const char* function, References unknowns, Referenc
 
 // --- values ----------------------------------------------------------------------------------------------------------
 
-// A function that gets or sets variables of a type in some states; `accepts` tells whether it is for variables of
-// another type, too.
+// A function that gets or sets variables of a type in some states; `accepts` tells whether it also handles variables of
+// another type.
 struct Access {
   const char* function;
   const char* type;
@@ -143,8 +142,8 @@ struct Access {
   unsigned states;
 };
 
-// Throws Refused if there are not as many values as scalar variables and elements of arrays, or if variables are of
-// another type.
+// Throws Refused if the number of values differs from the number of scalar variables and elements of arrays, or if
+// variables have another type.
 void check(const Instance&, const Access&, References, std::size_t size);
 
 // Calls `take` with each value, in order.
@@ -162,7 +161,7 @@ int get_values(void* component, const Access& access, References references, std
   });
 }
 
-// Sets what `give` returns for each place.
+// Sets the value that `give` returns for each index.
 template <class Give>
 int set_values(void* component, const Access& access, References references, std::size_t size,
                const Give& give) noexcept {
@@ -195,7 +194,7 @@ int set(void* component, const Access& access, References references, const T* v
 int get_texts(void* component, const Access&, References, const char** values, std::size_t size) noexcept;
 int set_texts(void* component, const Access&, References, const char* const* values, std::size_t size) noexcept;
 
-// Bytes and their number, of each value.
+// Pointers to the bytes of each value, and their sizes.
 int get_binaries(void* component, const Access&, References, std::size_t* sizes, const std::uint8_t** values,
                  std::size_t size) noexcept;
 int set_binaries(void* component, const Access&, References, const std::size_t* sizes,

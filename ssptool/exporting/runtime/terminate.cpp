@@ -1,11 +1,12 @@
-// An uncaught exception, as no function of FMI lets through, makes the C++ library abort with a message. What decodes
-// the name of a type for it would be a sixth of the library: this has its place, so that it is not linked.
+// An uncaught exception makes the C++ library abort with a message (functions of FMI let no exception through). The
+// function that decodes the name of its type would be a sixth of this library. This one replaces it, so that it is not
+// linked.
 
 #ifndef _MSC_VER
 
 #include <cstddef>
 
-// Gives null and the status of a name that is not valid, after which the name is printed as it is.
+// Returns null with the status for an invalid name; the name is then printed unchanged.
 extern "C" char* __cxa_demangle(const char*, char*, std::size_t*, int* status) noexcept {
   if (status != nullptr) *status = -2;
   return nullptr;
@@ -13,8 +14,9 @@ extern "C" char* __cxa_demangle(const char*, char*, std::size_t*, int* status) n
 
 #endif
 
-// The C++ library keeps 73 kB for exceptions without memory. Where it is linked into this library, each load takes them
-// anew, and nothing gives them back: an importer that loads and unloads for each of a thousand runs would lose 73 MB.
+// The C++ library reserves 73 kB for exceptions without memory. If it is linked into this library, each load reserves
+// them again, and nothing frees them: an importer that loads and unloads the library for each of a thousand runs would
+// lose 73 MB.
 
 #ifdef SSPTOOL_OWN_LIBSTDCXX
 

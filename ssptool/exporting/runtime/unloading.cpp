@@ -1,5 +1,5 @@
-// The end of a library that is linked without what compilers for Linux add to each: without that, objects outlive the
-// library that is unloaded, and the process crashes at its end, where it destroys them.
+// The end of a library that is linked without the start files of Linux compilers. Without this, objects would outlive
+// the unloaded library, and the process would crash at its end when it destroys them.
 
 #ifdef SSPTOOL_OWN_UNLOADING
 
