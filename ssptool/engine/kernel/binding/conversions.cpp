@@ -4,7 +4,7 @@
 
 namespace ssptool::binding {
 
-// An array of one dimension.
+// A one-dimensional array.
 std::vector<double> doubles(nb::handle array) {
   const auto view = nb::cast<Vector>(array);
   return {view.data(), view.data() + view.size()};

@@ -1,4 +1,4 @@
-// Between Python's objects and the core's.
+// Conversions between Python objects and objects of the kernel.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -50,7 +50,7 @@ std::vector<T> indices(nb::handle sequence) {
 inline Index index(Number number) { return static_cast<Index>(number); }
 inline void* address(nb::handle number) { return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(number)); }
 
-// An array of one dimension.
+// A one-dimensional array.
 std::vector<double> doubles(nb::handle array);
 
 // A new array with these numbers.
@@ -62,7 +62,7 @@ nb::object array(std::vector<T> numbers) {
   return nb::cast(nb::ndarray<nb::numpy, T>(result->data(), 1, shape, owner));
 }
 
-// The same, row by row.
+// A new two-dimensional array.
 nb::object array(DenseMatrix);
 
 Call call_from(nb::handle call);

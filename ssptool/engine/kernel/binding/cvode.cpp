@@ -20,7 +20,7 @@ constexpr int recoverable = 1, unrecoverable = -1;                   // what fun
 using Integer = std::int64_t;
 using Context = void*;
 
-// Of SUNDIALS 7, in double precision with indices of 64 bits.
+// Functions of SUNDIALS 7, in double precision with 64-bit indices.
 struct Functions {
   using Right = int(double t, void* x, void* slopes, void* own);
   using Roots = int(double t, void* x, double* found, void* own);
@@ -104,8 +104,7 @@ struct Functions {
   Count *steps, *evaluations, *error_test_failures, *convergence_failures, *jacobians, *root_evaluations;
 };
 
-// Inside, time is counted from the last start, so that its steps and roots have all their digits however late it is.
-//
+// Internally, time is relative to the last start, so that steps and roots keep their precision at late times.
 // Hindmarsh et al. 2005, "SUNDIALS: Suite of nonlinear and differential/algebraic equation solvers".
 class Cvode final : public OdeSolver {
  public:
@@ -191,7 +190,7 @@ class Cvode final : public OdeSolver {
  private:
   static Integer count(std::size_t size) noexcept { return static_cast<Integer>(size); }
 
-  // Messages go to standard error by default.
+  // By default, messages would go to standard error.
   Context make_context() {
     Context context = nullptr;
     call_.context(0, &context);
@@ -233,7 +232,7 @@ class Cvode final : public OdeSolver {
     return of(memory_, &found) == 0 ? found : 0;
   }
 
-  // Exceptions cannot pass through C, so they wait until CVODE has returned.
+  // Exceptions cannot pass through C, so they are stored until CVODE has returned.
   template <class Evaluate>
   int evaluated(const Evaluate& evaluate) noexcept {
     try {

@@ -1,4 +1,4 @@
-// The kernel as a Python class: the GIL is released while components work.
+// The kernel as a Python class; the GIL is released while components compute.
 #pragma once
 
 #include <memory>
@@ -17,14 +17,14 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-// A value that calls.py states.
+// A constant defined in calls.py.
 nb::object vocabulary(const char* name);
-// That solutions.py is.
+// The Python module solutions.py.
 nb::object solutions_module();
 
 class NativeKernel {
  public:
-  // Of a system, which may have another one for its next run.
+  // For the kernel of a system; the system may create another one for its next run.
   explicit NativeKernel(std::shared_ptr<Kernel> core)
       : core_(std::move(core)),
         outcome_type_(vocabulary("Outcome")),
@@ -74,7 +74,8 @@ class NativeKernel {
   nb::object outcome_type_, code_type_, ok_, call_type_;
 };
 
-// An operation of a part of the kernel, for indices from Python; the GIL is released where it may call components.
+// Makes an operation of a part of the kernel callable with indices from Python; the GIL is released if it may call
+// components.
 template <class Part, class Result, class... Arguments>
 auto operation(Part Kernel::* part, Result (Part::*own)(Arguments...)) {
   return [part, own](NativeKernel& self, FromPython<Arguments>... arguments) {
@@ -94,7 +95,7 @@ nb::object solution_to_python(Solution, nb::object rejected);
 nb::tuple iterates_to_python(std::vector<Iterate>);
 nb::object to_python(IterationReport);
 nb::object to_python(const AcceptedSteps&);
-// An array of two dimensions.
+// A two-dimensional array.
 nb::object rows_of(std::vector<double>, std::size_t width);
 
 }  // namespace ssptool::binding

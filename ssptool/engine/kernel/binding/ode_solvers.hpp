@@ -9,7 +9,7 @@
 
 namespace ssptool::binding {
 
-// `cvode` gives the address of a function of CVODE by its name, for a formula of that.
+// For a formula of CVODE, `cvode` returns the address of a function by its name.
 std::unique_ptr<OdeSolver> solver_from(int kind, OdeProblem&, OdeSize, double rtol, nanobind::handle cvode);
 
 }  // namespace ssptool::binding

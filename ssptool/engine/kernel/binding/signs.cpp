@@ -1,5 +1,5 @@
-// Columns of a trace that may show signs of steps that are too large, and power bonds that may create energy: most
-// cannot, and one pass tells. What inputs have missed of a column.
+// Finds columns of a trace that may show signs of too large steps, and power bonds that may create energy: one pass
+// excludes most columns. Also: errors of inputs that take their values from a column.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -49,7 +49,7 @@ class Column {
     found_ = found;
   }
 
-  // A sign needs turns that lie close together, or a change of this share of the range.
+  // A sign needs turns that are close together, or a change of at least this fraction of the range.
   bool suspect(double share) const {
     return found_.high > found_.low && (crowded_ || found_.steepest > share * (found_.high - found_.low));
   }
@@ -125,7 +125,7 @@ bool creates_energy(const Times& t, const Cells& cells, const std::array<std::si
   return std::abs(created) > share * (greatest - least);
 }
 
-// A column, relative to its largest value, and what inputs take of it in each step.
+// A column, relative to its largest value, and the inputs that take their values from it in each step.
 class TakenColumn {
  public:
   TakenColumn(const Times& t, const Cells& cells, std::size_t place, const Weights& weights, const Flags& damped)
@@ -136,7 +136,7 @@ class TakenColumn {
     if (static_cast<std::int64_t>(damped.shape(0)) + 1 < rows_) throw std::out_of_range("there are too few steps");
   }
 
-  // How many rows have a next one; 0 if the column hardly changes, or is not finite somewhere.
+  // Returns the number of rows that have a successor; 0 if the column hardly changes or is not always finite.
   std::int64_t prepare() {
     double low = std::numeric_limits<double>::infinity(), high = -low, largest = 0;
     for (std::int64_t row = 0; row < rows_; ++row) {
@@ -159,7 +159,7 @@ class TakenColumn {
     return is_damped(step) ? value(step + 1) : value(step) + weights_[2] * change - weights_[0] * past_change(step);
   }
 
-  // What that is off the mean of a parabola through the last three points.
+  // Difference between that mean and the mean of a parabola through the last three points.
   double missed(std::int64_t step) const {
     const double change = value(step + 1) - value(step);
     if (is_damped(step)) return 0.5 * change_to_go_on(step, change);
@@ -174,8 +174,9 @@ class TakenColumn {
   double time(std::int64_t row) const { return t_.data()[row * t_.stride(0)]; }
   double value(std::int64_t row) const { return *cell(cells_, row, place_) / scale_; }
   bool is_damped(std::int64_t step) const { return damped_.size() != 0 && damped_.data()[step * damped_.stride(0)]; }
-  // Inputs that have their value at the end are off by half of the change. But what no next step goes on with has come
-  // to its end in this one: a part that decays from step to step by a factor is then right but for the square of that.
+  // Error of inputs that have the value at the end of the step: half of the change. If the change does not continue in
+  // the next step, it has ended in this one: for a part that decays by a constant factor per step, the value is then
+  // correct up to the square of the factor.
   double change_to_go_on(std::int64_t step, double change) const {
     const double next = step + 2 < rows_ ? value(step + 2) - value(step + 1) : 0.0;
     const double least = std::min(std::abs(change), std::abs(next));
@@ -194,8 +195,8 @@ class TakenColumn {
   double scale_ = 1.0;
 };
 
-// What inputs miss of a column over a run: relative to the range of what it passes on (its integral without its mean),
-// in all and as its parts cancel; relative to all that it passes on; the step in which it is most.
+// Errors of inputs that take their values from a column over a run: relative to the range of the integral (without
+// mean), in total and with cancellation; relative to the whole integral; and the step with the largest error.
 std::tuple<double, double, double, std::int64_t> missed(const Times& t, const Cells& cells, std::size_t place,
                                                         const Weights& weights, const Flags& damped) {
   TakenColumn column(t, cells, place, weights, damped);

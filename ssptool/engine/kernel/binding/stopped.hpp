@@ -1,4 +1,4 @@
-// Reasons to stop, as exceptions of stopped.py.
+// Reasons to stop, converted to and from the exceptions of stopped.py.
 #pragma once
 
 #include "../core/stopped.hpp"
@@ -8,15 +8,15 @@ namespace ssptool::binding {
 
 nb::module_ event_vocabulary();
 
-// The reason that Python has given as an exception of type Stopped.
+// The reason in a Python exception of type Stopped.
 IntegrationStopped stopped_from(nb::handle stopped);
-// An exception of type Stopped, not raised.
+// A Python exception of type Stopped, not raised.
 nb::object to_python(const IntegrationStopped&);
-// Set as the error of Python.
+// Raises it in Python.
 void raise(const IntegrationStopped&);
 void raise(const CallRefused&);
 
-// What callbacks raise passes as it is.
+// Exceptions that callbacks raise are passed on unchanged.
 template <class Act>
 auto translated(const Act& act) {
   try {
@@ -29,7 +29,7 @@ auto translated(const Act& act) {
   throw nb::python_error();
 }
 
-// The same while no Python runs.
+// The same with the GIL released.
 template <class Act>
 auto translated_unlocked(const Act& act) {
   return translated([&] {

@@ -1,4 +1,4 @@
-// Systems that carry out frozen plans, with FMUs that Python has instantiated: the GIL is released while these work.
+// Systems that execute frozen plans with FMUs that Python has instantiated; the GIL is released while they compute.
 #include "../../system/system.hpp"
 
 #include <nanobind/stl/vector.h>
@@ -20,13 +20,13 @@ using namespace nb::literals;
 
 namespace {
 
-// FMUs that are adopted write to logs of their own.
+// Adopted FMUs have their own logs.
 class NoLog final : public runtime::Log {
  public:
   void write(runtime::Status, const char*, const std::string&) noexcept override {}
 };
 
-// Logs are written in Python, by functions that raise nothing.
+// Python functions write the logs; they must not raise.
 class IterateLog final : public runtime::IterateLog {
  public:
   IterateLog(nb::object loops, nb::object steps, nb::object bonds)
@@ -69,7 +69,7 @@ class NativeSystem {
     system_.adopt(index(part), function_table(functions), address(component));
   }
 
-  // Of the environment of a part, and of the function to which that is given.
+  // The environment of a part, and the callback function that gets it.
   nb::tuple callback(Number part) {
     return nb::make_tuple(reinterpret_cast<std::uintptr_t>(&system_.environment(index(part))),
                           reinterpret_cast<std::uintptr_t>(&ssptool_intermediate_update));
@@ -87,7 +87,7 @@ class NativeSystem {
     return new NativeKernel(system_.kernel());
   }
 
-  // None, or what has refused. Raises what stops events.
+  // Returns None or the refusal. Raises exceptions that stop events.
   nb::object does(void (runtime::System::*act)()) {
     try {
       translated_unlocked([&] { (system_.*act)(); });
@@ -97,7 +97,7 @@ class NativeSystem {
     return nb::none();
   }
 
-  // Pairs of slots, or what has refused.
+  // Pairs of slots, or the refusal.
   nb::object undeclared_feedthrough() {
     std::vector<runtime::FoundFeedthrough> found;
     const nb::object refused = stopped_by([&] { found = system_.undeclared_feedthrough(run_.denied); });
@@ -106,7 +106,7 @@ class NativeSystem {
     return refused.is_none() ? nb::object(nb::tuple(pairs)) : refused;
   }
 
-  // Numbers, or what has refused.
+  // Numbers, or the refusal.
   nb::object needed_substeps() {
     std::vector<std::int64_t> found;
     const nb::object refused = stopped_by([&] { found = system_.needed_substeps(run_.trials); });
@@ -118,21 +118,21 @@ class NativeSystem {
     system_.know(run_.interfaces);
   }
 
-  // The state as bytes, or what has refused or stopped.
+  // The state as bytes, or the reason of a refusal or stop.
   nb::object save() {
     std::string bytes;
     const nb::object stopped = stopped_by([&] { bytes = system_.serialized(*saved()->state); });
     return stopped.is_none() ? nb::bytes(bytes.data(), bytes.size()) : stopped;
   }
 
-  // The number of the present state, which is kept until it is dropped, or the components are released; or what has
-  // refused or stopped.
+  // The number of the present state, which is kept until it is dropped or the components are released; or the reason of
+  // a refusal or stop.
   nb::object keep() {
     const nb::object stopped = stopped_by([&] { kept_.insert_or_assign(++latest_, saved()); });
     return stopped.is_none() ? nb::int_(latest_) : stopped;
   }
   void drop(Number number) { kept_.erase(number); }
-  // None, or what has refused or stopped.
+  // None, or the reason of a refusal or stop.
   nb::object go_back(Number number) {
     return stopped_by([&] {
       const runtime::SystemState& state = *kept_.at(number)->state;
@@ -141,7 +141,7 @@ class NativeSystem {
     });
   }
 
-  // None, or what has refused. Raises RuntimeError or ValueError for bytes that are no state of this plan.
+  // None, or the refusal. Raises RuntimeError or ValueError if the bytes are not a state of this plan.
   nb::object resume(const nb::bytes& content) {
     const std::string bytes = text_of(content);
     return stopped_by([&] {
@@ -150,7 +150,7 @@ class NativeSystem {
     });
   }
 
-  // Likewise, or what has stopped. The ODE is integrated already.
+  // The same, or the reason to stop. The ODE must have been integrated before.
   nb::object go_on() {
     return stopped_by([this] {
       const runtime::SystemState& state = *resumed_.value().state;
@@ -168,7 +168,7 @@ class NativeSystem {
     system_.release_states();
   }
 
-  // The first event, if there are any, and steps of varying size; None, or the reason to stop.
+  // Handles the first event, if there is one, and prepares steps of varying size. Returns None, or the reason to stop.
   nb::object begin_steps() {
     return stopped_by([this] {
       if (system_.plan().at_events) system_.first_event();
@@ -177,13 +177,13 @@ class NativeSystem {
     });
   }
 
-  // Sizes of steps begin anew, and values of the present point may be others.
+  // Restarts the control of step sizes, after values at the present point may have changed.
   void restart() {
     if (varying_) varying_->restart();
     if (beside_) beside_->see();
   }
 
-  // What `act` raises passes as it is. None, or the reason to stop.
+  // Exceptions of `act` are passed on unchanged. Returns None, or the reason to stop.
   nb::object intervene(const nb::callable& act, bool of_ode) {
     return stopped_by([&] {
       const auto acting = [&act] {
@@ -194,7 +194,7 @@ class NativeSystem {
     });
   }
 
-  // Likewise.
+  // The same, without `act`.
   nb::object follow(const std::vector<Number>& parts) {
     return stopped_by([&] {
       ode_.stand();
@@ -202,7 +202,7 @@ class NativeSystem {
     });
   }
 
-  // None each: nothing is written any more.
+  // If all are None, nothing is logged any more.
   void log_iterates(const nb::object& loops, const nb::object& steps, const nb::object& bonds) {
     iterate_log_ = loops.is_none() ? nullptr : std::make_unique<IterateLog>(loops, steps, bonds);
     system_.log_iterates(iterate_log_.get());
@@ -212,8 +212,8 @@ class NativeSystem {
     system_.state_stimuli(runtime::scenario_from(text_of(acts), system_.plan()));
   }
 
-  // Answers (t, h, t + h but for rounding) [s] by the number of iterations, or 0: it has failed; less than that: a
-  // smaller step may do. None: nobody answers any more.
+  // Sets a function that answers (t, h, t + h within rounding) [s] with the number of iterations, 0 if the step has
+  // failed, or a negative number if a smaller step may succeed. None: no such function.
   void answer_steps(nb::object answer) {
     if (answer.is_none()) return system_.kernel()->programs.ask({});
     system_.kernel()->programs.ask([answer = std::move(answer)](double t, double h, double to) -> Outcome {
@@ -233,7 +233,7 @@ class NativeSystem {
     return to_python(outcome);
   }
 
-  // `sample`: see runtime::Sample; None: there are no functions.
+  // `sample`: see runtime::Sample; None if there are no functions.
   nb::object run(double limit, const Rows& rows, nb::handle sample) {
     runtime::Sample asked;
     if (!sample.is_none())
@@ -259,7 +259,7 @@ class NativeSystem {
 
   bool finished() { return beside_ ? beside_->finished(varying_.get()) : finished_steps(); }
 
-  // All but so many, the first ones.
+  // All except the first `but`.
   nb::tuple solved(Number but) {
     nb::list found;
     for (const runtime::SolvedLoop& one : std::span(system_.solved()).subspan(index(but)))
@@ -275,7 +275,7 @@ class NativeSystem {
     return nb::tuple(found);
   }
 
-  // By number in the plan: those of the kernel, and -1 where that has none.
+  // By number in the plan: the kernel's number, -1 if the kernel has no such loop.
   nb::tuple loops() {
     nb::list found;
     for (const Index loop : system_.loops()) found.append(loop == none ? Number{-1} : static_cast<Number>(loop));
@@ -286,7 +286,7 @@ class NativeSystem {
   SystemOde& ode() { return ode_; }
 
  private:
-  // Parts have it until it is released.
+  // The parts own it until it is released.
   struct SavedState {
     SavedState(runtime::System& system, std::unique_ptr<runtime::SystemState> saved)
         : state(std::move(saved)), system_(system) {}
@@ -314,7 +314,7 @@ class NativeSystem {
     return nb::none();
   }
 
-  // Of the present point, to which this may move the components.
+  // The state at the present point; the components may be moved there.
   std::unique_ptr<SavedState> saved() {
     ode_.stand();
     auto found = std::make_unique<SavedState>(system_, system_.save());
@@ -323,7 +323,7 @@ class NativeSystem {
     return found;
   }
 
-  // What the system does not know of a state.
+  // Restores data of a state that the system does not know.
   void continue_from(const runtime::SystemState& state) {
     beside_.reset();
     varying_.reset();
@@ -345,7 +345,7 @@ class NativeSystem {
     return beside_ ? beside_->waiting(varying_.get()) : varying_ && varying_->waiting();
   }
 
-  // None: all rows are of communication points.
+  // None if all rows belong to communication points.
   [[nodiscard]] nb::object points() const {
     if (!beside_) return nb::none();
     nb::list found;
@@ -390,7 +390,7 @@ class NativeSystem {
   SystemOde ode_;
   std::unique_ptr<runtime::VaryingSteps> varying_;  // of the present run
   std::unique_ptr<runtime::RowsBeside> beside_;     // likewise
-  std::optional<SavedState> resumed_;               // with which the present run begins
+  std::optional<SavedState> resumed_;               // the present run starts with it
   std::map<Number, std::unique_ptr<SavedState>> kept_;
   Number latest_ = 0;
   nb::object solutions_;

@@ -11,8 +11,8 @@ namespace {
 
 // Differences of residuals below this (in nominal values) are rounding.
 constexpr double negligible = 1e-12;
-// So many differences are looked at to tell whether plain iteration diverges; one of which no more than this part is
-// independent of newer ones says nothing.
+// Maximum number of differences used to detect divergence of plain iteration; a difference is ignored if its part that
+// is independent of newer ones is at most this fraction.
 constexpr std::size_t most_directions = 12;
 constexpr double independent = 1e-2;
 
@@ -76,7 +76,7 @@ void SecantIterates::learn(std::span<const double> found) noexcept {
   subtract(found, last_found_, part(answers_, 0));
 }
 
-// Room for one more column, before all others.
+// Makes room for one column before all others.
 void SecantIterates::add() noexcept {
   if (kept_ == room_) forget_oldest();
   newest_ = (newest_ + room_ - 1) % room_;
@@ -90,7 +90,7 @@ void SecantIterates::forget_oldest() noexcept {
   --counts_.back();
 }
 
-// Each unknown is measured by the largest part that it has of a difference, so that units do not matter.
+// Each unknown is scaled by its largest part in a difference, so that units do not matter.
 bool SecantIterates::repels() const {
   const std::size_t count = std::min({kept_, size_, most_directions});
   std::vector<std::vector<double>> basis, answers;
@@ -120,7 +120,7 @@ bool SecantIterates::repels() const {
   return powers_grow(std::move(projected));
 }
 
-// Of each unknown the largest part that it has of one of the newest differences, which count as equally large.
+// For each unknown, its largest part in one of the newest differences, which are all scaled to equal size.
 std::vector<double> SecantIterates::scales_of(std::size_t count) const {
   std::vector<double> scales(size_);
   for (std::size_t k = 0; k < count; ++k) {
@@ -147,7 +147,7 @@ SecantMemory SecantIterates::memory() const {
   return memory;
 }
 
-// The oldest of more columns than are kept are left out.
+// If there are more columns than can be kept, the oldest are dropped.
 void SecantIterates::go_on(const SecantMemory& memory) {
   begun_ = false;
   newest_ = kept_ = 0;

@@ -1,4 +1,4 @@
-// Rules that make the next iterate of a step from those before, in nominal values.
+// Rules that compute the next iterate of a step from earlier ones, in nominal values.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ class SecantIterates final : public Proposal {
  public:
   SecantIterates(const IterateRule&, std::size_t unknowns);
 
-  // A new step.
+  // Starts a new step.
   void begin() noexcept;
   std::vector<double> next(std::span<const double> x, std::span<const double> found) override;
 
-  // Whether plain iteration would diverge: what found answers to x, on the space that differences of x span, has an
-  // eigenvalue beyond 1.
+  // Whether plain iteration would diverge: the map from differences of x to differences of its results, on the space
+  // that the differences of x span, has an eigenvalue of magnitude above 1.
   [[nodiscard]] bool repels() const;
 
   [[nodiscard]] SecantMemory memory() const;
@@ -42,29 +42,29 @@ class SecantIterates final : public Proposal {
 
   std::size_t size_, steps_, room_;
   double limit_;
-  std::vector<double> changes_, answers_;  // room for as many columns as are kept at most
-  std::size_t newest_ = 0, kept_ = 0;      // the place of the first column, and how many there are
+  std::vector<double> changes_, answers_;  // room for the maximum number of columns
+  std::size_t newest_ = 0, kept_ = 0;      // place of the first column, and number of columns
   std::vector<std::int64_t> counts_;       // of the columns of each step, the newest first
   std::vector<SecantColumn> columns_;
   std::vector<double> residual_, last_residual_, last_found_;
   bool begun_ = false;
 };
 
-// A rule at work on one interface.
+// An acceleration rule applied to one interface.
 class Acceleration {
  public:
   Acceleration(const IterateRule&, std::size_t unknowns);
 
-  // A new step.
+  // Starts a new step.
   void begin() noexcept;
-  // What was found is the next iterate.
+  // Whether the result is used as the next iterate.
   [[nodiscard]] bool is_plain() const noexcept { return rule_.kind == RuleKind::relaxation && rule_.factor == 1.0; }
   std::vector<double> next(std::span<const double> x, std::span<const double> found, RepeatedStep&);
 
-  // Whether plain iteration would diverge, as far as the rule has found out.
+  // Whether plain iteration would diverge, as far as the rule knows.
   [[nodiscard]] bool repels() const;
 
-  // What a rule remembers; most begin anew with every step.
+  // Data that a rule keeps between steps; most rules restart in every step.
   void remember(IterationMemory&) const;
   void go_on(const IterationMemory&);
 
@@ -73,7 +73,7 @@ class Acceleration {
   std::size_t unknowns_;
   std::optional<SecantIterates> secants_;
   std::optional<InterfaceNewton> newton_;
-  std::unique_ptr<Proposal> forgetful_;  // of the present step, once it was asked
+  std::unique_ptr<Proposal> forgetful_;  // for the present step, once it was used
 };
 
 }  // namespace ssptool

@@ -10,7 +10,7 @@ namespace ssptool {
 
 namespace {
 
-// Input derivatives as both take them.
+// Input derivatives, in the form of both versions.
 class InputRates {
  public:
   InputRates(fmi::v2::SetRealInputDerivatives* set, References inputs)

@@ -58,7 +58,8 @@ void ClockSchedule::begin(Timer& timer, const EventMode& mode, double t) const {
   const auto [interval, qualifier] = mode.interval(clock);
   const bool known = qualifier == Qualifier::changed;
   timer.next = known ? interval : clock.shift;
-  if (known && clock.variability == IntervalVariability::changing) timer.interval = interval;  // until it says another
+  if (known && clock.variability == IntervalVariability::changing)
+    timer.interval = interval;  // until the FMU states another one
 }
 
 void ClockSchedule::after(double t, const std::set<std::size_t>& ticked, Modes modes) {
@@ -93,7 +94,7 @@ void ClockSchedule::count_down(Timer& timer, const EventMode& mode, double t) co
     timer.next.reset();
 }
 
-// The new interval starts now, not at the last tick.
+// The new interval starts now, and not at the last tick.
 void ClockSchedule::tune(Timer& timer, const EventMode& mode, double t) const {
   auto [interval, qualifier] = mode.interval(*timer.clock);
   if (qualifier != Qualifier::changed || timer.interval == interval) return;

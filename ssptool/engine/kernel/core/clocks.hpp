@@ -1,4 +1,4 @@
-// The next ticks of all clocks: clocks.py as C++ types.
+// The next ticks of all clocks: clocks.py in C++.
 #pragma once
 
 #include <set>
@@ -9,15 +9,15 @@
 
 namespace ssptool {
 
-// A clock that ticks at known times: the next tick and the interval after it, none if unknown. Times are counted from
+// A clock that ticks at known times: the next tick and the interval after it, empty if unknown. Times are relative to
 // the start of the run.
 struct Timer {
-  std::size_t member;  // by its place among the members
+  std::size_t member;  // index of the member
   const PlannedClock* clock;
   std::optional<Fraction> next{}, interval{};
 };
 
-// Sums of fractions are exact, so that ticks do not drift. `modes` are those of the members, by place.
+// Sums of fractions are exact, so that ticks do not drift. `modes` are those of the members, by index.
 class ClockSchedule {
  public:
   using Modes = std::span<const EventMode>;
@@ -25,19 +25,20 @@ class ClockSchedule {
   ClockSchedule(double start, std::vector<Timer> timers) : start_(start), timers_(std::move(timers)) {}
 
   [[nodiscard]] const std::vector<Timer>& timers() const noexcept { return timers_; }
-  // Of the next tick of any clock; inf if none is known.
+  // Time of the next tick of any clock; inf if none is known.
   [[nodiscard]] double next_time() const;
   [[nodiscard]] double time(const Timer&) const;
-  // The numbers of those that tick until this time.
+  // The numbers of the timers that tick up to this time.
   [[nodiscard]] std::set<std::size_t> due(double until) const;
 
-  // Find the first ticks, and tell FMUs what the system states; in initialization mode. Throws CallRefused, and
+  // Finds the first ticks and sets the values that the system states, in initialization mode. Throws CallRefused, and
   // IntegrationStopped at t if an FMU states that a clock has no interval.
   void begin(double t, Modes);
-  // After the discrete states were updated at t, where timers of these numbers have ticked. Throws what `begin` does.
+  // Must be called after an update of discrete states at t, at which the timers `ticked` have ticked. Throws as
+  // `begin`.
   void after(double t, const std::set<std::size_t>& ticked, Modes);
 
-  // Of each timer: next and interval, as texts of fractions or "-".
+  // For each timer: next tick and interval, as texts of fractions or "-".
   [[nodiscard]] std::vector<std::string> save_state() const;
   void restore_state(const std::vector<std::string>&);
 

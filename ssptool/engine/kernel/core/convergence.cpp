@@ -10,22 +10,23 @@ namespace ssptool {
 
 namespace {
 
-// To which part of themselves values are taken to be the same: a few operations on them leave as much.
+// Relative difference up to which values are considered equal: the rounding of a few operations.
 constexpr double rounding = 4.0 * std::numeric_limits<double>::epsilon();
-// Iterates that come to differ by this factor more than they once did will not come back.
+// If differences of iterates grow by this factor over an earlier value, the iteration is considered divergent.
 constexpr double growth_limit = 1e6;
-// Iterations in a row that do not bring the change below this part of the least one before them: it has stopped
-// falling.
+// The change has stopped decreasing if it does not fall below this fraction of its minimum in a number of consecutive
+// iterations.
 constexpr double fall = 0.5;
-// Largest remaining change that noise explains, as a multiple of the noise, which also moves iterates away from the
+// Largest remaining change that noise explains, as a multiple of the noise; noise also moves iterates away from the
 // solution.
 constexpr double noise_margin = 10.0;
-// The standard deviation of a fourth difference of independent values: of 1, -4, 6, -4, 1 times the value. Such
-// differences of a smooth response vanish with the fourth power of the distance, however steep and bent it is.
+// Standard deviation of a fourth difference (weights 1, -4, 6, -4, 1) of independent values with standard deviation 1.
+// For a smooth response, fourth differences decrease with the fourth power of the distance, however steep and curved it
+// is.
 const double fourth_difference = std::sqrt(70.0);
-// Macro steps within which plain iteration may fail a few times before it is skipped.
+// Number of macro steps in which plain iteration may fail a few times before it is skipped.
 constexpr double misses_within = 50.0;
-// So many steps may be done otherwise than planned, or else one of so many.
+// Steps that may be done differently than planned: this number, or one in `unplanned_share`.
 constexpr std::int64_t few_unplanned = 10;
 constexpr double unplanned_share = 100.0;
 
@@ -76,7 +77,7 @@ double Agreement::residual_excess(double limit, std::span<const double> x, std::
   for (std::size_t i = 0; i < x.size(); ++i) scaled_[i] = (found[i] - x[i]) / nominal_[i];
   const double size = norm(scaled_);
   if (judgements_ == 1) first_norm_ = size;
-  // A first guess that is exact cannot be improved, for example at rest.
+  // An exact first guess, for example at equilibrium, cannot be improved.
   for (std::size_t i = 0; i < x.size(); ++i) scaled_[i] = std::max(std::abs(x[i]) / nominal_[i], 1.0);
   return size / std::max(limit * first_norm_, rounding * norm(scaled_));
 }
@@ -138,7 +139,7 @@ void Agreement::move_best(int place, std::span<double> x) const noexcept {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = best_[i] / nominal_[i] + place * least_ * size_of_best(i);
 }
 
-// Of all unknowns the largest, from the fourth differences of what came out.
+// Largest scatter of all unknowns, from fourth differences of the results.
 double Agreement::scatter() const noexcept {
   const std::size_t m = nominal_.size();
   Largest most;

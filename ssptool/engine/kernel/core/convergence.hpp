@@ -1,4 +1,5 @@
-// Convergence of iterated steps: agreement, stagnation, noise and divergence, told from iterates and what they give.
+// Convergence of iterated steps: agreement, stagnation, noise and divergence, determined from iterates and their
+// results.
 #pragma once
 
 #include <array>
@@ -13,10 +14,10 @@
 
 namespace ssptool {
 
-// Up to this part of the size of a signal, noise of FMUs explains a change that stops falling.
+// Noise of FMUs up to this fraction of the size of a signal is accepted as the reason why changes stop decreasing.
 inline constexpr double noise_limit = 1e-3;
 
-// The largest of numbers that are not negative, the first of equal ones; a nan is larger than all.
+// The largest of some non-negative numbers, the first one if several are equal; nan is larger than all numbers.
 struct Largest {
   double value = 0.0;
   std::size_t place = 0;
@@ -31,8 +32,8 @@ struct Largest {
 
 class Agreement {
  public:
-  // As many nominal values as unknowns, which outlast this as the measures do. `count` other than 0: of iterations,
-  // which then are all that counts.
+  // `nominal` has one value per unknown and must outlive this object, as must `measures`. If `count` is not 0, it is a
+  // fixed number of iterations, and nothing else is considered.
   Agreement(std::span<const MeasureLimit> measures, std::int64_t count, std::span<const double> nominal)
       : measures_(measures),
         fixed_count_(count),
@@ -44,12 +45,12 @@ class Agreement {
     judged_.reserve(2 * judged_room);
   }
 
-  // A step whose changes are known to be noise up to this `floor`.
+  // Starts a step whose changes up to `floor` are known to be noise.
   void begin(double floor) noexcept;
   bool reached(std::span<const double> x, std::span<const double> found) noexcept;
   bool lost(std::span<const double> x, std::span<const double> found) noexcept;
 
-  // Find the noise of the step, a function from unknowns to unknowns in nominal values, which it changes in place.
+  // Measures the noise of the step, a function that maps unknowns to unknowns in place, in nominal values.
   template <class Step>
   void probe(const Step& step) noexcept {
     probed_ = true;
@@ -68,27 +69,28 @@ class Agreement {
   [[nodiscard]] bool grows() const noexcept { return grows_; }
   [[nodiscard]] double first() const noexcept { return first_; }
   [[nodiscard]] double last() const noexcept { return last_; }
-  // Of the last iterate, over what is allowed.
+  // Excess of the last iterate over the limit.
   [[nodiscard]] double last_excess() const noexcept { return last_excess_; }
   [[nodiscard]] double least() const noexcept { return least_; }
   [[nodiscard]] double noise() const noexcept { return noise_; }
   [[nodiscard]] std::size_t worst() const noexcept { return worst_; }
   [[nodiscard]] std::size_t last_worst() const noexcept { return last_worst_; }
   [[nodiscard]] std::span<const double> best() const noexcept { return best_; }
-  // What was found for it, less itself.
+  // The result for it minus the iterate.
   [[nodiscard]] std::span<const double> change() const noexcept { return change_; }
-  // Of each iterate the largest change and the excess.
+  // For each iterate, the largest change and the excess.
   [[nodiscard]] std::span<const double> judged() const noexcept { return judged_; }
-  // Noise explains the least change, and it is small enough to be accepted.
+  // Whether noise explains the smallest change, and this change is small enough.
   [[nodiscard]] bool is_noise() const noexcept;
-  // The first of these.
+  // Only the first of these conditions.
   [[nodiscard]] bool is_explained() const noexcept;
   [[nodiscard]] bool stagnates() const noexcept;
 
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   static constexpr std::size_t window = 6;
-  // Around an iterate, in an order in which noise that changes slowly from call to call is no smooth response.
+  // Places around an iterate, in an order in which noise that changes slowly from call to call does not look like a
+  // smooth response.
   static constexpr std::array<int, 7> probed_places{0, -3, 2, -1, 3, -2, 1};
 
   [[nodiscard]] std::span<double> probes(int place) noexcept {
@@ -131,7 +133,7 @@ class PlainIterationSwitch {
   bool goes_on_plainly(std::int64_t iteration, double t, double h) noexcept;
 
   [[nodiscard]] bool given_up() const noexcept { return given_up_; }
-  // The oldest first.
+  // The oldest one is first.
   [[nodiscard]] const std::vector<double>& misses() const noexcept { return misses_; }
   void go_on(bool given_up, std::span<const double> misses) noexcept;
 

@@ -58,11 +58,11 @@ bool Repetition::may_damp() const noexcept {
   return calls_.damps && course_ != Course::at_end && attempts_.leaves_end(calls_);
 }
 
-// The coupling is stiff for the size of the step, and its signals do not run smoothly: they ring, or a stiff part has
-// been excited, as at a start or an impact.
+// Whether the coupling is too stiff for the step size and its signals are not smooth: they ring, or a stiff part has
+// been excited, for example at the start or by an impact.
 bool Repetition::needs_damping() noexcept {
   if (!converged_ || !may_damp()) return false;
-  // Of noise, secants tell nothing.
+  // In noise, secants contain no information.
   if (!by_newton_ && (agreement_.noisy() || agreement_.is_noise())) return false;
   const double negligible = std::max(least_departure, margin_of_noise * accepted.floor);
   return !attempts_.runs_smoothly(calls_, continued_, negligible) && (by_newton_ ? newton_ : acceleration_).repels();
@@ -74,7 +74,7 @@ Course Repetition::next_course() const noexcept {
   return phase.length > 0 && phase.since == 0 ? Course::from_end : Course::planned;
 }
 
-// From this step on; for the longer, the sooner after the last time.
+// Starts damping at this step; the phase is longer if the last one ended recently.
 void Repetition::damp() noexcept {
   DampingPhase& phase = accepted.phase;
   phase.length = phase.since < soon * phase.length ? std::min(2 * phase.length, longest) : 1;
@@ -92,7 +92,7 @@ void Repetition::end_phase() noexcept {
   --phase.left;
 }
 
-// A step that is done again has the time of one before.
+// A repeated step has the time of an earlier one.
 void Repetition::note_damped_step() {
   const double from = present_.t, to = from + present_.h, close = same_time * present_.h;
   while (!damped_phases_.empty() && damped_phases_.back().from >= from - close) damped_phases_.pop_back();

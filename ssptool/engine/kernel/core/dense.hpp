@@ -1,5 +1,5 @@
-// Small dense linear algebra in a fixed order of operations: equal numbers give equal bits with every compiler, which
-// products and factorizations of BLAS do not.
+// Small dense linear algebra in a fixed order of operations: equal inputs give bitwise equal results with every
+// compiler. This is not the case for products and factorizations of BLAS.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace ssptool {
 
-// Row by row.
+// Stored by rows.
 struct DenseMatrix {
   DenseMatrix(std::size_t row_count, std::size_t column_count)
       : rows(row_count), columns(column_count), elements(row_count * column_count) {}
@@ -26,13 +26,13 @@ struct DenseMatrix {
 
 bool finite(std::span<const double>) noexcept;
 
-// One product after the other.
+// Products are added one after the other.
 double dot(std::span<const double> a, std::span<const double> b) noexcept;
 double norm(std::span<const double>) noexcept;
 std::vector<double> times(const DenseMatrix&, std::span<const double>);
 DenseMatrix product(const DenseMatrix&, const DenseMatrix&);
 
-// P A Q = L U with the largest element left as the pivot (Golub and Van Loan 2013, "Matrix Computations", 4th ed.,
+// P A Q = L U with the largest remaining element as the pivot (Golub and Van Loan 2013, "Matrix Computations", 4th ed.,
 // §3.4.8) of a matrix with as many columns as rows, or one more. Of equal ones it is the first, row by row.
 class FullPivotLu {
  public:
@@ -42,15 +42,15 @@ class FullPivotLu {
   [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
   [[nodiscard]] double smallest_pivot() const noexcept;
   [[nodiscard]] double largest_pivot() const noexcept;
-  // |A z| of the null vector z of a square matrix.
+  // |A z| for the null vector z of a square matrix.
   [[nodiscard]] double last_pivot() const noexcept;
-  // No pivot is less than this, relative to the largest.
+  // Whether no pivot is smaller than this, relative to the largest.
   [[nodiscard]] bool regular(double precision) const noexcept;
 
-  // Of a matrix without a pivot of zero.
+  // For a matrix without zero pivots.
   [[nodiscard]] std::vector<double> solve(std::span<const double> right) const;
   [[nodiscard]] DenseMatrix inverse() const;
-  // z with A z = 0 but for the last pivot, which counts as zero: |A z| is its size. One element of z is 1.
+  // z with A z = 0, except for the last pivot, which is treated as zero: |A z| is its size. One element of z is 1.
   [[nodiscard]] std::vector<double> null_vector() const;
 
  private:
@@ -70,9 +70,9 @@ class PartialPivotLu {
  public:
   explicit PartialPivotLu(DenseMatrix);
 
-  // No pivot is zero, and all are numbers.
+  // Whether no pivot is zero, and all are finite.
   [[nodiscard]] bool regular() const noexcept { return regular_; }
-  // Of a regular matrix.
+  // For a regular matrix.
   void solve(std::span<const double> right, std::span<double> x) const noexcept;
 
  private:
@@ -81,7 +81,7 @@ class PartialPivotLu {
   bool regular_ = true;
 };
 
-// Powers of two by which rows and columns have a largest element of about 1; no rounding comes from them.
+// Powers of two that scale rows and columns so that their largest elements are about 1, without rounding.
 struct Equilibration {
   explicit Equilibration(const DenseMatrix& sizes);
 
@@ -90,20 +90,21 @@ struct Equilibration {
   std::vector<double> rows, columns;
 };
 
-// None if an element is not finite, or the matrix singular to rounding in whatever units rows and columns are.
+// None if an element is not finite, or if the matrix is singular within rounding, whatever the units of rows and
+// columns.
 std::optional<DenseMatrix> inverse_of(const DenseMatrix&);
 
-// Whether x ← a x, with a square matrix, leads to infinity: by the size of a high power of it.
+// Whether the iteration x ← a x diverges, for a square matrix: determined from a high power of it.
 bool powers_grow(DenseMatrix a);
 
-// What V has, and what W has, in one column.
+// One column of V, and the same column of W.
 struct SecantColumn {
   std::span<const double> change, answer;
 };
 
-// W α for the α with least ‖V α + residual‖, by modified Gram–Schmidt. Each column of W undergoes the same elimination
-// as that of V, so that no triangular system is left to solve; a column of V of which no more than `limit`, relative,
-// is independent of those before it is left out.
+// W α, where α minimizes ‖V α + residual‖, by modified Gram–Schmidt. Each column of W is eliminated together with that
+// of V, so no triangular system has to be solved. A column of V is left out if its part that is independent of earlier
+// columns is at most `limit`, relative.
 std::vector<double> correction(std::span<const SecantColumn>, std::span<const double> residual, double limit);
 
 }  // namespace ssptool

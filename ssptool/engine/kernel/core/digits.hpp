@@ -1,4 +1,4 @@
-// Numbers in messages: alike whatever the locale of the program is.
+// Numbers in messages, independent of the locale.
 #pragma once
 
 #include <clocale>
@@ -7,7 +7,7 @@
 
 namespace ssptool {
 
-// With at most so many significant digits.
+// With at most `count` significant digits.
 inline std::string digits(double number, int count = 6) {
   char text[32];
   std::snprintf(text, sizeof text, "%.*g", count, number);

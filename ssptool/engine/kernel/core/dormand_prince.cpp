@@ -10,7 +10,7 @@ constexpr std::size_t stages = 7;
 
 constexpr std::array<double, stages> nodes{0.0, 1.0 / 5.0, 3.0 / 10.0, 4.0 / 5.0, 8.0 / 9.0, 1.0, 1.0};
 
-// Weights of earlier stages; the last row leads to the end of the step.
+// Weights of earlier stages; the last row gives the end of the step.
 constexpr std::array<std::array<double, stages - 1>, stages> weights{{
     {},
     {1.0 / 5.0},
@@ -21,11 +21,11 @@ constexpr std::array<std::array<double, stages - 1>, stages> weights{{
     {35.0 / 384.0, 0.0, 500.0 / 1113.0, 125.0 / 192.0, -2187.0 / 6784.0, 11.0 / 84.0},
 }};
 
-// Of order 5 less those of order 4.
+// Weights of order 5 minus those of order 4.
 constexpr std::array<double, stages> error_weights{71.0 / 57600.0,      0.0,          -71.0 / 16695.0, 71.0 / 1920.0,
                                                    -17253.0 / 339200.0, 22.0 / 525.0, -1.0 / 40.0};
 
-// Of the highest power of the interpolation.
+// For the highest power of the interpolation.
 constexpr std::array<double, stages> dense_weights{-12715105075.0 / 11282082432.0,  0.0,
                                                    87487479700.0 / 32700410799.0,   -10690763975.0 / 1880347072.0,
                                                    701980252875.0 / 199316789632.0, -1453857185.0 / 822651844.0,

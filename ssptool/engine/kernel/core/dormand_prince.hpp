@@ -1,4 +1,4 @@
-// The explicit Runge–Kutta pair of Dormand and Prince of orders 5 and 4, for x' that are not stiff: Dormand,
+// The explicit Runge–Kutta pair of Dormand and Prince of orders 5 and 4, for problems that are not stiff: Dormand,
 // Prince 1980, "A family of embedded Runge–Kutta formulae". Interpolation of order 4: Hairer, Nørsett, Wanner 1993,
 // "Solving ordinary differential equations I", 2nd ed., §II.6.
 #pragma once
@@ -16,7 +16,7 @@ class DormandPrince final : public StepFormula {
   explicit DormandPrince(OdeEvaluation&);
 
   bool attempt(const StepStart&, double h) override;
-  // The last stage has them.
+  // The last stage has computed them.
   bool slopes_at_end(double t, std::span<double>) override;
   void prepare(const StepStart&) override;
   void interpolate(double part, std::span<double> x) const override;

@@ -33,7 +33,7 @@ void Calls::resolve(const Call& call) {
   resolved_.push_back(std::move(resolved));
 }
 
-// Not inlined, so that it has all registers.
+// Not inlined, so that it can use all registers.
 [[gnu::noinline]] bool Calls::perform(CallRange range) noexcept {
   double* const values = slot_values_.values.data();
   const fmi::Reference* const references = access_.references();
@@ -134,7 +134,7 @@ inline bool Loops::evaluate_body(Loop& loop) noexcept {
   return ok;
 }
 
-// The first of the frozen slots that changes, or `none`; all of them now have what they came out as.
+// Updates all frozen slots with their computed values; returns the first slot that has changed, or `none`.
 std::size_t Loops::update_frozen_of(Loop& loop) noexcept {
   std::size_t changed = none;
   for (const Frozen& frozen : loop.frozen) {
@@ -154,7 +154,7 @@ bool Loops::solve(Loop& loop) noexcept {
     if (iterates_ != nullptr) [[unlikely]]
       note_chord(loop, iteration + 1);
     if (!evaluated) [[unlikely]] {
-      // After the first iteration a guess is to blame: an iterate ran away.
+      // After the first iteration, the failure is caused by an iterate that has diverged.
       if (access_.outcome.code != Code::nonfinite || iteration == 0) return false;
       access_.outcome.code = Code::loop;
       return unsolved(loop);
@@ -187,7 +187,7 @@ inline void Loops::correct(Loop& loop) noexcept {
   }
 }
 
-// A better method may start where this one did: iterates that ran away lead nowhere.
+// Restores the start values for a better method, because diverged iterates are useless.
 bool Loops::unsolved(const Loop& loop) noexcept {
   for (const Torn& torn : loop.torn) slot_values_.values[torn.slot] = torn.first;
   return false;

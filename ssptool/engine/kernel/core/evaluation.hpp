@@ -1,4 +1,4 @@
-// Evaluation of instances at one instant without a step: calls, algebraic loops, and schedules over both.
+// Evaluation of instances at one instant, without a step: calls, algebraic loops, and schedules of both.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ssptool {
 
-// Places among all calls of a kernel.
+// Range of places among all calls of a kernel.
 struct CallRange {
   Small first, end;
 };
@@ -21,13 +21,13 @@ class Calls {
   Calls(SlotValues& slot_values, Wires& wires, Members& members, Access& access)
       : slot_values_(slot_values), wires_(wires), members_(members), access_(access), tangents_(slot_values.size()) {}
 
-  // Throws if one cannot be right.
+  // Throws if a call is invalid.
   CallRange resolve(const std::vector<Call>&);
   bool perform(CallRange) noexcept;
 
   // One number per slot.
   [[nodiscard]] std::vector<double>& tangents() noexcept { return tangents_; }
-  // The tangents of the outputs from those of the inputs.
+  // Computes the tangents of the outputs from those of the inputs.
   bool propagate(CallRange) noexcept;
 
  private:
@@ -36,7 +36,7 @@ class Calls {
     Wires::Set wires;
   };
 
-  // The whole of it.
+  // A complete call.
   struct ResolvedCall {
     Transfer inputs, outputs;  // of type Float64
     std::vector<Typed> typed_inputs, typed_outputs;
@@ -52,11 +52,11 @@ class Calls {
   Members& members_;
   Access& access_;
   std::vector<QuickCall> quick_;
-  std::vector<ResolvedCall> resolved_;  // each at the place of its quick one
+  std::vector<ResolvedCall> resolved_;  // in the same order as the fast ones
   std::vector<double> tangents_;
 };
 
-// The chord iteration, and what better methods ask for.
+// The chord iteration, and what other methods need.
 class Loops {
  public:
   Loops(SlotValues& slot_values, Calls& calls, Access& access)
@@ -75,15 +75,15 @@ class Loops {
   [[nodiscard]] std::vector<double> torn_values(Index loop);
   [[nodiscard]] std::vector<std::int64_t> frozen_values(Index loop);
   [[nodiscard]] Convergence convergence(Index loop) { return {at(loop).rtol, at(loop).atol}; }
-  // Its relative tolerance is at least this from now on.
+  // Sets its relative tolerance to at least this value.
   double loosen(Index loop, double rtol);
 
-  // Collect iterates from now on; null: no more.
+  // Collects iterates from now on; null: stops.
   void watch(std::vector<Iterate>* iterates) noexcept { iterates_ = iterates; }
   void note(Index loop, std::string_view solver, std::int64_t number, std::span<const double> x,
             std::span<const double> residual);
 
-  // How often a schedule looked for a solution, and the evaluations of bodies that this took.
+  // Number of solutions computed by schedules, and the evaluations of bodies for them.
   [[nodiscard]] std::int64_t solved() const noexcept { return solved_; }
   [[nodiscard]] std::int64_t iterations() const noexcept { return iterations_; }
 
@@ -92,10 +92,10 @@ class Loops {
     Slot slot;
     double nominal;
     double x = 0.0, residual = 0.0;
-    double first = 0.0;  // the x from which the present solution started
+    double first = 0.0;  // the x at which the present solution started
   };
 
-  // An integer that is not iterated but kept; `found` is what it came out as at the last evaluation.
+  // An integer that is kept constant during an iteration; `found` is its value after the last evaluation.
   struct Frozen {
     Slot slot;
     double found = 0.0;
@@ -130,7 +130,7 @@ class Loops {
   std::vector<Iterate>* iterates_ = nullptr;
 };
 
-// Iterates of loops are collected as long as this exists; null: they are not.
+// Collects iterates of loops during its lifetime; null: does nothing.
 class Watching {
  public:
   Watching(Loops& loops, std::vector<Iterate>* iterates) noexcept : loops_(loops) { loops_.watch(iterates); }
@@ -142,7 +142,7 @@ class Watching {
   Loops& loops_;
 };
 
-// Outputs made consistent at one instant: calls and loops, in order.
+// Makes outputs consistent at one instant by calls and loops, in order.
 class Schedules {
  public:
   Schedules(Calls& calls, Loops& loops, const Access& access) : calls_(calls), loops_(loops), access_(access) {}
@@ -153,7 +153,7 @@ class Schedules {
   bool visit_all(Index schedule) noexcept;
 
  private:
-  // Calls, and then a loop if there is one.
+  // Calls, followed by a loop if there is one.
   struct Part {
     CallRange calls;
     Index loop;
