@@ -19,7 +19,7 @@ std::vector<fmi::Reference> references_of(EventMode::Clocks clocks) {
   return found;
 }
 
-// A resolution of 0 is none.
+// A resolution of 0 is invalid.
 Fraction fraction(std::uint64_t counter, std::uint64_t resolution) {
   return {counter, resolution == 0 ? 1 : resolution};
 }

@@ -17,7 +17,7 @@ namespace ssptool {
 
 enum class IntervalVariability { constant, fixed, tunable, changing, countdown, triggered };
 
-// Throws for a word that FMI does not know.
+// Throws for a word that is not defined in FMI.
 IntervalVariability interval_variability(const std::string& word);
 const char* word(IntervalVariability) noexcept;
 
@@ -28,10 +28,10 @@ struct PlannedClock {
   IntervalVariability variability = IntervalVariability::triggered;
   std::optional<Fraction> interval{}, shift{};
   bool supports_fraction = false;
-  bool tells_interval = false, tells_shift = false;  // what the system states must be set in the FMU
+  bool tells_interval = false, tells_shift = false;  // values of the system that must be set in the FMU
 };
 
-// Of an interval (FMI 3.0, fmi3IntervalQualifier).
+// Qualifier of an interval (FMI 3.0, fmi3IntervalQualifier).
 enum class Qualifier { not_yet_known = 0, unchanged = 1, changed = 2 };
 
 struct DiscreteUpdate {
@@ -42,8 +42,8 @@ struct DiscreteUpdate {
 // The functions that an instance in event mode must have.
 std::vector<std::string> event_mode_functions();
 
-// Calls of event mode. All throw CallRefused for a status worse than a warning. Functions are looked up when they are
-// called, so that an instance without event mode may have none.
+// Calls in event mode. All throw CallRefused for a status worse than a warning. Functions are looked up when they are
+// called, so an instance without event mode does not need them.
 class EventMode {
  public:
   using Clocks = std::span<const PlannedClock* const>;
@@ -54,20 +54,20 @@ class EventMode {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   void enter() const { call("fmi3EnterEventMode"); }
-  // To step mode.
+  // Changes to step mode.
   void leave() const { call("fmi3EnterStepMode"); }
   // One event iteration.
   [[nodiscard]] DiscreteUpdate update() const;
 
-  // Activate input clocks.
+  // Activates input clocks.
   void tick(Clocks) const;
-  // Which of these output clocks are active; an FMU tells each activation only once.
+  // Which of these output clocks are active; an FMU reports each activation only once.
   [[nodiscard]] std::vector<bool> ticking(Clocks) const;
   // The time until the next tick [s].
   [[nodiscard]] std::pair<Fraction, Qualifier> interval(const PlannedClock&) const;
   // The time of the first tick after the start [s].
   [[nodiscard]] Fraction shift(const PlannedClock&) const;
-  // Set what the system has chosen, in initialization mode or event mode.
+  // Sets the values that the system has chosen, in initialization mode or event mode.
   void tell(const PlannedClock&) const;
 
  private:

@@ -8,9 +8,9 @@ namespace ssptool {
 
 namespace {
 
-// Relative change of a signal that counts as none: algebraic loops are solved to this.
+// Relative change below which a signal counts as unchanged; algebraic loops are solved to this tolerance.
 constexpr double settled = 1e-12;
-// The same with algebraic loops of Float32: gains around them multiply its rounding.
+// The same if there are algebraic loops of Float32: their gains amplify rounding.
 constexpr double single_settled = 1e-4;
 
 std::vector<Timer> timers_of(const PlannedEvents& plan) {
@@ -25,7 +25,7 @@ struct IntegerRange {
   std::int64_t lowest, highest;
 };
 
-// None if all 64 bits are values.
+// None if all 64 bits are allowed.
 std::optional<IntegerRange> range_of(Type type) {
   switch (type) {
     case Type::int8: return IntegerRange{"Int8", INT8_MIN, INT8_MAX};
@@ -48,13 +48,13 @@ std::string decimal(Natural number) {
   return digits.empty() ? "0" : digits;
 }
 
-// Magnitude of an integer of 64 bits with a sign.
+// Absolute value of a signed 64-bit integer.
 Natural size_of(std::int64_t number) {
   const auto bits = static_cast<std::uint64_t>(number);
   return Natural(number < 0 ? 0 - bits : bits);
 }
 
-// An integer of 64 bits, with or without a sign, and what does not fit into those.
+// A signed or unsigned 64-bit integer; conversions report values that do not fit.
 struct Integer {
   std::int64_t bits;
   std::string unfit = {};
@@ -85,7 +85,7 @@ std::string joined(const std::vector<std::string>& names) {
   return all;
 }
 
-// The elements of the array of this variable, or the variable alone: the first one and the end.
+// Range of the elements of the array of this variable, or of the variable alone: first and end.
 std::pair<std::size_t, std::size_t> whole(const Variables& variables, std::size_t rank) {
   std::size_t first = rank, end = rank + 1;
   while (variables.elements[first] > 0) --first;
@@ -93,7 +93,7 @@ std::pair<std::size_t, std::size_t> whole(const Variables& variables, std::size_
   return {first, end};
 }
 
-// Those of these ranks, arrays as wholes.
+// The variables of these ranks; arrays are complete.
 Variables chosen(const Variables& variables, const std::vector<std::size_t>& ranks) {
   Variables found;
   std::set<std::size_t> there;
@@ -137,7 +137,7 @@ EventMembers::EventMembers(SlotValues& slot_values, Members& members, PlannedEve
   }
 }
 
-// FMI sets and gets them as wholes.
+// FMI sets and gets arrays only as a whole.
 void EventMembers::check_arrays(const PlannedEventMember& member) const {
   check_size(member.shown.size(), member.clocks.size(), "the list of slots of clocks");
   for (const Variables* variables : {&member.inputs, &member.outputs})
@@ -381,7 +381,7 @@ std::optional<EventMembers::Carried> EventMembers::delivered_to(const PlannedEve
   return same ? std::nullopt : std::optional(std::move(found));
 }
 
-// Whether that is something else.
+// Returns whether the value has changed.
 bool EventMembers::take(const PlannedEventMember& member, std::size_t input, double t) {
   const auto found = delivered_to(member, input);
   if (!found) return false;
@@ -502,7 +502,7 @@ EventRound EventIteration::update(double t) {
   running_.rest();
   evaluate_(t);
   found.changed = !found.again.empty() || moved(before);
-  // An FMU that counts its events must not get another iteration because of its own outputs.
+  // The outputs of an FMU must not cause another iteration of the same FMU, which may count its events.
   const auto& inputs = running_.plan().inputs;
   const bool fed = std::ranges::any_of(inputs, [&](Slot slot) { return moved(before, slot); });
   found.settled = found.again.empty() && !fed && !running_.pending();

@@ -27,7 +27,7 @@ DenseMatrix filled(std::size_t rows, std::size_t columns, double value) {
   return found;
 }
 
-// a x = b, column by column; nan where a is singular.
+// Solves a x = b, column by column; nan if a is singular.
 DenseMatrix solution_of(DenseMatrix a, const DenseMatrix& b) {
   const PartialPivotLu lu(std::move(a));
   if (!lu.regular()) return filled(b.rows, b.columns, nan);
@@ -71,7 +71,7 @@ DenseMatrix exponential(DenseMatrix a) {
 
 DenseMatrix step_response(const DenseMatrix& a, const DenseMatrix& b, double h, std::span<const int> orders) {
   const std::size_t n = b.rows, inputs = b.columns;
-  // exp of this matrix has h φ1 B, h φ2 B and h φ3 B in its first row of blocks.
+  // The exponential of this matrix has h φ1 B, h φ2 B and h φ3 B in its first block row.
   DenseMatrix whole(n + 3 * inputs, n + 3 * inputs);
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < n; ++j) whole(i, j) = h * a(i, j);

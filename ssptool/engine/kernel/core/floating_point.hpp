@@ -1,4 +1,4 @@
-// Floating-point environment: rounding, denormal numbers and traps, which FMUs must leave as they are.
+// Floating-point environment: rounding, denormal numbers and traps, which FMUs must not change.
 #pragma once
 
 #include <cfenv>
@@ -10,10 +10,10 @@
 
 namespace ssptool {
 
-// Changes of it, as bits: see fmu/surroundings.py.
+// Bits for its changes: see fmu/surroundings.py.
 enum FloatingPointChange : std::uint8_t { rounding_changed = 1, flushing_changed = 2, traps_changed = 4 };
 
-// The bits of the control register, without the flags of what has happened.
+// The control register without the exception flags.
 inline std::uint64_t floating_point_mode() noexcept {
 #if defined(__x86_64__) || defined(_M_X64)
   return _mm_getcsr() & 0xffc0U;
@@ -26,12 +26,12 @@ inline std::uint64_t floating_point_mode() noexcept {
 #endif
 }
 
-// Restores a mode; what had changed.
+// Restores a mode; returns what had changed.
 [[gnu::cold]] inline std::uint8_t restore_floating_point(std::uint64_t mode) noexcept {
   const std::uint64_t changed = floating_point_mode() ^ mode;
 #if defined(__x86_64__) || defined(_M_X64)
   constexpr std::uint64_t rounding = 0x6000, flushing = 0x8040, traps = 0x1f80;
-  std::fesetenv(FE_DFL_ENV);  // of the x87 unit, too
+  std::fesetenv(FE_DFL_ENV);  // also for the x87 unit
   _mm_setcsr(static_cast<unsigned>(mode));
 #elif defined(__aarch64__)
   constexpr std::uint64_t rounding = 0xc00000, flushing = 0x1000000, traps = 0x9f00;
@@ -45,7 +45,7 @@ inline std::uint64_t floating_point_mode() noexcept {
                                    ((changed & traps) != 0 ? traps_changed : 0));
 }
 
-// Restores what changes as long as it lives.
+// Restores the environment when it is destroyed.
 class KeptFloatingPoint {
  public:
   KeptFloatingPoint() = default;
@@ -53,7 +53,7 @@ class KeptFloatingPoint {
   KeptFloatingPoint& operator=(const KeptFloatingPoint&) = delete;
   ~KeptFloatingPoint() { restore(); }
 
-  // What had changed.
+  // Returns what had changed.
   std::uint8_t restore() const noexcept {
     return floating_point_mode() == mode_ ? std::uint8_t{0} : restore_floating_point(mode_);
   }

@@ -10,14 +10,14 @@ using Reference = std::uint32_t;
 using Component = void*;
 using State = void*;
 
-// Statuses up to this one mean that the call did what it was asked to do.
+// The largest status of a call that was successful.
 inline constexpr int warning = 1;
-// Of values that an FMU cannot be evaluated at, after which it can go on.
+// Status for values at which the FMU cannot be evaluated; it can continue afterwards.
 inline constexpr int discard = 2;
 inline constexpr int error = 3;
 
 namespace v1 {
-// fmiBoolean is a char. The others that the kernel calls are those of FMI 2.0 by another name.
+// fmiBoolean is a char. The other functions that the kernel calls are those of FMI 2.0 with different names.
 using DoStep = int(Component, double t, double h, bool new_step);
 }  // namespace v1
 

@@ -1,4 +1,4 @@
-// FMI 3.0 co-simulation. In event mode, what a step says goes to a report.
+// FMI 3.0 co-simulation. In event mode, the results of a step go to a report.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,7 +17,7 @@ extern "C" void ssptool_intermediate_update(void* environment, double time, bool
 
 namespace {
 
-// The functions for binary variables, each of which has a number of bytes of its own; null if there are none.
+// The functions for binary variables, whose values have individual sizes; null if there are none.
 class BinaryAccess {
  public:
   BinaryAccess(const FunctionTable& functions, std::span<const Type> types) {
@@ -102,7 +102,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
 
   Failure save() noexcept override { return checked("fmi3GetFMUState", state_.save()); }
   Failure restore() noexcept override { return checked("fmi3SetFMUState", state_.restore()); }
-  // In event mode, events take care of early ends.
+  // In event mode, early ends are handled by events.
   [[nodiscard]] bool may_be_divided(double t, bool saved) noexcept override {
     return report_ == nullptr && (saved || discarded_at_ == t);
   }
@@ -118,7 +118,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   void expect_set_states() noexcept override { state_.expect_others(); }
 
  private:
-  // What one call of fmi3DoStep says of the step.
+  // What one call of fmi3DoStep returns about the step.
   struct Told {
     bool event = false, ends = false, early = false;
     double reached = unwritten;  // where it has ended [s]
@@ -126,7 +126,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
 
   Failure do_step(double t, double h) noexcept {
     if (report_ != nullptr && report_->waits != 0.0) return {};
-    // The step in which it was said was a valid one; after it there is none, unless it has been taken back.
+    // The step that has ended the simulation was valid. No step may follow, except if it was taken back.
     if (t >= ends_from_) return {to_end, 0};
     Told told;
     if (const Failure failure = call(t, h, told)) return failure;
@@ -143,7 +143,8 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
     return {};
   }
 
-  // A step that the FMU has ended early although it may not: others cannot go back, so it goes on alone.
+  // Completes a step that the FMU has ended early although it may not: the others cannot go back, so this FMU continues
+  // alone.
   Failure complete(double t, double h, Told& told) noexcept {
     const double end = t + h, near_end = end - close * h;
     if (!(told.reached < near_end)) return {};
@@ -158,7 +159,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
     return {};
   }
 
-  // Times that contradict the step, or the flags, are refused.
+  // Refuses times that contradict the step, or the flags.
   Failure call(double t, double h, Told& told) noexcept {
     const int status =
         do_step_(reals.component(), t, h, !state_.matters(), &told.event, &told.ends, &told.early, &told.reached);
@@ -182,27 +183,27 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
     for (std::size_t i = 0; i < intermediate_.size(); ++i) intermediate_[i] = motion_->at(i, time - start_);
     const int status = reals.set(inputs_, intermediate_);
     if (status <= fmi::warning) return;
-    motion_ = nullptr;  // they stay what they are
+    motion_ = nullptr;  // they stay unchanged
     if (!following_.refused(1, start_, set_function(), status)) intermediate_failure_ = {set_function(), status};
   }
 
   static constexpr const char* to_end = "fmi3DoStep:terminateSimulation";
   static constexpr const char* early_return = "fmi3DoStep:earlyReturn";
   static constexpr double unwritten = std::numeric_limits<double>::quiet_NaN();
-  // Of the size of a step: what is the same time, and by how much an FMU may be off that adds up its own steps.
+  // Relative to the step size: times are equal; tolerated deviation of an FMU that adds up its own steps.
   static constexpr double close = 1e-9, inexact = 1e-2;
   static constexpr double never = std::numeric_limits<double>::infinity();
 
   fmi::v3::DoStep* do_step_;
-  double ends_from_ = never;         // the middle of the step in which it has asked to end the simulation
-  double discarded_at_ = unwritten;  // where it was after a step that it has discarded [s]
-  double ended_ = unwritten;         // the end of that step, or of what was done of it
+  double ends_from_ = never;         // the middle of the step in which it has requested the end of the simulation
+  double discarded_at_ = unwritten;  // its time after a discarded step [s]
+  double ended_ = unwritten;         // the end of that step, or of the part that was done
   std::pmr::vector<fmi::Reference> inputs_;
   SavedState state_;
   StepReport* report_;
   bool has_environment_;
   double start_ = 0.0;
-  const Motion* motion_ = nullptr;  // while a step with varying inputs is under way
+  const Motion* motion_ = nullptr;  // during a step with varying inputs
   Failure intermediate_failure_;
   fmi::v3::GetDirectionalDerivative* directional_;
   TypedAccess<3, std::size_t> access_;

@@ -118,7 +118,7 @@ Natural Natural::shifted(std::int64_t left) const {
   return found;
 }
 
-// Bit by bit: numbers are short, and clocks tick seldom.
+// Bit by bit: the numbers are short, and clocks tick rarely.
 std::pair<Natural, Natural> Natural::over(const Natural& divisor) const {
   Natural quotient, rest = *this;
   if (rest < divisor) return {quotient, rest};
@@ -171,7 +171,7 @@ Fraction::Fraction(double number) : denominator_(1) {
   if (!std::isfinite(number)) throw std::invalid_argument("a fraction must be finite");
   constexpr int digits = 53;
   int exponent = 0;
-  const double part = std::frexp(std::abs(number), &exponent);  // of 53 bits behind the point
+  const double part = std::frexp(std::abs(number), &exponent);  // 53 bits after the binary point
   auto whole = static_cast<std::uint64_t>(std::ldexp(part, digits));
   exponent -= digits;
   if (whole == 0) return;
@@ -201,7 +201,7 @@ Fraction Fraction::operator+(const Fraction& other) const {
 
 double Fraction::number() const {
   if (zero()) return 0.0;
-  // So many bits of the quotient that some are left to round by; fewer where numbers are subnormal.
+  // The quotient has more bits than the result, for rounding; subnormal numbers have fewer.
   constexpr std::int64_t digits = 53, smallest = -1074;
   const std::int64_t size = numerator_.bits() - denominator_.bits();
   const std::int64_t shift = std::max(size - digits - 2, smallest - 2);

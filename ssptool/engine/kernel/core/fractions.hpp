@@ -1,4 +1,4 @@
-// Exact fractions: sums of times, whatever their denominators, do not drift.
+// Exact fractions, so that sums of times do not drift, whatever their denominators.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ class Natural {
   [[nodiscard]] bool operator<(const Natural&) const noexcept;
 
   [[nodiscard]] Natural operator+(const Natural&) const;
-  [[nodiscard]] Natural operator-(const Natural&) const;  // of a smaller one, or an equal one
+  [[nodiscard]] Natural operator-(const Natural&) const;  // only of a number that is not larger
   [[nodiscard]] Natural operator*(const Natural&) const;
-  [[nodiscard]] Natural shifted(std::int64_t left) const;  // to the right for negative ones
+  [[nodiscard]] Natural shifted(std::int64_t left) const;  // negative: to the right
   // Quotient and remainder.
   [[nodiscard]] std::pair<Natural, Natural> over(const Natural& divisor) const;
 
@@ -35,10 +35,10 @@ class Natural {
  private:
   void trim() noexcept;
 
-  std::vector<std::uint32_t> limbs_;  // the last one first, none of them zero at the end
+  std::vector<std::uint32_t> limbs_;  // the least significant first, the last one not zero
 };
 
-// In lowest terms; the denominator is positive.
+// In lowest terms, with a positive denominator.
 class Fraction {
  public:
   Fraction() : denominator_(1) {}
@@ -52,7 +52,7 @@ class Fraction {
   [[nodiscard]] Fraction operator+(const Fraction&) const;
   [[nodiscard]] Fraction operator-(const Fraction& other) const { return *this + -other; }
 
-  // The nearest one, of two the even one.
+  // The nearest floating-point number; ties go to even.
   [[nodiscard]] double number() const;
   [[nodiscard]] const Natural& numerator() const noexcept { return numerator_; }
   [[nodiscard]] const Natural& denominator() const noexcept { return denominator_; }

@@ -1,4 +1,4 @@
-// Trial steps of components whose inputs can only be constant over a step: do they integrate these inside of it?
+// Trial steps of components whose inputs are constant over a step, to find out whether they integrate these inputs.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -12,14 +12,14 @@ namespace {
 constexpr double input_change = 0.1;    // relative to the size of an input
 constexpr double least_change = 1e-10;  // of an unknown, relative to its size: above rounding
 constexpr double equal_within = 0.05;
-constexpr double still_growing = 0.8;  // at most this part of a response is there after half of the step
+constexpr double still_growing = 0.8;  // at most this part of a response exists after half of the step
 
 }  // namespace
 
-// Two steps of half the size have the same effect as one only inside of a component that integrates its input: those
-// that make one step of a formula of their own (Euler, leapfrog, Newmark) tell that way. Outputs that follow an input
-// at once are evaluated with the unchanged one and do not respond; if they are computed inside of steps only, all of
-// their response is there after half of the step, and the value at the end is the better one.
+// If a component integrates its input, two steps of half the size have the same effect as one; components that do one
+// step of a formula (Euler, leapfrog, Newmark) are found this way. Outputs that follow an input directly are evaluated
+// with the unchanged input and do not respond. If they are computed only inside steps, the complete response exists
+// after half of the step, and the value at the end is the better one.
 std::optional<bool> Attempts::integrates(const IterationCalls& calls, const MacroStep& step) noexcept {
   const std::vector<double> kept = slot_values_.values;
   const std::optional<Response> whole = response(calls, step, 1, kept), halves = response(calls, step, 2, kept);

@@ -10,7 +10,7 @@ History::History(SlotValues& slot_values, const Wires& wires) : slot_values_(slo
   for (Point& point : ring_) point.values.resize(slot_values.size());
 }
 
-// Points of that time or later are dropped, so an instant can be accepted anew.
+// Drops points at this time or later, so that an instant can be accepted again.
 void History::accept(double t) noexcept {
   wires_.copy_outer();
   for (; count_ > 0 && point(0).t >= t; --count_) ++latest_;
@@ -38,7 +38,7 @@ void History::discard_point() {
   std::copy(point(0).values.begin(), point(0).values.end(), slot_values_.values.begin());
 }
 
-// Points before a jump are of long ago.
+// Points before a jump have a time long ago, and are ignored.
 Trends::Trends(const History& history) noexcept {
   for (int k = 0; k < history.size() && history[static_cast<unsigned>(k)].t > long_ago / 2.0; ++k) {
     const History::Point& point = history[static_cast<unsigned>(k)];
@@ -53,7 +53,7 @@ void Inputs::hold_slots(const InputSlots& inputs) noexcept {
   stay(inputs, slot_values_.values);
 }
 
-// Inputs of types other than Float64, over the step.
+// Inputs of other types than Float64 are constant over the step.
 void Inputs::stay(const InputSlots& inputs, const std::vector<double>& values) noexcept {
   for (const Slot slot : inputs.typed) slot_values_.input_value[slot] = values[slot];
 }
@@ -84,7 +84,7 @@ void Inputs::on_lines(const std::vector<Small>& slots) noexcept {
   }
 }
 
-// Through the last three.
+// Through the last three points.
 void Inputs::on_parabolas(const std::vector<Small>& slots) noexcept {
   const History::Point &now = history_[0], &before = history_[1], &oldest = history_[2];
   const double h = now.t - before.t;

@@ -1,4 +1,4 @@
-// Accepted communication points, and inputs that run over steps as these or as present values say.
+// Accepted communication points, and inputs over steps, computed from these points or from present values.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,10 @@ class History {
   };
 
   [[nodiscard]] int size() const noexcept { return count_; }
-  // The k-th latest.
+  // The k-th latest point.
   [[nodiscard]] const Point& operator[](unsigned k) const noexcept { return ring_[(latest_ + k) % room]; }
 
-  // All, the latest first.
+  // All points, the latest first.
   [[nodiscard]] std::vector<Point> all() const;
   void go_on(const std::vector<Point>& points);
 
@@ -32,8 +32,8 @@ class History {
   void discard_point();
 
  private:
-  static constexpr int points = 4;     // three changes tell whether a value runs smoothly
-  static constexpr unsigned room = 4;  // for them; a power of two, to find them without a division
+  static constexpr int points = 4;     // three changes show whether a value is smooth
+  static constexpr unsigned room = 4;  // a power of two, to index without division
 
   Point& point(unsigned k) noexcept { return ring_[(latest_ + k) % room]; }
 
@@ -44,40 +44,41 @@ class History {
   int count_ = 0;
 };
 
-// Changes of values over the last accepted points, for one step, and what follows from them for inputs that are held.
+// Changes of values over the last accepted points, for one step, and values for held inputs computed from them.
 class Trends {
  public:
   explicit Trends(const History&) noexcept;
 
-  // Change per time in the last step where the value runs smoothly, else 0: where the last three changes have one sign,
-  // and each is at most twice its neighbours. So nothing is extrapolated over jumps, and oscillations of few steps,
-  // which may be those of an unstable coupling, are not amplified.
+  // Rate of change in the last step if the value is smooth, otherwise 0. Smooth: the last three changes have the same
+  // sign, and each is at most twice its neighbour. Jumps are therefore not extrapolated, and oscillations over few
+  // steps, which may come from an unstable coupling, are not amplified.
   [[nodiscard]] double of(Slot slot) const noexcept {
     if (count_ < 2) return 0.0;
     const double latest = change(slot, 0), before = change(slot, 1);
     if (!alike(latest, before) || (count_ > 2 && !alike(before, change(slot, 2)))) return 0.0;
     return latest;
   }
-  // The value has changed its direction in each step, or it is not long enough since the last jump to tell.
+  // Whether the value has changed its direction in each step, or whether there are too few steps since the last jump.
   [[nodiscard]] bool rings(Slot slot) const noexcept {
     if (count_ < 2) return true;
     const double before = change(slot, 1);
     return change(slot, 0) * before < 0.0 && (count_ == 2 || before * change(slot, 2) < 0.0);
   }
   [[nodiscard]] double now(Slot slot) const noexcept { return values_[0][slot]; }
-  // Of the present value from the continuation of those before, in steps of equal size; 0 if they are too few.
+  // Difference of the present value to the extrapolation of earlier ones, for steps of equal size; 0 if there are too
+  // few.
   [[nodiscard]] double departure(Slot slot) const noexcept {
     return count_ < most ? 0.0 : values_[0][slot] - 3.0 * (values_[1][slot] - values_[2][slot]) - values_[3][slot];
   }
-  // There is an accepted point.
+  // Whether there is an accepted point.
   [[nodiscard]] bool known() const noexcept { return values_[0] != nullptr; }
   [[nodiscard]] double latest(Slot slot) const noexcept { return std::abs(change_to_now(slot)); }
-  // In the last step, 0 behind a jump.
+  // Change in the last step; 0 after a jump.
   [[nodiscard]] double change_to_now(Slot slot) const noexcept {
     return count_ == 0 ? 0.0 : values_[0][slot] - values_[1][slot];
   }
-  // The value some seconds after the last point where it runs smoothly, else the present one. It does not leave the
-  // range of the input.
+  // The value `seconds` after the last point if it is smooth, otherwise the present value. It is limited to the range
+  // of the input.
   [[nodiscard]] double ahead(const SlotValues& slots, Slot slot, double seconds) const noexcept {
     const double slope = of(slot);
     if (slope == 0.0) return slots.values[slot];
@@ -97,7 +98,7 @@ class Trends {
     return (values_[k][slot] - values_[k + 1][slot]) / durations_[k];
   }
 
-  int count_ = 0;  // of changes since the last jump
+  int count_ = 0;  // number of changes since the last jump
   const double* values_[most + 1]{};
   double durations_[most]{};
 };
@@ -113,14 +114,14 @@ class Inputs {
   void interpolate(Index group, int order, double h);
   void mid_step(Index group, int order, double h);
 
-  // The same for these slots; arguments were checked by the caller.
+  // The same for these slots; the caller has checked the arguments.
   void hold_slots(const InputSlots&) noexcept;
   void extrapolate_slots(const InputSlots&, int order) noexcept;
   void interpolate_slots(const InputSlots&, int order, double h) noexcept;
-  // On lines, behind a step of constant inputs, which had the values at its end: these are of order 2 for its middle,
-  // so that lines begin half a change further on.
+  // Linear inputs after a step of constant inputs, which had the values at its end. These values are of order 2 at its
+  // middle, so the lines begin half a change further on.
   void interpolate_from_middle(const InputSlots&, double h) noexcept;
-  // Of order 0: from the past; of order 1: the present values are those at the end of the step.
+  // Order 0: extrapolated from the past. Order 1: the present values are those at the end of the step.
   void mid_step_slots(const InputSlots&, int order, double h) noexcept;
   [[nodiscard]] Trends trends() const noexcept { return Trends(history_); }
 

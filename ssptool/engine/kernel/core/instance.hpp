@@ -1,4 +1,4 @@
-// One running FMU behind the same operations for every version of FMI.
+// A running FMU, with the same operations for all versions of FMI.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace ssptool {
 
 using References = std::span<const fmi::Reference>;
 
-// Which function returned something worse than a warning; none if the call went well.
+// The function that returned a status worse than a warning; none if the call was successful.
 struct Failure {
   const char* function = nullptr;
   int status = 0;
@@ -29,14 +29,14 @@ inline Failure checked(const char* function, int status) noexcept {
   return status > fmi::warning ? Failure{function, status} : Failure{};
 }
 
-// How the inputs of an instance run over a step: value, first and second derivative at its start.
+// The inputs of an instance over a step: value, first and second derivative at the start.
 struct Motion {
-  const double *value = nullptr, *first = nullptr, *second = nullptr;  // `count` of each
+  const double *value = nullptr, *first = nullptr, *second = nullptr;  // arrays of `count` numbers
   std::size_t count = 0;
 
   [[nodiscard]] std::span<const double> values() const noexcept { return {value, count}; }
 
-  // The highest derivative that is not zero.
+  // The order of the highest derivative that is not zero.
   [[nodiscard]] int order() const noexcept {
     int order = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -46,21 +46,21 @@ struct Motion {
     return order;
   }
 
-  // Input i, s seconds into the step.
+  // Input i, s seconds after the start of the step.
   [[nodiscard]] double at(std::size_t i, double s) const noexcept {
     return value[i] + s * (first[i] + (0.5 * s) * second[i]);
   }
 };
 
-// How far an FMU follows its inputs over a step. It may refuse to at any time, which costs no step: from then on they
-// run as polynomials of a lower order, or are held at their value in the middle of the step.
+// How far an FMU supports input derivatives over a step. It may refuse them at any time, which does not cost a step:
+// from then on, inputs are polynomials of a lower order, or are held at their value in the middle of the step.
 struct Following {
-  int order = 2;                   // the highest that it has not refused
-  double since = 0.0;              // the start of the step in which it refused the last one [s]
-  const char* function = nullptr;  // which refused; null if none has
+  int order = 2;                   // the highest order that was not refused
+  double since = 0.0;              // start of the step of the last refusal [s]
+  const char* function = nullptr;  // the function that refused; null if none has
   int status = 0;
 
-  // Whether a refusal of polynomials of this order is one that the FMU can go on after.
+  // Whether the FMU can continue after it has refused polynomials of this order.
   bool refused(int refused_order, double t, const char* by, int returned) noexcept {
     if (returned > fmi::error) return false;
     order = refused_order - 1;
@@ -71,19 +71,20 @@ struct Following {
   }
 };
 
-// What an instance knows beyond the state of its FMU.
+// What an instance knows in addition to the state of its FMU.
 struct InstanceMemory {
   Following following;
-  int told_order = 0;  // the highest input derivative that the FMU may still act on
-  double ends_from = std::numeric_limits<double>::infinity();  // steps from then on are after an end that it asked for
+  int told_order = 0;  // the highest input derivative that may still be set in the FMU
+  double ends_from =
+      std::numeric_limits<double>::infinity();  // the FMU has requested the end of the simulation before these times
 };
 
-// Room for the inputs of an instance that does not follow them as they are to run.
+// Inputs for an instance that does not support the requested order.
 class LimitedMotion {
  public:
   explicit LimitedMotion(std::size_t count) : value_(count), first_(count), second_(count) {}
 
-  // A line goes through both ends of the parabola, a constant through the middle of what is bent or moves.
+  // A line through both ends of a parabola; a constant through the middle.
   Motion of_order(int order, const Motion& motion, double h) noexcept {
     if (order >= 2 || motion.order() <= order) return motion;
     for (std::size_t i = 0; i < motion.count; ++i) {
@@ -97,8 +98,8 @@ class LimitedMotion {
   std::vector<double> value_, first_, second_;
 };
 
-// Sets and gets variables of type Float64. Every macro step does so many times, so nothing stands between it and the
-// function of the FMU but the choice of the version, and the status comes back bare.
+// Sets and gets variables of type Float64. Because every macro step does this many times, it calls the function of the
+// FMU directly, after a choice of the version only, and returns the plain status.
 class RealAccess {
  public:
   RealAccess(fmi::Component component, fmi::v2::SetReal* set, fmi::v2::GetReal* get) noexcept
@@ -112,7 +113,7 @@ class RealAccess {
         get_(reinterpret_cast<Function*>(get)),
         sized_(true) {}
 
-  // As many references as values, but for arrays, which FMI 1.0 and 2.0 do not have.
+  // The numbers of references and values are equal, except for arrays, which FMI 1.0 and 2.0 do not have.
   [[nodiscard]] int set(References references, std::span<const double> values) const noexcept {
     const fmi::Reference* const first = references.data();
     const std::size_t n = references.size();
@@ -130,18 +131,18 @@ class RealAccess {
   [[nodiscard]] fmi::Component component() const noexcept { return component_; }
 
  private:
-  using Function = void();  // of any type; it is called as what it is
+  using Function = void();  // of any type; cast before the call
 
   fmi::Component component_;
   Function *set_, *get_;
-  bool sized_;  // whether it is told the number of values, as from FMI 3.0 on
+  bool sized_;  // whether it gets the number of values (FMI 3.0)
 };
 
 inline constexpr std::size_t cache_line = 64;
 
-// A step goes through all instances of a system, whose memory together may be larger than the caches and lie on more
-// pages than the processor has addresses of at hand. So what it needs of one is at its beginning, what it seldom needs
-// behind pointers, and all are in one piece of memory.
+// A step accesses all instances of a system. Their total memory may exceed the caches and the number of pages whose
+// addresses the processor keeps. Therefore frequently used data come first, rarely used data are behind pointers, and
+// all instances are in one block of memory.
 class alignas(cache_line) Instance {
  public:
   explicit Instance(const RealAccess& access) noexcept : reals(access) {}
@@ -150,20 +151,20 @@ class alignas(cache_line) Instance {
   virtual ~Instance() = default;
 
   const RealAccess reals;
-  // The names of its functions in a failure.
+  // The name of its function, for failures.
   [[nodiscard]] virtual const char* set_function() const noexcept = 0;
   [[nodiscard]] virtual const char* get_function() const noexcept = 0;
 
-  // Variables of another type than Float64; the name of the function is in the failure.
+  // For variables of other types than Float64; a failure contains the name of the function.
   virtual Failure set(Typed&) noexcept = 0;
   virtual Failure get(Typed&) noexcept = 0;
   [[nodiscard]] virtual const char* set_function(Type) const noexcept = 0;
   [[nodiscard]] virtual const char* get_function(Type) const noexcept = 0;
 
-  // Set the inputs as they run over the step, and do the step.
+  // Sets the inputs over the step, and does the step.
   virtual Failure step(double t, double h, const Motion&) noexcept = 0;
-  // The same in parts, where there is nothing else to it: after inputs were set, and if need be first derivatives told,
-  // which were the highest ones before as well, this is the step; null if there is more to it.
+  // The same in parts, if this is sufficient: after inputs were set, and first derivatives where necessary (the highest
+  // ones that were set before, too), this function does the step; null if more is needed.
   [[nodiscard]] virtual fmi::v2::DoStep* plain_step() const noexcept { return nullptr; }
   virtual Failure tell([[maybe_unused]] double t, [[maybe_unused]] const double* first,
                        [[maybe_unused]] bool moving) noexcept {
@@ -176,22 +177,23 @@ class alignas(cache_line) Instance {
   [[nodiscard]] virtual bool has_saved_state() const noexcept = 0;
   virtual Failure save() noexcept = 0;
   virtual Failure restore() noexcept = 0;
-  // After a step that was discarded: whether a smaller one may be tried from its start, t [s], where the FMU is, or to
-  // which its saved state leads (`saved`).
+  // After a discarded step: whether a smaller step may be tried from its start t [s]. The FMU is there, or its saved
+  // state leads there (`saved`).
   [[nodiscard]] virtual bool may_be_divided([[maybe_unused]] double t, [[maybe_unused]] bool saved) noexcept {
     return false;
   }
   virtual void release() noexcept = 0;
 
-  // To go on from a state of the FMU that others have saved and set; they say beforehand that they may.
+  // For continuing from a state of the FMU that the caller saves and restores; the caller must announce this before.
   [[nodiscard]] virtual InstanceMemory memory() noexcept { return {following()}; }
-  // Where it has asked to end the simulation in its last step, which is FMI 3.0's way [s]; nan: it has not.
+  // The time at which the FMU has requested the end of the simulation in the last step [s] (FMI 3.0 only); nan if it
+  // has not.
   [[nodiscard]] virtual double ended() const noexcept { return std::numeric_limits<double>::quiet_NaN(); }
   virtual void go_on(const InstanceMemory& memory) noexcept { following() = memory.following; }
   virtual void expect_set_states() noexcept {}
 };
 
-// Memory that is given back as a whole, after the instances in it.
+// Memory that is freed as a whole, after the instances in it.
 using Memory = std::pmr::monotonic_buffer_resource;
 
 struct Destroy {
@@ -205,7 +207,7 @@ InstancePointer make_in(Memory& memory, Arguments&&... arguments) {
                              Kind(std::forward<Arguments>(arguments)...));
 }
 
-// Addresses in a loaded binary by the names of the functions; `otherwise` stands for those that are not there.
+// Addresses in a loaded library by the names of the functions; `otherwise` replaces functions that do not exist.
 class FunctionTable {
  public:
   explicit FunctionTable(std::map<std::string, void*> addresses, void* otherwise = nullptr)
@@ -219,14 +221,14 @@ class FunctionTable {
     return reinterpret_cast<Function*>(address);
   }
 
-  // Null if there is none; what stands for others does not stand for it.
+  // Null if the function does not exist, even if there is a replacement.
   template <class Function>
   Function* find_if_there(const char* name) const {
     const auto entry = addresses_.find(name);
     return entry == addresses_.end() ? nullptr : reinterpret_cast<Function*>(entry->second);
   }
 
-  // The same with other functions of these names.
+  // A copy in which these functions are replaced.
   [[nodiscard]] FunctionTable with(const std::map<std::string, void*>& others) const {
     FunctionTable changed = *this;
     for (const auto& [name, address] : others) changed.addresses_[name] = address;
@@ -238,8 +240,8 @@ class FunctionTable {
   void* otherwise_;
 };
 
-// The functions of one version of FMI that set and get variables of all types, by type; null for types that no variable
-// has. `Arguments` follow the instance; the values are of the machine type, so that the functions take an address.
+// The functions of one version of FMI that set and get variables, by type; null for types that no variable has.
+// `Arguments` follow the instance; values have the machine type, so that the functions take an address.
 template <int fmi_major, class... Arguments>
 class TypedAccess {
  public:
@@ -275,11 +277,11 @@ class TypedAccess {
   };
   static constexpr std::size_t index(Type type) noexcept { return static_cast<std::size_t>(type); }
 
-  std::vector<Entry> entries_;  // none if there are no types; what is binary has functions of another form
+  std::vector<Entry> entries_;  // empty if there are no types; binary variables have other functions
 };
 
-// The one saved state of an instance: FMI hands out an address and takes it back for reuse. It is not freed by a
-// destructor, because the instance may be gone by then.
+// The saved state of an instance: FMI returns an address, and reuses it for the next state. The destructor does not
+// free it, because the instance may not exist any more.
 class SavedState {
  public:
   using Take = int(fmi::Component, fmi::State*);
@@ -289,7 +291,7 @@ class SavedState {
       : component_(component), take_(take), put_(put), free_(free) {}
 
   explicit operator bool() const noexcept { return state_ != nullptr; }
-  // Whether the FMU may be set to a state before its present one: to this one, or to one of others.
+  // Whether the FMU may be set back to an earlier state: to this one, or to a state that others have saved.
   [[nodiscard]] bool matters() const noexcept { return state_ != nullptr || others_; }
   void expect_others() noexcept { others_ = true; }
   int save() noexcept { return take_(component_, &state_); }
@@ -308,7 +310,7 @@ class SavedState {
   Take* free_;
 };
 
-// What an FMI 3.0 FMU hands back when it asks for inputs inside a step.
+// Environment that an FMI 3.0 FMU passes to the callback when it requests inputs inside a step.
 class IntermediateTarget {
  public:
   virtual void intermediate_update(double time) noexcept = 0;
@@ -321,18 +323,18 @@ struct Environment {
   IntermediateTarget* target = nullptr;
 };
 
-// The fmi3IntermediateUpdateCallback that serves every environment.
+// The fmi3IntermediateUpdateCallback for all environments.
 extern "C" void ssptool_intermediate_update(void* environment, double time, bool set_requested, bool get_allowed,
                                             bool step_finished, bool can_return_early, bool* early_return_requested,
                                             double* early_return_time);
 
-// What a step of an FMU in event mode says besides its status, which somebody else reads, and what it is told.
+// Results of a step of an FMU in event mode in addition to its status, for the caller, and settings for the step.
 struct StepReport {
-  double event;    // not 0: an event is to be handled where the step has ended
+  double event;    // not 0: an event must be handled at the end of the step
   double reached;  // where that is [s]
-  double waits;    // not 0: the instance is where the step ends already, and does nothing in it
+  double waits;    // not 0: the instance is already at the end of the step, and does nothing
   double returns;  // not 0: the FMU may return early
-  double resumed;  // steps that it has ended early although it may not, and that were completed with it alone
+  double resumed;  // steps that it has ended early although it may not, and completed alone
 
   void reset() noexcept {
     event = waits = 0.0;
@@ -340,8 +342,8 @@ struct StepReport {
   }
 };
 
-// `inputs` are those of type Float64, with `values` in all; `types` those of all other variables. Without a report, a
-// step must go all the way and need no event.
+// `inputs` are those of type Float64, with `values` in total; `types` are those of all other variables. Without a
+// report, a step must be complete and must not need an event.
 InstancePointer make_fmi1(Memory&, const FunctionTable&, fmi::Component, References inputs,
                           std::span<const Type> types);
 InstancePointer make_fmi2(Memory&, const FunctionTable&, fmi::Component, References inputs,
