@@ -11,16 +11,16 @@ namespace ssptool {
 
 namespace {
 
-// Internal steps in a row that may be too small for time to pass.
+// Maximum number of consecutive internal steps that are too small to change the time.
 constexpr int max_stuck = 20;
 
-// At least, where an event of the same cause has been seen before, for as long as it took to come back.
+// Minimum number of steps between events of the same cause, as long as the latest interval between two of them lasts.
 constexpr double steps_between_events = 4;
 
-// Number of moments before the extrapolated zero of an indicator from which on it is looked at.
+// An indicator is examined if its extrapolated zero is at most this number of moments away.
 constexpr double near = 1e3;
 
-// What comes from outside the components.
+// A cause outside the components.
 const Cause jump_of_input{"the system", "a jump of an input"};
 const Cause sample{"the system", "a discrete input"};
 
@@ -28,7 +28,7 @@ bool same_signs(std::span<const double> a, std::span<const double> b) {
   return std::ranges::equal(a, b, [](double left, double right) { return (left > 0) == (right > 0); });
 }
 
-// Numbers of the indicators that have another sign in one than in the other.
+// Numbers of the indicators whose signs differ.
 Crossings::Numbers crossed(std::span<const double> before, std::span<const double> now) {
   Crossings::Numbers found;
   for (std::size_t i = 0; i < now.size(); ++i)
@@ -36,7 +36,7 @@ Crossings::Numbers crossed(std::span<const double> before, std::span<const doubl
   return found;
 }
 
-// An indicator, after its change in a span of time [s], may be zero a moment [s] later.
+// Whether an indicator may be zero after a moment [s], extrapolated from its change in a span of time [s].
 bool nears_zero(std::span<const double> before, std::span<const double> now, double span, double moment) {
   for (std::size_t i = 0; i < now.size(); ++i) {
     const double change = std::abs(now[i] - before[i]);
@@ -109,8 +109,9 @@ std::optional<IndicatorLookAhead> Crossings::just_ahead(double t, std::span<cons
   return found;
 }
 
-// From (t, x) along the slopes there by a moment [s]; nothing where that cannot be evaluated. The instances are left
-// there. FMUs may assume that no time is after the stop of the run, so only states are extrapolated beyond it.
+// Indicators after one moment [s], extrapolated from (t, x) with the present slopes; none if they cannot be evaluated.
+// The instances stay there. FMUs may assume that time does not exceed the stop time, so only states are extrapolated
+// beyond it.
 std::optional<IndicatorLookAhead> Crossings::indicators_ahead(double t, std::span<const double> x, double moment) {
   const auto last_failure = system_.last_failure;
   std::vector<double> slopes(system_.size());
@@ -122,7 +123,7 @@ std::optional<IndicatorLookAhead> Crossings::indicators_ahead(double t, std::spa
       for (std::size_t i = 0; i < slopes.size(); ++i) found.x[i] += moment * slopes[i];
       evaluated = system_.indicators(found.t, found.x.data(), found.signs.data());
     }
-  } catch (const IntegrationStopped&) {  // the point itself is well without a look ahead
+  } catch (const IntegrationStopped&) {  // this point is valid without looking ahead
   }
   system_.last_failure = last_failure;
   if (!evaluated) return {};
@@ -146,7 +147,7 @@ Integration::Integration(OdeSystem& system, OdeEvents& event_exchange, std::uniq
       reports_steps_(system.reports_steps()),
       stops_until_(-infinity) {}
 
-// Where only inputs have changed, or it goes back.
+// Used if only inputs have changed, or to go back.
 void Integration::start_solver(double t, double first_step) {
   if (system_.jacobian_of != nullptr) system_.jacobian_of->start();
   solver_->start(t, first_step);
@@ -277,7 +278,7 @@ bool Integration::has_crossed() {
   return std::ranges::any_of(arrival_.roots, [&](std::size_t root) { return found.contains(root); });
 }
 
-// Over less than times resolve, along a line.
+// Moves over less than the resolution of time, along a line.
 void Integration::move_on(double t) {
   const std::span<double> x = solver_->x();
   std::vector<double> slopes(x.size());
@@ -334,7 +335,7 @@ bool Integration::advance(double point, double limit) {
     return true;
   }
   if (handled_) {
-    // The integrator returns after each step only if FMUs count steps or steps are limited.
+    // The integrator only has to return after each step if FMUs count steps or steps are limited.
     const double stop = settings_.takes_samples || point <= stops_until_ ? point : limit;
     step(stop, stop > point || reports_steps_ || longest_step_ != infinity);
     return false;
@@ -343,7 +344,7 @@ bool Integration::advance(double point, double limit) {
   if (!(at_point || !arrival_.roots.empty() || time_event_due() || jump_due() || reports_steps_)) return false;
   const double t = at_point ? point : arrival_.t;
   system_.place(arrival_.t, solver_->x().data());
-  // Others do not go ahead with it, so that inputs would not.
+  // Others would not go ahead too, and therefore inputs would not.
   const bool looks_ahead = at_point && !(hands_over && !system_.inputs().empty());
   const auto ahead = looks_ahead ? just_ahead() : std::optional<IndicatorLookAhead>{};
   const std::vector<Cause> found = causes(at_point);
@@ -386,14 +387,14 @@ void Integration::back_to_anchor() {
   system_.place(anchor.t, solver_->x().data());
 }
 
-// The integrator has been started at t [s].
+// Must be called when the integrator has been started at t [s].
 void Integration::stand_at(double t) {
   system_.place(t, solver_->x().data());
   crossings_.start(t, solver_->x(), arrival_.roots);
 }
 
-// The first step after a start leads over a zero crossing and back; the integration has then gone back. Throws where
-// both are too close to be seen, and those before have come ever faster.
+// Handles a first step after a start that has crossed a zero twice; the integration has then gone back. Throws if both
+// crossings are too close to be resolved, and earlier ones have occurred at decreasing intervals.
 bool Integration::was_there_and_back() {
   const double t = crossings_.anchor.t, span = arrival_.t - t;
   const Crossings::Numbers unseen = crossings_.unseen(arrival_);
@@ -440,14 +441,14 @@ void Integration::step(double stop, bool step_by_step) {
   if (stuck_ == max_stuck) go_on_or_retreat("its steps have become smaller than the resolution of time", before);
 }
 
-// Where the retreat cannot go on either, what the first solver failed of is the reason.
+// If the other solver cannot continue either, the failure of the first one is reported.
 void Integration::go_on_or_retreat(const std::string& reason, double t) {
   if (!settings_.retreats || retreated_) cannot_go_on(reason_.empty() ? reason : reason_, t);
   const double here = solver_->time();
   retreat_from(same(here, arrival_.t) ? arrival_.t : here, reason);
 }
 
-// The other solver goes on from t [s], where the one at work is.
+// The other solver continues at t [s], where the present one is.
 void Integration::retreat_from(double t, const std::string& reason) {
   OdeSolver& left = *solver_;
   use_retreat(true);
@@ -491,8 +492,8 @@ bool Integration::jump_due() {
   return system_.stimuli != nullptr && arrival_.t >= system_.stimuli->end() - close(arrival_.t);
 }
 
-// Tells the instances of the step; causes of an event at its end. What changes all the time, but is taken at events
-// only, is so at communication points.
+// Reports the step to the instances; returns causes of an event at its end. Continuous signals that are exchanged at
+// events only cause events at communication points.
 std::vector<Cause> Integration::causes(bool at_point) {
   const double t = arrival_.t;
   std::vector<Cause> found;
@@ -509,7 +510,7 @@ std::vector<Cause> Integration::causes(bool at_point) {
   return found;
 }
 
-// Through an event where it is, or just `ahead`.
+// Handles an event at the present time, or just `ahead`.
 void Integration::event(double row_time, const std::vector<Cause>& causes, Sides sides,
                         const std::optional<IndicatorLookAhead>& ahead) {
   double t = arrival_.t;
@@ -531,8 +532,8 @@ void Integration::event(double row_time, const std::vector<Cause>& causes, Sides
   on_row(row_time, RowOf::event);
 }
 
-// A crossing that came back soon may do so again within one step, unseen. Neither what comes from outside is suspected,
-// nor clocks, which tick as often as they say.
+// A crossing that has come back soon may do so again within one step without being detected, so steps are limited. This
+// does not apply to causes outside the components, nor to clocks, whose ticks are known.
 void Integration::limit_steps_for_a_while(double t, const std::vector<Cause>& causes,
                                           const std::vector<Cause>& timers) {
   std::vector<Cause> suspects;
@@ -576,7 +577,7 @@ void Integration::cannot_go_on(const std::string& reason, double t) const {
         Ending::integration, message,
         "loosen the tolerance, or check parameters and start values: the solution may not exist from here", t, {},
         true);
-  // A value that is nan stays so at all points that the integrator could still try.
+  // A nan remains at all points that the integrator could still try.
   const Ending ending = last->ending == Ending::nonfinite ? last->ending : Ending::integration;
   IntegrationStopped stopped(ending, message + "; last: " + last->what(), last->advice, t, last->component, true);
   stopped.function = last->function;

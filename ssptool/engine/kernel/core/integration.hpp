@@ -22,46 +22,48 @@ struct IntegrationSettings {
   double rtol = 1e-6;
   double start = 0.0, stop = 0.0;  // stop may be infinite
   double macro_step = 1e-3;
-  bool takes_samples = false;  // inputs of the system are taken at events only
-  bool retreats = false;       // another solver may replace one that cannot go on: the user has chosen none
+  bool takes_samples = false;  // inputs of the system are only accepted at events
+  bool retreats = false;       // another solver may replace one that fails, because the user has not chosen one
 };
 
-// A moment later: time [s], states and event indicators.
+// One moment later: time [s], states and event indicators.
 struct IndicatorLookAhead {
   double t = 0.0;
   std::vector<double> x, signs;
 };
 
-// An integrator sees that an indicator has another sign at the end of a step than at its beginning. It does not see one
-// that goes there and back within a step, nor that one is zero at a communication point up to rounding.
+// An integrator detects indicators whose sign at the end of a step differs from that at its start. It does not detect
+// an indicator that changes its sign twice within a step, nor one that is zero at a communication point within
+// rounding.
 class Crossings {
  public:
   using Numbers = std::set<std::size_t>;
 
   Crossings(OdeSystem& system, const IntegrationSettings& settings) : system_(system), settings_(settings) {}
 
-  // The last place at which all indicators had the signs that they should.
+  // The last place at which all indicators had the expected signs.
   struct Anchor {
     double t = 0.0;
     std::vector<double> x, signs;
   };
   Anchor anchor;
   double restarted = 0.0;                   // time of the last start of the integrator [s]
-  Numbers at_zero;                          // indicators that were zero then, or were about to cross it
-  Numbers leaving;                          // the latter, until the integrator has made a step
-  std::optional<IndicatorLookAhead> ahead;  // where they have done so
+  Numbers at_zero;                          // indicators that were zero then, or just before crossing it
+  Numbers leaving;                          // the latter, until the integrator has done a step
+  std::optional<IndicatorLookAhead> ahead;  // the point after their crossing
 
   void drop_anchor(double t, std::span<const double> x);
-  // Whether all indicators keep their signs at (t, x), where the instances are.
+  // Whether all indicators keep their signs at (t, x); the instances are there.
   bool hold(double t, std::span<const double> x);
-  // The integrator has been started at (t, x), where the instances are; `roots` were zero just before.
+  // The integrator was started at (t, x), where the instances are; `roots` were zero just before.
   void start(double t, std::span<const double> x, const std::vector<std::size_t>& roots);
   void look_ahead(double t, std::span<const double> x, const std::vector<std::size_t>& roots);
-  // Whether indicators only leave zero, where the event before has put them: an event only if it changes something.
+  // Whether indicators only leave zero, to which the previous event has set them; this is an event only if it changes
+  // something.
   [[nodiscard]] bool is_leaving(double t, const std::vector<Cause>& causes) const;
-  // Those that must have crossed zero and come back in the first step after a start.
+  // Indicators that must have crossed zero twice in the first step after a start.
   Numbers unseen(const Arrival&);
-  // An indicator is about to cross zero so soon that the crossing counts as at the communication point (t, x).
+  // Whether an indicator will cross zero so soon that the crossing counts as one at the communication point (t, x).
   std::optional<IndicatorLookAhead> just_ahead(double t, std::span<const double> x);
 
   [[nodiscard]] Cause cause(std::size_t indicator) const;
@@ -73,7 +75,7 @@ class Crossings {
   const IntegrationSettings& settings_;
 };
 
-// Between two steps, without the inner states of the instances.
+// State between two steps, without the internal states of the instances.
 struct IntegrationState {
   double t = 0.0;
   std::vector<double> x;
@@ -85,45 +87,46 @@ struct IntegrationState {
   std::map<Cause, EventHistory> seen;
   std::int64_t events = 0;
   double first_step = 0.0;
-  bool retreated = false;  // to another solver
+  bool retreated = false;  // another solver is in use
 };
 
-// A row of the trace: of a communication point at which nothing else happens, or of a side of an event.
+// A row of the trace: of a communication point without an event, or of one side of an event.
 enum class RowOf { point, event };
 
-// The integrator chooses its steps, also beyond communication points, which are then interpolated. It goes back to
-// where all indicators had the signs that they should where one has another sign at a point although it was not seen to
-// cross zero, and finds the event. All functions throw IntegrationStopped.
+// The integrator chooses its steps, also beyond communication points; values there are interpolated. If an indicator
+// has an unexpected sign at a point, but no crossing was detected, the integration goes back to where all signs were as
+// expected, and locates the event. All functions throw IntegrationStopped.
 class Integration {
  public:
-  // The solver is one of that system.
+  // The solver was created for this system.
   Integration(OdeSystem&, OdeEvents&, std::unique_ptr<OdeSolver>, const IntegrationSettings&);
   Integration(const Integration&) = delete;
   Integration& operator=(const Integration&) = delete;
   ~Integration() = default;
 
-  // Before the instances enter event mode.
+  // Called before the instances enter event mode.
   std::function<void()> before_event = [] {};
   // Called with the time of each row [s].
   std::function<void(double, RowOf)> on_row = [](double, RowOf) {};
-  // The last row was that of no event.
+  // Called if the last row belongs to no event.
   std::function<void()> on_no_row = [] {};
-  // Another solver has gone on from t [s], for this reason.
+  // Called when another solver has continued at t [s], for this reason.
   std::function<void(double t, const std::string& reason)> on_retreat = [](double, const std::string&) {};
-  // The caller handles events with `enter` and `leave`: it stops before each, says why it is `due`, and leaves no row.
+  // The caller handles events with `enter` and `leave`: the integration stops before each, reports the reasons in
+  // `due`, and makes no row.
   bool hands_over = false;
-  // Likewise time events at communication points, with `intervene`, where inputs are known; or the next step begins
-  // with them.
+  // The caller also handles time events at communication points, with `intervene`, where inputs are known; otherwise
+  // the next step starts with them.
   bool hands_over_timers = false;
   std::vector<Cause> due;
 
-  // From initialized instances, which are in event mode, to the first instant of continuous time.
+  // Goes from initialized instances in event mode to the first instant of continuous time.
   void begin();
-  // Indicators that are zero at the start and not a moment later have crossed at the start.
+  // Indicators that are zero at the start, but not one moment later, have crossed at the start.
   void cross_at_start();
 
-  // The next part of the way to a communication point [s], never past `limit` ≥ point [s]; true: it is reached, and the
-  // instances are there.
+  // Advances towards a communication point [s], never past `limit` ≥ point [s]; returns true if the point is reached
+  // and the instances are there.
   bool advance(double point, double limit);
 
   [[nodiscard]] double time() const noexcept { return arrival_.t; }
@@ -132,27 +135,28 @@ class Integration {
   [[nodiscard]] Effort effort() const noexcept;
   [[nodiscard]] std::vector<double> indicators() { return system_.indicators_at(arrival_.t, solver_->x().data()); }
 
-  // At a time [s] that it has reached; it may already be further, but past no event.
+  // The state at a time [s] that was reached; the integration may already be further, but not past an event.
   [[nodiscard]] IntegrationState position(double t);
   void go_to(const IntegrationState&);
-  // The same, without what was learned from earlier steps.
+  // The same, but without data from earlier steps.
   void start_over(const IntegrationState&);
-  // Inputs have changed at t [s], where it is: restart, through an event if an indicator has crossed zero since
-  // `before`, which are those before the change.
+  // Restarts after inputs have changed at the present time t [s]; through an event if an indicator has crossed zero
+  // since `before`, the indicators before the change.
   void restart(double t, std::span<const double> before);
-  // Something is done to the instances where it is, all of them in event mode; what is due there is handled.
+  // Calls a function that changes the instances at the present time, with all of them in event mode; due events are
+  // handled.
   void intervene(const std::function<void()>& action);
-  // A time event at a communication point that nobody has handled.
+  // Handles a time event at a communication point that the caller has not handled.
   void catch_up();
   [[nodiscard]] bool time_event_due() const noexcept;
 
-  // Whether what is due is so with the inputs as they are at `now` [s], where it may go for that if it is that close:
-  // an indicator may have crossed zero with others only.
+  // Whether due events also occur with the inputs at `now` [s] (the integration may go there if it is close): an
+  // indicator may have crossed zero only with other inputs.
   [[nodiscard]] bool confirm(double now);
-  // Puts all instances into event mode at the present time, or at a time event at most `within` [s] away.
+  // Sets all instances to event mode at the present time, or at a time event at most `within` [s] away.
   void enter(double within);
-  // Leaves event mode after `enter` and event iterations with this outcome, or at the `first` event after
-  // initialization; whether the event belongs in the trace.
+  // Leaves event mode after `enter` and event iterations with this outcome, or after the `first` event; returns whether
+  // the event belongs in the trace.
   bool leave(const EventOutcome&, bool first);
 
  private:
@@ -172,8 +176,8 @@ class Integration {
   std::optional<IndicatorLookAhead> just_ahead();
   void go_ahead(const std::optional<IndicatorLookAhead>&);
   std::vector<Cause> causes(bool at_point);
-  // Which rows an event has: that of a communication point has both whatever it changes, and one after a jump of
-  // inputs has a left one already.
+  // Rows of an event: an event at a communication point always has both, and one after a jump of inputs already has the
+  // left one.
   enum class Sides { both, both_at_point, right };
   void event(double row_time, const std::vector<Cause>& causes, Sides,
              const std::optional<IndicatorLookAhead>& ahead = {});
@@ -186,21 +190,21 @@ class Integration {
   OdeSystem& system_;
   OdeEvents& event_exchange_;
   const IntegrationSettings settings_;
-  std::unique_ptr<OdeSolver> solver_, other_;  // the one at work, and the one that is not
+  std::unique_ptr<OdeSolver> solver_, other_;  // the active one and the other one
   bool retreated_ = false;
-  std::string reason_;  // of a retreat that has not made a step yet
+  std::string reason_;  // of a change of solvers without a step so far
   double retreat_time_ = 0.0;
   Crossings crossings_;
   ZenoDetector chatter_;
   Arrival arrival_;
-  bool handled_ = true;  // whether what is to do at `arrival_` has been done
+  bool handled_ = true;  // whether the events at `arrival_` have been handled
   double next_time_;
   std::vector<Cause> timers_;
   double limited_until_, longest_step_;
   bool reports_steps_;
   double stops_until_;       // at communication points [s]
-  double first_step_ = 0.0;  // the last one that the integrator began with, where inputs had changed
-  int stuck_ = 0;            // internal steps in a row in which no time passed
+  double first_step_ = 0.0;  // first step size of the last restart because of inputs
+  int stuck_ = 0;            // consecutive internal steps that have not changed the time
   std::int64_t events_ = 0;
 };
 

@@ -8,14 +8,14 @@ namespace ssptool {
 
 namespace {
 
-// An iteration that leaves more than this part of the residual hardly reduces it; so many in a step are a reason not to
-// trust derivatives.
+// An iteration that leaves more than this part of the residual hardly reduces it; after a number of those in a step,
+// derivatives are not used.
 constexpr double contraction = 0.2;
 constexpr int most_misses = 2;
-// Of differences, in nominal values.
+// Relative step of finite differences, in nominal values.
 constexpr double relative_step = 1e-5;
 
-// The step as a function of some unknowns; the others stay.
+// The step as a function of some unknowns; the others are constant.
 class PartOfStep final : public LoopFunction {
  public:
   PartOfStep(RepeatedStep& step, std::span<const double> x, const std::vector<std::size_t>& columns)
@@ -34,7 +34,7 @@ class PartOfStep final : public LoopFunction {
   const std::vector<std::size_t>& columns_;
 };
 
-// Some columns of the Jacobian; they leave the components at another point.
+// Computes some columns of the Jacobian; the components are at another point afterwards.
 void add_differences(DenseMatrix& jacobian, const std::vector<std::size_t>& columns, std::span<const double> x,
                      std::span<const double> found, RepeatedStep& step) {
   const std::size_t size = x.size(), count = columns.size();
@@ -76,7 +76,7 @@ void InterfaceNewton::doubt() noexcept {
   if (++misses_ == most_misses) differences_ = true;
 }
 
-// None where the step cannot be done at the points that are needed, or where it answers nothing definite.
+// None if the step fails at the required points, or if the Jacobian is singular.
 std::optional<DenseMatrix> InterfaceNewton::inverse(std::span<const double> x, std::span<const double> found,
                                                     RepeatedStep& step) {
   DenseMatrix system = jacobian(x, found, step);

@@ -17,7 +17,7 @@
 namespace ssptool {
 
 // Derivatives of the unknowns of a group at the end of a step by their values in it, by column: whether they are known,
-// and if so, what they are.
+// and their values.
 struct StepDerivatives {
   explicit StepDerivatives(std::size_t unknowns) : matrix(unknowns, unknowns), known(unknowns) {}
 
@@ -25,15 +25,14 @@ struct StepDerivatives {
   std::vector<bool> known;
 };
 
-// What is known of the steps of a group beforehand: which unknown may act on which (none: each on each), and their
-// derivatives at the present point, in the units of the signals, for steps of h [s] with inputs of this order (empty:
-// nothing).
+// Known facts about the steps of a group: which unknowns depend on which (none: all on all), and their derivatives at
+// the present point, in the units of the signals, for steps of h [s] with inputs of this order (empty: unknown).
 struct GroupInterface {
   std::optional<Pattern> pattern;
   std::function<StepDerivatives(double h, int order)> derivatives;
 };
 
-// The present step of a group; all is in nominal values.
+// The present step of a group, in nominal values.
 class RepeatedStep {
  public:
   RepeatedStep() = default;
@@ -41,9 +40,9 @@ class RepeatedStep {
   RepeatedStep& operator=(const RepeatedStep&) = delete;
   virtual ~RepeatedStep() = default;
 
-  // What comes out when it is repeated with x; nan where it fails.
+  // The result of repeating the step with x; nan if it fails.
   virtual std::vector<double> repeated(std::span<const double> x) = 0;
-  // Where the components are.
+  // At the present point of the components.
   [[nodiscard]] virtual StepDerivatives derivatives() const = 0;
   [[nodiscard]] virtual Pattern pattern() const = 0;
 };
@@ -60,15 +59,15 @@ class RepeatedStep {
 // number of iterations, not the solution of a step.
 class InterfaceNewton {
  public:
-  // A new step.
+  // Starts a new step.
   void begin() noexcept;
   std::vector<double> next(std::span<const double> x, std::span<const double> found, RepeatedStep&);
 
-  // Whether plain iteration would diverge, as the last Jacobian says.
+  // Whether plain iteration would diverge, according to the last Jacobian.
   [[nodiscard]] bool repels() const;
 
   [[nodiscard]] JacobianMemory memory() const;
-  // Of so many unknowns.
+  // For this number of unknowns.
   void go_on(const JacobianMemory&, std::size_t unknowns);
 
  private:
@@ -76,10 +75,10 @@ class InterfaceNewton {
   std::optional<DenseMatrix> inverse(std::span<const double> x, std::span<const double> found, RepeatedStep&);
   DenseMatrix jacobian(std::span<const double> x, std::span<const double> found, RepeatedStep&);
 
-  bool differences_ = false;            // take the place of derivatives
-  bool free_ = false;                   // the inverse was taken without any step, at the last iterate
+  bool differences_ = false;            // differences replace derivatives
+  bool free_ = false;                   // the inverse is from derivatives at the last iterate
   std::optional<DenseMatrix> inverse_;  // of dS/dx − 1
-  std::optional<double> last_size_;     // of the residual, in the present step
+  std::optional<double> last_size_;     // of the residual in the present step
   int misses_ = 0;
 };
 

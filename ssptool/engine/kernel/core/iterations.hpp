@@ -1,4 +1,4 @@
-// Iterated steps, as registered with a kernel.
+// Iterated steps that are registered with a kernel.
 #pragma once
 
 #include <algorithm>
@@ -41,11 +41,11 @@ class Iterations {
   [[nodiscard]] std::span<const DampedPhase> damped_phases(Index iteration) { return at(iteration).damped_phases(); }
   void set_accepted(Index iteration, const AcceptedSteps& accepted) { at(iteration).accepted = accepted; }
 
-  // Of each step of the last run; of the first that failed as well.
+  // Iterations of each step of the last run, including the first step that failed.
   [[nodiscard]] std::span<const std::int64_t> counts() const noexcept { return counts_; }
   void begin(std::size_t steps) { counts_.assign(steps, 1); }
   void begin_step(std::size_t step) noexcept { step_ = step; }
-  // Of one group, or of all of them, in the present step.
+  // Counts iterations of one group, or of all groups, in the present step.
   void count(std::int64_t iterations) noexcept { counts_[step_] = std::max(counts_[step_], iterations); }
   void end(const Outcome&);
 

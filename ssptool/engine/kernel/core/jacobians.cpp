@@ -8,9 +8,10 @@ namespace ssptool {
 namespace {
 
 constexpr double golden = 0.6180339887498949;
-// Relative: far more than curvature makes of such a step, and less than what makes a Jacobian useless.
+// Relative error that proves a Jacobian wrong: far above the effect of curvature over a small step, but below errors
+// that make a Jacobian useless.
 constexpr double contradiction = 0.1;
-// Relative step over which a Jacobian is checked; values are accurate to its square, where loops are inside loops.
+// Relative step for checking a Jacobian; with loops inside loops, values are accurate to its square.
 constexpr double probed = 1e-6;
 
 std::vector<double> sizes_of(std::vector<double> numbers) {
@@ -92,7 +93,7 @@ DenseMatrix FiniteDifferences::at(LoopFunction& g, std::span<const double> x, st
   for (const Columns& columns : colours_) {
     const Moved found = moved(g, columns, x, value, steps);
     for (const std::size_t j : columns) {
-      const double step = found.x[j] - x[j];  // after rounding, not the intended one
+      const double step = found.x[j] - x[j];  // the rounded step, not the intended one
       for (std::size_t i = 0; i < value.size(); ++i) jacobian(i, j) = pattern_(i, j) ? found.change[i] / step : 0.0;
     }
   }

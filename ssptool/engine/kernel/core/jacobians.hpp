@@ -1,6 +1,6 @@
-// Jacobians dg/dx of a loop x = g(x): by directional derivatives or differences, whether they are right, whether they
-// are singular. Columns that share no row are perturbed together: Curtis, Powell, Reid 1974, "On the estimation of
-// sparse Jacobian matrices".
+// Jacobians dg/dx of a loop x = g(x), by directional derivatives or finite differences, and checks whether they are
+// correct and whether they are singular. Columns without common rows are perturbed together: Curtis, Powell, Reid 1974,
+// "On the estimation of sparse Jacobian matrices".
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace ssptool {
 
-// g, and products of its Jacobian.
+// The function g, and products with its Jacobian.
 class LoopFunction {
  public:
   LoopFunction() = default;
@@ -21,20 +21,20 @@ class LoopFunction {
   LoopFunction& operator=(const LoopFunction&) = delete;
   virtual ~LoopFunction() = default;
 
-  // g(x); nan where it cannot be evaluated.
+  // g(x); nan if it cannot be evaluated.
   virtual std::vector<double> value(std::span<const double> x) = 0;
   // dg/dx · seed at the last x.
   virtual std::vector<double> product(std::span<const double> seed) = 0;
 };
 
-// Nominal, smallest and largest values of the unknowns.
+// Nominal, minimum and maximum values of the unknowns.
 struct Domain {
   std::vector<double> nominal, minimum, maximum;
 
   [[nodiscard]] std::vector<double> clip(std::vector<double> x) const noexcept;
 };
 
-// By rows and columns: which value may depend on which unknown.
+// Which values (rows) depend on which unknowns (columns).
 class Pattern {
  public:
   Pattern(std::size_t row_count, std::size_t column_count, bool all)
@@ -49,7 +49,7 @@ class Pattern {
   std::vector<bool> all_;
 };
 
-// A way to get dg/dx.
+// A method to compute dg/dx.
 class LoopJacobian {
  public:
   LoopJacobian() = default;
@@ -58,16 +58,16 @@ class LoopJacobian {
   virtual ~LoopJacobian() = default;
 
   [[nodiscard]] virtual const char* name() const noexcept = 0;
-  // Relative size of its errors.
+  // Relative error of its results.
   [[nodiscard]] virtual double precision() const noexcept = 0;
-  // The components may give it wrongly.
+  // Whether the results may be wrong because components provide them.
   [[nodiscard]] virtual bool doubtful() const noexcept = 0;
-  // At x, where g was evaluated last, and gave this value.
+  // At x, the point of the last evaluation, where g has this value.
   [[nodiscard]] virtual DenseMatrix at(LoopFunction& g, std::span<const double> x, std::span<const double> value,
                                        const Domain&) const = 0;
 };
 
-// Column by column from products, as directional derivatives of the components give them.
+// Column by column, from directional derivatives of the components.
 class Products final : public LoopJacobian {
  public:
   [[nodiscard]] const char* name() const noexcept override { return "directional derivatives"; }
@@ -77,8 +77,8 @@ class Products final : public LoopJacobian {
                                const Domain&) const override;
 };
 
-// One-sided differences, one evaluation of g per colour: columns that share no row of the pattern are perturbed
-// together. Where g cannot be evaluated at the perturbed point, the other side is tried.
+// One-sided differences with one evaluation of g per colour: columns without common rows are perturbed together. If g
+// cannot be evaluated at a perturbed point, the other side is tried.
 class FiniteDifferences final : public LoopJacobian {
  public:
   FiniteDifferences(const Pattern&, double relative_step);
@@ -102,24 +102,25 @@ class FiniteDifferences final : public LoopJacobian {
   double relative_step_;
 };
 
-// Columns in groups without a common row, greedily, in order.
+// Groups of columns without common rows, found greedily in order.
 std::vector<std::vector<std::size_t>> colours(const Pattern&);
 
-// Steps of about these sizes, in a direction in which columns that are wrong, or swapped, do not cancel.
+// Steps of about these sizes, in a direction in which errors of columns, or swapped columns, do not cancel.
 std::vector<double> probe(std::vector<double> sizes);
 
-// Whether a Jacobian contradicts a change over a small step, of which `noise` may be rounding. Changes that are not
-// finite contradict nothing.
+// Whether a Jacobian contradicts a change over a small step; up to `noise` of it may be rounding. A non-finite change
+// contradicts nothing.
 bool contradicted(const DenseMatrix&, std::span<const double> step, std::span<const double> change,
                   std::span<const double> noise);
 
-// Whether the loop changes beside x as a Jacobian predicts, or cannot be evaluated there.
+// Whether the loop changes near x as the Jacobian predicts, or cannot be evaluated there.
 bool fits(const DenseMatrix&, std::span<const double> x, LoopFunction& g, const Domain&);
 
-// A direction of largest element 1 along which g(x) − x does not change, whatever the units; none if there is none.
+// A direction with largest element 1 along which g(x) − x does not change, independent of units; none if there is no
+// such direction.
 std::optional<std::vector<double>> null_direction(const DenseMatrix& jacobian, double precision);
 
-// Elementwise: g(x) − x, and the like.
+// Elementwise difference.
 std::vector<double> minus(std::span<const double> a, std::span<const double> b);
 
 }  // namespace ssptool

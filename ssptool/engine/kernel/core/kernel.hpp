@@ -1,5 +1,4 @@
-// A kernel as the sum of its parts. What each operation promises is written in interface.py. Nothing is allocated while
-// stepping.
+// A kernel, composed of its parts. interface.py documents the operations. No memory is allocated while stepping.
 #pragma once
 
 #include <vector>
@@ -33,7 +32,7 @@ struct Kernel {
   Recorder recorder;
   Programs programs;
 
-  // In this order: instances, wires and time tables, then everything else.
+  // Must be called in this order: instances, wires, time tables, then everything else.
   Index add(Member);
   void connect(const std::vector<Wire>&);
   void time_tables(std::vector<std::vector<double>> axes, std::vector<TableColumn>, std::vector<DrivenInput>);

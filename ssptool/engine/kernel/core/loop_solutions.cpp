@@ -13,13 +13,14 @@ namespace {
 
 using Vector = std::vector<double>;
 
-// Change of the residual over that of the unknowns, both in nominal values, which is as good as none.
+// Ratio of changes of the residual and of the unknowns, in nominal values, below which the residual counts as constant.
 constexpr double flatness = 1e-8;
-// Of the unknown that allows the shortest way, relative: to look whether the equations still hold there.
+// Relative distance along the null direction at which the equations are checked again, for the unknown with the
+// shortest range.
 constexpr double distance = 1e-3;
-// Times that the discrete signals of a loop may change.
+// Maximum number of changes of the discrete signals of a loop.
 constexpr std::size_t settling = 100;
-// That a residual may be above the rounding of x times the gain.
+// Allowed residual over rounding of x times the gain.
 constexpr double roundings = 4.0;
 
 void check(const LoopCalls& calls) {
@@ -96,7 +97,7 @@ Solution Equations::settled(LoopMethod method, const Vector& start) {
   while (solution.converged() && loops_.update_frozen(number_)) {
     auto now = loops_.frozen_values(number_);
     const auto before = std::find(seen.begin(), seen.end(), now);
-    const auto place = before - seen.begin();  // that of `now` itself, if it is new
+    const auto place = before - seen.begin();  // the place of `now` itself if it is new
     const bool again = before != seen.end();
     seen.push_back(std::move(now));
     if (again || seen.size() > settling) {
@@ -113,7 +114,7 @@ Solution Equations::settled(LoopMethod method, const Vector& start) {
   return solution;
 }
 
-// With the discrete signals frozen.
+// With constant discrete signals.
 Solution Equations::solved(LoopMethod method, const Vector& start) {
   if (start.empty()) {
     static_cast<void>(value(start));
@@ -136,8 +137,8 @@ Solution Equations::solved(LoopMethod method, const Vector& start) {
   return solution;
 }
 
-// Where the components are left; and its precision. The torn slots hold g(x), which is farther from the solution than
-// x.
+// The Jacobian at the present point of the components, and its precision. The torn slots contain g(x), which is less
+// accurate than x.
 std::pair<DenseMatrix, double> Equations::jacobian_at(std::span<const double> x) {
   std::optional<DenseMatrix> matrix;
   double precision = infinity;
@@ -153,7 +154,8 @@ std::pair<DenseMatrix, double> Equations::jacobian_at(std::span<const double> x)
   return {std::move(*matrix), precision};
 }
 
-// A solution stays one unless the equations leave it open; where there is none, the direction in which there is none.
+// A solution remains one unless the equations leave it undetermined; without a solution, determines the direction in
+// which there is none.
 void Equations::judge(Solution& solution, double precision) {
   if (!matrix_->finite()) return;
   auto direction = null_direction(*matrix_, precision);
@@ -163,8 +165,8 @@ void Equations::judge(Solution& solution, double precision) {
   solution.direction = std::move(*direction);
 }
 
-// Whether the equations still hold some way along a direction, so that x is one of many solutions. At a double root,
-// where the Jacobian is singular as well, they do not: the residual grows with the square of the distance.
+// Whether the equations also hold at some distance along a direction, so that x is one of many solutions. At a double
+// root, where the Jacobian is also singular, they do not: the residual grows with the square of the distance.
 bool Equations::flat(std::span<const double> x, std::span<const double> direction) {
   const Vector& nominal = domain_.nominal;
   double way = infinity;
@@ -252,7 +254,7 @@ Outcome Rescues::go_on(Index schedule, const Outcome& unsolved) {
 }
 
 Outcome Rescues::finished(Index schedule, Outcome outcome) {
-  // A loop that needs it twice at one point is not solvable.
+  // A loop that needs this twice at the same point has no solution.
   while (outcome.code == Code::loop && !rescued(static_cast<Index>(outcome.loop))) {
     const auto loop = static_cast<Index>(outcome.loop);
     Solved solved = solutions_.solve(loop, LoopMethod::automatic, std::nullopt);

@@ -1,4 +1,4 @@
-// Registered loops solved from afar, judged, and made ready for the chord iteration of schedules.
+// Registered loops: solved from arbitrary start values, judged, and prepared for the chord iteration of schedules.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace ssptool {
 
-// The equations of a registered loop: guesses of the torn slots → their values.
+// The equations of a registered loop: a map from guesses of the torn slots to their values.
 class Equations final : public LoopFunction {
  public:
   Equations(Loops&, Index number, const LoopCalls&);
@@ -21,20 +21,20 @@ class Equations final : public LoopFunction {
   [[nodiscard]] std::vector<double> value(std::span<const double> x) override;
   [[nodiscard]] std::vector<double> product(std::span<const double> seed) override;
 
-  // An instance failed that cannot continue; thrown by both.
+  // An instance has failed and cannot continue; both functions throw this.
   struct Broken {
     Outcome outcome;
   };
 
   void begin() noexcept;
-  // The solution from there, with the frozen slots as they become.
+  // The solution from this start, in which frozen slots are consistent.
   Solution settled(LoopMethod, const std::vector<double>& start);
-  // The present values or, where the components cannot be evaluated there, the second ones.
+  // The present values or, if the components cannot be evaluated there, the second ones.
   std::vector<double> start(std::optional<std::span<const double>> second);
 
   // The Jacobian at the last solution.
   [[nodiscard]] const std::optional<DenseMatrix>& matrix() const noexcept { return matrix_; }
-  // The largest sum of a row of the Jacobian, in nominal values; 0 without one.
+  // The largest row sum of the Jacobian, in nominal values; 0 without a Jacobian.
   [[nodiscard]] double gain() const;
   [[nodiscard]] double rounding() const noexcept { return rounding_; }
 
@@ -55,7 +55,7 @@ class Equations final : public LoopFunction {
   bool contradicted_ = false;
 };
 
-// An answer: if the outcome is not ok, an instance cannot continue, and the solution means nothing.
+// If the outcome is not ok, an instance cannot continue, and the solution is invalid.
 struct Solved {
   Outcome outcome;
   Solution solution;
@@ -82,21 +82,21 @@ struct Rescue {
   Solution solution;
 };
 
-// Rescues inside steps, their iterations, and whether one has found derivatives that are wrong.
+// Rescues inside steps and their iterations, and whether wrong derivatives were found.
 struct RescueWork {
   std::int64_t solved = 0, iterations = 0;
   bool contradicted = false;
 };
 
-// Evaluations of schedules in which loops get the chain of all methods where they need it.
+// Evaluates schedules; loops are solved by the chain of all methods where necessary.
 class Rescues {
  public:
   Rescues(Schedules& schedules, LoopSolutions& solutions) : schedules_(schedules), solutions_(solutions) {}
 
   Outcome evaluate(Index schedule);
-  // Go on after an evaluation that a loop has ended, inside a step; its rescues are counted.
+  // Continues an evaluation that has stopped at a loop, inside a step; its rescues are counted.
   Outcome go_on(Index schedule, const Outcome& unsolved);
-  // Those of the last evaluation.
+  // Rescues of the last evaluation.
   [[nodiscard]] const std::vector<Rescue>& latest() const noexcept { return latest_; }
   [[nodiscard]] const RescueWork& work() const noexcept { return work_; }
 

@@ -11,11 +11,11 @@ namespace ssptool {
 
 namespace {
 
-// An iteration whose residual has grown by this factor over its smallest one is called diverged.
+// An iteration is considered divergent if its residual exceeds its minimum by this factor.
 constexpr double norm_growth_limit = 1e6;
-// Halvings of a step that leads to a point at which g cannot be evaluated.
+// Maximum number of halvings of a step to a point at which g cannot be evaluated.
 constexpr int max_retreats = 20;
-// Halvings of a Newton step, and the part of the promised decrease of the residual that must come.
+// Maximum number of halvings of a Newton step, and the required part of the predicted decrease of the residual.
 constexpr int max_halvings = 30;
 constexpr double sufficient_decrease = 1e-4;
 
@@ -26,7 +26,7 @@ constexpr int max_corrections = 6;
 constexpr double path_tolerance = 1e-4;
 constexpr double farthest = 1e8;
 
-// Iterations of each method: alone, and of those that follow Newton's in the default chain.
+// Maximum iterations of each method: used alone, and used after Newton's method in the default chain.
 constexpr std::int64_t fixed_point_iterations = 1000;
 constexpr std::int64_t accelerated_iterations = 200;
 constexpr std::int64_t patience = 100;
@@ -46,7 +46,7 @@ Vector along(std::span<const double> x, double size, std::span<const double> dir
   return result;
 }
 
-// In nominal values.
+// Scaled by nominal values.
 DenseMatrix scaled(DenseMatrix jacobian, std::span<const double> nominal) noexcept {
   for (std::size_t i = 0; i < jacobian.rows; ++i)
     for (std::size_t j = 0; j < jacobian.columns; ++j) jacobian(i, j) = jacobian(i, j) * nominal[j] / nominal[i];
@@ -81,7 +81,7 @@ double scaled_norm(std::span<const double> residual, std::span<const double> nom
 
 namespace {
 
-// The state of an iteration by proposals.
+// The state of a fixed-point iteration.
 struct Progress {
   explicit Progress(Vector start) : x(start), good(start), best(std::move(start)), best_residual(best.size(), nan) {}
 
@@ -102,7 +102,7 @@ struct Progress {
     best_residual = residual;
     best_norm = norm;
   }
-  // False where there is nowhere to go back to.
+  // Returns false if there is no earlier point to go back to.
   bool retreat(double norm) {
     ++retreats;
     if (history.empty() || retreats > max_retreats) {
@@ -175,7 +175,7 @@ Solution Newton::solve(LoopFunction& g, const Vector& x0, const Domain& domain, 
     tiny = convergence_.reached(*full, point.x, domain.nominal);
     auto moved = search(g, point, *full, domain);
     if (!moved) {
-      static_cast<void>(g.value(point.x));  // leave the components at the best point
+      static_cast<void>(g.value(point.x));  // leaves the components at the best point
       status = tiny ? SolutionStatus::converged : SolutionStatus::stalled;
       break;
     }
@@ -202,7 +202,7 @@ std::optional<SolutionStatus> Newton::judge(std::span<const double> x, std::span
   return std::nullopt;
 }
 
-// The full step, in the units of the signals; none where the Jacobian is singular or not finite.
+// The full step, in the units of the signals; none if the Jacobian is singular or not finite.
 std::optional<Vector> Newton::step(LoopFunction& g, const Point& point, const Domain& domain) const {
   const DenseMatrix jacobian = jacobian_.at(g, point.x, point.value, domain);
   if (!jacobian.finite() || null_direction(jacobian, jacobian_.precision())) return std::nullopt;
@@ -215,7 +215,7 @@ std::optional<Vector> Newton::step(LoopFunction& g, const Point& point, const Do
   return result;
 }
 
-// The first point along the step with a residual sufficiently smaller.
+// The first point along the step whose residual is sufficiently smaller.
 std::optional<Newton::Point> Newton::search(LoopFunction& g, const Point& point, std::span<const double> step,
                                             const Domain& domain) {
   const double size = norm(over(minus(point.value, point.x), domain.nominal));
@@ -235,7 +235,7 @@ std::optional<Newton::Point> Newton::search(LoopFunction& g, const Point& point,
 
 namespace {
 
-// Points (x/nominal, λ) with λ (g(x) − x) + (1 − λ)(x0 − x) = 0, and where the walk along them is.
+// Points (x/nominal, λ) with λ (g(x) − x) + (1 − λ)(x0 − x) = 0, and the position on this curve.
 class Curve {
  public:
   Curve(const LoopJacobian& jacobian, LoopFunction& g, const Domain& domain, Vector x0)
@@ -243,7 +243,7 @@ class Curve {
 
   Vector x, value;
 
-  // Told of each point, by number; their number is returned, and whether the last one has λ = 1.
+  // Calls `at_point` with each point and its number; returns the number of points, and whether λ = 1 is reached.
   template <class Tell>
   std::pair<std::int64_t, bool> follow(const Tell& at_point) {
     Vector z = over(x, domain_.nominal);
@@ -266,11 +266,11 @@ class Curve {
   }
 
  private:
-  // The next point, with the next step size; none where no step, however small, leads to one.
+  // The next point, with the next step size; none if no step size leads to a point.
   std::optional<Vector> advance(const Vector& z, const Vector& tangent, double& size) {
     while (size > smallest_step) {
       auto found = correct(along(z, size, tangent), tangent);
-      // A point far off the prediction may be on another branch.
+      // A point far from the prediction may be on another branch.
       if (found && norm(minus(*found, z)) <= 2.0 * size) {
         size = 1.5 * size;
         return found;
@@ -280,7 +280,7 @@ class Curve {
     return std::nullopt;
   }
 
-  // Newton's method in the plane through z across the tangent.
+  // Newton's method in the plane through z that is normal to the tangent.
   std::optional<Vector> correct(Vector z, const Vector& tangent) {
     const Vector predicted = z;
     for (int correction = 0; correction < max_corrections; ++correction) {
@@ -304,7 +304,7 @@ class Curve {
     return std::nullopt;
   }
 
-  // Of length 1, in the direction of the last one.
+  // Of length 1, in the direction of the previous one.
   std::optional<Vector> tangent_at(const Vector& z, const Vector& ahead) {
     DenseMatrix matrix = derivatives(z, x, value, 0);
     if (!matrix.finite()) return std::nullopt;
@@ -432,7 +432,7 @@ Chain::Solvers newtons(const LoopJacobians& jacobians, const Convergence& conver
   return solvers;
 }
 
-// Newton's method with each Jacobian, Aitken, Anderson, damped fixed-point iteration, and homotopy at last.
+// Newton's method with each Jacobian, Aitken, Anderson, damped fixed-point iteration, and finally homotopy.
 std::unique_ptr<LoopSolver> default_chain(const LoopJacobians& jacobians, const SolverOptions& options,
                                           std::int64_t newton_limit) {
   const Convergence& convergence = options.convergence;

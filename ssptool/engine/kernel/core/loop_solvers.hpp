@@ -20,7 +20,7 @@
 
 namespace ssptool {
 
-// Told of every iterate: solver, its number in the order of that solver, x, g(x) − x; empty: nobody is.
+// Called with every iterate: solver, number of the iterate, x, g(x) − x; may be empty.
 using Watch = std::function<void(std::string_view solver, std::int64_t number, std::span<const double> x,
                                  std::span<const double> residual)>;
 
@@ -31,13 +31,13 @@ class LoopSolver {
   LoopSolver& operator=(const LoopSolver&) = delete;
   virtual ~LoopSolver() = default;
 
-  // Iterates from x0 until converged or hopeless.
+  // Iterates from x0 until it has converged or cannot converge.
   [[nodiscard]] virtual Solution solve(LoopFunction& g, const std::vector<double>& x0, const Domain&,
                                        const Watch&) const = 0;
 };
 
-// Evaluate, judge, propose; until converged, diverged, not finite, or out of iterations. From a point at which g cannot
-// be evaluated it goes back halfway towards the last one at which it could.
+// Evaluates, judges and proposes until converged, diverged, not finite, or out of iterations. From a point at which g
+// cannot be evaluated, it goes halfway back towards the last valid point.
 class ProposalSolver final : public LoopSolver {
  public:
   using Begin = std::unique_ptr<Proposal> (*)(double relaxation);
@@ -61,7 +61,7 @@ class ProposalSolver final : public LoopSolver {
   std::int64_t max_iterations_;
 };
 
-// Solve (dg/dx − 1) p = x − g(x), go to x + α p with the largest α = 1, ½, ¼ … that reduces the residual.
+// Solves (dg/dx − 1) p = x − g(x), and goes to x + α p with the largest α = 1, ½, ¼ … that reduces the residual.
 class Newton final : public LoopSolver {
  public:
   static constexpr std::int64_t default_iterations = 50;
@@ -86,7 +86,7 @@ class Newton final : public LoopSolver {
   std::int64_t max_iterations_;
 };
 
-// Follow x = (1 − λ) x0 + λ g(x) from λ = 0, where nothing is coupled and x0 solves it, to λ = 1, by arc length.
+// Follows x = (1 − λ) x0 + λ g(x) by arc length, from λ = 0 (no coupling, solution x0) to λ = 1.
 class Homotopy final : public LoopSolver {
  public:
   Homotopy(const LoopJacobian& jacobian, const Convergence& convergence)
@@ -100,8 +100,8 @@ class Homotopy final : public LoopSolver {
   Convergence convergence_;
 };
 
-// Each solver starts where the best one before it ended; the first that converges gives the answer. The fresh one
-// starts from the start values instead, since it is to find what descent from there does not.
+// Each solver starts at the best point of the previous ones; the first that converges gives the result. The solver
+// `fresh` starts from the start values instead, because it should find solutions that descent from there does not.
 class Chain final : public LoopSolver {
  public:
   using Solvers = std::vector<std::unique_ptr<LoopSolver>>;
@@ -122,13 +122,13 @@ using LoopJacobians = std::vector<std::unique_ptr<LoopJacobian>>;
 struct SolverOptions {
   Convergence convergence{};
   double relaxation = 1.0;
-  std::int64_t max_iterations = 0;  // 0: as many as each method has by default
+  std::int64_t max_iterations = 0;  // 0: the default of each method
 };
 
-// The solver that a method stands for; it refers to the Jacobians, which it tries in their order.
+// The solver of a method; it refers to the Jacobians, and tries them in order.
 std::unique_ptr<LoopSolver> solver_for(LoopMethod, const LoopJacobians&, const SolverOptions&);
 
-// Largest |residual| / nominal; 0 for an empty loop, nan where a residual is.
+// Largest |residual| / nominal; 0 for an empty loop, nan if a residual is nan.
 double scaled_norm(std::span<const double> residual, std::span<const double> nominal) noexcept;
 
 }  // namespace ssptool

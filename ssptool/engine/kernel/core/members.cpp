@@ -105,7 +105,7 @@ Index Groups::add(const std::vector<Index>& instances) {
   return all_.size() - 1;
 }
 
-// All time tables are stated by now.
+// All time tables have been registered before.
 void Groups::find_inputs(Member& member) const {
   const Variables& inputs = member.inputs;
   InputSlots found;
@@ -142,7 +142,7 @@ QuickAccess Access::quick(const Transfer& inputs, const Transfer& outputs, bool 
   return access;
 }
 
-// Components of one kind share theirs.
+// Components of the same kind share their references.
 Small Access::place_of(const std::vector<fmi::Reference>& references) {
   const auto [known, added] = known_references_.try_emplace(references, static_cast<Small>(references_.size()));
   if (added) references_.insert(references_.end(), references.begin(), references.end());
@@ -155,7 +155,7 @@ bool Access::set(Transfer& inputs) noexcept {
   return status <= fmi::warning || not_set(inputs.instance, status);
 }
 
-// The same as `get`, finite or not.
+// The same as `get`, but values may be non-finite.
 bool Access::fetch(Transfer& outputs) noexcept {
   const std::span<double> values = outputs.values.room();
   if (values.empty()) return true;

@@ -1,4 +1,4 @@
-// Instances of a kernel, groups of them, and setting and getting their variables.
+// Instances of a kernel, groups of them, and access to their variables.
 #pragma once
 
 #include <cmath>
@@ -14,12 +14,12 @@
 
 namespace ssptool {
 
-// Inputs of instances that time tables do not drive: of type Float64, and those that are constant over each step.
+// Inputs of instances that time tables do not drive: those of type Float64, and those that are constant over each step.
 struct InputSlots {
   std::vector<Small> floats, typed;
 };
 
-// Steps of an instance in each step: see Substeps of calls.py.
+// Substeps of an instance in each step: see Substeps of calls.py.
 struct Substeps {
   std::int64_t count = 1;
   bool follows = false;
@@ -29,17 +29,17 @@ struct Substeps {
 struct Member {
   InstancePointer instance;
   Variables inputs, outputs;
-  Variables observed;     // got for rows of the trace only
+  Variables observed;     // got only for rows of the trace
   bool refreshed = true;  // inputs are set before that
   StepReport* report = nullptr;
-  bool apart = false;  // stepped by the thread that asks
+  bool apart = false;  // stepped by the calling thread
   InputSlots input_slots{};
   bool driven = false;  // some of its inputs are
   bool still = false;   // some of its inputs of type Float64 are
   Substeps substeps{};
 };
 
-// A running FMU as its kernel needs it; see InstanceTable of calls.py.
+// A running FMU as the kernel uses it; see InstanceTable of calls.py.
 struct InstanceTable {
   int fmi_major;
   FunctionTable functions;
@@ -65,36 +65,36 @@ class Members {
   [[nodiscard]] Instance& instance(Index index) const noexcept { return *instances_[index]; }
   [[nodiscard]] const std::vector<Instance*>& instances() const noexcept { return instances_; }
 
-  // Inputs that their sources keep constant over each step.
+  // Whether the source of an input is constant over each step.
   [[nodiscard]] bool still(Slot slot) const { return slot_values_.still[slot]; }
-  // By slot: of some instance.
+  // By slot: whether it belongs to an instance.
   [[nodiscard]] const std::vector<bool>& owned() const noexcept { return owned_; }
   // Of instances in event mode.
   [[nodiscard]] const std::vector<StepReport*>& reports() const noexcept { return reports_; }
-  // Of this instance; null if there is none.
+  // For this instance; null if it has none.
   [[nodiscard]] Following* following(Index index) const noexcept {
     return index < instances_.size() ? &instances_[index]->following() : nullptr;
   }
 
-  // After calls of an instance: the floating-point environment is restored if its FMU has changed it.
+  // Must be called after calls of an instance: restores the floating-point environment if the FMU has changed it.
   void leave_mode(Index index) const noexcept {
     if (floating_point_mode() != mode_) [[unlikely]]
       changes_[index] |= restore_floating_point(mode_);
   }
-  // What the FMU of an instance has changed of it so far.
+  // Changes of it by the FMU of an instance so far.
   [[nodiscard]] std::uint8_t changes(Index index) const noexcept { return changes_[index]; }
 
   Environment* make_environment();
-  // The environment at this address; throws if it is none of this kernel.
+  // The environment at this address; throws if it does not belong to this kernel.
   [[nodiscard]] Environment* environment(void* address) const;
 
  private:
   const SlotValues& slot_values_;
-  Memory memory_;  // ends after what is in it
+  Memory memory_;  // must be destroyed after its content
   std::vector<Member> all_;
   std::vector<Instance*> instances_;  // those of the members
   std::vector<bool> owned_;
-  const std::uint64_t mode_ = floating_point_mode();  // before there are FMUs
+  const std::uint64_t mode_ = floating_point_mode();  // before FMUs are loaded
   mutable std::vector<std::uint8_t> changes_;         // by instance
   std::vector<StepReport*> reports_;
   std::vector<std::unique_ptr<Environment>> environments_;
@@ -106,7 +106,7 @@ struct Group {
   Wires::Set wires;
   InputSlots inputs;
   std::vector<Failure> failures;  // of a step in parallel, by place
-  double seconds = 0.0;           // that the shared ones took one after the other, the shortest time of some
+  double seconds = 0.0;           // shortest measured time of the shared ones in sequence
   int measured = 0;
 };
 
@@ -118,7 +118,7 @@ class Groups {
   Index add(const std::vector<Index>& instances);
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
   [[nodiscard]] Group& operator[](Index index) noexcept { return all_[index]; }
-  // Throws if there is none.
+  // Throws if there is no such group.
   [[nodiscard]] Group& at(Index index);
 
  private:
@@ -137,7 +137,7 @@ struct Transfer {
   std::vector<fmi::Reference> references;  // of an array one
   Window values;
 
-  // Scalars whose slots are consecutive.
+  // Whether all are scalars in consecutive slots.
   [[nodiscard]] bool plain() const noexcept {
     return !values.scattered() && references.size() == slots.size() && slots.size() <= UINT16_MAX;
   }
@@ -174,36 +174,36 @@ struct QuickAccess {
   }
 };
 
-// What is got of an instance for a row.
+// Variables of an instance that are got for a row.
 struct Observed {
   Transfer inputs, floats;
   std::vector<Typed> typed_inputs, typed;
 };
 
-// Whether all went well is what the operations return; if not, `outcome` says what happened.
+// Operations return whether they were successful; if not, `outcome` describes the failure.
 class Access {
  public:
   Access(SlotValues& slot_values, Members& members) : slot_values_(slot_values), members_(members) {}
 
-  // Of the last operation that failed, whichever part of the kernel it was of.
+  // Of the last operation that failed, in any part of the kernel.
   Outcome outcome;
   [[nodiscard]] Outcome result(bool ok) const noexcept { return ok ? Outcome{} : outcome; }
 
   [[nodiscard]] Transfer transfer(Index instance, const Variables& floats);
-  // `typed`: there are variables of other types as well.
+  // `typed`: there are also variables of other types.
   [[nodiscard]] QuickAccess quick(const Transfer& inputs, const Transfer& outputs, bool typed);
-  // Of all that is quick.
+  // The references of all quick accesses.
   [[nodiscard]] const fmi::Reference* references() const noexcept { return references_.data(); }
 
   bool set(Transfer&) noexcept;
   bool get(Transfer&) noexcept;
-  // From `values`, which are those of all slots.
+  // From `values`, which contains all slots.
   bool set_typed(Index instance, std::vector<Typed>&, const std::vector<double>& values) noexcept;
   bool get_typed(Index instance, std::vector<Typed>&) noexcept;
-  // Finite or not, with its inputs as they are now.
+  // Gets values, finite or not, with the present inputs.
   bool observe(Observed&) noexcept;
 
-  // Cold, so that what leads there stays small enough to be inlined. They return false.
+  // Marked cold, so that callers are small enough to be inlined. They return false.
   [[gnu::cold]] bool failed(Index instance, const Failure&) noexcept;
   [[gnu::cold]] bool not_set(Index instance, int status) noexcept;
   [[gnu::cold]] bool not_got(Index instance, int status) noexcept;
