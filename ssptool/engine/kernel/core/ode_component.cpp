@@ -9,12 +9,12 @@ namespace ssptool {
 
 namespace {
 
-// Relative change of an input that counts as none: algebraic loops are solved to this.
+// Relative change below which an input counts as unchanged; algebraic loops are solved to this tolerance.
 constexpr double input_settled = 1e-12;
 
 int do_nothing() { return 0; }
 
-// Not a null pointer, which would be no state at all.
+// Any address except null, which would mean that there is no state.
 int pretend_state(void*, fmi::State* state) {
   static char place;
   *state = &place;
@@ -80,7 +80,7 @@ void OdeComponent::begin() {
   try {
     integration_->begin();
     integration_->cross_at_start();
-    rows_.clear();  // events at the start come before the first row, which is made afterwards
+    rows_.clear();  // events at the start precede the first row, which is made later
     signs_ = integration_->indicators();
   } catch (...) {
     show();
@@ -107,7 +107,7 @@ void OdeComponent::copy(const SlotValues& from, SlotValues& to, const std::vecto
 
 void OdeComponent::read_inputs() { copy(outside_.slot_values, inside(), exchange_.received); }
 
-// They are what they are at t [s], also when it goes on.
+// Inputs have their values at t [s] from now on, also in later steps.
 void OdeComponent::hold_inputs(double t) {
   read_inputs();
   const std::vector<Slot>& inputs = system_->inputs();
@@ -166,7 +166,7 @@ bool OdeComponent::leave(bool changed, bool first) {
 
 // --- rows of events --------------------------------------------------------------------------------------------------
 
-// A row of a communication point is made when all instances are there.
+// The row of a communication point is made once all instances are there.
 void OdeComponent::add_row(double t, RowOf what) {
   made_ = what == RowOf::event;
   if (!made_ || !make_row) return;
@@ -269,7 +269,7 @@ void OdeComponent::cannot_restore(double t) const {
                            "use a master that does each step once (--master jacobi) and fixed steps", t, first);
 }
 
-// Events change what is not in a position; so states are kept for all those positions that have none.
+// Events change states that positions do not contain; therefore they are saved for all positions without saved states.
 void OdeComponent::keep_inner_states() {
   const double t = integration_->time();
   for (Snapshot* const snapshot : snapshots_) {
@@ -294,7 +294,7 @@ void OdeComponent::restore(const OdeComponentState& state) {
   signs_ = state.signs;
   end_ = state.end;
   events_->members().clock_schedule.restore_state(state.clocks);
-  std::ranges::copy(state.values, inside().values.begin());  // vectors stay where they are
+  std::ranges::copy(state.values, inside().values.begin());  // the vectors must keep their addresses
   integration_->go_to(state.position);
   write_event_signals();
   while (!rows_.empty() && rows_.back().end > end_) rows_.pop_back();
@@ -314,7 +314,7 @@ void OdeComponent::step(double t, double h) {
     const InputPolynomials before = std::exchange(system_->input_polynomials, std::move(*now));
     const bool fresh = before.value.empty();
     if (fresh || integration_->time() != t || !continues(before, system_->input_polynomials)) {
-      // A crossing that an event a moment after t has handled must not count again.
+      // A crossing that an event a moment after t has already handled must not be counted again.
       const bool ahead = t < integration_->time() && integration_->time() <= t + close(t);
       integration_->restart(ahead ? integration_->time() : t, signs_);
     }
@@ -322,14 +322,14 @@ void OdeComponent::step(double t, double h) {
   if (!exchange_.hands_over) integration_->catch_up();
   while (integration_->due.empty() && !integration_->advance(end, end)) {
   }
-  if (integration_->due.empty() && made_ && make_row) rows_.pop_back();  // that of the communication point
+  if (integration_->due.empty() && made_ && make_row) rows_.pop_back();  // the row of the communication point
   made_ = false;
   signs_ = integration_->indicators();
   end_ = end;
   write_event_signals();
 }
 
-// Inputs do not jump, up to rounding, so that the integrator need not restart.
+// Whether inputs do not jump, within rounding, so that the integrator need not restart.
 bool OdeComponent::continues(const InputPolynomials& before, const InputPolynomials& now) const {
   for (std::size_t i = 0; i < now.value.size(); ++i) {
     const double was = before.at(i, now.start);
@@ -338,7 +338,7 @@ bool OdeComponent::continues(const InputPolynomials& before, const InputPolynomi
   return true;
 }
 
-// Of the inputs over the step from t; none without inputs. Only those of type Float64 move.
+// Inputs over the step from t; none if there are no inputs. Only inputs of type Float64 vary.
 std::optional<InputPolynomials> OdeComponent::polynomials(double t) const {
   const std::vector<Slot>& inputs = system_->inputs();
   if (inputs.empty()) return {};

@@ -1,5 +1,5 @@
-// An ODE beside co-simulation: one more instance of the kernel that couples, which can be set back to the start of a
-// step: OdeComponent of ode/component.py as a C++ type.
+// An ODE in a system with co-simulation: an additional instance of the kernel of the system, which can be set back to
+// the start of a step; OdeComponent of ode/component.py in C++.
 #pragma once
 
 #include <deque>
@@ -15,110 +15,113 @@
 
 namespace ssptool {
 
-// What it exchanges with the other instances, by slots, which are the same in both kernels.
+// Slots of values that it exchanges with the other instances; both kernels have the same slots.
 struct OdeExchange {
-  std::vector<bool> moving;                        // by input that others feed: of type Float64; others are held
-  std::vector<double> nominal;                     // likewise: usual sizes
-  std::vector<Slot> received;                      // all continuous inputs of its components
-  std::vector<Slot> shown;                         // their inputs and outputs, and what they exchange at events only
-  std::vector<Slot> event_signals, event_sources;  // the latter, and the sources of those that come from outside
-  std::vector<bool> contents;                      // by slot: it has the number of a text, or of what is binary
-  std::vector<std::size_t> content_columns;        // of a row of the trace: likewise
-  double start = 0.0, macro_step = 0.0;            // [s]
-  bool hands_over = false;                         // its events are those of the whole system
+  std::vector<bool> moving;     // by input from others: has type Float64, and is not held
+  std::vector<double> nominal;  // by input from others: usual size
+  std::vector<Slot> received;   // all continuous inputs of its components
+  std::vector<Slot> shown;      // their inputs and outputs, and signals exchanged at events only
+  std::vector<Slot> event_signals,
+      event_sources;                         // signals exchanged at events only, and sources of those from outside
+  std::vector<bool> contents;                // by slot: contains the number of a text or of binary data
+  std::vector<std::size_t> content_columns;  // the same for the columns of a row of the trace
+  double start = 0.0, macro_step = 0.0;      // [s]
+  bool hands_over = false;                   // its events are events of the whole system
 };
 
-// A side of an event inside the macro step that ends at `end` [s].
+// One side of an event inside the macro step that ends at `end` [s].
 struct EventRow {
   double end;
   std::vector<double> row;
 };
 
-// Where it is, but for the inner states of its components.
+// Its state, without the internal states of its components.
 struct OdeComponentState {
   IntegrationState position;
   InputPolynomials inputs;
   std::vector<double> signs;
   std::vector<std::string> clocks;
-  std::vector<double> values;  // of the slots inside, from which loop solvers go on
+  std::vector<double> values;  // of its own slots, with which loop solvers continue
   double end = 0.0;            // of the last step [s]
 };
 
-// Functions of an FMI 3.0 instance of co-simulation without variables, called by the kernel outside. Inside is a kernel
-// of its own, which knows all instances by the same numbers, and has the same slots.
+// Functions of an FMI 3.0 co-simulation instance without variables, which the outer kernel calls. The inner kernel is
+// separate; it has the same numbers for all instances and the same slots.
 class OdeComponent {
  public:
-  // `outside` is the kernel that steps it.
+  // `outside` is the kernel that steps the ODE.
   explicit OdeComponent(Kernel& outside) : outside_(outside) {}
   OdeComponent(const OdeComponent&) = delete;
   OdeComponent& operator=(const OdeComponent&) = delete;
   ~OdeComponent() = default;
 
   [[nodiscard]] static std::map<std::string, void*> functions();
-  // For all other functions: it does nothing.
+  // Replaces all other functions; it does nothing.
   [[nodiscard]] static void* idle_function();
-  // With a report, steps end at each event, which is one of the whole system.
+  // With a report, steps end at each event, which is then an event of the whole system.
   [[nodiscard]] InstanceTable table(StepReport* report);
-  // Of a component with steps that do nothing and states that are not saved: the ODE does both.
+  // For components whose steps do nothing and whose states are not saved, because the ODE does both.
   [[nodiscard]] static std::map<std::string, void*> idle(int fmi_major);
 
   void attach(OdeSystem&, OdeEvents&, Integration&, OdeExchange);
-  // Makes the row of the present time [s] inside; without it no rows are kept.
+  // Makes a row of the present time [s] in the inner kernel; if it is empty, no rows are kept.
   std::function<std::vector<double>(double)> make_row;
 
-  // From initialized components, which are in event mode, to the first instant, or to the first event of the whole
-  // system. Then all that is exchanged is outside, also if that fails.
+  // Goes from initialized components in event mode to the first instant, or to the first event of the whole system.
+  // Afterwards, exchanged values are in the outer kernel, also if this fails.
   void begin();
-  // Every step ends with this from now on.
+  // Every further step ends with this failure.
   void refuse_steps(const IntegrationStopped& stopped) { refusal_ = stopped; }
 
-  // Where a component has ended the simulation, at t [s]: all that is exchanged follows, inside and outside.
+  // For the time t [s] at which a component has ended the simulation: makes exchanged values consistent in both
+  // kernels.
   void show_end(double t);
 
-  // Something is done to the components, in event mode; what follows from it is in the kernel outside.
+  // Calls a function that changes the components in event mode; the consequences are in the outer kernel.
   void intervene(const std::function<void()>& action);
-  // Signals from outside are taken at events only.
+  // Whether signals from outside are accepted at events only.
   [[nodiscard]] bool takes_event_signals() const noexcept { return !exchange_.event_sources.empty(); }
-  // They have changed since the last event.
+  // Whether these have changed since the last event.
   [[nodiscard]] bool event_pending();
 
-  // In events of the whole system.
+  // For events of the whole system.
   [[nodiscard]] double next_time() const noexcept { return integration_->next_time(); }
-  // Where it handles its events alone: a time event at a communication point, which is to be handled by `intervene`.
+  // If it handles its events alone: whether there is a time event at a communication point, to be handled by
+  // `intervene`.
   [[nodiscard]] bool time_event_due() const noexcept { return !refusal_ && integration_->time_event_due(); }
-  // Whether it has one where all others are now.
+  // Whether it has an event at the present time of all others.
   [[nodiscard]] bool confirm(double now);
   void enter();
   [[nodiscard]] std::vector<Updated> update(double t) { return events_->update(t); }
-  // Whether more has happened than that an own indicator leaves zero.
+  // Returns whether more has happened than that one of its indicators leaves zero.
   bool leave(bool changed, bool first);
 
-  // Throws what has ended the last call of one of the functions.
+  // Throws the failure of the last call of one of the functions.
   [[noreturn]] void rethrow() const;
 
-  // The first one of a macro step that ends until this time [s], which is taken out.
+  // Removes and returns the first one in a macro step that ends up to this time [s].
   [[nodiscard]] std::optional<EventRow> take_row(double until);
   [[nodiscard]] const std::deque<EventRow>& rows() const noexcept { return rows_; }
   void set_rows(std::deque<EventRow> rows) { rows_ = std::move(rows); }
 
   [[nodiscard]] const std::vector<double>& signs() const noexcept { return signs_; }
   [[nodiscard]] double end() const noexcept { return end_; }
-  // Of the last step: the indicators at its end, and that [s].
+  // For the last step: the indicators at its end, and its end [s].
   void go_on_from(std::span<const double> signs, double end);
 
   [[nodiscard]] OdeComponentState save(double t);
   void restore(const OdeComponentState&);
-  // Where a step begins, in place of what was kept there.
+  // Saves the start of a step, in place of the previous state.
   void keep(fmi::State&);
   void go_back(fmi::State);
   void forget(fmi::State&) noexcept;
 
  private:
-  // Where it was; states of the components are kept before the first event after it only.
+  // A saved position; the states of the components are saved only before the first event after it.
   struct Snapshot {
     OdeComponentState state;
     std::vector<fmi::State> inner;
-    std::optional<double> event;  // the time of that event [s]
+    std::optional<double> event;  // time of that event [s]
   };
 
   template <class Act>
@@ -135,7 +138,7 @@ class OdeComponent {
   void keep_inner_states();
   [[noreturn]] void cannot_restore(double t) const;
   void add_row(double t, RowOf);
-  // Between the kernels.
+  // Copies between both kernels.
   void copy(const SlotValues& from, SlotValues& to, const std::vector<Slot>&) const;
   [[nodiscard]] double copied(double value, const SlotValues& from, SlotValues& to) const;
   void read_inputs();
@@ -150,10 +153,10 @@ class OdeComponent {
   Integration* integration_ = nullptr;
   OdeExchange exchange_;
   std::vector<double> signs_;  // indicators at the end of the last step
-  double end_ = 0.0;           // of that [s]
-  double stepping_to_ = 0.0;   // of the present one [s]
-  std::deque<EventRow> rows_;  // not taken yet
-  bool made_ = false;          // the last row, which is none of a communication point
+  double end_ = 0.0;           // end of the last step [s]
+  double stepping_to_ = 0.0;   // end of the present step [s]
+  std::deque<EventRow> rows_;  // not yet taken
+  bool made_ = false;          // the last row, if it does not belong to a communication point
   std::vector<Snapshot*> snapshots_;
   std::optional<IntegrationStopped> refusal_;
   std::exception_ptr failure_;

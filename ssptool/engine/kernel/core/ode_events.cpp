@@ -11,7 +11,7 @@ namespace ssptool {
 
 namespace {
 
-// With as many digits as tell it from its neighbours.
+// With enough digits to distinguish it from neighbouring numbers.
 std::string exact_digits(double time) {
   int count = 15;
   while (count < 17 && std::strtod(digits(time, count).c_str(), nullptr) != time) ++count;

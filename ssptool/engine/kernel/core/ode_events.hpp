@@ -13,7 +13,7 @@ namespace ssptool {
 
 inline constexpr const char* time_event = "time event";
 
-// After an event: the next time event [s], infinity if none is known, and whose it is. `changed` is false where the
+// Result of an event: the next time event [s] (infinity if none is known) and its cause. `changed` is false if the
 // event had no effect on states and signals.
 struct EventOutcome {
   double next_time = 0.0;
@@ -24,19 +24,19 @@ struct EventOutcome {
 // All functions throw IntegrationStopped, or CallRefused.
 class OdeEvents {
  public:
-  // `nominal`: usual sizes of the signals, by slot, which must stay.
+  // `nominal`: usual sizes of the signals, by slot; it must outlive this object.
   OdeEvents(OdeSystem& system, EventMembers& members, std::span<const double> nominal)
       : system_(system), members_(members), nominal_(nominal) {}
 
-  // Update discrete states and exchange signals until both stay the same, with all instances in event mode; times as
-  // `close` as that [s] are the same.
+  // Updates discrete states and exchanges signals until both are unchanged, with all instances in event mode. Times are
+  // equal if they differ by at most `close` [s].
   EventOutcome iterate(double t, double close);
-  // The same in pieces, for whoever takes more than the components of the ODE through an event: begin, update as often
-  // as needed, and ask for the outcome of an event in which signals have `changed`.
+  // The same in separate calls, for a caller that also iterates other components: begin, update as often as necessary,
+  // and get the outcome of an event in which signals have `changed`.
   void begin() noexcept { updates_.clear(); }
   std::vector<Updated> update(double t);
   [[nodiscard]] EventOutcome outcome(double t, double close, bool changed) const;
-  // Something is taken at events only, and has changed.
+  // Whether a signal that is accepted at events only has changed.
   [[nodiscard]] bool pending() const { return members_.pending(); }
   void hide_ticks() { members_.hide_ticks(); }
   [[nodiscard]] EventMembers& members() noexcept { return members_; }
@@ -45,7 +45,7 @@ class OdeEvents {
   OdeSystem& system_;
   EventMembers& members_;
   std::span<const double> nominal_;
-  std::vector<DiscreteUpdate> updates_;  // of all event iterations of the last event
+  std::vector<DiscreteUpdate> updates_;  // from all event iterations of the last event
 };
 
 }  // namespace ssptool

@@ -9,13 +9,13 @@ namespace ssptool {
 
 namespace {
 
-// Where f is noise over a step, one that is so many times as great is taken next, up to this relative one.
+// If f is noisy over a step, the next one is this many times larger, up to this relative size.
 constexpr double coarser_by = 1000.0, coarsest = 1e-2;
 
-// Rounding of a derivative, in squares of the relative step.
+// Rounding of a derivative, as a multiple of the square of the relative step.
 constexpr double rounding_squares = 100.0;
 
-// Where differences are checked, in their steps.
+// Distance at which differences are checked, in their steps.
 constexpr double far_check = -1000.0;
 constexpr std::array near_checks = {1.0, 4.0, 16.0};
 
@@ -112,7 +112,7 @@ bool OdeJacobian::differences(double t, const double* x) {
   return true;
 }
 
-// One-sided differences of f from its value, one evaluation per colour of its pattern.
+// One-sided differences of f, one evaluation per colour of its pattern.
 bool OdeJacobian::differences_to(double side, double t, const double* x) {
   const std::size_t n = matrix_.rows;
   const std::vector<double> wanted = steps(relative_step_, x);
@@ -122,7 +122,7 @@ bool OdeJacobian::differences_to(double side, double t, const double* x) {
     for (const std::size_t j : columns) moved_[j] += side * wanted[j];
     if (!slopes(t, moved_, changed_)) return false;
     for (const std::size_t j : columns) {
-      const double step = moved_[j] - x[j];  // after rounding, not the intended one
+      const double step = moved_[j] - x[j];  // the rounded step, not the intended one
       for (std::size_t i = 0; i < n; ++i)
         if (pattern_(i, j)) matrix_(i, j) = (changed_[i] - value_[i]) / step;
     }
@@ -148,8 +148,8 @@ bool OdeJacobian::tells_near(double t, const double* x) {
   return false;
 }
 
-// Whether f changes as the matrix at (t, x) tells, along one direction, or cannot be evaluated. Where f is noise over a
-// step, a greater one shows it.
+// Whether f changes from (t, x) as the matrix predicts, along one direction, or cannot be evaluated. If f is noisy over
+// a step, a larger one is used.
 bool OdeJacobian::fits(double t, const double* x) {
   moved_.assign(x, x + matrix_.rows);
   if (!slopes(t, moved_, value_)) return true;
@@ -161,7 +161,7 @@ bool OdeJacobian::fits(double t, const double* x) {
   return true;
 }
 
-// Whether f changes from its value as the matrix predicts, or cannot be evaluated there.
+// Whether f changes as the matrix predicts, or cannot be evaluated at the new point.
 bool OdeJacobian::tells(double t, const double* x, const std::vector<double>& wanted) {
   const std::size_t n = matrix_.rows;
   std::vector<double> step(n), change(n), rounding(n);
@@ -177,8 +177,8 @@ bool OdeJacobian::tells(double t, const double* x, const std::vector<double>& wa
   return !contradicted(matrix_, step, change, rounding);
 }
 
-// With x' = A x + B u, y = C x + D u and u = W y, df/dx = A + B (1 − W D)⁻¹ W C, which is exact with algebraic loops
-// too.
+// With x' = A x + B u, y = C x + D u and u = W y, df/dx = A + B (1 − W D)⁻¹ W C, which is also exact with algebraic
+// loops.
 bool OdeJacobian::derivatives(double t, const double* x) {
   if (!system_.reach(t, x, false)) return false;
   for (std::size_t model = 0; model < plan_.parts.size(); ++model)

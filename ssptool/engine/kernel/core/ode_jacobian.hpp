@@ -17,9 +17,9 @@
 
 namespace ssptool {
 
-// The share of one component in the matrix of A, B, C and D, where x' = A x + B u, y = C x + D u, u = W y.
+// The entries of one component in the matrices A, B, C and D, where x' = A x + B u, y = C x + D u, u = W y.
 struct OdePart {
-  std::vector<fmi::Reference> unknowns, knowns;  // an array has one
+  std::vector<fmi::Reference> unknowns, knowns;  // an array has a single reference
   std::vector<std::size_t> rows, columns;        // places of all elements in [x', y] and [x, u]
   Pattern pattern;                               // which unknown may depend on which known
 };

@@ -17,7 +17,7 @@
 
 namespace ssptool {
 
-// The end of a step [s], and the indicators that had another sign just before.
+// The end of a step [s], and the indicators that had a different sign just before.
 struct Arrival {
   double t = 0.0;
   std::vector<std::size_t> roots;
@@ -30,7 +30,7 @@ class IntegrationFailed : public std::runtime_error {
   double t;  // [s]
 };
 
-// All exceptions of a problem pass through, after which a start is needed.
+// Exceptions of a problem are passed on; afterwards the solver must be restarted.
 class OdeSolver {
  public:
   OdeSolver() = default;
@@ -38,24 +38,24 @@ class OdeSolver {
   OdeSolver& operator=(const OdeSolver&) = delete;
   virtual ~OdeSolver() = default;
 
-  // The states and their absolute tolerances, which a start takes as they are.
+  // The states and their absolute tolerances, which a start uses unchanged.
   [[nodiscard]] virtual std::span<double> x() noexcept = 0;
   [[nodiscard]] virtual std::span<double> atol() noexcept = 0;
   [[nodiscard]] virtual std::span<double> between() noexcept = 0;
 
-  // From t [s], without history. The first step has the given size [s], or if that is 0 an estimated one.
+  // Starts at t [s] without history. The first step has the given size [s]; 0: it is estimated.
   virtual void start(double t, double first_step = 0.0) = 0;
-  // One step towards `limit` [s], never past it; shorter where a root is found, and then to just behind that. If it
-  // need not be step by step, as many as lead there, up to some hundreds. Throws IntegrationFailed.
+  // Does one step towards `limit` [s], never past it. A step with a root ends just after the root. Without
+  // `step_by_step`, it may do up to some hundreds of steps. Throws IntegrationFailed.
   virtual Arrival reach(double limit, bool step_by_step = true) = 0;
-  // Fills `between` with x at a time [s] within the last step. Throws IntegrationFailed elsewhere.
+  // Fills `between` with x at a time [s] within the last step. Throws IntegrationFailed for other times.
   virtual void interpolate(double t) = 0;
-  // No step is longer than h [s] from now on; infinity: no limit.
+  // Limits all further steps to h [s]; infinity: no limit.
   virtual void limit_step(double h) = 0;
 
   [[nodiscard]] virtual double time() const noexcept = 0;
   [[nodiscard]] virtual double elapsed() const noexcept = 0;  // since the last start [s]
-  // Size of the first step since the last start [s]; 0 where a step since then was too large at first.
+  // Size of the first step since the last start [s]; 0 if a step since then was too large at first.
   [[nodiscard]] virtual double first_step() const noexcept = 0;
   [[nodiscard]] virtual bool has_moved() const noexcept = 0;
   [[nodiscard]] virtual Effort effort() const noexcept = 0;
@@ -63,7 +63,7 @@ class OdeSolver {
 
 using MakeFormula = std::unique_ptr<StepFormula>(OdeEvaluation&);
 
-// A local error is measured by rtol |x| + atol of its state, in the root mean square of all.
+// The local error of each state is relative to rtol |x| + atol; its norm is the root mean square.
 class OneStepSolver final : public OdeSolver {
  public:
   OneStepSolver(MakeFormula*, OdeProblem&, OdeSize, double rtol);
@@ -92,7 +92,7 @@ class OneStepSolver final : public OdeSolver {
   void avoid(double h) noexcept;
   void accept(double h, double end);
   void go_back(double t);
-  // Moves `end` to just behind the first root; false: an indicator cannot be evaluated before it.
+  // Moves `end` to just after the first root; returns false if an indicator cannot be evaluated before it.
   bool locate(double h, double& end);
   [[nodiscard]] std::size_t leading() const noexcept;
   [[nodiscard]] StepStart begin() const noexcept { return {t_, x_, slopes_, nominal_}; }
@@ -104,15 +104,15 @@ class OneStepSolver final : public OdeSolver {
   double rtol_;
   std::vector<double> x_, atol_, between_, nominal_, scale_;
   std::vector<double> slopes_, next_slopes_, probe_;
-  std::vector<double> signs_, low_, middle_, high_;  // indicators where it is, and around a root
-  double t_ = 0.0;                                   // elapsed, like all times here
+  std::vector<double> signs_, low_, middle_, high_;  // indicators at the present point, and around a root
+  double t_ = 0.0;                                   // since the start, like all times here
   double from_ = 0.0, length_ = 0.0;                 // of the last step
   double h_ = 0.0;                                   // of the next step; 0: to be estimated
   double longest_step_ = std::numeric_limits<double>::infinity();
   double first_step_ = 0.0, error_ = 0.0, last_error_ = 0.0;
-  bool rejected_ = false;  // a step since the start
-  bool shrunk_ = false;    // the present step
-  bool known_ = false;     // slopes and indicators where it is
+  bool rejected_ = false;  // a step since the start was rejected
+  bool shrunk_ = false;    // the present step was shortened
+  bool known_ = false;     // slopes and indicators at the present point are known
 };
 
 enum class SolverKind { dormand_prince, rosenbrock };

@@ -10,7 +10,7 @@ namespace ssptool {
 
 namespace {
 
-// Of a macro step: so much before its end an instance is not there yet.
+// Relative to a macro step: an instance that is this far from its end has not reached it.
 constexpr double close = 1e-9;
 
 }  // namespace
@@ -45,7 +45,7 @@ bool Recorder::write_row(double t, double* row) noexcept {
   return true;
 }
 
-// Throws if the program is wrong; what does nothing, such as holding the inputs of no instance, is left out.
+// Throws if the program is wrong. Instructions without effect, such as holding the inputs of no instance, are left out.
 std::vector<Programs::Task> Programs::tasks(std::span<const Instruction> program) {
   std::vector<Task> tasks;
   std::size_t records = 0;
@@ -99,14 +99,14 @@ inline bool Programs::execute(const Task& task, double t, double reached, double
   return true;
 }
 
-// For all macro steps but the first, which has made sure that second derivatives are zero and that there are two points
-// for a line.
+// For all macro steps except the first one, which ensures that second derivatives are zero and that there are two
+// points for a line.
 std::vector<Programs::Task> Programs::fast_path(const std::vector<Task>& tasks) const {
   const bool bends = std::any_of(tasks.begin(), tasks.end(),
                                  [](const Task& one) { return one.op == Op::iterate || one.op == Op::ask; });
   if (bends || stepper_.has_threads()) return tasks;
   std::vector<Task> found;
-  std::vector<Task> before;  // those just before that say how inputs run
+  std::vector<Task> before;  // the preceding ones that determine how inputs vary
   for (const Task& task : tasks) {
     if (task.op == Op::hold || (task.op == Op::extrapolate && task.order == 1 && history_.size() > 1)) {
       before.push_back(task);
@@ -125,7 +125,7 @@ std::vector<Programs::Task> Programs::fast_path(const std::vector<Task>& tasks) 
   return found;
 }
 
-// Whether they say so for the very instances of the group.
+// Whether they do so for exactly the instances of the group.
 bool Programs::covers(const std::vector<Task>& tasks, const Group& group) {
   std::vector<Small> covered, stepped = group.instances;
   for (const Task& task : tasks)
@@ -159,7 +159,7 @@ Outcome Programs::repeat(const std::vector<Task>& tasks, const Grid& grid, std::
     for (StepReport* report : members_.reports()) report->reached = std::numeric_limits<double>::quiet_NaN();
     for (const Task& task : tasks) {
       const bool ok = execute(task, t, reached, grid.h, row);
-      // What else went wrong in a step that was too long does not count.
+      // Other failures of a step that was too long are ignored.
       if (reporting && task.steps() && returned_before(reached - close * grid.h))
         return {.code = Code::event, .steps = k, .instruction = task.instruction};
       if (!ok) [[unlikely]]

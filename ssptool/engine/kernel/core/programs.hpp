@@ -1,4 +1,4 @@
-// Programs that are repeated for many macro steps, and the rows that they leave.
+// Programs that are repeated for many macro steps, and their rows.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ class Recorder {
         access_(access),
         recorded_(slot_values.values.data(), {}) {}
 
-  // The member that was added last.
+  // Adds the member that was added last.
   void add(Index instance);
   void record_slots(const std::vector<Slot>&);
-  // A row of `width()` numbers.
+  // Fills a row of `width()` numbers.
   Outcome record(double t, std::span<double> row);
   bool write_row(double t, double* row) noexcept;
 
-  // Of a row: the time and what is recorded.
+  // Numbers in a row: the time and the recorded values.
   [[nodiscard]] std::size_t width() const noexcept { return 1 + recorded_.size(); }
 
  private:
@@ -41,8 +41,8 @@ class Recorder {
   Window recorded_;
 };
 
-// A macro step from t over h [s], to a time that may differ from t + h by rounding, until the outputs there are
-// consistent; a good outcome says how many iterations it has taken.
+// Does a macro step from t by h [s], to a time that may differ from t + h by rounding, including consistent outputs; a
+// good outcome contains the number of iterations.
 using StepOfOthers = std::function<Outcome(double t, double h, double to)>;
 
 class Programs {
@@ -62,10 +62,10 @@ class Programs {
         recorder_(recorder),
         access_(access) {}
 
-  // `rows` holds `steps` rows.
+  // `rows` has room for `steps` rows.
   Outcome run(std::span<const Instruction> program, double start, double h, std::int64_t first, std::span<double> rows,
               std::int64_t steps);
-  // Who does the steps that a program asks for.
+  // Sets the function that does steps which a program requests.
   void ask(StepOfOthers others) { others_ = std::move(others); }
   // A step of any size from t that reaches a time, with its row; it ends (Code::event) after an instruction in which an
   // instance has returned before the time `early`.
@@ -78,14 +78,14 @@ class Programs {
     Op op;
     int order;
     Index argument;
-    Group* group;  // if the argument is one
+    Group* group;  // if the argument is a group
     std::int64_t instruction;
     bool fast = false;  // ADVANCE: see Stepper::step_all_fast
 
     [[nodiscard]] bool steps() const noexcept { return op == Op::advance || op == Op::iterate; }
   };
 
-  // Macro steps of equal size, and where their rows go.
+  // Macro steps of equal size, and the place for their rows.
   struct Grid {
     const DecimalTimes& times;
     double h;
@@ -117,7 +117,7 @@ class Programs {
   Recorder& recorder_;
   Access& access_;
   StepOfOthers others_;
-  DecimalTimes times_;  // those of the last run
+  DecimalTimes times_;  // of the last run
 };
 
 }  // namespace ssptool

@@ -7,7 +7,7 @@ namespace ssptool {
 
 namespace {
 
-// A difference of residuals of which only this much, relative, is independent of the newer ones says nothing more.
+// A difference of residuals is ignored if its part that is independent of newer ones is at most this, relative.
 constexpr double dependent = 1e-12;
 
 std::vector<double> difference(std::span<const double> a, std::span<const double> b) {
@@ -25,7 +25,7 @@ std::vector<double> relaxed(std::span<const double> x, double factor, std::span<
 }  // namespace
 
 std::vector<double> Relaxation::next(std::span<const double> x, std::span<const double> value) {
-  // Without relaxation g(x) is taken as it is, not as x + (g(x) − x), which would round.
+  // Without relaxation, g(x) is used directly instead of x + (g(x) − x), which would round.
   return factor_ == 1.0 ? std::vector<double>(value.begin(), value.end()) : relaxed(x, factor_, difference(value, x));
 }
 
@@ -36,7 +36,7 @@ std::vector<double> AitkenRelaxation::next(std::span<const double> x, std::span<
     const double square = dot(change, change);
     if (square > 0.0) {
       const double factor = -factor_ * dot(*residual_, change) / square;
-      // 0 would stop the iteration where it is; then the old factor serves once more.
+      // A factor of 0 would stop the iteration; the previous factor is used instead.
       if (factor != 0.0 && std::isfinite(factor)) factor_ = factor;
     }
   }

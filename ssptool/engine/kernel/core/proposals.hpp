@@ -1,4 +1,4 @@
-// The next point of a fixed-point iteration from the last ones, in nominal values.
+// The next point of a fixed-point iteration, computed from earlier ones, in nominal values.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace ssptool {
 
-// It may remember the pairs it has seen.
+// It may store earlier pairs.
 class Proposal {
  public:
   Proposal() = default;
@@ -20,7 +20,7 @@ class Proposal {
   Proposal& operator=(const Proposal&) = delete;
   virtual ~Proposal() = default;
 
-  // The next x after x and g(x).
+  // The next x, given x and g(x).
   virtual std::vector<double> next(std::span<const double> x, std::span<const double> value) = 0;
 };
 

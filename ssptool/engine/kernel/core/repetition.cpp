@@ -13,22 +13,22 @@ namespace ssptool {
 
 namespace {
 
-// Damping of the first step of a repetition with stronger damping.
+// Initial relaxation factor of a repetition with strong damping.
 constexpr double strong_damping = 0.1;
-// After so many steps in a row that a method has not done, the next one is taken at once.
+// After this number of consecutive failures of a method, it is skipped.
 constexpr std::int64_t tried = 3;
-// One step of so many tries it again.
+// One step in this number tries the method again.
 constexpr std::int64_t tried_again = 32;
-// Of the polynomial through accepted points from which smooth signals do not depart.
+// Order of the polynomial through accepted points, from which smooth signals hardly deviate.
 constexpr int continued_order = 2;
-// A step without agreement that leads beyond so many times the largest values so far is not accepted.
+// A step without agreement is rejected if it leads to values larger than the maximum so far by this factor.
 constexpr double growth_of_unplanned = 1e3;
-// Limit of Newton's method, which takes 2 if the step is linear in its unknowns; √ε balances truncation and rounding of
-// its differences.
+// Limit of iterations of Newton's method, which needs 2 for a step that is linear in its unknowns; √ε balances
+// truncation and rounding of its differences.
 constexpr std::int64_t newton_iterations = 10;
 constexpr double newton_difference = 0x1p-26;
 
-// What a step makes of the unknowns at its end; nan where it fails.
+// The result of a step for given unknowns at its end; nan if the step fails.
 class StepFunction final : public LoopFunction {
  public:
   StepFunction(const IterationCalls& calls, Attempts& attempts, const MacroStep& step, Course course)
@@ -165,7 +165,7 @@ Repetition::Done Repetition::step(const MacroStep& step) noexcept {
   return done;
 }
 
-// Whether states are saved and the first guess is made.
+// Returns whether states are saved and the first guess is made.
 bool Repetition::begin() noexcept {
   iterations_ = 1;
   if (!attempts_.save(calls_) || !try_held_inputs()) return false;
@@ -178,7 +178,7 @@ bool Repetition::begin() noexcept {
   return true;
 }
 
-// The step with inputs as they are to run: by the rule, by Newton's method, and otherwise if neither converges.
+// The step with inputs as planned: by the rule, by Newton's method, and by other means if neither converges.
 Repetition::Done Repetition::repeat(bool anew) noexcept {
   by_newton_ = is_for_newton();
   Ending ending = by_newton_ ? iterate(newton_, anew) : iterate(acceleration_, anew);
@@ -197,12 +197,12 @@ Repetition::Done Repetition::repeat(bool anew) noexcept {
   return retreat();
 }
 
-// Whether the rule has not converged for some steps, and is not due to be tried again.
+// Whether the rule has not converged for some steps, and is not to be tried again yet.
 bool Repetition::is_for_newton() const noexcept {
   return calls_.newton && accepted.failed >= tried && accepted.steps % tried_again != 0;
 }
 
-// Iterates until they agree, as a change that the noise of the FMUs explains does not, or until no further one helps.
+// Iterates until the iterates agree, noise of the FMUs explains the remaining change, or no further iterate helps.
 Repetition::Ending Repetition::iterate(Acceleration& rule, bool anew) noexcept {
   agreement_.begin(accepted.floor);
   rule.begin();
@@ -217,7 +217,7 @@ Repetition::Ending Repetition::iterate(Acceleration& rule, bool anew) noexcept {
       observer->see(calls_.group, iterations_, x_, found_, agreement_.last_excess(), agrees);
     if (agrees) return Ending::agreed;
     const bool plain = anew && switch_.goes_on_plainly(number, present_.t, present_.h);
-    // Newton's method comes back from far away, with a new Jacobian.
+    // Newton's method recovers from distant points with a new Jacobian.
     const bool lost = agreement_.lost(x_, found_) && !(by_newton_ && std::isfinite(agreement_.last()));
     if (lost || is_enough(number, plain)) {
       if (!agreement_.is_noise()) probe_noise();
@@ -242,7 +242,7 @@ Trial Repetition::trial(const MacroStep& step) noexcept {
   return accepted.trial;
 }
 
-// Whether the step can go on.
+// Returns whether the step can continue.
 bool Repetition::try_held_inputs() noexcept {
   if (!tries_) return true;
   if (accepted.trial == Trial::none) {
@@ -258,7 +258,7 @@ bool Repetition::again(std::span<const double> x) noexcept {
   return attempts_.restore(calls_) && attempts_.attempt(calls_, x, present_, course_);
 }
 
-// The next x, from this one and what was found for it.
+// The next x, given this one and its result.
 void Repetition::propose(Acceleration& acceleration, bool plain) noexcept {
   for (std::size_t i = 0; i < x_.size(); ++i) {
     scaled_[i] = x_[i] / calls_.nominal[i];
@@ -278,7 +278,7 @@ Repetition::Done Repetition::agreed() noexcept {
   return iterations_;
 }
 
-// Whether a step of a fixed number of iterations has converged.
+// Judges whether a step with a fixed number of iterations has converged.
 void Repetition::judge_last() noexcept {
   const double last = agreement_.last();
   if (last <= calls_.measures.front().limit) return;
@@ -286,7 +286,7 @@ void Repetition::judge_last() noexcept {
   accepted.note_unconverged(present_.t, last, agreement_.last_worst(), grows);
 }
 
-// No further iterate can improve the step.
+// Whether no further iterate can improve the step.
 bool Repetition::is_enough(std::int64_t iterate, bool plain) noexcept {
   if (iterate >= calls_.max_iterations) return true;
   if (agreement_.stagnates() && !agreement_.probed() && agreement_.least() <= noise_limit) probe_noise();
@@ -320,7 +320,7 @@ Pattern Repetition::pattern() const {
   return interface_.pattern ? *interface_.pattern : Pattern(x_.size(), x_.size(), true);
 }
 
-// Repeat the step with the best iterate, which no iteration can improve because of noise.
+// Repeats the step with the best iterate, if noise prevents further improvement.
 Repetition::Done Repetition::settle() noexcept {
   if (!again(agreement_.best())) return failed();
   accepted.floor = std::min(std::max({accepted.floor, agreement_.least(), 4.0 * agreement_.noise()}), noise_limit);
@@ -332,7 +332,8 @@ Repetition::Done Repetition::settle() noexcept {
   return iterations_;
 }
 
-// Repeat the step with stronger damping, by Newton's method, else do it once, unless the user asked for this method.
+// Repeats the step with strong damping, then by Newton's method; if both fail, does it once, unless the user has
+// requested this method.
 Repetition::Done Repetition::retreat() noexcept {
   if (!calls_.retreats) {
     left_domain_ = attempts_.outcome().code != Code::coupling;
@@ -357,7 +358,7 @@ Repetition::Done Repetition::retreat() noexcept {
   return otherwise(iterations_ + 1);
 }
 
-// A step that was not done as planned, of which there may be few.
+// A step that was not done as planned; only few are allowed.
 Repetition::Done Repetition::otherwise(std::int64_t iterations) noexcept {
   if (!escaped_ && !accepted.too_many_unplanned()) return iterations;
   attempts_.outcome() = {.code = Code::coupling};
@@ -369,14 +370,14 @@ void Repetition::see_sizes(std::span<const double> values) noexcept {
   for (std::size_t i = 0; i < sizes_.size(); ++i) sizes_[i] = std::max(sizes_[i], std::abs(values[i]));
 }
 
-// A step without agreement leads to values that are beyond all before.
+// Whether a step without agreement leads to values far beyond all earlier ones.
 bool Repetition::escapes() const noexcept {
   for (std::size_t i = 0; i < sizes_.size(); ++i)
     if (!(std::abs(found_[i]) <= growth_of_unplanned * sizes_[i])) return true;
   return false;
 }
 
-// Iterations of this step that start with a strong damping; 0: they do not converge either.
+// Iterations of this step with strong damping at the start; 0 if they do not converge.
 std::int64_t Repetition::damped() noexcept {
   damped_agreement_.begin(0.0);
   damping_.begin();
@@ -391,7 +392,7 @@ std::int64_t Repetition::damped() noexcept {
   return 0;
 }
 
-// Iterations of this step by Newton's method with differences; 0: it does not converge.
+// Iterations of this step by Newton's method with differences; 0 if it does not converge.
 std::int64_t Repetition::by_newton() {
   StepFunction g(calls_, attempts_, present_, course_);
   const std::size_t m = x_.size();

@@ -1,4 +1,4 @@
-// A macro step that is repeated from its start until the values at its end agree; retreats where they do not.
+// A macro step that is repeated from its start until the values at its end agree, and alternatives if they do not.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct MacroStep {
   double t, h;
 };
 
-// Sees the iterates of macro steps: what a group had at the end of a step, what was found for it, the change over what
-// is allowed, and whether they agree.
+// Receives iterates of macro steps: the values of a group at the end of a step, the result for them, the change
+// relative to the limit, and whether they agree.
 class IterateObserver {
  public:
   virtual void see(Index group, std::int64_t number, std::span<const double> x, std::span<const double> found,
@@ -29,15 +29,15 @@ class IterateObserver {
   ~IterateObserver() = default;
 };
 
-// Inputs over a step: as planned, all at their value at its end, or as planned behind such a step.
+// Inputs over a step: as planned; all at their value at its end; or as planned after such a step.
 enum class Course { planned, at_end, from_end };
 
-// Time from which on, and to which, inputs had their value at the end of each step.
+// Start and end of a period in which inputs have their value at the end of each step.
 struct DampedPhase {
   double from, to;
 };
 
-// What is done to the group of a step that is repeated. Unknowns are in the units of their signals.
+// Operations on the group of a repeated step. Unknowns are in the units of their signals.
 class Attempts {
  public:
   Attempts(SlotValues& slot_values, const Wires& wires, Groups& groups, Inputs& inputs, Stepper& stepper,
@@ -51,7 +51,7 @@ class Attempts {
         rescues_(rescues),
         access_(access) {}
 
-  // Whether all went well; if not, the outcome says what happened.
+  // Returns whether it was successful; if not, the outcome describes the failure.
   bool save(const IterationCalls&) noexcept;
   bool restore(const IterationCalls&) noexcept;
   bool attempt(const IterationCalls&, std::span<const double> x, const MacroStep&, Course) noexcept;
@@ -60,11 +60,11 @@ class Attempts {
   void exchange(const IterationCalls&) noexcept;
   void find(const IterationCalls&, std::span<double> found) const noexcept;
 
-  // Who sees iterates from now on; null: nobody.
+  // Sets the receiver of iterates; null: none.
   void observe(IterateObserver* observer) noexcept { observer_ = observer; }
   [[nodiscard]] IterateObserver* observer() const noexcept { return observer_; }
 
-  // Whether some input runs over a step in another way than at its end.
+  // Whether some input is not held at its value at the end of the step.
   [[nodiscard]] bool leaves_end(const IterationCalls&) const noexcept;
 
   // Whether the accepted points lead to the values at the end of a step: their continuation, which is off by no more
@@ -76,7 +76,7 @@ class Attempts {
   // both ends is of order 2; from the saved states, to which they return. None: they do not return.
   std::optional<bool> integrates(const IterationCalls&, const MacroStep&) noexcept;
 
-  // The last trouble is not one of the values at an iterate, so that no other iterate helps.
+  // Whether the last failure does not depend on the values of an iterate, so that no other iterate helps.
   [[nodiscard]] bool is_final() const noexcept { return final_; }
   [[nodiscard]] Outcome& outcome() noexcept { return access_.outcome; }
 
@@ -90,7 +90,7 @@ class Attempts {
   void hold(const IterationCalls&, const InputSlots&, double h) noexcept;
   std::optional<Response> response(const IterationCalls&, const MacroStep&, int parts,
                                    std::span<const double> start) noexcept;
-  // Inputs changed by this part of their size.
+  // With inputs changed by this part of their size.
   std::optional<Response> course(const IterationCalls&, const MacroStep&, int parts, std::span<const double> start,
                                  double change) noexcept;
   bool evaluate(Index schedule) noexcept;
@@ -107,24 +107,24 @@ class Attempts {
   bool final_ = false;
 };
 
-// The steps of one group.
+// The repeated steps of one group.
 class Repetition final : public RepeatedStep {
  public:
   Repetition(IterationCalls, Attempts&);
-  // The agreement is about numbers in here.
+  // The agreement refers to members of this object.
   Repetition(const Repetition&) = delete;
   Repetition& operator=(const Repetition&) = delete;
   ~Repetition() override = default;
 
-  // What Newton's method may use from now on.
+  // Sets what Newton's method may use.
   void know(GroupInterface interface) { interface_ = std::move(interface); }
   std::vector<double> repeated(std::span<const double> x) override;
   [[nodiscard]] StepDerivatives derivatives() const override;
   [[nodiscard]] Pattern pattern() const override;
 
-  // The number of iterations; none if the step failed, as the outcome says.
+  // The number of iterations; none if the step failed (see the outcome).
   std::optional<std::int64_t> step(const MacroStep&) noexcept;
-  // What trial steps at the start of a step say, of which states are saved; none where they did not come to an end.
+  // Result of trial steps at the start of a step whose states are saved; none if they could not be completed.
   Trial trial(const MacroStep&) noexcept;
 
   [[nodiscard]] std::size_t unknowns() const noexcept { return x_.size(); }
@@ -167,22 +167,22 @@ class Repetition final : public RepeatedStep {
   Done failed() noexcept;
 
   IterationCalls calls_;
-  const bool tries_;  // the first step finds out how inputs are held
+  const bool tries_;  // the first step determines how inputs are held
   Attempts& attempts_;
   PlainIterationSwitch switch_;
   Agreement agreement_, damped_agreement_;
   Acceleration acceleration_, newton_, damping_;
   GroupInterface interface_;
   std::vector<double> x_, found_;
-  std::vector<double> guess_, continued_;      // of the end of a step: for its first iterate, and by a parabola
-  std::vector<double> scaled_, scaled_found_;  // the same in nominal values
-  std::vector<double> sizes_;                  // the largest that each unknown was at the start of a step
+  std::vector<double> guess_, continued_;      // for the end of a step: first guess, and extrapolation by a parabola
+  std::vector<double> scaled_, scaled_found_;  // the unknowns and their results in nominal values
+  std::vector<double> sizes_;                  // largest size of each unknown at starts of steps
   MacroStep present_{};
   std::int64_t iterations_ = 0;
   bool left_domain_ = false, escaped_ = false;
   Course course_ = Course::planned;
-  bool by_newton_ = false;  // the last iterates were Newton's
-  bool converged_ = true;   // no retreat was needed
+  bool by_newton_ = false;  // the last iterates are from Newton's method
+  bool converged_ = true;   // without alternatives
   std::vector<DampedPhase> damped_phases_;
 };
 

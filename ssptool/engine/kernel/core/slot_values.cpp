@@ -8,7 +8,7 @@ namespace ssptool {
 
 namespace {
 
-// What a content takes besides its bytes.
+// Memory of an entry in addition to its bytes.
 constexpr std::size_t entry_bytes = 64;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What slots hold, and how those of inputs run over a step.
+// Contents of slots, and how those of inputs vary over a step.
 #pragma once
 
 #include <bit>
@@ -15,13 +15,13 @@
 
 namespace ssptool {
 
-// Of the polynomials that inputs follow.
+// Maximum order of the polynomials of inputs.
 inline constexpr int max_order = 2;
 
-// [s], before every time: see interface.py.
+// [s], earlier than any time: see interface.py.
 inline constexpr double long_ago = -1e300;
 
-// Arguments that cannot be right.
+// Throws for invalid arguments.
 void check_index(std::size_t index, std::size_t count, const char* what);
 void check_order(int order);
 void check_size(std::size_t size, std::size_t wanted, const char* what);
@@ -29,8 +29,7 @@ void check_size(std::size_t size, std::size_t wanted, const char* what);
 inline std::int64_t as_integer(double number) noexcept { return std::bit_cast<std::int64_t>(number); }
 inline double as_double(std::int64_t number) noexcept { return std::bit_cast<double>(number); }
 
-// Texts that a kernel has met, and what binary variables had, by number; 0 is the empty one. No number means another
-// text later.
+// Texts and binary data of a kernel, by number; 0 is the empty one. A number never refers to another text later.
 class StringTable {
  public:
   StringTable() { number({}, true); }
@@ -38,15 +37,15 @@ class StringTable {
   StringTable& operator=(const StringTable&) = delete;
   ~StringTable() = default;
 
-  // So many numbers were given out.
+  // Number of numbers given out.
   [[nodiscard]] std::int64_t size() const noexcept { return next_; }
-  // Memory that they take, about.
+  // Approximate memory of the entries.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  // Null if no text has this number, or it is forgotten.
+  // Null if no text has this number, or if it was deleted.
   [[nodiscard]] const std::string* find(std::int64_t number) const;
   [[nodiscard]] const std::string& at(std::int64_t number) const { return all_.at(number).text; }
   std::int64_t number(std::string_view text, bool keep = false);
-  // All that are not to be kept and not among the needed ones, which are in order; gives their numbers, in order.
+  // Deletes all entries that are neither permanent nor among the needed ones (sorted); returns their numbers, sorted.
   std::vector<std::int64_t> forget(std::span<const std::int64_t> needed);
 
  private:
@@ -54,13 +53,13 @@ class StringTable {
     std::string text;
     bool keep;
   };
-  std::unordered_map<std::int64_t, Entry> all_;  // strings stay where they are
+  std::unordered_map<std::int64_t, Entry> all_;  // strings must keep their addresses
   std::unordered_map<std::string_view, std::int64_t> numbers_;
   std::int64_t next_ = 0;
   std::size_t bytes_ = 0;
 };
 
-// What is done to a value on its way, for some time.
+// A change of a value on its way, for some time.
 struct SlotOverride {
   enum class Kind { none, override_, bias };
 
@@ -68,14 +67,14 @@ struct SlotOverride {
   double value = 0.0;  // in the type of the signal: a double, or an integer in the same eight bytes
 
   [[nodiscard]] double of_double(double value) const noexcept;
-  // Sums wrap around as they do in all integers of the machine: so those without a sign are right as well.
+  // Sums wrap around like machine integers, so that they are also correct for unsigned ones.
   [[nodiscard]] std::int64_t of_integer(std::int64_t number) const noexcept;
 };
 
-// What an integer that an instance gives must be, so that all that it is connected to can have it.
+// Requirements for an integer from an instance, so that all connected variables can represent it.
 struct Demand {
-  bool nonnegative = false;  // the same bits mean another number with or without a sign
-  int digits = 64;           // from the first one to the last one that is not zero, in binary
+  bool nonnegative = false;  // because the same bits may mean a signed or an unsigned number
+  int digits = 64;           // from the first to the last binary digit that is not zero
 
   [[nodiscard]] bool met_by(std::int64_t number) const noexcept {
     const auto bits = static_cast<std::uint64_t>(number), size = number < 0 ? 0 - bits : bits;
@@ -84,7 +83,7 @@ struct Demand {
   }
 };
 
-// One number per slot; the vectors stay where they are.
+// One number per slot; the vectors must keep their addresses.
 struct SlotValues {
   SlotValues(std::size_t slots, const std::vector<Slot>& integers);
   SlotValues(const SlotValues&) = delete;
@@ -94,9 +93,9 @@ struct SlotValues {
   std::vector<double> values, input_value;
   std::vector<double> input_rates;  // first derivatives, then second ones
   std::vector<bool> holds_integer;
-  std::vector<double> least, most;           // ranges of inputs, which extrapolation does not leave
-  std::vector<bool> still;                   // inputs whose sources are discrete: constant over each step
-  std::unordered_map<Slot, Demand> demands;  // of integers that get narrower on their way
+  std::vector<double> least, most;           // ranges of inputs, which limit extrapolation
+  std::vector<bool> still;                   // inputs with discrete sources: constant over each step
+  std::unordered_map<Slot, Demand> demands;  // of integers whose type becomes narrower on the way
   StringTable contents;
 
   [[nodiscard]] std::size_t size() const noexcept { return values.size(); }
@@ -121,22 +120,22 @@ struct SlotValues {
 class Window {
  public:
   Window(double* array, const std::vector<Slot>& slots);
-  Window(Window&&) = default;  // moving a vector leaves its numbers where they are
+  Window(Window&&) = default;  // moving a vector does not move its elements
   Window& operator=(Window&&) = default;
   ~Window() = default;
 
-  // The numbers as they are in the array now.
+  // The present numbers in the array.
   std::span<const double> read() noexcept {
     if (scattered()) gather();
     return numbers_;
   }
 
-  // Room to write them to, before `written`.
+  // Buffer for writing; call `written` afterwards.
   [[nodiscard]] std::span<double> room() noexcept { return numbers_; }
   [[nodiscard]] bool scattered() const noexcept { return !scattered_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return numbers_.size(); }
 
-  // Everything that was written goes to the array.
+  // Copies written numbers to the array.
   void written() noexcept {
     if (scattered()) scatter();
   }

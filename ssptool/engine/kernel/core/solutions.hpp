@@ -1,4 +1,4 @@
-// How algebraic loops are solved: solutions.py as C++ types.
+// Solutions of algebraic loops: solutions.py in C++.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Convergence {
                              std::span<const double> nominal) const noexcept;
 };
 
-// The best point found and how it was reached.
+// The best point, and the way to it.
 struct Solution {
   std::vector<double> x;
   SolutionStatus status = SolutionStatus::nonfinite;

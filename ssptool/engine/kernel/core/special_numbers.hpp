@@ -1,4 +1,4 @@
-// Numbers that are none, and those beyond all others.
+// NaN, infinity, and a number just below zero.
 #pragma once
 
 #include <limits>
@@ -8,7 +8,7 @@ namespace ssptool {
 inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// In place of an event indicator that is exactly zero, which counts as negative.
+// Replaces an event indicator that is exactly zero, because zero counts as negative.
 inline constexpr double below_zero = -1e-300;
 
 }  // namespace ssptool
