@@ -156,7 +156,7 @@ class OdeComponent {
   double end_ = 0.0;           // end of the last step [s]
   double stepping_to_ = 0.0;   // end of the present step [s]
   std::deque<EventRow> rows_;  // not yet taken
-  bool made_ = false;          // the last row, if it does not belong to a communication point
+  bool made_ = false;          // the last row belongs to an event
   std::vector<Snapshot*> snapshots_;
   std::optional<IntegrationStopped> refusal_;
   std::exception_ptr failure_;

@@ -1,4 +1,4 @@
-// Steps of x' = f(t, x) by formulas, and the problems that they are for. Nothing here knows of instances.
+// Steps of x' = f(t, x) by formulas, and the problems that they solve, independent of instances.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace ssptool {
 
-// f, g and df/dx at absolute times [s]. False tells of a point to avoid: a shorter step is tried. So do values that are
-// no numbers. Exceptions pass through the solver, which must be started again after one.
+// f, g and df/dx at absolute times [s]. False means that the point must be avoided: a shorter step is tried. The same
+// applies to values that are nan. Exceptions are passed on by the solver, which must then be restarted.
 class OdeProblem {
  public:
   OdeProblem() = default;
@@ -19,10 +19,11 @@ class OdeProblem {
 
   virtual bool slopes(double t, const double* x, double* dx) = 0;
 
-  // Asked for only where there are indicators. An event is a change between z > 0 and z ≤ 0: zero counts as negative.
+  // Only called if there are indicators. An event is a change between z > 0 and z ≤ 0: zero counts as negative.
   virtual bool indicators(double t, const double* x, double* z);
 
-  // df/dx (n, n), column by column, asked for only of a problem that has one; others get one-sided differences of f.
+  // df/dx (n, n), by columns; only called if the problem provides it. Otherwise, solvers use one-sided differences of
+  // f.
   [[nodiscard]] virtual bool has_jacobian() const { return false; }
   virtual bool jacobian(double t, const double* x, double* columns);
 };
@@ -32,15 +33,15 @@ struct OdeSize {
   std::size_t indicators = 0;
 };
 
-// All starts together.
+// Sums over all starts.
 struct Effort {
   std::int64_t steps = 0, evaluations = 0, error_test_failures = 0;
-  std::int64_t convergence_failures = 0;  // steps that led to a point to avoid
+  std::int64_t convergence_failures = 0;  // steps to a point that must be avoided
   std::int64_t jacobians = 0, root_evaluations = 0;
 };
 
-// f, g and df/dx on the clock of a solver, which counts from its last start, so that no digits of steps and roots are
-// lost at late times.
+// f, g and df/dx in the time of a solver, which is relative to its last start, so that steps and roots keep their
+// precision at late times.
 class OdeEvaluation {
  public:
   OdeEvaluation(OdeProblem& problem, OdeSize problem_size) : size(problem_size), problem_(problem) {}
@@ -62,14 +63,14 @@ class OdeEvaluation {
   double origin_ = 0.0;
 };
 
-// Where a step begins.
+// The start of a step.
 struct StepStart {
-  double t;  // elapsed [s]
+  double t;  // since the start [s]
   std::span<const double> x, slopes;
   std::span<const double> nominal;  // usual sizes of the states
 };
 
-// One step of a pair of formulas of orders 5 and 4: x at its end with an estimate of its error, and x in between.
+// One step of a pair of formulas of orders 5 and 4: x at its end, an estimate of the error, and x in between.
 class StepFormula {
  public:
   explicit StepFormula(std::size_t states) : x_(states), error_(states) {}
@@ -77,16 +78,18 @@ class StepFormula {
   StepFormula& operator=(const StepFormula&) = delete;
   virtual ~StepFormula() = default;
 
-  // From there over h [s]; false: that leads to a point to avoid. The start may be the same as before.
+  // Steps from the start by h [s]; false: this leads to a point that must be avoided. The start may be the same as
+  // before.
   virtual bool attempt(const StepStart&, double h) = 0;
   [[nodiscard]] std::span<const double> x() const noexcept { return x_; }
   [[nodiscard]] std::span<const double> error() const noexcept { return error_; }
-  // x' at the end; false: it cannot be evaluated.
+  // x' at the end; false if it cannot be evaluated.
   virtual bool slopes_at_end(double t, std::span<double>) = 0;
-  // Prepares `interpolate` for the last attempt, which gives x (n,) at a part of the step, until another is prepared.
+  // Prepares `interpolate` for the last attempt; it then returns x (n,) at a fraction of the step, until another
+  // attempt is prepared.
   virtual void prepare(const StepStart&) = 0;
   virtual void interpolate(double part, std::span<double> x) const = 0;
-  // The next step starts elsewhere.
+  // Must be called when the next step starts at another point.
   virtual void leave_start() = 0;
 
  protected:

@@ -11,10 +11,11 @@ namespace ssptool {
 
 namespace {
 
-// A group is stepped in parallel if its steps, one after the other, take so long at least [s]; so many are measured.
+// Minimum duration [s] of the steps of a group in sequence above which they are done in parallel, and number of
+// measurements.
 constexpr double worth = 50e-6;
 constexpr int trials = 3;
-// The most parts of a step that an FMU has discarded.
+// Maximum number of parts of a step that an FMU has discarded.
 constexpr std::int64_t most_parts = 1024;
 
 bool is_discarded_step(const Outcome& outcome) noexcept {
@@ -52,7 +53,7 @@ bool Stepper::step(Index index, double t, double h) noexcept {
   return ok || divide(index, t, h);
 }
 
-// Afterwards, inputs run as before: if the step is repeated, driven ones do so again.
+// Afterwards, inputs vary as before: if the step is repeated, driven ones do so again.
 bool Stepper::step_in_parts(Index index, const Substeps& own, double t, double h) noexcept {
   SlotValues& slots = slot_values_;
   double* const first = slots.input_rates.data();
@@ -92,7 +93,7 @@ bool Stepper::step_once(Index index, double t, double h) noexcept {
   return ok;
 }
 
-// After a step that was discarded: in more and more parts, if that may help.
+// After a discarded step: repeats it in more and more parts, if this may help.
 bool Stepper::divide(Index index, double t, double h) noexcept {
   Substeps parts = members_[index].substeps;
   if (parts.count == 1)
@@ -111,7 +112,7 @@ bool Stepper::divide(Index index, double t, double h) noexcept {
   return true;
 }
 
-// The step alone, with nothing that instances share.
+// Only the step, without access to data that instances share.
 inline Failure Stepper::move_on(Index index, double t, double h) const noexcept {
   const Step& own = steps_[index];
   if (own.special) [[unlikely]]
@@ -121,7 +122,7 @@ inline Failure Stepper::move_on(Index index, double t, double h) const noexcept 
       t, h, {slot_values_.input_value.data() + own.inputs, first, first + slot_values_.size(), own.input_count});
 }
 
-// Around a step: what is not part of its motion is set before it, all outputs are got after it.
+// Before a step, sets what is not part of its motion; after it, all outputs are got.
 bool Stepper::prepare(Index index) noexcept {
   StepParts& parts = parts_[index];
   parts.gather();
@@ -157,7 +158,7 @@ bool Stepper::step_together(Group& group, double t, double h) noexcept {
   return group.seconds >= worth ? step_in_parallel(group, t, h) : step_one_by_one(group, t, h);
 }
 
-// One by one, with a look at how long those take that can be shared.
+// Steps one by one, and measures the duration of those that can be shared.
 bool Stepper::step_measured(Group& group, double t, double h) noexcept {
   using Clock = std::chrono::steady_clock;
   std::chrono::duration<double> apart{};
@@ -173,9 +174,9 @@ bool Stepper::step_measured(Group& group, double t, double h) noexcept {
   return true;
 }
 
-// Only the steps are: what is copied and checked before and after them is shared by all. Instances that are apart are
-// stepped as ever meanwhile, since no other thread touches anything but the FMUs that it steps: inputs, which it reads,
-// stay as they are.
+// Only the steps are done in parallel; copies and checks before and after them are common to all. Instances that must
+// stay apart are stepped by the calling thread at the same time. No other thread changes anything except the FMUs that
+// it steps; inputs, which the threads read, do not change.
 bool Stepper::step_in_parallel(Group& group, double t, double h) noexcept {
   for (const Small place : group.shared)
     if (const Index index = group.instances[place]; steps_[index].special && !prepare(index)) return false;
@@ -185,12 +186,12 @@ bool Stepper::step_in_parallel(Group& group, double t, double h) noexcept {
       [&](std::size_t rank) {
         const Small place = group.shared[rank];
         group.failures[place] = move_on(group.instances[place], t, h);
-        members_.leave_mode(group.instances[place]);  // of this thread
+        members_.leave_mode(group.instances[place]);  // for this thread
       },
       [&] { stopped = step_apart(group, t, h); });
   for (std::size_t place = 0; place < group.instances.size(); ++place) {
     const Index index = group.instances[place];
-    if (place == stopped) return false;  // as the outcome says
+    if (place == stopped) return false;  // see the outcome
     if (members_[index].apart) continue;
     if (group.failures[place]) access_.failed(index, group.failures[place]);
     if (group.failures[place] ? !divide(index, t, h) : !collect(index)) return false;
@@ -199,7 +200,7 @@ bool Stepper::step_in_parallel(Group& group, double t, double h) noexcept {
   return true;
 }
 
-// The place of the one that failed, or `none`.
+// Returns the place of the instance that failed, or `none`.
 std::size_t Stepper::step_apart(const Group& group, double t, double h) noexcept {
   for (std::size_t place = 0; place < group.instances.size(); ++place)
     if (const Index index = group.instances[place]; members_[index].apart && !step(index, t, h)) return place;
@@ -251,7 +252,7 @@ void Stepper::prepare_fast(const Group& group, bool on_lines) noexcept {
   for (const Index index : group.instances) {
     Step& own = steps_[index];
     own.on_lines = on_lines;
-    own.told = true;  // rates, it may be, in the first step
+    own.told = true;  // rates may have been set in the first step
     if (members_[index].driven || members_[index].still) own.plain_step = nullptr;
   }
 }
@@ -288,7 +289,8 @@ inline bool Stepper::step_fast(Step& own, Index index, const Line& line, double 
   return own.got_finite(slot_values_.values.data()) || access_.nonfinite(own, index);
 }
 
-// Derivatives of the inputs; whether the FMU is to be told, since some are not zero, or were not.
+// Computes derivatives of the inputs; returns whether they must be set in the FMU, because some are not zero, or were
+// not.
 inline bool Stepper::follow(Step& own, const Line& line) noexcept {
   double* const rates = slot_values_.input_rates.data() + own.inputs;
   const double *const now = line.now + own.inputs, *const before = line.before + own.inputs;
@@ -300,21 +302,21 @@ inline bool Stepper::follow(Step& own, const Line& line) noexcept {
   return std::exchange(own.told, moving) || moving;
 }
 
-// In parts, inputs are where they are on other ways.
+// When a step is done in parts, inputs are at other places.
 bool Stepper::discarded(const Step& own, Index index, int status, double t, double h) noexcept {
   access_.failed(index, {fmi::v2::do_step, status});
   set_inputs(own, index);
   return divide(index, t, h);
 }
 
-// An FMU that does not follow lines any more.
+// The FMU does not support linear inputs any more.
 bool Stepper::retreat(Step& own, Index index, const Failure& failure, double t, double h) noexcept {
   if (members_.instance(index).following().order > 0) return access_.failed(index, failure);
   own.plain_step = nullptr;
   return step_otherwise(index, t, h);
 }
 
-// Where there is more to an instance.
+// For instances that need more.
 bool Stepper::step_otherwise(Index index, double t, double h) noexcept {
   set_inputs(steps_[index], index);
   return step(index, t, h);

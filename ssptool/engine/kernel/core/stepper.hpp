@@ -11,8 +11,8 @@
 
 namespace ssptool {
 
-// Macro steps that an FMU has discarded, and that were done in smaller ones: how many, the most parts of one, and the
-// start of the first one [s].
+// Macro steps that an FMU has discarded and that were done in smaller ones: their number, the maximum number of parts,
+// and the start of the first one [s].
 struct DividedSteps {
   std::int64_t steps = 0, most = 0;
   double since = 0.0;
@@ -29,12 +29,12 @@ class Stepper {
         inputs_(inputs),
         history_(history) {}
 
-  // The member that was added last.
+  // Adds the member that was added last.
   void add(Index instance);
 
-  // Where to write the start of each step [s], for others to read; null: nowhere.
+  // Sets where to write the start of each step [s] for other readers; null: nowhere.
   void report_time(double* place) noexcept { reported_time_ = place; }
-  // An FMU may have threads that read it, too.
+  // Threads of an FMU may read it, too.
   void report(double t) const noexcept {
     if (reported_time_ != nullptr) std::atomic_ref(*reported_time_).store(t, std::memory_order_relaxed);
   }
@@ -47,7 +47,7 @@ class Stepper {
   Outcome restore(Index group);
   void release() noexcept;
 
-  // The same for groups that there are; whether all went well.
+  // The same for existing groups; returns whether it was successful.
   bool step_all(Group&, double t, double h) noexcept;
   bool save_all(const Group&) noexcept;
   bool restore_all(const Group&) noexcept;
@@ -63,26 +63,26 @@ class Stepper {
 
  private:
   struct alignas(cache_line) Step : QuickAccess {
-    fmi::v2::DoStep* plain_step;  // of FMI 2.0 where all is plain and nothing driven, else null
+    fmi::v2::DoStep* plain_step;  // of FMI 2.0, if nothing is special or driven; otherwise null
   };
 
-  // The rest of it.
+  // Rarely used data of it.
   struct StepParts {
     Window value, first, second;  // of the inputs of type Float64
     Motion motion;
     Transfer outputs;
     std::vector<Typed> typed_inputs, typed_outputs;
     DividedSteps divided{};
-    std::vector<double> moving{};  // value, first and second derivative of each input that moves over substeps
+    std::vector<double> moving{};  // value, first and second derivative of each input that varies over substeps
 
-    // Inputs in scattered slots go where the motion has them.
+    // Copies inputs in scattered slots to the buffers of the motion.
     void gather() noexcept {
       if (value.scattered())
         for (Window* window : {&value, &first, &second}) window->read();
     }
   };
 
-  // Through the last two accepted points.
+  // A line through the last two accepted points.
   struct Line {
     const double *now, *before;
     double h;
@@ -114,7 +114,7 @@ class Stepper {
   Inputs& inputs_;
   const History& history_;
   std::vector<Step> steps_;
-  std::vector<StepParts> parts_;  // each at the place of its step
+  std::vector<StepParts> parts_;  // in the same order as the steps
   std::unique_ptr<Workers> workers_;
   double* reported_time_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// Reasons to stop while a system is evaluated or integrated, which pass through callbacks: failure.py as C++ types.
+// Reasons to stop an evaluation or an integration, which are passed through callbacks: failure.py in C++.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace ssptool {
 
 enum class Ending { fmi, nonfinite, integration, events, loop, coupling, inputs, terminated };
 
-// More about a reason than its words, for whoever has given it and gets it back.
+// Additional data of a reason, which its creator gets back.
 class Details {
  public:
   Details() = default;
@@ -21,7 +21,7 @@ class Details {
 
 class IntegrationStopped : public std::runtime_error {
  public:
-  // `recoverable`: what refused can go on from a saved state.
+  // `can_go_on`: the FMU that refused can continue from a saved state.
   IntegrationStopped(Ending why, const std::string& message, std::string what_to_do, double time, std::string name = {},
                      bool can_go_on = false)
       : std::runtime_error(message),
@@ -36,7 +36,7 @@ class IntegrationStopped : public std::runtime_error {
   double t;
   std::string component;
   bool recoverable;
-  std::string function = {};  // of FMI, if it happened in one
+  std::string function = {};  // of FMI, if the failure occurred in one
   std::shared_ptr<const Details> details = {};
 };
 
@@ -46,7 +46,7 @@ inline IntegrationStopped ended_by(const std::string& component, double t) {
           "see its messages, and check its parameters and inputs", t, component};
 }
 
-// A function of a component returned something worse than a warning, outside of what a kernel has registered.
+// A function of a component returned a status worse than a warning, outside registered operations of a kernel.
 class CallRefused : public std::runtime_error {
  public:
   CallRefused(const std::string& name, const std::string& of, int returned)

@@ -1,4 +1,4 @@
-// Times at equal distances, as decimal arithmetic gives them: 0.018, not 18 · 0.001 = 0.018000000000000002.
+// Equidistant times in decimal arithmetic: 0.018, and not 18 · 0.001 = 0.018000000000000002.
 #pragma once
 
 #include <cmath>
@@ -6,7 +6,7 @@
 
 namespace ssptool {
 
-// A number as it is written in decimal: the double nearest to it, and what is left.
+// A decimal number: the nearest double, and the remainder.
 struct Decimal {
   double number = 0.0, rest = 0.0;
 
@@ -14,7 +14,8 @@ struct Decimal {
   explicit Decimal(double);
 };
 
-// The times start + k · step [s], each the double nearest to the decimal number; grid_time of engine/time_grid.py.
+// The times start + k · step [s], each as the double nearest to the decimal number; see grid_time of
+// engine/time_grid.py.
 class DecimalTimes {
  public:
   DecimalTimes() = default;
@@ -23,7 +24,7 @@ class DecimalTimes {
   [[nodiscard]] bool are(double start, double step) const noexcept {
     return start == start_.number && step == step_.number;
   }
-  // In twice the precision, so that it is rounded once.
+  // Computed with doubled precision, and then rounded once.
   [[nodiscard]] double time(std::int64_t point) const noexcept {
     const auto count = static_cast<double>(point);
     const double product = count * step_.number, below = std::fma(count, step_.number, -product);

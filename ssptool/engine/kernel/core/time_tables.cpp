@@ -74,7 +74,7 @@ void TimeTables::write(double t, double* values) noexcept {
   }
 }
 
-// Mostly it is where it was, or one row on.
+// The row is usually the same as before, or the next one.
 void TimeTables::seek(Axis& axis, double t, bool from_left) noexcept {
   const auto& times = axis.times;
   if (from_left) {
@@ -90,7 +90,7 @@ void TimeTables::seek(Axis& axis, double t, bool from_left) noexcept {
   axis.row = static_cast<std::size_t>(std::upper_bound(times.begin(), times.end(), t) - times.begin());
 }
 
-// At both ends of a line, and where it is level, the very number that is there: so a zero keeps its sign.
+// At both ends of a line, and on a level line, returns the exact number in the table, so that a zero keeps its sign.
 double TimeTables::at(const TableColumn& column, const Axis& axis, std::size_t row, double t) noexcept {
   if (row == 0) return column.values[0];
   const double first = column.values[row - 1];
@@ -114,7 +114,7 @@ bool TimeTables::beyond_ends(double t, double h, double* found) const noexcept {
   return any;
 }
 
-// From the chord between both ends, so that it is zero where all rows in between are on a level line.
+// Relative to the chord between both ends, so that it is zero if all rows between them are on a level line.
 double TimeTables::beyond_chord(const TableColumn& column, const Axis& axis, double begin, double end) noexcept {
   const auto& times = axis.times;
   std::size_t high = axis.row;
@@ -166,7 +166,7 @@ void DrivenInputs::follow(std::vector<SlotPolynomial> polynomials) {
   find_curvatures();
 }
 
-// By the chain rule, from the slots on polynomials to the inputs.
+// By the chain rule, from slots on polynomials to inputs.
 void DrivenInputs::find_curvatures() noexcept {
   std::fill(curvatures_.begin(), curvatures_.end(), 0.0);
   for (const SlotPolynomial& one : polynomials_) curvatures_[one.slot] = one.second;

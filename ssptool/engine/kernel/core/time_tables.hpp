@@ -1,4 +1,4 @@
-// Tables that drive slots over time, and inputs that run over steps as these do.
+// Tables that drive slots over time, and the resulting inputs over steps.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +20,19 @@ struct TableColumn {
   SlotOverride applied{};
 };
 
-// An input that time tables lead to, and how it runs over a step.
+// An input that time tables feed, and how it varies over a step.
 struct DrivenInput {
-  enum class Run { held, following, middle };  // middle: held at the mean of what leads to it
+  enum class Run { held, following, middle };  // middle: held at the mean of its source
 
   Slot slot;
   Run run;
   double start = 0.0;  // of the present step
 };
 
-// A slot that is on a polynomial over time.
+// A slot whose value is a polynomial in time.
 struct SlotPolynomial {
   Slot slot;
-  double t, value, first, second;  // its value and derivatives at a time
+  double t, value, first, second;  // value and derivatives at time t
 
   [[nodiscard]] double at(double time) const noexcept {
     const double past = time - t;
@@ -43,24 +43,24 @@ struct SlotPolynomial {
 class TimeTables {
  public:
   TimeTables() = default;
-  // Throws if a table cannot be right.
+  // Throws if a table is invalid.
   TimeTables(std::vector<std::vector<double>> axes, std::vector<TableColumn> columns);
 
   [[nodiscard]] std::span<double> column(std::size_t column);
   void override_column(std::size_t column, SlotOverride);
 
-  // The present segment: nothing jumps between these times.
+  // Sets the present segment: no jumps occur between these times.
   void between(double begin, double end) noexcept;
-  // Every column's slot gets its value at t.
+  // Writes the value of every column at t to its slot.
   void write(double t, double* values) noexcept;
-  // After it: for each line through rows the mean of the last h before t, less that of its two ends. Whether there is
-  // one that is not zero.
+  // After `write`: for each linearly interpolated column, the mean over the last h before t minus the mean of both
+  // ends. Returns whether any of them is not zero.
   bool beyond_ends(double t, double h, double* found) const noexcept;
 
  private:
   struct Axis {
     std::vector<double> times;
-    std::size_t row = 0;  // how many times are not after the one asked for last
+    std::size_t row = 0;  // number of times that are not after the last requested one
   };
 
   TableColumn& checked(std::size_t column);
@@ -74,7 +74,7 @@ class TimeTables {
   double end_ = std::numeric_limits<double>::infinity();
 };
 
-// The time tables of a kernel, and the inputs to which they lead.
+// The time tables of a kernel, and the inputs that they feed.
 class DrivenInputs {
  public:
   DrivenInputs(SlotValues& slot_values, Wires& wires)
@@ -84,14 +84,14 @@ class DrivenInputs {
         curvatures_(slot_values.size()),
         beyond_(slot_values.size()) {}
 
-  // Throws if they cannot be right.
+  // Throws if they are invalid.
   void state(std::vector<std::vector<double>> axes, std::vector<TableColumn>, std::vector<DrivenInput>);
   [[nodiscard]] bool drives(Slot slot) const noexcept { return drives_[slot]; }
 
   [[nodiscard]] std::span<double> column(Index column) { return tables_.column(column); }
   void override_column(Index column, const SlotOverride& value) { tables_.override_column(column, value); }
   void between(double begin, double end) noexcept { tables_.between(begin, end); }
-  // From now on these slots, and no others, are on polynomials; tables do not lead to them.
+  // Sets the slots that are on polynomials, replacing earlier ones; no table may feed them.
   void follow(std::vector<SlotPolynomial>);
   void write(double t) noexcept;
   void drive(double t, double h) noexcept;
@@ -106,8 +106,8 @@ class DrivenInputs {
   std::vector<DrivenInput> inputs_;
   std::vector<SlotPolynomial> polynomials_;
   std::vector<double> curvatures_;  // second derivatives of all slots
-  std::vector<double> beyond_;      // means over a step, less those of its ends, of all slots
-  bool averages_ = false;           // whether there are inputs that are held at means
+  std::vector<double> beyond_;      // means over a step minus means of its ends, of all slots
+  bool averages_ = false;           // whether some inputs are held at means
   Wires::Set into_inputs_ = Wires::empty_set;
 };
 

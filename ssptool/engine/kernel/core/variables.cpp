@@ -12,7 +12,7 @@ namespace ssptool {
 namespace {
 
 struct Row {
-  std::string_view name;  // in the tables that come from Python
+  std::string_view name;  // in the tables from Python
   int fmi_major;
   Type type;
   AccessNames functions;
@@ -63,7 +63,7 @@ auto on_integers(Type type, std::uint64_t* memory, Visit visit) {
   }
 }
 
-// The rank of the first value that is nan or inf, if there is one.
+// The rank of the first value that is nan or inf, if any.
 template <class Real>
 std::optional<std::size_t> unpack_reals(const Real* in, const std::vector<Slot>& slots, double* values) {
   std::optional<std::size_t> wrong;
@@ -81,7 +81,7 @@ void add(Variables& found, const Variables& known, std::size_t rank) {
   found.elements.push_back(known.elements[rank]);
 }
 
-// FMI sets and gets arrays as a whole.
+// FMI sets and gets arrays only as a whole.
 void check_whole(const Variables& known, const std::vector<std::size_t>& ranks) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const std::size_t rank = ranks[i];
@@ -153,7 +153,7 @@ std::optional<std::size_t> Typed::pack(const double* values, const StringTable& 
     for (std::size_t i = 0; i < n; ++i) {
       const std::int64_t number = as_integer(values[slots[i]]);
       out[i] = static_cast<T>(number);
-      if (static_cast<std::int64_t>(out[i]) != number) return i;  // of UInt64 the same bits always fit
+      if (static_cast<std::int64_t>(out[i]) != number) return i;  // for UInt64, the same bits always fit
     }
     return std::nullopt;
   });
@@ -165,7 +165,7 @@ std::optional<std::size_t> Typed::unpack(double* values, StringTable& contents) 
     case Type::held: return unpack_reals(reinterpret_cast<const double*>(memory.data()), slots, values);
     case Type::float32: return unpack_reals(reinterpret_cast<const float*>(memory.data()), slots, values);
     case Type::boolean: {
-      // What is no bool in C is true all the same.
+      // Bytes that are not a valid C bool count as true.
       const auto* in = reinterpret_cast<const std::uint8_t*>(memory.data());
       for (std::size_t i = 0; i < n; ++i) values[slots[i]] = as_double(in[i] != 0 ? 1 : 0);
       return std::nullopt;
@@ -181,7 +181,7 @@ std::optional<std::size_t> Typed::unpack(double* values, StringTable& contents) 
       return std::nullopt;
     }
     case Type::binary: {
-      // What the FMU points to is its own until it is called again.
+      // The pointers of an FMU are valid until its next call.
       const auto* in = reinterpret_cast<const char* const*>(memory.data());
       for (std::size_t i = 0; i < n; ++i)
         values[slots[i]] = as_double(in[i] == nullptr ? 0 : contents.number({in[i], sizes[i]}));
@@ -205,7 +205,7 @@ Variables of_type(const Variables& variables, Type type) {
 Variables some_of(const Variables& known, const std::vector<Slot>& slots, const char* kind) {
   Variables found;
   std::vector<std::size_t> ranks;
-  auto from = known.slots.begin();  // where the last one was: mostly they are in the same order
+  auto from = known.slots.begin();  // place of the last one, because the order is usually the same
   for (const Slot slot : slots) {
     auto place = std::find(from, known.slots.end(), slot);
     if (place == known.slots.end()) place = std::find(known.slots.begin(), from, slot);

@@ -9,7 +9,7 @@ namespace ssptool {
 
 namespace {
 
-// With what is done to doubles at its ends, a wire still is a factor and an offset.
+// A wire with overrides of doubles at its ends is still a factor and an offset.
 void override_source(Wire& wire, const SlotOverride& by) noexcept {
   if (by.kind == SlotOverride::Kind::none) return;
   wire.offset = delivered(wire.factor, wire.offset, by.value);
@@ -67,7 +67,7 @@ Wires::Set Wires::set(std::span<const Slot> slots) {
   return static_cast<Set>(sets_.size() - 1);
 }
 
-// Puts the wires of a set in their places, as they are now.
+// Sorts the present wires of a set by kind.
 void Wires::sort(Places& places) {
   const auto begin = which_.begin() + places.plain, end = which_.begin() + places.end;
   const auto integers = std::stable_partition(begin, end, [&](auto which) { return !wires_[which].from_integer; });

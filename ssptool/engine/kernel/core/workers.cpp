@@ -7,7 +7,7 @@ namespace ssptool {
 
 namespace {
 
-// Until it is not `old` any more. First awake: mostly that takes less time than being woken.
+// Waits until the value differs from `old`; first actively, because this usually takes less time than being woken.
 std::uint32_t changed(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
   while (value.load() == old && std::chrono::steady_clock::now() < end) {
@@ -22,7 +22,7 @@ Workers::Workers(std::size_t count) {
   try {
     for (std::size_t i = 1; i < count; ++i) threads_.emplace_back([this] { wait(); });
   } catch (const std::system_error&) {
-    // The system has no more threads: those that there are share the work.
+    // The system allows no more threads: the existing ones share the work.
   }
 }
 

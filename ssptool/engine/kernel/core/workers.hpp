@@ -10,18 +10,18 @@
 
 namespace ssptool {
 
-// Free of races without a lock: what is to be done is written before `round_` is increased, which is what the threads
-// wait for, and not again before all of them have decreased `busy_`, which is what the one that asks waits for.
+// Free of races without a lock: the task is written before `round_` is increased, which the threads wait for, and is
+// not written again before all of them have decreased `busy_`, which the calling thread waits for.
 class Workers {
  public:
-  // `count` threads work, the one that asks included.
+  // `count` is the number of threads, including the calling one.
   explicit Workers(std::size_t count);
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
   ~Workers();
 
-  // Calls task(0) … task(count - 1), each once, in any order and at the same time, and `own` on the thread that asks;
-  // returns when all are done.
+  // Calls task(0) … task(count - 1), each once, in any order and in parallel, and `own` on the calling thread; returns
+  // when all are done.
   void share(std::size_t count, const std::function<void(std::size_t)>& task, const std::function<void()>& own);
 
  private:
@@ -29,7 +29,7 @@ class Workers {
   void wait();
   void work();
 
-  const std::function<void(std::size_t)>* task_ = nullptr;  // null: there is no more
+  const std::function<void(std::size_t)>* task_ = nullptr;  // null: threads must end
   std::size_t count_ = 0;
   std::atomic<std::size_t> next_{0};
   std::atomic<std::uint32_t> round_{0};

@@ -10,14 +10,14 @@ namespace ssptool {
 
 namespace {
 
-// Events of one cause within this fraction of a macro step that count as no progress: number and fraction.
+// Number of events of one cause within a fraction of a macro step that count as no progress, and this fraction.
 constexpr std::size_t chatter_events = 10;
 constexpr double chatter_time = 1e-4;
 
-// Unless the later half of the times between them takes less than this part of the earlier half.
+// Except if the later half of the intervals takes less than this part of the earlier half.
 constexpr double shrinking = 0.9;
 
-// So many times between events, each shorter than the one before, have no end.
+// This number of consecutive intervals between events, each shorter than the one before, is considered endless.
 constexpr std::size_t accumulating = 5;
 
 constexpr double close_times = 1e-9;

@@ -1,4 +1,4 @@
-// Events of one cause that follow each other without the time moving on: zeno.py as C++ types.
+// Events of one cause at nearly the same time: zeno.py in C++.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,7 @@
 
 namespace ssptool {
 
-// Of an event.
+// The cause of an event.
 struct Cause {
   std::string component, what;
 
@@ -27,10 +27,10 @@ struct EventHistory {
   std::vector<double> times{};
 };
 
-// From a time to the next one that can be told apart from it.
+// The distance from a time to the next one that can be distinguished.
 double spacing(double t) noexcept;
 
-// The largest distance of two times about t that count as equal, in a run with macro steps of this size.
+// The largest difference of times about t that are considered equal, in a run with macro steps of this size.
 double tolerance_of_times(double t, double step) noexcept;
 
 // Both functions throw IntegrationStopped.
@@ -38,9 +38,9 @@ class ZenoDetector {
  public:
   explicit ZenoDetector(double step) : step_(step) {}
 
-  // One more event: how long ago one of its causes was last seen, or inf.
+  // Adds an event; returns the time since one of its causes was last seen, or inf.
   double note(double t, std::span<const Cause> causes);
-  // An event of this cause follows so soon that it cannot be seen.
+  // Reports an event of this cause that follows too soon to be resolved.
   void lose(const Cause&);
 
   [[nodiscard]] const std::map<Cause, EventHistory>& seen() const noexcept { return seen_; }

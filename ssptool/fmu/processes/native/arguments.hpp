@@ -16,7 +16,7 @@
 
 namespace ssptool::processes {
 
-inline constexpr int one = -1;  // in place of the argument that says how many elements there are
+inline constexpr int one = -1;  // replaces the number of the argument that contains the number of elements
 
 inline std::uint64_t padded(std::uint64_t bytes) noexcept { return (bytes + 7) & ~std::uint64_t{7}; }
 
@@ -28,25 +28,25 @@ std::size_t number(const std::uint64_t* slots) noexcept {
     return slots[count];
 }
 
-// Memory that an FMU lends until the next call of the same instance.
+// Memory whose content is valid until the next call of the same instance.
 using Lent = std::vector<char>;
 
-// What a call has given to the client: the channel, and where the data end that the client has sent.
+// What the client needs after a call: the channel, and the end of the data that it has sent.
 struct Returned {
   const Channel& channel;
   std::uint64_t end;
 };
 
-// What most kinds do, which is nothing.
+// Default behaviour of most kinds: nothing.
 template <class Type>
 struct Kind {
   using C = Type;
-  static constexpr int lengths = one;  // the argument that says how long contents are
+  static constexpr int lengths = one;  // number of the argument with the lengths of contents
   static void note(C, std::uint64_t&) noexcept {}
   static std::uint64_t bytes(C, const std::uint64_t*, const std::size_t*) noexcept { return 0; }
   static void write(C, Channel&, std::uint64_t*, std::uint64_t&, std::uint64_t, const std::size_t*) noexcept {}
   static bool append(Channel&, const std::uint64_t*, std::uint64_t, bool) noexcept { return true; }
-  // False: what has come back cannot be right.
+  // Returns false if the returned data cannot be correct.
   static bool take(C, const Returned&, const std::uint64_t*, std::uint64_t, const std::size_t*, Lent&) { return true; }
 };
 
@@ -62,7 +62,7 @@ struct Value : Kind<T> {
   }
 };
 
-// Plain values, which an FMU reads.
+// Plain values that an FMU reads.
 template <class T, int count = one>
 struct In : Kind<const T*> {
   static std::uint64_t bytes(const T* values, const std::uint64_t* slots, const std::size_t*) noexcept {
@@ -76,7 +76,7 @@ struct In : Kind<const T*> {
   static T* read(Channel& channel, const std::uint64_t*, std::uint64_t slot) noexcept { return channel.at<T>(slot); }
 };
 
-// Plain values that an FMU writes. They go there as well: what it does not write stays what it was.
+// Plain values that an FMU writes. They are also sent to the FMU, so that values it does not write stay unchanged.
 template <class T, int count = one>
 struct Out : In<T, count> {
   using C = T*;
@@ -85,7 +85,7 @@ struct Out : In<T, count> {
                    const std::size_t*, Lent&) noexcept {
     if (slot == 0) return true;
     std::memcpy(values, returned.channel.data(slot), number<count>(slots) * sizeof(T));
-    if constexpr (std::is_same_v<T, bool>) {  // which has two values, whatever is in its byte
+    if constexpr (std::is_same_v<T, bool>) {  // only two values are valid in a bool
       auto* const bytes = reinterpret_cast<unsigned char*>(values);
       for (std::size_t i = 0; i < number<count>(slots); ++i) bytes[i] = bytes[i] != 0;
     }
@@ -93,7 +93,7 @@ struct Out : In<T, count> {
   }
 };
 
-// How long the content behind a pointer is; `found`: how long one in the channel is, and none if it does not end there.
+// The length of the content behind a pointer; `found`: its length in the channel, none if it does not end there.
 struct OfText {
   static constexpr bool ends_with_zero = true;
   static std::size_t length(const char* text, const std::size_t*, std::size_t) noexcept {
@@ -117,8 +117,8 @@ struct OfBytes {
   }
 };
 
-// Pointers to contents that an FMU reads. In the data, a table of places (0: null) with the contents behind it; the
-// host puts pointers in the table.
+// Pointers to contents that an FMU reads. The data contain a table of places (0: null), followed by the contents; the
+// host replaces the places by pointers.
 template <class T, class Length, int count, int sizes>
 struct InContents : Kind<const T* const*> {
   static constexpr int lengths = sizes;
@@ -150,7 +150,7 @@ struct InContents : Kind<const T* const*> {
   }
 };
 
-// Pointers to contents that an FMU lends. The host puts places in the table, and the contents behind all data.
+// Pointers to contents that an FMU returns. The host writes places to the table, and the contents after all other data.
 template <class T, class Length, int count, int sizes>
 struct OutContents : Kind<const T**> {
   static constexpr int lengths = sizes;
@@ -181,7 +181,7 @@ struct OutContents : Kind<const T**> {
     }
     return true;
   }
-  // The contents come in their order behind all else, so that together they are no larger than the channel.
+  // The contents follow all other data in order, so that together they fit in the channel.
   static bool take(const T** values, const Returned& returned, const std::uint64_t* slots, std::uint64_t slot,
                    const std::size_t* lengths, Lent& lent) {
     if (slot == 0) return true;
@@ -197,7 +197,7 @@ struct OutContents : Kind<const T**> {
       total += padded(*found);
       next = places[i] + padded(*found);
     }
-    lent.assign(total + 1, '\0');  // so that there is an address, whatever there is to lend
+    lent.assign(total + 1, '\0');  // never empty, so that there is an address
     copy(values, returned, places, extents, lent);
     return true;
   }
@@ -217,7 +217,7 @@ struct OutContents : Kind<const T**> {
       values[i] = places[i] == 0 ? nullptr : reinterpret_cast<const T*>(next);
       if (places[i] == 0) continue;
       std::memcpy(next, returned.channel.data(places[i]), extents[i]);
-      if constexpr (Length::ends_with_zero) next[extents[i] - 1] = '\0';  // it may have become longer meanwhile
+      if constexpr (Length::ends_with_zero) next[extents[i] - 1] = '\0';  // the host may have changed it
       next += padded(extents[i]);
     }
   }

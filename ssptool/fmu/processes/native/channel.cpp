@@ -19,11 +19,11 @@ namespace {
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "both processes use the same words");
 static_assert(sizeof(Header) <= 4096);
 
-// What nobody has written to takes no memory, only addresses; there may be limits on these and on sizes of files.
+// Pages that nobody has written to take only addresses, no memory; addresses and file sizes may be limited.
 constexpr std::size_t most_mapped = std::size_t{1} << 32, least_mapped = std::size_t{1} << 17;
 
-// Some microseconds: a short call is answered before a process would have been put to sleep and woken again. Longer
-// looking would take the processor away from who is to answer, where all of them are busy.
+// A few microseconds: a short call is answered before a process could be put to sleep and woken again. Active waiting
+// for longer would take a processor from the answering process if all are busy.
 constexpr int looks = 50;
 constexpr long look_nanoseconds = 20'000'000;
 
@@ -35,7 +35,7 @@ void pause() noexcept {
 #endif
 }
 
-// Where there is one processor, whoever looks keeps the other from answering.
+// On a single processor, active waiting would keep the other process from answering.
 int looks_here() noexcept {
   static const int here = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? looks : 0;
   return here;
@@ -68,9 +68,9 @@ Channel::Channel(int descriptor, bool create) : memory_(MAP_FAILED), mapped_(0),
     memory_ = mapped(descriptor, mapped_ = static_cast<std::size_t>(facts.st_size));
   }
   if (memory_ == MAP_FAILED) refuse(errno);
-  madvise(memory_, mapped_, MADV_DONTDUMP);  // a dump would fill all of it
+  madvise(memory_, mapped_, MADV_DONTDUMP);  // a dump would write all of it
   if (!create) return;
-  // A copy of this process has foreign code in it, and other channels are not its business.
+  // A forked copy of this process runs foreign code, and must not have access to other channels.
   if (madvise(memory_, mapped_, MADV_DONTFORK) == 0 &&
       fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
     return;

@@ -18,37 +18,37 @@ enum class What : std::uint32_t { call, reply, update, updated, log, request, an
 inline constexpr std::size_t most_arguments = 12;
 using Arguments = std::uint64_t[most_arguments];
 
-// Who reads a message.
+// The reader of a message.
 enum class Side : std::size_t { host, client };
 
-// The first page of the memory; the data follow on the next one.
+// The first page of the memory; the data start on the second page.
 struct Header {
   struct alignas(64) Mailbox {
-    std::atomic<std::uint32_t> posted;    // messages so far
-    std::atomic<std::uint32_t> sleeping;  // 1: the reader waits in the kernel of the system
+    std::atomic<std::uint32_t> posted;    // number of messages so far
+    std::atomic<std::uint32_t> sleeping;  // 1: the reader waits in the operating system's kernel
   };
   Mailbox mailboxes[2];
   What what;
   std::uint32_t instance, function;
   std::int32_t status;
   Arguments arguments;
-  std::uint64_t used;  // bytes of data in this message and in those that it is nested in
+  std::uint64_t used;  // bytes of data in this message and in those that contain it
 };
 
-// A word that the other process may change meanwhile.
+// Reads a word once, because the other process may change it at any time.
 template <class T>
 [[nodiscard]] T once(const T& word) noexcept {
   return *static_cast<const volatile T*>(&word);
 }
 
-// How waiting for a message has ended: `uncounted` is one that is not the next one, so that somebody has written to the
-// counter who should not.
+// Result of waiting for a message; `uncounted`: the counter has an unexpected value, because the other process has
+// changed it illegally.
 enum class Arrival { message, uncounted, gone };
 
 class Channel {
  public:
-  // Maps a file in memory. `create`: it is empty as yet, gets its size, and is sealed: nobody can shrink it, and a copy
-  // of this process does not have this mapping.
+  // Maps a file in memory. `create`: the file is empty; it gets its size and is sealed, so that nobody can shrink it,
+  // and forked copies of this process do not have the mapping.
   Channel(int descriptor, bool create);
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
@@ -63,18 +63,18 @@ class Channel {
     return offset == 0 ? nullptr : reinterpret_cast<T*>(data(offset));
   }
 
-  // Bytes that there is room for.
+  // Maximum number of bytes of data.
   [[nodiscard]] std::uint64_t capacity() const noexcept { return mapped_ - page; }
   [[nodiscard]] bool holds(std::uint64_t place, std::uint64_t bytes) const noexcept {
     return place <= capacity() && bytes <= capacity() - place;
   }
 
-  // Whether this process has made it, and is no copy of the one that has.
+  // Whether this process has created the channel, and is not a forked copy.
   [[nodiscard]] bool own() const noexcept;
 
-  // Tell the reader that there is a message.
+  // Tells the reader that there is a message.
   void post(Side reader) noexcept;
-  // Wait for a message, or until `there` says of the writer that it is not there any more. It is asked now and then.
+  // Waits for a message, or until `there`, which is called from time to time, reports that the writer no longer exists.
   [[nodiscard]] Arrival wait(Side reader, const std::function<bool()>& there) noexcept;
 
  private:

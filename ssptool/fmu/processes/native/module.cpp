@@ -1,4 +1,4 @@
-// The Python module: addresses and bytes go in and out, and no lock of Python is held while anybody waits.
+// The Python module: it passes addresses and bytes, and releases the GIL while waiting.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int warning = 1, error = 3, fatal = 4;
 
-constexpr std::size_t most_logged = std::size_t{1} << 20;    // bytes of a text that is logged; no log keeps as much
+constexpr std::size_t most_logged = std::size_t{1} << 20;    // maximum bytes of a logged text; no log keeps that much
 constexpr std::size_t most_answered = std::size_t{1} << 26;  // bytes of an answer to a request
 
 // fmi2EventInfo
@@ -38,7 +38,7 @@ constexpr std::string_view function_names[] = {
 #undef FUNCTION
 };
 
-// Whether a process that this one has started is at work; it stays to be waited for by whoever has started it.
+// Whether a child process is running; a terminated one stays a zombie until its creator waits for it.
 bool at_work(int process) noexcept {
   siginfo_t ended{};
   return waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
@@ -75,7 +75,7 @@ struct Signature {
       place += Kinds::bytes(std::get<i>(values), slots, lengths<Kinds::lengths>(values))),
      ...);
   }
-  // Lengths come before what they are the lengths of, and are the client's own by then.
+  // Lengths are taken before the contents, and the client then uses its own copies of them.
   template <std::size_t... i>
   static bool take(const Values& values, const Returned& returned, [[maybe_unused]] const std::uint64_t* slots,
                    [[maybe_unused]] Lent& lent, std::index_sequence<i...>) {
@@ -221,7 +221,7 @@ void Client::close() noexcept {
 void Client::lose(Lost lost) {
   const std::lock_guard lock(mutex_);
   if (lost_) return;
-  // It stays to be waited for, so that the number is still its own.
+  // The process has not been waited for, so its number is still valid.
   if (!lost.wrong.empty() && process_ > 0) kill(process_, SIGKILL);
   lost_ = std::move(lost);
 }
@@ -268,7 +268,7 @@ bool Client::log(const Remote& remote, const Header& header) const {
   return true;
 }
 
-// A text of the data, cut where it is too long; none: there is no such place.
+// A text in the data, cut if it is too long; none if the place is invalid.
 std::optional<std::string> Client::text(std::uint64_t place) const {
   if (!channel_.holds(place, 1)) return std::nullopt;
   const std::size_t room = std::min<std::uint64_t>(channel_.capacity() - place, most_logged);
@@ -276,8 +276,8 @@ std::optional<std::string> Client::text(std::uint64_t place) const {
   return std::string(begin, strnlen(begin, room));
 }
 
-// Whoever is asked for inputs may call functions of the same FMU. Outside of a step nobody is asked: what the
-// environment belongs to may be gone.
+// The receiver of a request for inputs may call functions of the same FMU. Outside a step, no request is passed on,
+// because the owner of the environment may no longer exist.
 void Client::update(const Remote& remote, Header& header, bool allowed) {
   Arguments given;
   for (std::size_t i = 0; i < most_arguments; ++i) given[i] = once(header.arguments[i]);
@@ -334,7 +334,7 @@ void Host::answer(std::string_view content) {
   channel_.post(Side::client);
 }
 
-// If the client has ended, so does this process, without anybody here doing anything about it.
+// If the client has ended, this process ends immediately.
 void Host::wait() noexcept {
   (void)channel_.wait(Side::host, [] { return true; });
 }
@@ -387,7 +387,8 @@ void Host::log(void* environment, int status, const char* category, const char* 
   served.host->said(served.index, status, category, text);
 }
 
-// FMI 1.0 says which instance it is by an address that nobody knows while that is made: it is the one that is called.
+// FMI 1.0 identifies the instance by an address that is unknown while the instance is being created; the instance that
+// is being called is meant.
 void Host::log_formatted(void*, const char*, int status, const char* category, const char* text, ...) {
   std::va_list arguments, again;
   va_start(arguments, text);
