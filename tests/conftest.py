@@ -39,7 +39,9 @@ POSIX = (
     "safety/test_special_files.py",
     "safety/test_studies.py",
     "safety/test_terminals.py",
+    "safety/test_together.py",
     "studies/test_running.py",
+    "studio/test_unsaved.py",
     "test_tempfiles.py",
 )
 """Modules that need what only POSIX has: signals that cannot be caught, limits, forks, named pipes."""
