@@ -2,7 +2,9 @@
 
 import ast
 import inspect
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -74,8 +76,8 @@ INNER = (
 INNER_WORDS = re.compile(
     r"[;,] else\b|\bor else\b|\bwhoever\b|\banew\b|\bafresh\b|\bbeside\b(?!`)|\bgo(?:es)? on\b|\bnothing but\b|"
     r"\b(?:it|that|this|which) is no\b(?! longer)|\bbrings?\b|\bleads? (?:into|out)\b|\bmend(?:s|ed)?\b|\bas of\b|"
-    r"\bmeanwhile\b|\bbut for\b|\bso many\b|\bwhat else\b|\blet(?:s)? go\b|\bcomes? of\b|\bis due\b(?!\.)|"
-    r"\bat rest\b|\b(?:is|are) told\b|\bfor the moment\b|\bgives? up\b|\bholds? for\b|\bsave for\b|\blest\b",
+    r"\bmeanwhile\b|\bbut for\b|\bso many\b|\bwhat else\b|\blet(?:s)? go\b|\bcomes? of\b|"
+    r"\bat rest\b|\b(?:is|are) told\b(?! apart)|\bfor the moment\b|\bgives? up\b|\bholds? for\b|\bsave for\b|\blest\b",
     re.IGNORECASE,
 )
 """Defaults and translated words that have plain forms; see `OTHER_WORDS`."""
@@ -118,3 +120,40 @@ def sentences_in_place_of_names(text: str) -> Iterator[str]:
 def test_items_of_sections_are_on_lines_of_their_own():
     found = {place: [*sentences_in_place_of_names(text)] for place, text in inner_docstrings()}
     assert {place: lines for place, lines in found.items() if lines} == {}
+
+
+def comment_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Comments of a file of Python or C++, line by line with their numbers."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string.lstrip("#:")
+    else:
+        for number, line in enumerate(text.splitlines(), 1):
+            if found := re.search(r"(?:^ *|  )//(.*)", line):
+                yield number, found[1]
+
+
+def comments(path: Path) -> Iterator[tuple[str, str]]:
+    """Comments on consecutive lines as one text, with the place of its first line."""
+    begin, end, text = 0, 0, ""
+    for number, line in comment_lines(path):
+        if text and number != end + 1:
+            yield f"{path.relative_to(SOURCE)}:{begin}", " ".join(text.split())
+            text = ""
+        begin, end, text = begin if text else number, number, f"{text} {line}"
+    if text:
+        yield f"{path.relative_to(SOURCE)}:{begin}", " ".join(text.split())
+
+
+def test_comments_have_plain_words():
+    found = {
+        place: [one[0] for one in INNER_WORDS.finditer(text)]
+        for ending in ("*.py", "*.cpp", "*.hpp", "*.h")
+        for package in INNER
+        for path in (SOURCE / package).rglob(ending)
+        for place, text in comments(path)
+    }
+    assert len(found) > 2500
+    assert {place: words for place, words in found.items() if words} == {}

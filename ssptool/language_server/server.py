@@ -268,7 +268,7 @@ class SspLanguageServer(LanguageServer):
                 system.snapshot.close()
                 system.snapshot = None
             try:
-                kept = system.kept_for_snapshots  # another one than that of checks, which go on in another thread
+                kept = system.kept_for_snapshots  # not the one of checks, which run in another thread
                 system.snapshot = SystemSnapshot(system.path, buffers, self.codec, kept)
                 system.snapshot_of = changes
             except (InvalidDocument, InvalidSettings, OSError):

@@ -138,7 +138,7 @@ def _ordered(
     layer_of |= {one: one.layer for way in stations.values() for one in way if isinstance(one, Passage)}
     rows: list[list[Station]] = [[] for _ in range(1 + max(layer_of.values(), default=-1))]
     for station, layer in layer_of.items():
-        # Edges pass in the middle of equals: beside them, each layer would stand lower than the one before.
+        # Edges pass in the middle of equal boxes; otherwise, each layer would be lower than the one before.
         place = len(rows[layer]) // 2 if isinstance(station, Passage) else len(rows[layer])
         rows[layer].insert(place, station)
     hops = sorted({(a, b) for way in stations.values() for a, b in pairwise(way)}, key=str)

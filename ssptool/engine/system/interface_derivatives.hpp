@@ -64,18 +64,18 @@ class PartialDerivatives {
   bool refused_ = false;
 };
 
-// dS/dx, S leading from the inputs x at the end of a step to what comes out for them.
+// dS/dx, where S maps the inputs x at the end of a step to the values that result for them.
 //
-// Over the step each component is taken to be what it is at its end: x' = A x + B u, y = C x + D u. An input that runs
-// linearly from the value at the start of the step to the one at its end changes the states there by h φ2(h A) B per
-// unit of the latter; one that is held by h φ1(h A) B; one on the parabola through the accepted point before, a step
+// Over the step, each component is linearized at its end: x' = A x + B u, y = C x + D u. An input that is linear from
+// its value at the start of the step changes the states at the end by h φ2(h A) B per unit of its value at the end; one
+// that is held changes them by h φ1(h A) B; one on the parabola that also passes through the accepted point one step
 // earlier, by h (φ3(h A) + φ2(h A)/2) B. With G = C h φ B and u = W y,
 //
 //     dS/dx = W (1 − D W)⁻¹ G,
 //
-// because outputs at the end of the step are made consistent. That is exact where components are linear and solve their
-// equations exactly; else it is as good as the linearization, and the solution of an iteration with it is the same,
-// only more or fewer iterations away.
+// because outputs at the end of the step are made consistent. This is exact if components are linear and solve their
+// equations exactly. Otherwise it is as good as the linearization; this affects the number of iterations, but not their
+// solution.
 class InterfaceDerivatives {
  public:
   // All arguments must outlive this object.

@@ -60,7 +60,7 @@ class SystemOde {
   nb::list take_remarks();
   // df/dx (n, n) at t [s] and these states, stored by columns; empty if no method is planned, or if it has failed.
   [[nodiscard]] std::vector<double> jacobian(double t, std::span<const double> x);
-  // Of a system that is nothing but an ODE, where its last row is, as long as this run goes on.
+  // For a system that consists only of an ODE: evaluates it at its last row; valid during this run.
   [[nodiscard]] runtime::OdeProbe* probe();
   [[nodiscard]] const RescueWork& rescues() const noexcept { return ode_.rescues; }
 

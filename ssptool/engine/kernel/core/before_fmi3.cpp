@@ -71,7 +71,7 @@ class InputRates {
 
   // Sets derivatives up to the order `told`; the status, or 0 if there is nothing to set.
   int set(fmi::Component component, const Motion& motion, int told) noexcept {
-    // An order that was in effect is told once more, as zero: else the FMU might keep following it.
+    // An order that was set before is set once more, to zero; otherwise the FMU might still use it.
     if (told == 0) return 0;
     told_order = motion.order();
     const double* rates = motion.first;

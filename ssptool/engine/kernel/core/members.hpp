@@ -143,22 +143,22 @@ struct Transfer {
   }
 };
 
-// What is in every step, to set inputs of an instance and get outputs: small, and in the order in which it is needed.
-// Plain are scalars of type Float64 in consecutive slots; where that is not all there is, `special` is set, and what
-// is to be done is in a Transfer. If all were special, a macro step of 10 to 2000 tiny FMUs in a chain would take 2.6
-// to 5.2 times as long (benchmarks/chain.py), one of the oscillator 1.1 times (benchmarks/bench.py).
+// Data with which every step sets the inputs of an instance and gets its outputs: small, and in the order of use. They
+// are sufficient for scalars of type Float64 in consecutive slots. If there are other variables, `special` is set, and
+// a Transfer contains what has to be done. If all were special, a macro step of 10 to 2000 tiny FMUs in a chain would
+// take 2.6 to 5.2 times as long (benchmarks/chain.py), one of the oscillator 1.1 times (benchmarks/bench.py).
 struct QuickAccess {
   RealAccess reals;
   Small inputs = 0, input_references = 0;    // the first slot, and the place among the references of all
   Small outputs = 0, output_references = 0;  // likewise
   std::uint16_t input_count = 0, output_count = 0;
   bool special = false;
-  bool saved : 1 = false;  // a state, to which it may be set back
-  bool fresh : 1 = false;  // that is its present state: no step has been done since
-  bool on_lines = false;   // inputs, on the fast path; else they are held
-  bool told = false;       // rates that are not zero, it may be
+  bool saved : 1 = false;  // a state is saved
+  bool fresh : 1 = false;  // no step has been done since then
+  bool on_lines = false;   // the fast path extrapolates inputs; false: they are held
+  bool told = false;       // rates were set that may not be zero
 
-  // The status, of nothing as well. `all_references` and `values` are those of all slots.
+  // The status; ok if there is nothing to set. `all_references` and `values` are those of all slots.
   [[nodiscard]] int set(const fmi::Reference* all_references, const double* values) const noexcept {
     if (input_count == 0) return 0;
     return reals.set({all_references + input_references, input_count}, {values + inputs, input_count});

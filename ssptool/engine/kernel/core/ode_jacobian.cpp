@@ -88,12 +88,13 @@ void OdeJacobian::forget() noexcept {
   relative_step_ = plan_.relative_step;
 }
 
-// A difference that crosses a jump of f, of which no event indicator tells, is the jump divided by a tiny step; one of
-// noise in f, as of a solver inside an FMU that stops early, is the noise divided by it. With either in the Jacobian
-// any step of an integrator would seem converged, and its error small. So differences must tell how f changes far to
-// the other side, or else near to one side (f may be curved). Where they do not, those to both sides are calculated and
-// the smaller ones taken, which do not cross a jump; where these do not either, f is noise over such steps, and greater
-// ones are taken. At a border behind which f cannot be evaluated, the other side alone is left.
+// If f jumps without an event indicator, a difference across the jump is the jump divided by a tiny step. If f is
+// noisy, for example because a solver inside an FMU stops early, a difference is the noise divided by the step. With
+// either in the Jacobian, any step of an integrator would seem converged, and its error small. Therefore differences
+// must predict the change of f far to the other side or, because f may be curved, near to one side. If they do not,
+// differences to both sides are computed, and the smaller ones are used, which do not cross a jump. If these fail, too,
+// f is noise over such steps, and larger steps are used. At a limit beyond which f cannot be evaluated, only one side
+// is used.
 bool OdeJacobian::differences(double t, const double* x) {
   moved_.assign(x, x + matrix_.rows);
   if (!slopes(t, moved_, value_)) return false;

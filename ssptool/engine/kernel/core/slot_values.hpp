@@ -115,8 +115,8 @@ struct SlotValues {
 };
 
 // Some slots of an array over all slots, as the contiguous numbers that FMI functions take. Where the slots are
-// consecutive this is a view of the array itself, else a buffer beside it. The array must stay where it is. With
-// buffers alone, a macro step of 10 to 2000 tiny FMUs in a chain would take 3 to 7 times as long (benchmarks/chain.py).
+// consecutive, this is a view of the array; otherwise it is a separate buffer. The array must keep its address. With
+// buffers only, a macro step of 10 to 2000 tiny FMUs in a chain would take 3 to 7 times as long (benchmarks/chain.py).
 class Window {
  public:
   Window(double* array, const std::vector<Slot>& slots);

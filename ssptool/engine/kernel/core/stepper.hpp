@@ -53,9 +53,9 @@ class Stepper {
   bool restore_all(const Group&) noexcept;
   void check_saved(const Group&) const;
 
-  // Macro steps as they mostly are: inputs are held, or go on along lines through the last two points, and all
-  // instances step. Then everything that is done for an instance is done in one go, and its inputs are set from where
-  // their values are. Before, another step made sure that second derivatives are zero. Without this way, a macro step
+  // The usual macro steps: inputs are held, or extrapolated linearly from the last two points, and all instances step.
+  // All operations for an instance are then done together, and its inputs are set directly from their slots. An
+  // ordinary step before has ensured that second derivatives are zero. Without this path, a macro step
   // of 10 to 2000 tiny FMUs in a chain takes 1.9 to 2.1 times as long (benchmarks/chain.py), one of the oscillator with
   // extrapolated inputs 1.04 times (benchmarks/bench.py).
   void prepare_fast(const Group&, bool on_lines) noexcept;

@@ -134,7 +134,7 @@ int call_remote(Remote* remote, typename Kinds::C... given) {
 
 namespace {
 
-// The types of arguments are told by name here, and a macro cannot pass what may be nothing.
+// A signature passes the kinds of arguments, because there may be none, which a macro could not pass.
 template <std::uint32_t function, class... Kinds>
 std::uintptr_t stub(Signature<Kinds...>) noexcept {
   return reinterpret_cast<std::uintptr_t>(&call_remote<function, Kinds...>);
