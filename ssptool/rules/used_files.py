@@ -33,7 +33,7 @@ def beyond_reach(file: Path, folder: Path, allowed: Iterable[Path] = (), known: 
 def system_beyond_reach(
     system: Path, variant: str | None, folder: Path, allowed: Sequence[Path] = (), known: Container[str] = ()
 ) -> bool:
-    """Whether results in a folder may not name this system, as of `beyond_reach`: its runs use a file that is not known
+    """Whether results in a folder may not name this system (see `beyond_reach`): its runs use a file that is not known
     from the run, or it cannot be read.
 
     Parameters
