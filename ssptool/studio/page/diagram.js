@@ -4,6 +4,7 @@
 import { label, mark } from './overlay.js';
 import { placeHandles } from './picking.js';
 import { boxAround, inDocument, viewOf } from './snapping.js';
+import { Sight, boxOfPath, frameOf } from './visible.js';
 
 const NEAR = [[0, 0], ...[1, 2, 3, 4, 5].flatMap(d => [[d, 0], [-d, 0], [0, d], [0, -d]])];
 const LEGIBLE = 3;  // pixels of a letter
@@ -46,10 +47,12 @@ class Diagram extends HTMLElement {
     this.near = false;
     this.replaceChildren(document.adoptNode(new DOMParser().parseFromString(sheet.svg, 'image/svg+xml').documentElement));
     this.home = this.picture.getAttribute('viewBox').split(' ').map(Number);
+    this.sight = new Sight(this.picture, sheet.letter);
     this.prepare();
     this.level(room);
     const moved = view && home && view.join() !== home.join();
     if (moved) this.look(...view);
+    this.sight.look(this.view);
     this.mark();
     this.label();
     this.highlight();
@@ -94,26 +97,29 @@ class Diagram extends HTMLElement {
 
   look(x, y, w, h) {
     this.picture.setAttribute('viewBox', [x, y, w, h].join(' '));
-    this.level();
+    const other = this.sight.look([x, y, w, h]);
+    if (!this.level() && other) this.label();
     placeHandles(this);
   }
-  /** What is too small to be read is not drawn: pictures of large systems move in time. */
+  /** What is too small to be read is not drawn: pictures of large systems move in time. Gives whether that is new. */
   level([width, height] = [this.clientWidth, this.clientHeight]) {
     const [, , w, h] = this.view, scale = Math.min(width / w, height / h);
     const far = this.letter() * scale < LEGIBLE;
-    if (far !== this.picture.classList.contains('far')) {
+    const crossed = far !== this.picture.classList.contains('far');
+    if (crossed) {
       this.picture.classList.toggle('far', far);
       this.label();
     }
-    if (far || this.sheet.whole || this.near) return;
+    if (far || this.sheet.whole || this.near) return crossed;
     this.near = true;
     this.dispatchEvent(new CustomEvent('near'));
+    return crossed;
   }
   fit() { this.look(...this.home); }
   /** Zoom to what is selected, else show all. */
   closer() {
     const now = this.selected && this.selected.kind === 'connection' ? [this.wireOf(this.selected.texts[0])] : this.keys.map(key => this.blockOf(key));
-    const box = boxAround(now.filter(Boolean).map(node => node.getBBox()));
+    const box = boxAround(now.filter(Boolean).map(node => (node.dataset.of === undefined ? boxOfPath(node.getAttribute('d')) : frameOf(node))));
     this.look(...(box ? viewOf(box, this.home) : this.home));
   }
   /** The middle of the view in the coordinates of the document. */
@@ -136,7 +142,7 @@ class Diagram extends HTMLElement {
   reveal(key) {
     const block = this.blockOf(key);
     if (!block) return;
-    const box = block.getBBox(), [x, y, w, h] = this.view;
+    const box = frameOf(block), [x, y, w, h] = this.view;
     const inside = box.x >= x && box.y >= y && box.x + box.width <= x + w && box.y + box.height <= y + h;
     if (!inside) this.look(box.x + box.width / 2 - w / 2, box.y + box.height / 2 - h / 2, w, h);
   }

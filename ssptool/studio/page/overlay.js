@@ -1,6 +1,7 @@
 // What is written over a picture: badges of findings, loops, the component that failed, units and values at lines.
 
 import { pathNumbers, svg } from './elements.js';
+import { frameOf } from './visible.js';
 
 const STRENGTH = ['error', 'warning', 'loop', 'info'];
 
@@ -42,7 +43,7 @@ function found(diagram) {
   return inside;
 }
 function badge(block, worst, findings, size) {
-  const frame = block.querySelector('.frame').getBBox();
+  const frame = frameOf(block);
   const group = svg('g', { class: 'badge ' + worst });
   const title = svg('title'), text = svg('text', {
     x: frame.x + frame.width, y: frame.y + .36 * size, 'text-anchor': 'middle', 'font-size': size });
@@ -62,18 +63,21 @@ function markWire(diagram, wire, own) {
 
 /** Units, conversions or values beside the lines. */
 export function label(diagram) {
-  for (const old of diagram.querySelectorAll('.unit')) old.remove();
+  for (const old of diagram.querySelectorAll('.units')) old.remove();
   if (diagram.picture.classList.contains('far')) return;
+  const group = svg('g', { class: 'units' });
   const size = .8 * diagram.letter();
   for (const wire of diagram.querySelectorAll('[data-connections]')) {
     const [text, ...more] = JSON.parse(wire.dataset.connections);
     const known = diagram.sheet.connections[text];
+    if (wire.classList.contains('unseen')) continue;
     const value = known && diagram.values.get(known.signal);
     const told = more.length || !known ? '' : value ?? (diagram.units ? unitText(known) : '');
-    if (told) write(diagram.picture, wire, told, value !== undefined, size);
+    if (told) write(group, wire, told, value !== undefined, size);
   }
+  diagram.picture.append(group);
 }
-function write(picture, wire, told, value, size) {
+function write(group, wire, told, value, size) {
   const numbers = pathNumbers(wire.getAttribute('d'));
   let best = null;
   for (let k = 0; k + 3 < numbers.length; k += 2) {
@@ -84,7 +88,7 @@ function write(picture, wire, told, value, size) {
   const text = svg('text', { class: value ? 'unit value' : 'unit', x: best.x, y: best.y - .4 * size,
     'text-anchor': 'middle', 'font-size': size });
   text.textContent = told;
-  picture.append(text);
+  group.append(text);
 }
 /** Unit of a connection; where it changes, both, and the formula. */
 function unitText({ units: [from, to], conversion }) {

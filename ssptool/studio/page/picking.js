@@ -2,6 +2,7 @@
 
 import { ask } from './edits.js';
 import { button, svg } from './elements.js';
+import { frameOf } from './visible.js';
 
 const HANDLE = 9;  // pixels
 const CORNERS = { nw: ['x1', 'y2'], ne: ['x2', 'y2'], sw: ['x1', 'y1'], se: ['x2', 'y1'] };
@@ -15,7 +16,7 @@ export function placeHandles(diagram) {
   for (const old of diagram.querySelectorAll('.handle')) old.remove();
   const [key, ...more] = diagram.keys, known = key !== undefined && diagram.sheet.blocks[key];
   if (!diagram.resizable || !known || more.length || diagram.selected.kind !== 'element' || known.group || known.turned) return;
-  const block = diagram.blockOf(key), frame = block.querySelector('.frame').getBBox(), [, , w, h] = diagram.view;
+  const block = diagram.blockOf(key), frame = frameOf(block), [, , w, h] = diagram.view;
   const size = HANDLE * Math.max(w / diagram.clientWidth, h / diagram.clientHeight);
   for (const corner of Object.keys(CORNERS)) {
     block.append(svg('rect', { class: 'handle', 'data-corner': corner, width: size, height: size, 'aria-hidden': 'true',
@@ -24,7 +25,7 @@ export function placeHandles(diagram) {
 }
 /** Drag a corner: a dashed box shows the new size. */
 export function resize(diagram, thing, press) {
-  const frame = diagram.blockOf(thing.key).querySelector('.frame').getBBox(), ghost = svg('rect', { class: 'rubber', fill: 'none' });
+  const frame = frameOf(diagram.blockOf(thing.key)), ghost = svg('rect', { class: 'rubber', fill: 'none' });
   const [across, upright] = CORNERS[thing.corner];
   let edges = null;
   diagram.drag(press, {
@@ -57,7 +58,7 @@ export function band(diagram, press) {
     click: () => diagram.select(null),
     drop: () => {
       box.remove();
-      const touched = [...diagram.querySelectorAll('.block')].filter(block => meet(block.querySelector('.frame').getBBox(), last));
+      const touched = [...diagram.querySelectorAll('.block')].filter(block => meet(frameOf(block), last));
       const keys = [...new Set([...diagram.keys, ...touched.map(block => block.dataset.of)])].filter(key => !diagram.sheet.blocks[key].group);
       diagram.select(keys.length ? { kind: 'elements', keys } : null);
     },

@@ -8,6 +8,7 @@ import { moveNote } from './notes.js';
 import { lead, selectedLine } from './routing.js';
 import { call } from './server.js';
 import { inDocument, snapped } from './snapping.js';
+import { frameOf } from './visible.js';
 
 const hint = document.getElementById('hint');
 const NUDGE = { ArrowLeft: [-5, 0], ArrowRight: [5, 0], ArrowUp: [0, 5], ArrowDown: [0, -5] };  // mm, upwards
@@ -136,12 +137,13 @@ export async function connectButtons(owner, names) {
 function move(diagram, thing, press) {
   const known = diagram.sheet.blocks[thing.key], keys = diagram.keys.includes(thing.key) ? diagram.keys : [thing.key];
   const blocks = keys.map(key => diagram.blockOf(key)), lines = known.group ? [] : touching(diagram, new Set(keys));
+  const units = diagram.querySelector('.units');
   let last = [0, 0];
   diagram.drag(press, {
     move: (dx, dy, view, event) => {
       if (known.group) { diagram.look(view[0] - dx, view[1] - dy, view[2], view[3]); return; }
       last = [dx, dy] = diagram.snaps && !event.altKey ? onGrid(diagram, blocks[0], dx, dy) : [dx, dy];
-      diagram.picture.classList.add('moving');
+      if (units) units.classList.add('moving');
       for (const block of blocks) block.setAttribute('transform', `translate(${dx} ${dy})`);
       for (const line of lines) line.follow(dx, dy);
       hint.textContent = keys.length > 1 ? `moves ${keys.length} elements` : `moves ${known.name}`;
@@ -149,7 +151,7 @@ function move(diagram, thing, press) {
     click: () => diagram.pick(thing, press),
     drop: async () => {
       hint.textContent = '';
-      diagram.picture.classList.remove('moving');
+      if (units) units.classList.remove('moving');
       if (known.group) return;
       const done = await shift(diagram, keys, last[0], -last[1]);
       if (!done) {
@@ -161,7 +163,7 @@ function move(diagram, thing, press) {
 }
 /** The way after which the lower left corner of a block is on the grid of the document. */
 function onGrid(diagram, block, dx, dy) {
-  const frame = block.querySelector('.frame').getBBox(), [x, y] = inDocument([frame.x, frame.y + frame.height], diagram.sheet.origin);
+  const frame = frameOf(block), [x, y] = inDocument([frame.x, frame.y + frame.height], diagram.sheet.origin);
   return [snapped(dx, x), -snapped(-dy, y)];
 }
 async function shift(diagram, keys, dx, dy) {
@@ -170,7 +172,7 @@ async function shift(diagram, keys, dx, dy) {
 
 /** The lines at elements, which follow them while they move: straight or with one step, until the server draws them. */
 function touching(diagram, keys) {
-  const frames = new Map([...keys].map(key => [key, diagram.blockOf(key).querySelector('.frame').getBBox()]));
+  const frames = new Map([...keys].map(key => [key, frameOf(diagram.blockOf(key))]));
   const wires = [...diagram.querySelectorAll('[data-connections]')].filter(wire => keys.has(wire.dataset.from) || keys.has(wire.dataset.to));
   return wires.map(wire => {
     const before = wire.getAttribute('d'), numbers = pathNumbers(before);
