@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import ClientSession, StdioServerParameters, stdio_client
-from mcp_types import CallToolResult, TextContent, Tool
+from mcp_types import CallToolResult, ImageContent, TextContent, Tool
 
 COMMAND = Path(sys.executable).with_name("ssptool")
 PAGE_BYTES = 2_000
@@ -37,6 +38,17 @@ class McpClient:
         assert len(content.text.encode()) <= max(500, arguments.get("page_bytes", PAGE_BYTES))
         assert "Traceback" not in content.text
         return content.text, bool(result.is_error)
+
+    def picture(self, tool: str, **arguments: Any) -> tuple[str, bytes]:
+        """The text and the picture of an answer."""
+        self.calls += 1
+        result = self._portal.call(self._session.call_tool, tool, arguments)
+        assert not result.is_error, result
+        text, picture = result.content
+        assert isinstance(text, TextContent)
+        assert isinstance(picture, ImageContent)
+        assert picture.mime_type == "image/png"
+        return text.text, b64decode(picture.data)
 
     def call(self, tool: str, **arguments: Any) -> str:
         text, failed = self.ask(tool, **arguments)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
+import ssptool
 from ssptool.sandbox import missing
 from tests.cli.mcp_client import McpClient, run_name, serving
 
@@ -268,3 +269,26 @@ def test_edits_that_may_be_saved_cannot_be_saved_elsewhere(client, folder):
     assert "trap" in client.refused("edit", system="trap", edits=[add], apply=True)
     client.refused("edit", system="renamed", edits=[into], apply=True)
     assert sorted(outside.iterdir()) == before and not (folder.parent / "new.ssv").exists()
+
+
+def test_a_system_is_made_of_two_fmus_run_and_shown(server, folder):
+    """A whole job: from FMUs to a curve, which has the value of the system that others have made."""
+    fmus = [f"dual/resources/System{number}.fmu" for number in (1, 2)]
+    ends = [("System1", name, "System2") for name in ("x1", "v1", "a1")] + [("System2", "F", "System1")]
+    edits = [{"verb": "connect", "a": f"{a}.{name}", "b": f"{b}.{name}"} for a, name, b in ends]
+    job = {"system": "made.ssp", "fmus": fmus, "edits": edits, "stop_time": 1.0}
+    shown = server.call("new", **job, page_bytes=100_000)
+    assert "dry run" in shown
+    assert not (folder / "made.ssp").exists()
+    assert "saved" in server.call("new", **job, apply=True, page_bytes=100_000)
+    assert "exists" in server.refused("new", **job, apply=True)
+    told, diagram = server.picture("draw", system="made.ssp")
+    assert "2 elements" in told
+    made = run_name(server.call("run", system="made.ssp", settings={"stop_time": 1.0, "step_size": 0.01}))
+    with ssptool.edit(folder / "made.ssp", save=False) as editor:
+        assert len(editor.system.connections) == len(ends)
+    _, curve = server.picture("plot", runs=[made], signals=["System1.x1"])
+    for picture in (diagram, curve):
+        assert picture.startswith(b"\x89PNG")
+        assert len(picture) > 2000
+    assert "error" in server.refused("plot", runs=["run99"])

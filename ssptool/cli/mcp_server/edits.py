@@ -116,6 +116,28 @@ class EditTools:
             raise
         return f"{_conclusion(apply, bool(text))}\n{text}"
 
+    def new(
+        self,
+        system: Annotated[str, Field(description="The new .ssp, .ssd or folder, by its path in the folder.")],
+        fmus: Annotated[Sequence[str], Field(description="FMUs that become components, by their paths.")] = (),
+        edits: Annotated[Sequence[Mapping[str, Any]], Field(description="Edits as those of edit, after that.")] = (),
+        start_time: Annotated[float | None, Field(description="Start of the default experiment [s].")] = None,
+        stop_time: Annotated[float | None, Field(description="Stop of the default experiment [s].")] = None,
+        apply: Apply = False,
+    ) -> Answer:
+        """Make a system of FMUs: a component of each, with its connectors, then edits such as connect. Answers with the
+        changes and their unified diff. Existing files are not overwritten.
+        """
+        self._require_allowed(apply)
+        files = [plain_path(one) for one in fmus]
+        chosen = [_edit_of(one) for one in edits]
+        path, times = plain_path(system), {"start_time": start_time, "stop_time": stop_time}
+        with ssptool.new(path, *files, **times, save=apply) as editor:  # type: ignore[arg-type]
+            for verb, arguments in chosen:
+                _carry_out(editor, verb, arguments)
+            text = _shown(editor.notes, editor.diff())
+        return f"{_conclusion(apply, True)}\n{text}"
+
     def fix(
         self,
         system: System = "",

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Event, Lock
@@ -22,6 +23,7 @@ from ssptool.cli.mcp_server.arguments import check_sizes, model_of, schema_of, w
 from ssptool.cli.mcp_server.edits import EditTools
 from ssptool.cli.mcp_server.folder import Folder
 from ssptool.cli.mcp_server.pages import LEAST_BYTES, MOST_BYTES, PAGE_BYTES, Answer, Pages
+from ssptool.cli.mcp_server.pictures import PictureTools, PngAnswer
 from ssptool.cli.mcp_server.results import ResultTools
 from ssptool.cli.mcp_server.tools import Tools
 from ssptool.confinement import confine, require_inside
@@ -45,7 +47,7 @@ def _no_such_tool(name: str, known: list[str]) -> WrongUsage:
 class ServedTool(NamedTuple):
     """A method with the model of its arguments; `changes`: it may write files."""
 
-    method: Callable[..., Answer]
+    method: Callable[..., Answer | PngAnswer]
     model: type[BaseModel]
     changes: bool
 
@@ -67,11 +69,12 @@ class Desk:
 
     def __init__(self, folder: Folder) -> None:
         reading, results, edits = Tools(folder), ResultTools(folder), EditTools(folder)
-        methods: list[Callable[..., Answer]] = [
+        pictures = PictureTools(folder)
+        methods: list[Callable[..., Answer | PngAnswer]] = [
             *(reading.info, reading.validate, reading.rule, reading.explain, reading.graph, reading.plan, reading.run),
-            *(results.results, results.compare, edits.edit, edits.fix),
+            *(results.results, results.compare, pictures.draw, pictures.plot, edits.new, edits.edit, edits.fix),
         ]
-        changing = {"run": folder.results is not None, "edit": folder.allow_edits, "fix": folder.allow_edits}
+        changing = {"run": folder.results is not None, **dict.fromkeys(("new", "edit", "fix"), folder.allow_edits)}
         self.tools = {
             one.__name__: ServedTool(one, model_of(one), changing.get(one.__name__, False)) for one in methods
         }
@@ -98,20 +101,31 @@ class Desk:
         size = PAGE_BYTES
         try:
             size, given = _page_size(name, arguments)
-            text, failed = self._answer(name, given, size), False
+            answer = self._answer(name, given, size)
+            if isinstance(answer, PngAnswer):
+                return _with_picture(answer)
+            text, failed = answer, False
         except Exception as problem:
             trouble = explained(problem)
             message = trouble.message if trouble.rendered else indented(trouble.message)
             text, failed = self._pages.first(readable(f"error: {message}"), size), True
         return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text=text)], is_error=failed)
 
-    def _answer(self, name: str, given: Mapping[str, Any], size: int) -> str:
+    def _answer(self, name: str, given: Mapping[str, Any], size: int) -> str | PngAnswer:
         if name == "more":
             return self._pages.next(_checked(name, model_of(self.more), given)["cursor"], size)
         if name not in self.tools:
             raise _no_such_tool(name, [*self.tools, "more"])
         tool = self.tools[name]
-        return self._pages.first(tool.method(**_checked(name, tool.model, given)), size)
+        answer = tool.method(**_checked(name, tool.model, given))
+        return answer if isinstance(answer, PngAnswer) else self._pages.first(answer, size)
+
+
+def _with_picture(answer: PngAnswer) -> mcp_types.CallToolResult:
+    data = b64encode(answer.png).decode("ascii")
+    picture = mcp_types.ImageContent(type="image", data=data, mime_type="image/png")
+    text = mcp_types.TextContent(type="text", text=readable(answer.text))
+    return mcp_types.CallToolResult(content=[text, picture], is_error=False)
 
 
 class _Size(BaseModel):
