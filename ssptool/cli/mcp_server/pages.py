@@ -29,6 +29,12 @@ class PagedItems(NamedTuple):
     items: Sequence[Any]
 
 
+class FailedAnswer(NamedTuple):
+    """A text about something that was done and failed, such as a run: the client is told that it is an error."""
+
+    text: str
+
+
 Answer = str | PagedItems
 
 

@@ -22,7 +22,7 @@ from ssptool.cli.app import explained
 from ssptool.cli.mcp_server.arguments import check_sizes, model_of, schema_of, wrong_arguments
 from ssptool.cli.mcp_server.edits import EditTools
 from ssptool.cli.mcp_server.folder import Folder
-from ssptool.cli.mcp_server.pages import LEAST_BYTES, MOST_BYTES, PAGE_BYTES, Answer, Pages
+from ssptool.cli.mcp_server.pages import LEAST_BYTES, MOST_BYTES, PAGE_BYTES, Answer, FailedAnswer, Pages
 from ssptool.cli.mcp_server.pictures import PictureTools, PngAnswer
 from ssptool.cli.mcp_server.results import ResultTools
 from ssptool.cli.mcp_server.tools import Tools
@@ -47,7 +47,7 @@ def _no_such_tool(name: str, known: list[str]) -> WrongUsage:
 class ServedTool(NamedTuple):
     """A method with the model of its arguments; `changes`: it may write files."""
 
-    method: Callable[..., Answer | PngAnswer]
+    method: Callable[..., Answer | PngAnswer | FailedAnswer]
     model: type[BaseModel]
     changes: bool
 
@@ -70,7 +70,7 @@ class Desk:
     def __init__(self, folder: Folder) -> None:
         reading, results, edits = Tools(folder), ResultTools(folder), EditTools(folder)
         pictures = PictureTools(folder)
-        methods: list[Callable[..., Answer | PngAnswer]] = [
+        methods: list[Callable[..., Answer | PngAnswer | FailedAnswer]] = [
             *(reading.info, reading.validate, reading.rule, reading.explain, reading.graph, reading.plan, reading.run),
             *(results.results, results.compare, pictures.draw, pictures.plot, edits.new, edits.edit, edits.fix),
         ]
@@ -104,21 +104,21 @@ class Desk:
             answer = self._answer(name, given, size)
             if isinstance(answer, PngAnswer):
                 return _with_picture(answer)
-            text, failed = answer, False
+            text, failed = (answer, False) if isinstance(answer, str) else (self._pages.first(answer.text, size), True)
         except Exception as problem:
             trouble = explained(problem)
             message = trouble.message if trouble.rendered else indented(trouble.message)
             text, failed = self._pages.first(readable(f"error: {message}"), size), True
         return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text=text)], is_error=failed)
 
-    def _answer(self, name: str, given: Mapping[str, Any], size: int) -> str | PngAnswer:
+    def _answer(self, name: str, given: Mapping[str, Any], size: int) -> str | PngAnswer | FailedAnswer:
         if name == "more":
             return self._pages.next(_checked(name, model_of(self.more), given)["cursor"], size)
         if name not in self.tools:
             raise _no_such_tool(name, [*self.tools, "more"])
         tool = self.tools[name]
         answer = tool.method(**_checked(name, tool.model, given))
-        return answer if isinstance(answer, PngAnswer) else self._pages.first(answer, size)
+        return answer if isinstance(answer, PngAnswer | FailedAnswer) else self._pages.first(answer, size)
 
 
 def _with_picture(answer: PngAnswer) -> mcp_types.CallToolResult:

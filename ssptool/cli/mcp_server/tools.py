@@ -8,7 +8,7 @@ from pydantic import Field
 import ssptool
 from ssptool.arguments import unknown_argument
 from ssptool.cli.mcp_server.folder import Folder, plain_path
-from ssptool.cli.mcp_server.pages import Answer
+from ssptool.cli.mcp_server.pages import Answer, FailedAnswer
 from ssptool.cli.settings_options import PLANNED
 from ssptool.engine.method_names import InitName
 from ssptool.engine.run.loops import LoopReport
@@ -188,7 +188,7 @@ class Tools:
                 description="Also write results: NAME.csv, .parquet, .mat, .h5, .mf4 (needs `ssptool mcp --results`)."
             ),
         ] = "",
-    ) -> Answer:
+    ) -> Answer | FailedAnswer:
         """Initialize and simulate a system. Answers with status, choices, loops, and the name of the run (run1, …), by
         which `results` and `compare` read it: results stay in memory. FMUs run in a process of their own, in a sandbox
         unless the server was started without.
@@ -202,7 +202,8 @@ class Tools:
             timeout=timeout,
             memory_limit=memory_limit,
         )
-        return f"{result_text(result).rstrip()}\nin memory       {self._folder.keep(result)}"
+        text = f"{result_text(result).rstrip()}\nin memory       {self._folder.keep(result)}"
+        return text if result.failure is None else FailedAnswer(text)
 
     def _simulated(
         self,
