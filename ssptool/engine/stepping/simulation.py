@@ -119,7 +119,7 @@ class SteppedRun:
     def __init__(self, plan: Plan, sources: Sources, *, saved: Path | SavedSimulation | None = None) -> None:
         self._use(plan)
         self._sources = sources
-        self._saved = absolute(saved) if isinstance(saved, Path) else saved
+        self._saved = saved if saved is None or isinstance(saved, SavedSimulation) else absolute(saved)
         self._pool = Pool()
         self._stack = ExitStack()
         self._lock = RLock()
