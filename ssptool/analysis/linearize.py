@@ -14,6 +14,8 @@ from ssptool.analysis.part_jacobian import PartJacobian, at_most, part_jacobian
 from ssptool.analysis.probing import Probe
 from ssptool.engine.failure import RunError, Unsupported
 from ssptool.engine.kernel.calls import Floats
+from ssptool.engine.trace import REAL_TYPES
+from ssptool.errors import abbreviated
 from ssptool.fmu.instance import FmiError
 
 DISAGREES = 1e-3
@@ -99,7 +101,7 @@ def linear_model(probe: Probe, asked: Request) -> LinearModel:
         outputs=tuple(probe.variable(slot) for slot in asked.outputs),
         error=max(error, difference),
         ways={part.name: one.way for part, one in zip(probe.parts, parts, strict=True)},
-        notes=(*_notes(parts), *_on_disagreement(difference)),
+        notes=(*_notes(parts), *_on_held_signals(probe), *_on_disagreement(difference)),
     )
 
 
@@ -112,6 +114,18 @@ def coupled_at(probe: Probe, asked: Request) -> Coupled:
 
 def _notes(parts: Sequence[PartJacobian]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(note for one in parts for note in one.notes))
+
+
+def _on_held_signals(probe: Probe) -> tuple[str, ...]:
+    """Note on connected signals that change at events only, as those of sampled controllers do."""
+    plan = probe.plan
+    held = [probe.names[wire.source] for wire in plan.wires if wire.discrete and plan.types[wire.source] in REAL_TYPES]
+    modes = (plan.event_modes, plan.ode.events) if plan.ode is not None else (plan.event_modes,)
+    held += [str(wire.source) for one in modes for wire in one.wires]
+    if not held:
+        return ()
+    names = abbreviated(dict.fromkeys(held))
+    return (f"signals that change at events only are constant in the linear model, as between two events: {names}",)
 
 
 def _on_disagreement(difference: float) -> tuple[str, ...]:

@@ -144,6 +144,23 @@ def test_a_point_without_a_unique_derivative_is_told(tmp_path):
     assert pytest.approx(np.array([[-1.0]])) == model.A
 
 
+def test_signals_that_change_at_events_only_are_told(tmp_path):
+    """A sampled controller does not act between its samples."""
+    plant = (
+        Var("u", "input", start=0.0),
+        Var("x", "state", start=1.0),
+        Var("dx", "der", of="x", needs=["x", "u"]),
+        Var("y", "output", needs=["x"]),
+    )
+    make_fmu(tmp_path / "Plant.fmu", plant, calc="v->dx = v->u - v->x; v->y = v->x;")
+    sampled = (Var("u", "input", start=0.0), Var("y", "output", variability="discrete", needs=["u"]))
+    make_fmu(tmp_path / "Sampled.fmu", sampled, calc="v->y = 0.5;")
+    wires = [("P.y", "S.u"), ("S.y", "P.u")]
+    model = ssptool.linearize(write_system(tmp_path / "s", tmp_path, {"P": "Plant", "S": "Sampled"}, wires))
+    assert pytest.approx(np.array([[-1.0]])) == model.A
+    assert any("S.y" in note and "events only" in note for note in model.notes)
+
+
 def test_a_run_leads_to_a_later_time():
     model = ssptool.linearize(OSCILLATOR, at="2s", tolerance=1e-9)
     states = expm(2 * DualMass().matrix) @ [0, 0, 0.5, 0]
