@@ -170,6 +170,23 @@ docs: $(VENV)/.ready-dev  ## docs/rules.md from the rules, docs/limits.md from t
 fuzz: $(VENV)/.ready-dev build/models/.ready  ## Damaged files of every kind (N=10000): a message each, never a crash, hang, or file outside its place
 	$(BIN)/python -m tests.safety.campaign --cases $(or $(N),10000) --seed $(or $(SEED),1)
 
+# Outside of the product: needs clang 16 or newer with libFuzzer. The corpus grows in build/fuzz/corpus.
+FUZZ_CXX = $(or $(CLANG),clang++) -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined
+FUZZ_SYSTEM = $(patsubst %,ssptool/engine/system/%.cpp,plan plan_parts plan_events plan_steps plan_variables json files)
+FUZZ_CORE = $(patsubst %,ssptool/engine/kernel/core/%.cpp,variables fractions slot_values)
+FUZZ_PYTHON = $(BIN)/python -c "import sysconfig as s; print('-isystem', s.get_path('include'), '-L' + s.get_config_var('LIBDIR'), '-Wl,-rpath,' + s.get_config_var('LIBDIR'), '-lpython' + s.get_config_var('LDVERSION'))"
+FUZZ_JSON = $(BIN)/python -c "import nlohmann_json, pathlib; print('-isystem', pathlib.Path(nlohmann_json.__file__).parent / 'include')"
+
+fuzz-native: $(VENV)/.ready-dev  ## frozen plans, saved states, answers of FMU processes and rows of results under libFuzzer with sanitizers, SECONDS=600 each
+	mkdir -p $(patsubst %,build/fuzz/corpus/%,plan state answer rows)
+	$(FUZZ_CXX) $$($(FUZZ_JSON)) tests/fuzz/plan.cpp $(FUZZ_SYSTEM) $(FUZZ_CORE) -o build/fuzz/plan
+	$(FUZZ_CXX) $$($(FUZZ_JSON)) tests/fuzz/state.cpp ssptool/engine/system/state.cpp -o build/fuzz/state
+	$(FUZZ_CXX) tests/fuzz/answer.cpp ssptool/fmu/processes/native/channel.cpp -o build/fuzz/answer
+	$(FUZZ_CXX) tests/fuzz/rows.cpp $$($(FUZZ_PYTHON)) -o build/fuzz/rows
+	for target in plan state answer rows; do \
+	    build/fuzz/$$target -max_total_time=$(or $(SECONDS),600) -max_len=8192 -print_final_stats=1 build/fuzz/corpus/$$target || exit 1; \
+	done
+
 pins: $(VENV)/.ready-dev  ## write .ci/constraints.txt: the newest packages that pyproject.toml allows, with hashes
 	$(BIN)/python -m pip install --quiet --dry-run --ignore-installed --report build/pins.json pip $(BUILD) -e '.[plot]' \
 	    --group dev --group audit
@@ -219,4 +236,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help help-all setup run test test-order verify cross-check field qualify qualify-check figures lint types audit bench docs fuzz mutants leaks cross wheels wheels-check site man pins freeze format clean sanitize sanitized
+.PHONY: help help-all setup run test test-order verify cross-check field qualify qualify-check figures lint types audit bench docs fuzz fuzz-native mutants leaks cross wheels wheels-check site man pins freeze format clean sanitize sanitized

@@ -38,10 +38,15 @@ class Reader {
 
   template <class T>
   void operator()(T& thing) {
-    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+    if constexpr (std::is_same_v<T, bool>) {  // which has two values, whatever is in the byte
+      const char byte = *next(1);
+      if (byte != 0 && byte != 1) throw std::runtime_error("the state is damaged");
+      thing = byte == 1;
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
       std::memcpy(&thing, next(sizeof thing), sizeof thing);
-    else
+    } else {
       visit(*this, thing);
+    }
   }
   void operator()(std::string& text) {
     const std::size_t size = count();
@@ -320,6 +325,7 @@ SystemState from_bytes(const std::string& bytes, std::vector<std::string>& parts
   if (begin != begin_of_state || of != token) throw std::runtime_error("the bytes are not a state of this FMU");
   SystemState state;
   reader(state);
+  if (state.phase > Phase::exchange) throw std::runtime_error("the state is damaged");
   reader(parts);
   if (!reader.at_end()) throw std::runtime_error("the state is longer than it should be");
   return state;
