@@ -102,17 +102,32 @@ class LinearModel(Printed):
         """Eigenvalues of A with frequency, damping and participation: one for a pair of complex ones. The slowest to
         decay comes first.
         """
-        return modes_of(self.A, [(one.name, one.component) for one in self.states])
+        errors = self.error * np.abs(np.hstack([self.A, self.B])).max(axis=1, initial=0.0)
+        return modes_of(self.A, errors, [(one.name, one.component) for one in self.states])
 
     @property
-    def stable(self) -> bool:
-        """True if all eigenvalues of A have negative real parts."""
-        return self.margin > 0
+    def stable(self) -> bool | None:
+        """True if all eigenvalues of A have negative real parts, False if one has a positive real part. None if the
+        largest real part is 0 within its error: small deviations neither decay nor grow, or nonlinear terms decide.
+        """
+        return None if abs(self.margin) <= self.margin_error else self.margin > 0
 
     @property
     def margin(self) -> float:
         """Stability margin [1/s]: the rate at which the slowest mode decays; negative if one grows."""
-        return -max((mode.eigenvalue.real for mode in self.modes), default=-np.inf)
+        return 0.0 - max((mode.eigenvalue.real for mode in self.modes), default=-np.inf)
+
+    @property
+    def margin_error(self) -> float:
+        """Estimated error of the stability margin [1/s]."""
+        return self.modes[0].error if self.modes else 0.0
+
+    @property
+    def stability(self) -> str:
+        """The stability in words, with the margin."""
+        if self.stable is None:
+            return f"at the limit of stability: stability margin 0 1/s (error: {self.margin_error:.1g} 1/s)"
+        return f"{'stable' if self.stable else 'not stable'}: stability margin {self.margin:.6g} 1/s"
 
     def response(self, frequencies: Any) -> Any:
         """Frequency response C (i 2πf - A)⁻¹ B + D.
@@ -217,6 +232,7 @@ class LinearModel(Printed):
             **{name: getattr(self, name).tolist() for name in MATRICES},
             "stable": self.stable,
             "margin": self.margin,
+            "margin_error": self.margin_error,
             "modes": [mode.to_dict() for mode in self.modes],
         }
 

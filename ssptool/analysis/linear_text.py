@@ -1,6 +1,7 @@
 """Linear models and modes as text and JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from ssptool.analysis.linear_model import MATRICES, LinearModel, LinearVariable
@@ -54,11 +55,12 @@ def modes_text(model: LinearModel) -> str:
 def _modes(model: LinearModel) -> list[str]:
     head = ("eigenvalue [1/s]", "frequency [Hz]", "damping", "time constant [s]", "components")
     rows = [head, *map(_mode_row, model.modes)]
-    said = "stable" if model.stable else "not stable"
-    return [*table(rows), f"{said}: stability margin {model.margin:.6g} 1/s"]
+    return [*table(rows), model.stability]
 
 
 def _mode_row(mode: Mode) -> tuple[str, str, str, str, str]:
+    if abs(mode.eigenvalue.real) <= mode.error:
+        mode = replace(mode, eigenvalue=complex(0.0, mode.eigenvalue.imag))
     value = mode.eigenvalue
     imaginary = f" ± {value.imag:.6g}i" if value.imag else ""
     shares = (f"{name or 'system'} {share:.0%}" for name, share in mode.components.items() if share >= 0.005)

@@ -25,11 +25,14 @@ class Mode:
         right eigenvectors w and v, and does not depend on units.
     components
         Component → the sum of the shares of its states, the largest first.
+    error : [1/s]
+        Estimated error of the eigenvalue, from that of A (first-order perturbation).
     """
 
     eigenvalue: complex
     participation: Mapping[str, float]
     components: Mapping[str, float]
+    error: float = 0.0
 
     @property
     def frequency(self) -> float:
@@ -40,7 +43,7 @@ class Mode:
     def damping(self) -> float:
         """Damping ratio: 1 or -1 for a real eigenvalue, 0 if the mode neither decays nor grows."""
         size = abs(self.eigenvalue)
-        return -self.eigenvalue.real / size if size else 0.0
+        return 0.0 - self.eigenvalue.real / size if size else 0.0
 
     @property
     def time_constant(self) -> float:
@@ -51,6 +54,7 @@ class Mode:
         """Everything as numbers and texts; the eigenvalue as its real and imaginary part."""
         return {
             "eigenvalue": [self.eigenvalue.real, self.eigenvalue.imag],
+            "error": self.error,
             "frequency": self.frequency,
             "damping": self.damping,
             "time_constant": self.time_constant,
@@ -62,21 +66,26 @@ class Mode:
         return f"<Mode {self.eigenvalue:.6g} 1/s>"
 
 
-def modes_of(A: Floats, states: Sequence[tuple[str, str]]) -> tuple[Mode, ...]:
-    """Modes of A (n, n), the slowest to decay first. States have names, and names of components."""
+def modes_of(A: Floats, errors: Floats, states: Sequence[tuple[str, str]]) -> tuple[Mode, ...]:
+    """Modes of A (n, n), the slowest to decay first. States have names, and names of components. `errors` (n,) are
+    those of the elements of each row of A.
+    """
     if not len(A):
         return ()
     values, right = np.linalg.eig(A)
     left, values = np.linalg.pinv(right), values.astype(complex)
+    spread = (np.abs(left) @ errors) * np.abs(right).sum(axis=0)  # |w| ΔA |v|, in which wᵀ v is 1
     shares = np.abs(right * left.T)
     shares /= np.maximum(shares.sum(axis=0), np.finfo(float).tiny)
     order = sorted(range(len(values)), key=lambda k: (-values[k].real, -abs(values[k].imag)))
-    return tuple(_mode(complex(values[k]), shares[:, k].tolist(), states) for k in order if values[k].imag >= 0)
+    return tuple(
+        _mode(complex(values[k]), float(spread[k]), shares[:, k].tolist(), states) for k in order if values[k].imag >= 0
+    )
 
 
-def _mode(eigenvalue: complex, shares: Sequence[float], states: Sequence[tuple[str, str]]) -> Mode:
+def _mode(eigenvalue: complex, error: float, shares: Sequence[float], states: Sequence[tuple[str, str]]) -> Mode:
     together: dict[str, float] = defaultdict(float)
     for (_, component), share in zip(states, shares, strict=True):
         together[component] += share
     ordered = dict(sorted(together.items(), key=lambda item: -item[1]))
-    return Mode(eigenvalue, {name: share for (name, _), share in zip(states, shares, strict=True)}, ordered)
+    return Mode(eigenvalue, {name: share for (name, _), share in zip(states, shares, strict=True)}, ordered, error)

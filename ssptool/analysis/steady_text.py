@@ -24,8 +24,7 @@ def steady_text(point: SteadyState) -> str:
         lines += ["", *table([("output", "value"), *((one.name, _value(one)) for one in point.outputs)])]
     lines += ["", f"largest residual: {max(map(abs, point.residuals.values()), default=0.0):.1g}"]
     if point.found and point.states:
-        said = "stable" if point.model.stable else "not stable"
-        lines.append(f"{said}: stability margin {point.model.margin:.6g} 1/s")
+        lines.append(point.model.stability)
     if point.start_values is not None:
         stated = (f"{name} = {value:.12g}" for name, value in point.start_values.items())
         lines.append(f"start values: {', '.join(stated) or 'those that the system has'}")

@@ -11,6 +11,7 @@ from scipy.io import loadmat
 from scipy.linalg import expm
 
 import ssptool
+from ssptool.analysis.modes import modes_of
 from tests.analysis.systems import drive, pendulum, thermal_chain
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
@@ -47,6 +48,25 @@ def test_modes_of_the_oscillator_are_those_of_its_matrix():
         assert sum(mode.components.values()) == pytest.approx(1)
     assert model.stable
     assert model.margin == pytest.approx(-exact[0].real)
+
+
+@pytest.mark.parametrize("system", ["one_dof_oscillator", "flyball_governor"])
+def test_a_margin_of_nothing_but_rounding_decides_nothing(system):
+    """The oscillator has no damping, and the governor turns by any angle: exact eigenvalues with real part 0."""
+    model = ssptool.linearize(OSCILLATOR.with_name(system))
+    assert model.stable is None
+    assert abs(model.margin) <= model.margin_error < 1e-6
+    assert "at the limit of stability" in str(model)
+
+
+def test_the_error_of_an_eigenvalue_is_that_of_its_first_order_perturbation():
+    """A = [[-1, 0], [0, -2 + 3e-6]] in other coordinates, with errors of 3e-6 in its elements."""
+    basis = np.array([[1.0, 0.5], [-0.2, 1.0]])
+    exact, wrong = (basis @ np.diag(values) @ np.linalg.inv(basis) for values in ([-1.0, -2.0], [-1.0, -2.0 + 3e-6]))
+    errors = np.abs(wrong - exact).max(axis=1)
+    slow, fast = modes_of(wrong, errors, [("a", ""), ("b", "")])
+    assert abs(fast.eigenvalue + 2.0) <= fast.error < 10 * 3e-6
+    assert slow.error < 10 * 3e-6
 
 
 def test_an_opened_loop_closes_to_the_same_system():
