@@ -255,11 +255,6 @@ def locked_output(path: Path) -> Callable[[], None]:
     if sys.platform == "win32" or (path.exists() and not path.is_file()):
         return lambda: None
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-
-    def unlock() -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)  # children may have the descriptor as well
-        os.close(descriptor)
-
     try:
         lock(descriptor)
     except BlockingIOError:
@@ -268,7 +263,13 @@ def locked_output(path: Path) -> Callable[[], None]:
     except OSError:
         os.close(descriptor)
         return lambda: None
-    return unlock
+    return partial(_unlock, descriptor)
+
+
+def _unlock(descriptor: int) -> None:
+    if sys.platform != "win32":
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # children may have the descriptor as well
+    os.close(descriptor)
 
 
 def open_unread(path: Path) -> int:

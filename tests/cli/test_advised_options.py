@@ -15,6 +15,7 @@ PACKAGE = Path(library.__file__).parent
 RUNS = ("run", "study")
 EDITS = ("set", "connect", "add", "bind", "unbind", "unmap", "pack", "unpack", "diff", "downgrade")
 PRINTED_BY = {
+    "analysis": ("linearize", "trim"),
     "api": ("run", "reproduce", "pack"),
     "documents": ("validate", "run", *EDITS),
     "drawing": ("draw", "plot", "info"),
@@ -27,7 +28,7 @@ PRINTED_BY = {
     "results": ("reproduce",),
     "rules": ("validate", "rule", *RUNS),
     "studies": ("run", "study", "plot", "report"),
-    "studio": ("study",),
+    "studio": ("run", "study"),
     "child_processes.py": RUNS,
     "option_words.py": ("run",),
     "sandbox.py": RUNS,
