@@ -52,6 +52,29 @@ OpenedNames = Annotated[
         autocompletion=full_names,
     ),
 ]
+FreeNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--free",
+        metavar="NAME[=MIN:MAX]",
+        help="Determine this unconnected input. With bounds also for a state: u=0:1.",
+        autocompletion=full_names,
+    ),
+]
+FixedStates = Annotated[
+    list[str] | None,
+    typer.Option("--fix", metavar="STATE[=VALUE]", help="Keep this state at its value at the start, or at this value."),
+]
+Targets = Annotated[
+    list[str] | None,
+    typer.Option("--target", metavar="OUTPUT=VALUE", help="The output has this value, in its unit."),
+]
+Slopes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slope", metavar="STATE=VALUE", help="The derivative of this state has this value, or any, instead of 0."
+    ),
+]
 Format = Annotated[TextOrJson, typer.Option("--format", help="Print as text or json.")]
 
 MODEL_FILES = (".json", ".mat", ".txt")
@@ -156,31 +179,10 @@ def trim_command(
     system: SystemPath,
     changes: dict[str, Any],
     stimuli: dict[str, Any],
-    free: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--free",
-            metavar="NAME[=MIN:MAX]",
-            help="Determine this unconnected input. With bounds also for a state: u=0:1.",
-            autocompletion=full_names,
-        ),
-    ] = None,
-    fix: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fix", metavar="STATE[=VALUE]", help="Keep this state at its value at the start, or at this value."
-        ),
-    ] = None,
-    target: Annotated[
-        list[str] | None,
-        typer.Option("--target", metavar="OUTPUT=VALUE", help="The output has this value, in its unit."),
-    ] = None,
-    slope: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--slope", metavar="STATE=VALUE", help="The derivative of this state has this value, or any, instead of 0."
-        ),
-    ] = None,
+    free: FreeNames = None,
+    fix: FixedStates = None,
+    target: Targets = None,
+    slope: Slopes = None,
     at: Annotated[
         float | None,
         typer.Option(

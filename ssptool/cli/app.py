@@ -37,8 +37,6 @@ from ssptool.errors import (
     is_own,
 )
 from ssptool.foreign_text import has_colour, indented, readable, several_lines, terminal_size, without_commands
-from ssptool.option_words import BEST
-from ssptool.sandbox import stated
 from ssptool.working_directory import shown
 
 PANELS = {
@@ -233,9 +231,8 @@ class _Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         args = list(_with_values(args))
-        if (best := f"--sandbox={BEST}") in args and any("--sandbox" in one.opts for one in self.params):
-            args.remove(best)
-            ctx.call_on_close(partial(stated.reset, stated.set(BEST)))
+        if any(one.startswith("--sandbox=") for one in args):
+            self._take_degree_of_sandbox(ctx, args)
         if not ctx.resilient_parsing:  # else it is the shell that completes the line
             try:
                 _, _, given = self.make_parser(ctx).parse_args(list(args))
@@ -246,6 +243,14 @@ class _Command(TyperCommand):
                 if times > 1 and isinstance(one, TyperOption) and not (one.multiple or one.is_flag):
                     raise typer.BadParameter(f"given {times} times, and takes one value", ctx, one)
         return super().parse_args(ctx, args)
+
+    def _take_degree_of_sandbox(self, ctx: Any, args: list[str]) -> None:
+        from ssptool.option_words import BEST  # few commands state it
+        from ssptool.sandbox import stated
+
+        if (best := f"--sandbox={BEST}") in args and any("--sandbox" in one.opts for one in self.params):
+            args.remove(best)
+            ctx.call_on_close(partial(stated.reset, stated.set(BEST)))
 
 
 def _with_values(arguments: list[str]) -> Iterator[str]:
