@@ -260,7 +260,7 @@ class EditSession:
         return (target.name, *(file.name for file in beside))
 
     def save_copy(self, name: str) -> str:
-        """Write the current state of the system under a new name, and continue with that system; returns the new name.
+        """Write the current state of the system under a new name, and continue with the original; returns the new name.
 
         Raises
         ------
