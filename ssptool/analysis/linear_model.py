@@ -243,7 +243,8 @@ class LinearModel(Printed):
         return StateSpace(self.A, self.B, self.C, self.D)
 
     def to_control(self) -> Any:
-        """The matrices as a `control.StateSpace` of python-control, with names.
+        """The matrices as a `control.StateSpace` of python-control, with names: `Motor/w` for `Motor.w`, because it takes
+        no dots.
 
         Raises
         ------
@@ -254,7 +255,8 @@ class LinearModel(Printed):
             import control  # type: ignore[import-not-found, unused-ignore]
         except ImportError:
             raise MissingPackage("this needs python-control: pip install control", "control") from None
-        names = {kind: [one.name for one in getattr(self, kind)] for kind in ("states", "inputs", "outputs")}
+        kinds = ("states", "inputs", "outputs")
+        names = {kind: [one.name.replace(".", "/") for one in getattr(self, kind)] for kind in kinds}
         return control.StateSpace(self.A, self.B, self.C, self.D, **names)
 
 

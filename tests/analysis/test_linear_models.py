@@ -2,8 +2,10 @@
 
 import json
 import shutil
+import sys
 from math import cos, pi, sin
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -67,6 +69,21 @@ def test_the_error_of_an_eigenvalue_is_that_of_its_first_order_perturbation():
     slow, fast = modes_of(wrong, errors, [("a", ""), ("b", "")])
     assert abs(fast.eigenvalue + 2.0) <= fast.error < 10 * 3e-6
     assert slow.error < 10 * 3e-6
+
+
+def test_names_for_python_control_have_no_dots(monkeypatch):
+    """Its constructor refuses names with dots (0.10.2)."""
+    given = {}
+
+    def state_space(*matrices, **names):
+        given.update(names, matrices=matrices)
+
+    monkeypatch.setitem(sys.modules, "control", SimpleNamespace(StateSpace=state_space))
+    model = ssptool.linearize(OSCILLATOR)
+    model.to_control()
+    assert given["states"] == ["System1/x1", "System1/v1", "System2/x2", "System2/v2"]
+    assert given["inputs"] == [] and len(given["outputs"]) == 4
+    assert given["matrices"][0] is model.A
 
 
 def test_an_opened_loop_closes_to_the_same_system():
