@@ -243,8 +243,8 @@ class LinearModel(Printed):
         return StateSpace(self.A, self.B, self.C, self.D)
 
     def to_control(self) -> Any:
-        """The matrices as a `control.StateSpace` of python-control, with names: `Motor/w` for `Motor.w`, because it takes
-        no dots.
+        """The matrices as a `control.StateSpace` of python-control, with names: `Motor/w` for `Motor.w`, as it takes no
+        dots.
 
         Raises
         ------
