@@ -30,6 +30,9 @@ def system(fmus, tmp_path):
     return write_system(tmp_path / "finite", fmus[0], {"A": "Infinite"}, [])
 
 
+UNDAMPED = Path(__file__).parents[2] / "systems" / "one_dof_oscillator"
+
+
 @pytest.fixture
 def infinite(fmus, tmp_path):
     """A system whose FMU states the others."""
@@ -156,6 +159,8 @@ def test_all_commands_print_json_that_any_parser_reads(ssptool, infinite):
         "sweep": (infinite, "A.big=1,2", "--result", 'final("A.y")', "--workers", "1"),
         "validate": (infinite,),
         "run": (infinite, *values, "--output", "fresh.csv"),
+        # An undamped oscillator has a time constant that is not finite.
+        **dict.fromkeys(("linearize", "modes", "trim"), (UNDAMPED,)),
     }
     commands = typer.main.get_command(app).commands
     assert set(calls) == {name for name, one in commands.items() if any(p.name == "format" for p in one.params)}

@@ -9,15 +9,20 @@ import typer
 
 import ssptool
 from ssptool import Settings
+from ssptool.api.run import RunOptions
 from ssptool.cli.app import app
 from ssptool.cli.options import bundled
 from ssptool.cli.settings_options import LOGS, SEVERAL, settings_options
 from ssptool.engine.settings import Kind, SettingsOptions, about, settings_by_name
 
 SETTINGS = set(SettingsOptions.__annotations__)
+SYSTEM = set(RunOptions.__annotations__)
 FUNCTIONS = {
     ("run",): (ssptool.simulate, SETTINGS),
     ("plan",): (ssptool.plan, SETTINGS),
+    ("linearize",): (ssptool.linearize, SYSTEM),
+    ("modes",): (ssptool.linearize, SYSTEM),
+    ("trim",): (ssptool.trim, SYSTEM),
     ("explain",): (ssptool.explain, set()),
     ("validate",): (ssptool.validate, set(inspect.signature(ssptool.fix).parameters)),
     ("plot",): (
@@ -68,6 +73,7 @@ OF_THE_SHELL = {
     "export": "of `plan`: `ssptool.exportable`",
     "fmi": "of `plan`: `ssptool.exportable`",
     "wires": "`connections`, by its earlier name",
+    "stability": "of `plan`: `ssptool.stability`",
     "sandbox": "of `plan`: printed whether `simulate` has one",
 }
 """Options without an argument of the same name, and what stands for them in Python."""

@@ -21,4 +21,5 @@ def test_a_full_place_of_temporary_files_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(ForeignZip, "unpack", full)
     with pytest.raises(UnreadableFmu) as caught:
         binary.load(path, read_description(path))
-    assert f"No space left on device; it was to be unpacked into {tempfile.gettempdir()} (TMPDIR)" in str(caught.value)
+    said = str(caught.value).lower()
+    assert "no space left on device" in said and tempfile.gettempdir().lower() in said and "tmpdir" in said
