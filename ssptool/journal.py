@@ -102,6 +102,8 @@ def carry_out(root: Path, changes: list[FileChange], *, back: bool = False, agai
             elif not again or _is_to_make(root, change):
                 _make(root, change)
         except OSError as problem:
+            if problem.errno is None:  # not an error of the disk
+                raise
             raise OSError(problem.errno, problem.strerror, str(root / change.target)) from problem
     for parent in dict.fromkeys((root / change.target).parent for change in changes):
         sync(parent)

@@ -250,9 +250,9 @@ def locked_output(path: Path) -> Callable[[], None]:
     """Lock a file of results, which is made if it is not there; what is returned unlocks it.
 
     Nothing is locked on Windows, where others could not read the file, on file systems without locks, and where the
-    path leads to no file. Raises BlockingIOError if another process has locked it.
+    path is a link to no file, or something else. Raises BlockingIOError if another process has locked it.
     """
-    if sys.platform == "win32" or (path.exists() and not path.is_file()):
+    if sys.platform == "win32" or (os.path.lexists(path) and not path.is_file()):
         return lambda: None
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:

@@ -212,6 +212,10 @@ def test_what_a_command_writes_by_default_goes_through_no_link(folder, tmp_path,
     assert victim.read_text() == SECRET
     assert not (here / "r.csv").exists()
     assert not list((tmp_path / "empty").iterdir())
+    (here / "system.csv").unlink()
+    (here / "system.csv").symlink_to(tmp_path / "new")
+    assert typed("run", "system", "--stop-time", "0.1").code == 2
+    assert not (tmp_path / "new").exists() and (here / "system.csv").is_symlink()
 
 
 def test_a_link_that_appears_after_it_was_looked_for_is_not_written_through(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Formats of result files by their extension; errors of files that cannot or must not be written."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
@@ -61,7 +62,7 @@ class GuardedWriter:
     def __init__(self, path: Path, begin: Callable[[ExitStack], Writer]) -> None:
         self._path = path
         self._failed = False
-        existed = path.exists()
+        existed = os.path.lexists(path)
         try:
             with ExitStack() as files:
                 files.callback(locked_output(path))
@@ -71,11 +72,13 @@ class GuardedWriter:
             raise ResultsNotBegun(
                 path, "another process writes results to it; wait for it, or choose another file", None
             ) from None
-        except OSError as error:
+        except BaseException as error:
             if not existed:
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
-            raise ResultsNotBegun(path, disk_trouble(error), None) from error
+            if isinstance(error, OSError):
+                raise ResultsNotBegun(path, disk_trouble(error), None) from error
+            raise
 
     def write(self, rows: Floats) -> None:
         if self._failed:

@@ -194,6 +194,8 @@ def test_a_failed_run_ends_with_its_rows_and_its_reason(tmp_path):
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_run_that_is_started_again_replaces_the_trace(ending, removed, tmp_path, monkeypatch):
     at_once(monkeypatch)
+    # The first run was killed, with which its lock ended.
+    monkeypatch.setattr("ssptool.engine.recording.formats.locked_output", lambda _path: lambda: None)
     path = tmp_path / f"run{ending}"
     write(path, plain_trace(4), closed=False)
     runs = ssptool.follow(path, interval=0.001)
