@@ -10,7 +10,7 @@ from pytest import approx
 import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.errors import WrongValue
-from ssptool.studies.bundle import _system_files, _used
+from ssptool.rules.used_files import system_files, used_entries
 from tests.engine.stimuli.pushed_mass import MASS, ramp, step, write_pushed_mass
 
 RAMP = "time,F,gear,word\n0,0,1,a\n0.35,1.05,2,b\n1,3,3,c\n"  # F = 3 t
@@ -182,6 +182,7 @@ def test_a_study_of_a_lone_structure_takes_its_table_along(tabled, tmp_path):
     )
     study = ssptool.studies.read_study(tmp_path / "masses.toml")
     with Archive.open(study.system) as archive:
-        assert "resources/force.csv" in dict(_system_files(archive, study, _used(archive, study)))
+        used = used_entries(archive, study.system, None)
+        assert "resources/force.csv" in used & dict(system_files(archive, study.system, used)).keys()
     done = ssptool.study(study, tmp_path / "out", workers=1)
     assert [row["speed"] for row in done.rows()] == approx([1.5, 0.5])
