@@ -248,8 +248,12 @@ class _Command(TyperCommand):
         from ssptool.option_words import BEST  # few commands state it
         from ssptool.sandbox import stated
 
-        if (best := f"--sandbox={BEST}") in args and any("--sandbox" in one.opts for one in self.params):
-            args.remove(best)
+        if not any("--sandbox" in one.opts for one in self.params):
+            return
+        for one in [one for one in args if one.startswith("--sandbox=")]:
+            if (degree := one.partition("=")[2]) != BEST:
+                raise typer.BadParameter(f"the value may only be {BEST}; found {degree!r}", ctx, param_hint="--sandbox")
+            args.remove(one)
             ctx.call_on_close(partial(stated.reset, stated.set(BEST)))
 
 

@@ -113,3 +113,9 @@ def test_commands_fit_on_a_screen():
             if isinstance(node, ast.FunctionDef) and (lines := (node.end_lineno or 0) - node.lineno + 1) > 65:
                 long.append(f"{file.name}: {node.name}, {lines} lines")
     assert long == []
+
+
+def test_a_sandbox_is_complete_or_as_good_as_possible(ssptool):
+    status, _, err = ssptool("run", "system", "--sandbox=foo")
+    assert status == 2
+    assert "--sandbox" in err and "best" in err and "'foo'" in err
