@@ -119,8 +119,11 @@ class LinearModel(Printed):
 
     @property
     def margin_error(self) -> float:
-        """Estimated error of the stability margin [1/s]."""
-        return self.modes[0].error if self.modes else 0.0
+        """Estimated error of the stability margin [1/s]: any mode may be the slowest within its own error."""
+        parts = [(mode.eigenvalue.real, mode.error) for mode in self.modes] or [(0.0, 0.0)]
+        largest = max(real for real, _ in parts)
+        high, low = (max(real + sign * error for real, error in parts) for sign in (1, -1))
+        return max(high - largest, largest - low)
 
     @property
     def stability(self) -> str:

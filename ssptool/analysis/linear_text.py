@@ -1,7 +1,6 @@
 """Linear models and modes as text and JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
 from ssptool.analysis.linear_model import MATRICES, LinearModel, LinearVariable
@@ -59,9 +58,7 @@ def _modes(model: LinearModel) -> list[str]:
 
 
 def _mode_row(mode: Mode) -> tuple[str, str, str, str, str]:
-    if abs(mode.eigenvalue.real) <= mode.error:
-        mode = replace(mode, eigenvalue=complex(0.0, mode.eigenvalue.imag))
-    value = mode.eigenvalue
+    value = mode.significant
     imaginary = f" ± {value.imag:.6g}i" if value.imag else ""
     shares = (f"{name or 'system'} {share:.0%}" for name, share in mode.components.items() if share >= 0.005)
     return (

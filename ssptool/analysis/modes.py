@@ -35,20 +35,26 @@ class Mode:
     error: float = 0.0
 
     @property
+    def significant(self) -> complex:
+        """The eigenvalue with 0 in place of a part that is not larger than the error [1/s]."""
+        real, imaginary = self.eigenvalue.real, self.eigenvalue.imag
+        return complex(*(part if abs(part) > self.error else 0.0 for part in (real, imaginary)))
+
+    @property
     def frequency(self) -> float:
         """Frequency of the oscillation [Hz]; 0 for a real eigenvalue."""
-        return abs(self.eigenvalue.imag) / (2 * np.pi)
+        return abs(self.significant.imag) / (2 * np.pi)
 
     @property
     def damping(self) -> float:
         """Damping ratio: 1 or -1 for a real eigenvalue, 0 if the mode neither decays nor grows."""
-        size = abs(self.eigenvalue)
-        return 0.0 - self.eigenvalue.real / size if size else 0.0
+        size = abs(self.significant)
+        return 0.0 - self.significant.real / size if size else 0.0
 
     @property
     def time_constant(self) -> float:
         """Time [s] in which it decays by the factor e; negative if it grows, inf if it does neither."""
-        return -1 / self.eigenvalue.real if self.eigenvalue.real else np.inf
+        return -1 / self.significant.real if self.significant.real else np.inf
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as numbers and texts; the eigenvalue as its real and imaginary part."""

@@ -68,7 +68,7 @@ def _draw_shares(axis: Any, modes: Sequence[Mode]) -> None:
 
 
 def _mode_name(mode: Mode) -> str:
-    return f"{mode.frequency:.4g} Hz" if mode.frequency else f"{mode.eigenvalue.real:.4g} 1/s"
+    return f"{mode.frequency:.4g} Hz" if mode.frequency else f"{mode.significant.real:.4g} 1/s"
 
 
 class Response(NamedTuple):
@@ -151,7 +151,7 @@ def step_responses(A: Floats, B: Floats, C: Floats, D: Floats, times: Floats) ->
 
 def usual_frequencies(modes: Sequence[Mode]) -> Floats:
     """Frequencies [Hz] from a tenth of the slowest mode to ten times the fastest one."""
-    sizes = [abs(mode.eigenvalue) / (2 * np.pi) for mode in modes if mode.eigenvalue]
+    sizes = [abs(mode.significant) / (2 * np.pi) for mode in modes if mode.significant]
     return np.geomspace(min(sizes, default=0.1) / 10, max(sizes, default=1.0) * 10, POINTS)
 
 
@@ -162,6 +162,6 @@ def usual_times(modes: Sequence[Mode]) -> Floats:
 
 def _durations(modes: Sequence[Mode]) -> Iterator[float]:
     for mode in modes:
-        if mode.eigenvalue:
-            decay = 5 / abs(mode.eigenvalue.real) if mode.eigenvalue.real else np.inf
+        if mode.significant:
+            decay = 5 * abs(mode.time_constant)
             yield min(decay, 20 / mode.frequency) if mode.frequency else decay

@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from dataclasses import replace
 from math import cos, pi, sin
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +15,7 @@ from scipy.linalg import expm
 
 import ssptool
 from ssptool.analysis.modes import modes_of
+from ssptool.analysis.pictures import usual_frequencies, usual_times
 from tests.analysis.systems import drive, pendulum, thermal_chain
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
@@ -59,6 +61,23 @@ def test_a_margin_of_nothing_but_rounding_decides_nothing(system):
     assert model.stable is None
     assert abs(model.margin) <= model.margin_error < 1e-6
     assert "at the limit of stability" in str(model)
+
+
+def test_an_eigenvalue_of_nothing_but_rounding_has_no_time_of_its_own():
+    """Two masses of heat, 1 and 4 J/K, joined by 3 W/K: the heat of both stays, the difference decays by 3.75 1/s."""
+    A = np.array([[-3.0, 3.0], [0.75, -0.75]])
+    kept, decaying = modes_of(A + 1e-14, np.full(2, 1e-13), [("a", ""), ("b", "")])
+    assert kept.significant == 0 != kept.eigenvalue
+    assert (kept.damping, kept.time_constant) == (0.0, np.inf)
+    assert decaying.time_constant == pytest.approx(1 / 3.75)
+    assert usual_times([kept, decaying])[-1] == pytest.approx(5 / 3.75)
+    assert usual_frequencies([kept, decaying])[0] == pytest.approx(3.75 / (2 * pi) / 10)
+
+
+def test_a_fast_mode_of_a_large_error_may_be_the_one_that_grows():
+    model = replace(ssptool.linearize(OSCILLATOR), error=1.0)
+    assert model.margin == pytest.approx(0.14, abs=1e-3)
+    assert model.stable is None
 
 
 def test_the_error_of_an_eigenvalue_is_that_of_its_first_order_perturbation():
