@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssptool.analysis.linearize import Request, coupled_blocks
+from ssptool.analysis.linearize import Request, coupled_blocks, direct
 from ssptool.analysis.part_jacobian import part_jacobian
 from ssptool.analysis.probing import Probe
 from ssptool.engine.kernel.calls import Floats
@@ -111,27 +111,14 @@ def components(probe: Probe) -> Components:
     blocks = [part_jacobian(part).matrix for part in probe.parts]
     probe.stand(probe.x0)
     inputs = [slot for part in probe.parts for slot in part.inputs]
-    coupled = coupled_blocks(probe, blocks, Request((), ()))
-    place = {slot: number for number, slot in enumerate(inputs)}
-    wires = np.zeros((len(inputs), len(probe.values0)))
-    for wire in probe.plan.wires:
-        if wire.destination in place and probe.is_real(wire.source):
-            wires[place[wire.destination], wire.source] = wire.conversion.factor
-    outputs_by_states = np.zeros((len(probe.values0), len(probe.x0)))
-    outputs_by_inputs = np.zeros((len(probe.values0), len(inputs)))
-    parts = []
-    for part, block in zip(probe.parts, blocks, strict=True):
-        own, out, into = list(part.states), list(part.outputs), [place[slot] for slot in part.inputs]
-        n = len(own)
-        parts.append((block[:n, :n], block[:n, n:]))
-        outputs_by_states[np.ix_(out, own)] = block[n:, :n]
-        outputs_by_inputs[np.ix_(out, into)] = block[n:, n:]
+    coupled, known = coupled_blocks(probe, blocks, Request((), ())), direct(probe, blocks)
+    wires, counts = known.wires[inputs], [len(part.states) for part in probe.parts]
     values = np.linalg.eigvals(coupled.A) if len(coupled.A) else np.zeros(0)
     return Components(
-        tuple(parts),
+        tuple((block[:n, :n], block[:n, n:]) for n, block in zip(counts, blocks, strict=True)),
         coupled.signals_by_states[inputs],
-        wires @ outputs_by_states,
-        wires @ outputs_by_inputs,
+        wires @ known.states,
+        wires @ known.feedthrough[:, inputs],
         float(max(values.real, default=0.0)),
         float(max(abs(values), default=0.0)),
     )

@@ -4,7 +4,8 @@ With x' = A x + B u and y = C x + D u of all components, and u = W y + w of the 
 linear system, which is exact through algebraic loops.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -81,11 +82,9 @@ def linear_model(probe: Probe, asked: Request) -> LinearModel:
         np.abs(moved.signals_by_states[outputs] - C),
         np.abs(moved.signals_by_inputs[outputs] - D),
     )
-    error = max(
-        *at_most(np.hstack(errors), np.hstack([coupled.A, coupled.B])),
-        *at_most(np.hstack(errors_of_outputs), np.hstack([C, D])),
-        0.0,
-        0.0,
+    of_rows = chain(
+        at_most(np.hstack(errors), np.hstack([coupled.A, coupled.B])),
+        at_most(np.hstack(errors_of_outputs), np.hstack([C, D])),
     )
     difference = _disagreement(probe, asked, coupled)
     return LinearModel(
@@ -99,7 +98,7 @@ def linear_model(probe: Probe, asked: Request) -> LinearModel:
         states=probe.states,
         inputs=tuple(probe.variable(slot) for slot in asked.inputs),
         outputs=tuple(probe.variable(slot) for slot in asked.outputs),
-        error=max(error, difference),
+        error=max(0.0, difference, *of_rows),
         ways={part.name: one.way for part, one in zip(probe.parts, parts, strict=True)},
         notes=(*_notes(parts), *_on_held_signals(probe), *_on_disagreement(difference)),
     )
@@ -129,6 +128,8 @@ def _on_held_signals(probe: Probe) -> tuple[str, ...]:
 
 
 def _on_disagreement(difference: float) -> tuple[str, ...]:
+    if np.isnan(difference):
+        return ("the linear model was not compared with the system, which cannot be evaluated near this point",)
     if difference <= DISAGREES:
         return ()
     return (
@@ -137,31 +138,52 @@ def _on_disagreement(difference: float) -> tuple[str, ...]:
     )
 
 
-def coupled_blocks(probe: Probe, blocks: Sequence[Floats], asked: Request) -> Coupled:
-    """Solve s = M s + N x + P w for all signals s."""
-    size, states, inputs = len(probe.values0), len(probe.x0), len(asked.inputs)
-    M, N, P = np.zeros((size, size)), np.zeros((size, states)), np.zeros((size, inputs))
+class Direct(NamedTuple):
+    """Direct dependences of signals: those through other signals are left out.
+
+    Attributes
+    ----------
+    states : (slots, n)
+        Outputs on the states of their component.
+    feedthrough : (slots, slots)
+        Outputs on the inputs of their component.
+    wires : (slots, slots)
+        Inputs on what is connected to them.
+    """
+
+    states: Floats
+    feedthrough: Floats
+    wires: Floats
+
+
+def direct(probe: Probe, blocks: Sequence[Floats], opened: Container[int] = ()) -> Direct:
+    """Direct dependences, by the derivatives of each component; `opened` inputs are not connected."""
+    size = len(probe.values0)
+    found = Direct(np.zeros((size, len(probe.x0))), np.zeros((size, size)), np.zeros((size, size)))
     for part, block in zip(probe.parts, blocks, strict=True):
-        own, into, out = _places(part.states), list(part.inputs), list(part.outputs)
-        N[np.ix_(out, own)] = block[len(own) :, : len(own)]
-        M[np.ix_(out, into)] = block[len(own) :, len(own) :]
+        own, into, out = list(part.states), list(part.inputs), list(part.outputs)
+        found.states[np.ix_(out, own)] = block[len(own) :, : len(own)]
+        found.feedthrough[np.ix_(out, into)] = block[len(own) :, len(own) :]
     for wire in probe.plan.wires:
-        if probe.is_real(wire.source) and probe.is_real(wire.destination) and wire.destination not in asked.opened:
-            M[wire.destination, wire.source] = wire.conversion.factor
+        if probe.is_real(wire.source) and probe.is_real(wire.destination) and wire.destination not in opened:
+            found.wires[wire.destination, wire.source] = wire.conversion.factor
+    return found
+
+
+def coupled_blocks(probe: Probe, blocks: Sequence[Floats], asked: Request) -> Coupled:
+    """Solve s = (feedthrough + wires) s + states x + P w for all signals s."""
+    size, states, inputs = len(probe.values0), len(probe.x0), len(asked.inputs)
+    known, P = direct(probe, blocks, asked.opened), np.zeros((size, inputs))
     P[list(asked.inputs), range(inputs)] = 1.0
-    signals = _solved(np.eye(size) - M, np.hstack([N, P]))
+    signals = _solved(np.eye(size) - known.feedthrough - known.wires, np.hstack([known.states, P]))
     by_states, by_inputs = signals[:, :states], signals[:, states:]
     A, B = np.zeros((states, states)), np.zeros((states, inputs))
     for part, block in zip(probe.parts, blocks, strict=True):
-        own, into = _places(part.states), list(part.inputs)
+        own, into = list(part.states), list(part.inputs)
         A[own] = block[: len(own), len(own) :] @ by_states[into]
         A[np.ix_(own, own)] += block[: len(own), : len(own)]
         B[own] = block[: len(own), len(own) :] @ by_inputs[into]
     return Coupled(A, B, by_states, by_inputs)
-
-
-def _places(states: range) -> list[int]:
-    return list(states)
 
 
 def _solved(matrix: Floats, right: Floats) -> Floats:

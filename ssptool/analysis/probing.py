@@ -207,6 +207,10 @@ class Probe:
     def _units(self) -> dict[int, str | None]:
         return {slot: column.unit for slot, column in zip(self.plan.recorded, self.plan.columns, strict=True)}
 
+    @cached_property
+    def _by_name(self) -> dict[str, int]:
+        return {name: slot for slot, name in self.names.items()}
+
     def slots(self, names: Iterable[str], kind: str) -> tuple[int, ...]:
         """Slots of signals of these names.
 
@@ -219,13 +223,12 @@ class Probe:
         return tuple(self._slot(name, kind) for name in names)
 
     def _slot(self, name: str, kind: str) -> int:
-        found = {own: slot for slot, own in self.names.items()}
-        places = {signal: slot for slot, signal in enumerate(self.plan.signals)}
-        slot = found.get(name)
+        slot = self._by_name.get(name)
         if slot is None:
+            places = {signal: slot for slot, signal in enumerate(self.plan.signals)}
             slot = next((places[one] for one in self.plan.network.readings(name) if one in places), None)
         if slot is None:
-            known = [own for own, place in found.items() if self.is_real(place)]
+            known = [own for own, place in self._by_name.items() if self.is_real(place)]
             raise UnknownName(f"the system has no connector {name!r}", name, near=near_names(name, known))
         if not self.is_real(slot):
             raise WrongValue(f"{name} cannot be an {kind}: it is not a real number that varies continuously")

@@ -4,9 +4,10 @@ A state has a start value itself, or a parameter of its component is that. Nothi
 is tried that has the value of the state at the start, and taken if it moves this state there, and no other one.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from ssptool.analysis.linear_model import LinearVariable
 from ssptool.engine.planning.plan import Plan
 from ssptool.fmu.description import Causality
 
@@ -32,57 +33,48 @@ class Start(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def start_in(
-    wanted: Mapping[str, float], components: Mapping[str, str], inputs: Mapping[str, float], plan: Plan, begin: Begin
-) -> Start:
-    """Start values for the wanted states, whose `components` are known by name, and these values of inputs."""
-    first = begin(inputs)
-    if first is None:
+def start_in(states: Iterable[LinearVariable], inputs: Mapping[str, float], plan: Plan, begin: Begin) -> Start:
+    """Start values for these states, and these values of inputs."""
+    begun = begin(inputs)
+    if begun is None:
         return Start(None, (f"a run cannot begin with {', '.join(inputs)}: they take no start values",))
-    found = dict(inputs)
-    for name, value in wanted.items():
-        if same(first.states[name], value):
+    found, first = dict(inputs), begun.states
+    for state in states:
+        if same(first[state.name], state.value):
             continue
-        chosen = _start_value(name, value, components[name], plan, first, found, begin)
+        chosen = _start_value(state, first[state.name], plan, begun, found, begin)
         if chosen is None:
-            component = components[name]
-            why = f"the FMU of {component} has no start value for it"
-            return Start(None, (f"a run cannot begin with {name} = {value:.6g}: {why}",))
-        found[chosen] = value
-    last = begin(found)
-    if last is None or last.unsatisfied:
-        left = "" if last is None else f": {', '.join(last.unsatisfied)}"
-        return Start(None, (f"a run that begins with these start values is not in the steady state{left}",))
+            why = f"the FMU of {state.component} has no start value for it"
+            return Start(None, (f"a run cannot begin with {state.name} = {state.value:.6g}: {why}",))
+        name, begun = chosen
+        found[name] = state.value
+    if begun.unsatisfied:
+        left = ", ".join(begun.unsatisfied)
+        return Start(None, (f"a run that begins with these start values is not in the steady state: {left}",))
     return Start(found)
 
 
 def _start_value(
-    state: str,
-    value: float,
-    component: str,
-    plan: Plan,
-    first: Begun,
-    given: Mapping[str, float],
-    begin: Begin,
-) -> str | None:
-    for name in _candidates(state, component, plan, first.states[state]):
+    state: LinearVariable, at_start: float, plan: Plan, before: Begun, given: Mapping[str, float], begin: Begin
+) -> tuple[str, Begun] | None:
+    """The name of a start value that moves this state only, and the run that begins with it."""
+    for name in _candidates(state, at_start, plan):
         if name in given:
             continue
-        begun = begin({**given, name: value})
-        before = begin(given)
-        if begun is None or before is None or not same(begun.states[state], value):
+        begun = begin({**given, name: state.value})
+        if begun is None or not same(begun.states[state.name], state.value):
             continue
-        if all(same(begun.states[other], before.states[other]) for other in before.states if other != state):
-            return name
+        if all(same(begun.states[other], value) for other, value in before.states.items() if other != state.name):
+            return name, begun
     return None
 
 
-def _candidates(state: str, component: str, plan: Plan, value: float) -> Iterator[str]:
+def _candidates(state: LinearVariable, value: float, plan: Plan) -> Iterator[str]:
     """The state itself, then parameters of its component that have its value at the start, similar names first."""
-    yield state
-    entry = next(one for one in plan.instances if one.name == component)
-    prefix = "" if plan.network.of_lone_fmu else f"{component}."
-    own = state.removeprefix(prefix)
+    yield state.name
+    entry = next(one for one in plan.instances if one.name == state.component)
+    prefix = "" if plan.network.of_lone_fmu else f"{state.component}."
+    own = state.name.removeprefix(prefix)
     names = [
         one.name
         for one in entry.description.variables.values()

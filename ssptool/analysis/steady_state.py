@@ -231,16 +231,25 @@ class _Problem:
         states[self.free_states] = unknowns[:count]
         self.probe.stand(states, list(zip(self.inputs, unknowns[count:].tolist(), strict=True)))
 
+    @property
+    def left(self) -> Floats:
+        """Residual of the equations where the probe stands."""
+        slopes = self.probe.slopes0[self.equations] - self.slopes
+        return np.concatenate([slopes, self.probe.values0[list(self.targets)] - self.wanted])
+
     def residual(self, unknowns: Floats) -> Floats:
         """Raises RunError, FmiError."""
         self.go_to(unknowns)
-        left = self.probe.slopes0[self.equations] - self.slopes
-        return np.concatenate([left, self.probe.values0[list(self.targets)] - self.wanted])
+        return self.left
 
     def jacobian(self, unknowns: Floats) -> Floats:
         """Raises RunError, FmiError, Unsupported."""
         self.go_to(unknowns)
         return self._matrix(coupled_at(self.probe, self.asked))
+
+    def scaled_jacobian(self, unknowns: Floats) -> Floats:
+        """Jacobian in usual sizes of equations and unknowns. Raises RunError, FmiError, Unsupported."""
+        return self.jacobian(unknowns) * self.scale / self.sizes[:, None]
 
     def _matrix(self, coupled: Coupled) -> Floats:
         targets = list(self.targets)
@@ -331,13 +340,7 @@ def steady_state(probe: Probe, conditions: Conditions) -> SteadyState:
 def unsatisfied(probe: Probe, conditions: Conditions) -> tuple[str, ...]:
     """Names of equations that do not hold where the probe stands, to the accuracy of a loop of another run."""
     problem = _Problem(probe, conditions)
-    left = np.concatenate(
-        [
-            probe.slopes0[problem.equations] - problem.slopes,
-            probe.values0[list(problem.targets)] - problem.wanted,
-        ]
-    )
-    wrong = np.abs(left) > 1e3 * RESIDUAL * problem.sizes
+    wrong = np.abs(problem.left) > 1e3 * RESIDUAL * problem.sizes
     return tuple(name for name, one in zip(problem.equation_names, wrong.tolist(), strict=True) if one)
 
 
@@ -387,7 +390,7 @@ def _to_the_last_digits(problem: _Problem, unknowns: Floats) -> Floats:
 
 def _check_unique(problem: _Problem, unknowns: Floats, at_bound: Sequence[bool]) -> None:
     """Raises WrongValue if there are other steady states around this one."""
-    matrix = problem.jacobian(unknowns) * problem.scale / problem.sizes[:, None]
+    matrix = problem.scaled_jacobian(unknowns)
     if not matrix.size or any(at_bound):
         return
     _, singular, right = np.linalg.svd(matrix)
@@ -411,7 +414,7 @@ def _why_not_found(problem: _Problem, unknowns: Floats, residual: Floats) -> Ite
         if abs(value) > RESIDUAL * size
     ]
     yield f"there is no steady state near the start: left are {abbreviated(left)}"
-    matrix = problem.jacobian(unknowns) * problem.scale / problem.sizes[:, None]
+    matrix = problem.scaled_jacobian(unknowns)
     problem.residual(unknowns)
     left_vectors, singular, _ = np.linalg.svd(matrix)
     if singular[-1] <= SINGULAR * singular[0]:

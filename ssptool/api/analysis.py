@@ -86,8 +86,6 @@ def linearize(
     names = [texts(name, value, CONNECTOR) for name, value in (("input", input), ("measure", measure), ("open", open))]
     time = None if at is None else seconds("at", at)
     with _probed_run(linearize, system, options, time) as run:
-        if time is not None:
-            run.run_until(time)
         probe = run.probe()
         return linear_model(probe, request(probe, *names))
 
@@ -153,15 +151,11 @@ def trim(
     )
     time = None if at is None else seconds("at", at)
     with _probed_run(trim, system, options, time) as run:
-        if time is not None:
-            run.run_until(time)
         found = steady_state(run.probe(), conditions)
     if not found:
         return found
     begin = _beginner(trim, system, options, found, conditions)
-    components = {one.name: one.component for one in found.states}
-    states = {one.name: one.value for one in found.states}
-    start = start_in(states, components, {one.name: one.value for one in found.inputs}, run.plan, begin)
+    start = start_in(found.states, {one.name: one.value for one in found.inputs}, run.plan, begin)
     return replace(found, start_values=start.values, notes=(*found.notes, *start.notes))
 
 
@@ -247,16 +241,18 @@ def _beginner(
 def _probed_run(
     function: Callable[..., Any], system: Path | str, options: Mapping[str, Any], until: float | None
 ) -> Iterator[ProbedRun]:
-    """A run by model exchange of all components, that can reach this time [s]."""
+    """A run by model exchange of all components, at this time [s] (None: at the start)."""
     with opened_plan(function, system, _with_implementation(options, "me")) as opened:
         plan: Plan = opened.plan
-        check_probed(plan, f"{function.__name__}")
+        check_probed(plan, function.__name__)
         interval = plan.interval
         if until is not None and until < interval.start:
             raise WrongValue(f"t = {until!r} s is before the start time of {interval.start!r} s")
         if until is not None and until > interval.stop:
             plan = opened.replan(settings=replace(plan.settings, stop_time=until))
         with ProbedRun(plan, opened.archive) as run:
+            if until is not None:
+                run.run_until(until)
             yield run
 
 

@@ -1,4 +1,4 @@
-"""Commands that analyze a system at one instant: linearize and modes."""
+"""Commands that analyze a system at one instant: linearize, modes and trim."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,41 +24,40 @@ At = Annotated[
     float | None,
     typer.Option("--at", parser=time, metavar="T", help="Simulate until this time: 2s (default: the start time)."),
 ]
+
+
+def _named_option(flag: str, metavar: str, help: str) -> Any:
+    """An option whose value begins with a name of the system."""
+    return typer.Option(flag, metavar=metavar, help=help, autocompletion=full_names)
+
+
 InputNames = Annotated[
     list[str] | None,
-    typer.Option(
+    _named_option(
         "--input",
-        metavar="CONNECTOR",
-        help="Input of the linear model; to a connected one the input is added (default: inputs of the system, or "
+        "CONNECTOR",
+        "Input of the linear model; to a connected one the input is added (default: inputs of the system, or "
         "unconnected ones of components).",
-        autocompletion=full_names,
     ),
 ]
 OutputNames = Annotated[
     list[str] | None,
-    typer.Option(
+    _named_option(
         "--measure",
-        metavar="CONNECTOR",
-        help="Output of the linear model (default: outputs of the system, or of components).",
-        autocompletion=full_names,
+        "CONNECTOR",
+        "Output of the linear model (default: outputs of the system, or of components).",
     ),
 ]
 OpenedNames = Annotated[
     list[str] | None,
-    typer.Option(
-        "--open",
-        metavar="CONNECTOR",
-        help="Disconnect this input, and make it an input of the linear model.",
-        autocompletion=full_names,
-    ),
+    _named_option("--open", "CONNECTOR", "Disconnect this input, and make it an input of the linear model."),
 ]
 FreeNames = Annotated[
     list[str] | None,
-    typer.Option(
+    _named_option(
         "--free",
-        metavar="NAME[=MIN:MAX]",
-        help="Determine this unconnected input. With bounds also for a state: u=0:1.",
-        autocompletion=full_names,
+        "NAME[=MIN:MAX]",
+        "Determine this unconnected input. With bounds also for a state: u=0:1.",
     ),
 ]
 FixedStates = Annotated[

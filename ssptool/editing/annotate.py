@@ -42,11 +42,9 @@ def annotate(
         raise EditError("the text of the note is empty: write some words, or remove the note")
     known = [note for note in system.notes if note.text == words]
     note = known[0] if known else ssd.Note.new()
-    before = CanvasBox(note.x1, note.y1, note.x2, note.y2) if known else None
-    width, height = size or (SIZE if before is None else (abs(before.x2 - before.x1), abs(before.y2 - before.y1)))
-    x, y = corner or (
-        _below(system, height) if before is None else (min(before.x1, before.x2), min(before.y1, before.y2))
-    )
+    before = _box(note) if known else None
+    width, height = size or (SIZE if before is None else (before.x2 - before.x1, before.y2 - before.y1))
+    x, y = corner or (_below(system, height) if before is None else (before.x1, before.y1))
     values = [number(*one) for one in (("x", x), ("y", y), ("width", width), ("height", height))]
     if not all(map(isfinite, values)) or min(values[2:]) <= 0:
         raise EditError(
@@ -83,10 +81,16 @@ def remove_note(draft: Draft, words: str, of: Name) -> None:
     draft.note(f"removed a note from {where}")
 
 
+def _box(note: ssd.Note) -> CanvasBox:
+    """The box of a note, whose corners may be stated in any order."""
+    (left, right), (bottom, top) = sorted((note.x1, note.x2)), sorted((note.y1, note.y2))
+    return CanvasBox(left, bottom, right, top)
+
+
 def _below(system: ssd.System, height: float) -> tuple[float, float]:
     """The corner of a note below all elements that have places."""
     boxes = [box for one in system.elements if (box := box_of(one)) is not None]
-    boxes += [CanvasBox(min(n.x1, n.x2), min(n.y1, n.y2), max(n.x1, n.x2), max(n.y1, n.y2)) for n in system.notes]
+    boxes += map(_box, system.notes)
     if not boxes:
         return 0.0, 0.0
     return min(one.x1 for one in boxes), min(one.y1 for one in boxes) - GAP - height

@@ -79,14 +79,14 @@ class SystemInterface:
 @remembered
 def declared(element: ssd.SystemElement, structure: Structure) -> tuple[Declared, ...]:
     """The connectors of an element."""
-    alike, found = pool(Declared, structure), []
+    known, found = pool(Declared, structure), []
     for connector in element.connectors:
         likeness = connector.likeness()
-        one = None if likeness is None else alike.get(likeness)
+        one = None if likeness is None else known.get(likeness)
         if one is None:
             one = _declared(connector, structure)
             if likeness is not None:
-                alike[likeness] = one
+                known[likeness] = one
         found.append(made(Declared, (connector, one.name, one.says)))
     return tuple(found)
 
