@@ -185,17 +185,17 @@ def _run(
     with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded))) as thread:
         before = _earlier(recording.output)
         earlier = _worth_keeping(recording.output, before)
-        recorder = _recorder(job.plan, recording, progress, thread, earlier, check, changes)
-        return _recorded(
-            job,
-            recorder,
-            recording,
-            changes,
-            partial(_executed, limits=limits, repeats=repeats, kept=kept),
-            partial(manifest, inputs=inputs, arguments=arguments, columns=changes.columns, indent=indent),
-            before,
-            estimate,
-        )
+        with _recorder(job.plan, recording, progress, thread, earlier, check, changes) as recorder:
+            return _recorded(
+                job,
+                recorder,
+                recording,
+                changes,
+                partial(_executed, limits=limits, repeats=repeats, kept=kept),
+                partial(manifest, inputs=inputs, arguments=arguments, columns=changes.columns, indent=indent),
+                before,
+                estimate,
+            )
 
 
 def require_isolation(isolated: bool) -> None:
@@ -223,35 +223,34 @@ def _recorded(
     `describe` makes the manifest from the plan and the execution; `before` is the manifest of the previous results in
     the file; `check` estimates the accuracy from the trace, and whether the run failed.
     """
-    plan, output = job.plan, recording.output
+    plan, output, execution = job.plan, recording.output, None
+    accuracy = Accuracy(remark="the check was interrupted")
     try:
         job, execution = planned_and_executed(job, lambda again: carry_out(again, recorder))
         plan = job.plan
+        recorder.finish()
+        accuracy = UNCHECKED if check is None else check(plan, recorder.trace, execution.failure is not None)
     except BaseException as error:
-        # For example after a keyboard interrupt: keep the recorded rows.
-        if recorder.seen:
-            with interrupts_deferred():
-                recorder.finish()
-                notes = (*plan.notes, *recorder.notes)
-                recorder.close(lambda: describe(plan, None, "interrupted", {}, notes=notes))
-        if not isinstance(error, Exception):
+        if execution is None and recorder.begun:
+            recorder.finish()  # for example after a keyboard interrupt: keep the recorded rows
+        if execution is None and not isinstance(error, Exception):
             error.add_note(_until(recorder, output))
         raise
-    with interrupts_deferred():
-        recorder.finish()
-    accuracy = Accuracy(remark="the check was interrupted")
-    try:
-        accuracy = UNCHECKED if check is None else check(plan, recorder.trace, execution.failure is not None)
     finally:
         with interrupts_deferred():
-            result = _result(plan, execution, recorder, recording, changes, accuracy)
-            more = (*_replaced(plan, recorder, output, before), *_other(plan, result))
-            result = replace(result, notes=(*result.notes, *more))
-            told = result.initialization.loops, result.notes, result.problems
-            signs = {"accuracy": accuracy, "warnings": result.warnings}
-            text = describe(plan, result.failure, result.status, result.statistics, *told, **signs)
-            result = replace(result, described=text)
-            recorder.close(lambda: text)
+            if execution is not None:
+                recorder.finish()
+                result = _result(plan, execution, recorder, recording, changes, accuracy)
+                more = (*_replaced(plan, recorder, output, before), *_other(plan, result))
+                result = replace(result, notes=(*result.notes, *more))
+                told = result.initialization.loops, result.notes, result.problems
+                signs = {"accuracy": accuracy, "warnings": result.warnings}
+                text = describe(plan, result.failure, result.status, result.statistics, *told, **signs)
+                result = replace(result, described=text)
+                recorder.close(lambda: text)
+            elif recorder.begun:
+                notes = (*plan.notes, *recorder.notes)
+                recorder.close(lambda: describe(plan, None, "interrupted", {}, notes=notes))
     return result
 
 

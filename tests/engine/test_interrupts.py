@@ -18,6 +18,7 @@ from ssptool.engine.run import recorder
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording, interrupts_deferred
 from ssptool.engine.simulate import run
+from ssptool.tempfiles import locked_output
 from tests.engine.dual_mass import Folder, oscillator
 
 WATCHED = {module.__file__ for module in (child, parent, recorder, simulate, csv)}
@@ -46,23 +47,38 @@ class InterruptAtLine:
 def interrupted_at(tmp_path):
     """Run a system that takes some blocks of rows and interrupt it.
 
-    Gives the file, what was said (None if it had ended), and the number of lines until then.
+    Gives the file, what was said (None if it had ended), and the number of lines until then. The interrupts stay alive
+    with all frames, as in a notebook.
     """
+    interrupts = []
     plan = make_plan(oscillator(), Settings(stop_time=20.0, step_size=1e-3))
     path = tmp_path / "run.csv"
 
-    def interrupted(line, **options):
+    def interrupted(line, *, isolated=True, **options):
         path.unlink(missing_ok=True)
         sys.settrace(at := InterruptAtLine(line))
         try:
-            run(plan, Folder(), recording=Recording(path, keep=False, **options), isolated=True)
+            run(plan, Folder(), recording=Recording(path, keep=False, **options), isolated=isolated)
         except KeyboardInterrupt as stopped:
+            interrupts.append(stopped)
             return path, getattr(stopped, "__notes__", []), at.seen
         finally:
             sys.settrace(None)
         return path, None, at.seen
 
     return interrupted
+
+
+def test_an_interrupted_run_keeps_no_file_open(interrupted_at):
+    """The next run could not write to it. The interrupts come from before the first row until after the last."""
+    _, _, lines = interrupted_at(sys.maxsize, isolated=False)
+    made = 0
+    for line in range(1, lines, max(1, lines // 100)):
+        path, _, _ = interrupted_at(line, isolated=False)
+        if path.exists():
+            locked_output(path)()
+            made += 1
+    assert made > 50
 
 
 @pytest.mark.parametrize("options", [{}, {"every": 7}, {"output_step": 0.0137}], ids=str)

@@ -102,6 +102,10 @@ class GuardedWriter:
         with self._guard(), self._files:
             self._writer.close(manifest)
 
+    def release(self) -> None:
+        with suppress(OSError):
+            self._files.close()
+
     @contextmanager
     def _guard(self, time: float | None = None) -> Iterator[None]:
         try:
@@ -216,7 +220,8 @@ class _ConvertingWriter:
 
     def __init__(self, writer: Writer, changes: UnitChanges) -> None:
         self._writer, self._changes = writer, changes
-        self.when_written, self.notes, self.close = writer.when_written, writer.notes, writer.close
+        self.when_written, self.notes = writer.when_written, writer.notes
+        self.close, self.release = writer.close, writer.release
 
     def write(self, rows: Floats) -> None:
         rows = rows.copy()

@@ -44,6 +44,10 @@ class Writer(Protocol):
         """Write everything that is left, and the `manifest` (JSON)."""
         ...
 
+    def release(self) -> None:
+        """Close the file as it is, if `close` was not called; never raises."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class News:
@@ -316,6 +320,10 @@ class WritingThread:
         self._join()
         self._check()
         self._writer.close(manifest)
+
+    def release(self) -> None:
+        self._join()
+        self._writer.release()
 
     # ----------------------------------------------------------------------------------------------------------
 

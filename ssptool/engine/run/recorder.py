@@ -9,7 +9,7 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ Progress = Callable[[float], None]
 
 
 class Recorder:
-    """Recorder of the rows of a run.
+    """Recorder of the rows of a run. As a context, it closes its file at the end, however the run ended.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Recorder:
         self._writer: Writer | None = None
         self._decimation = decimation or All()
         self._progress = progress
-        self._cut = False
+        self._cut = self._finished = False
         self._keep, self._most = keep, most
         self._width = 1 + len(plan.recorded)
         self._expected = int(min(rows, most / self._width))
@@ -142,6 +142,14 @@ class Recorder:
         self._space = self._own
         self._lend = lend or self._own_space
         self._earlier = earlier
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with interrupts_deferred():
+            if self._writer is not None:
+                self._writer.release()
 
     # -- interface of `Rows`, for an execution in this process -----------------------------------------------
 
@@ -233,10 +241,14 @@ class Recorder:
         return rows[:, self._numbered].view(np.int64)
 
     def finish(self) -> None:
-        """Finish after the last row."""
-        if not self._earlier:
-            self._begin()
-        self._record(self._decimation.rest())
+        """Finish after the last row; a second call does nothing."""
+        with interrupts_deferred():
+            if self._finished:
+                return
+            self._finished = True
+            if not self._earlier:
+                self._begin()
+            self._record(self._decimation.rest())
 
     def close(self, manifest: Callable[[], str]) -> None:
         """Complete the file, after `finish`."""
@@ -253,6 +265,11 @@ class Recorder:
         return Trace(rows[:, 0], rows[:, 1:], tuple(self.plan.columns), self.contents.every, points=points)
 
     @property
+    def begun(self) -> bool:
+        """True if a file is open, or the run had a row."""
+        return self._writer is not None or self.seen > 0
+
+    @property
     def kept_earlier(self) -> bool:
         """True if the file still contains the results of another run, because this run has no row."""
         return self._earlier and self._writer is None
@@ -265,7 +282,8 @@ class Recorder:
 
     def _begin(self) -> None:
         if self._writer is None and self._open_writer is not None:
-            self._writer = self._open_writer(self.contents)
+            with interrupts_deferred():  # a file that is open belongs to this recorder, which closes it
+                self._writer = self._open_writer(self.contents)
 
     def _record(self, rows: Floats) -> None:
         if not len(rows):
