@@ -80,8 +80,11 @@ class Wiring:
         self.shapes = shapes(tree, connectors, whole)
         self.connectors = by_element(connectors, self.shapes)
         for stated in within:
-            for segment in self._single(stated) if self.shapes or not stated.is_whole else (stated,):
-                self._connect(segment)
+            if self.shapes or not stated.is_whole:
+                for segment in self._single(stated):
+                    self._connect(segment)
+            else:
+                self._connect(stated)
         for stated in through:
             for segment in self._single(stated):
                 writes = segment.destination.dictionary is not None
@@ -202,18 +205,17 @@ class Wiring:
         return known
 
     def _connect(self, segment: Segment) -> None:
-        if segment.destination in self.driven:
+        source, destination, owner = segment.source, segment.destination, segment.owner
+        if destination in self.driven:
             return  # one connection per destination (SSD-CONN-004)
-        self.driven.add(segment.destination)
-        self._leaving[segment.source].append(segment)
+        self.driven.add(destination)
+        self._leaving[source].append(segment)
         if segment.kind is LegKind.DICTIONARY:
             return
-        for outer, inner in (
-            (segment.source, segment.destination),
-            (segment.destination, segment.source),
-        ):
-            if outer.path == segment.owner:
-                self._inside[outer].append(inner)
+        if source.path == owner:
+            self._inside[source].append(destination)
+        if destination.path == owner:
+            self._inside[destination].append(source)
 
     def _deduce(self) -> None:
         """Fill in missing types and units from the inner connectors, if these agree."""

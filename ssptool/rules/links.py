@@ -4,6 +4,7 @@ A component may refer to a system (SSP 2.0 §5.4); it then has the connectors of
 of connections with one vertex per FMU, which is far smaller than the graph of all signals.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -270,9 +271,9 @@ def loose(system: ssd.System, structure: Structure) -> tuple[StatedConnection, .
 @remembered
 def alike(system: ssd.System, structure: Structure) -> tuple[tuple[Link, ...], ...]:
     """The links of a system in groups with equal ends, so a rule on the ends checks each group once."""
-    found: dict[tuple[Side, Side], list[Link]] = {}
+    found = defaultdict[tuple[Side, Side], list[Link]](list)
     for link in links(system, structure):
-        found.setdefault((link.start.side, link.end.side), []).append(link)
+        found[link.start.side, link.end.side].append(link)
     return tuple(map(tuple, found.values()))
 
 
@@ -287,11 +288,10 @@ def indexed(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
 def _links(system: ssd.System, structure: Structure) -> Links:
     found, loose = [], []
     ends, directions = _Ends(system, structure), dict[tuple[Side, Side], bool | None]()
-    for stated in connections(system, structure):
-        connection, one, other, *indices = stated
+    for connection, one, other, first_indices, last_indices in connections(system, structure):
         start, end = ends[one], ends[other]
         if start is None or end is None:
-            loose.append(stated)
+            loose.append(StatedConnection(connection, one, other, first_indices, last_indices))
             continue
         sides = start.side, end.side
         if sides not in directions:
@@ -299,7 +299,7 @@ def _links(system: ssd.System, structure: Structure) -> Links:
         forward = directions[sides]
         flow = None if forward is None else (start, end) if forward else (end, start)
         transformation = first(connection, ssc.Transformation) if len(connection) else None
-        found.append(made(Link, (connection, start, end, flow, transformation, *indices)))
+        found.append(made(Link, (connection, start, end, flow, transformation, first_indices, last_indices)))
     return Links(tuple(found), tuple(loose))
 
 

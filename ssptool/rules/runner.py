@@ -5,6 +5,7 @@ import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast, overload
@@ -547,11 +548,11 @@ class _Lines(Sequence[str]):
 
     def __init__(self, content: bytes) -> None:
         self._content = content
-        self._ends = array("q", (found.start() for found in re.finditer(b"\n", content)))
-        self._ends.append(len(content))
+        # A line end after the last line starts another one, which is empty.
+        self._starts = array("q", accumulate(map(len, (content + b"\n").splitlines(keepends=True)), initial=0))
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return len(self._starts) - 1
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -560,8 +561,8 @@ class _Lines(Sequence[str]):
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
         if isinstance(index, slice):
             return [self[number] for number in range(*index.indices(len(self)))]
-        start = self._ends[index - 1] + 1 if index else 0
-        return self._content[start : self._ends[index]].decode("utf-8", "replace")
+        start, end = self._starts[index], self._starts[index + 1] - 1
+        return self._content[start:end].decode("utf-8", "replace")
 
 
 MOST_ROUNDS = 20
