@@ -516,7 +516,8 @@ def convert(source: Path | str, target: Path | str, *, allow_outside: Files = ()
     """
     target = file_path("target", target)
     if target.suffix.lower() not in ("", packing.SUFFIX):
-        raise EditError(f"{target} cannot be written: the target is a package ({packing.SUFFIX}) or a folder")
+        hint = "; `ssptool export` makes FMUs" if target.suffix.lower() == ".fmu" else ""
+        raise EditError(f"{target} cannot be written: the target is a package ({packing.SUFFIX}) or a folder{hint}")
     with Archive.open(source, outside=switches_of(source, allow_outside).outside) as archive:
         if not archive.is_generated:
             raise EditError(f"{source} is an SSP already: `ssptool pack` and `ssptool unpack` change its form")

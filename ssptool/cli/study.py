@@ -348,6 +348,8 @@ def _factor(text: str) -> tuple[str, list[float] | list[str] | dict[str, Any]]:
             return name, {"low": float(low), "high": float(high), "count": int(count)}
         if sign and values:
             listed = values.split(",")
+            if any(".." in value for value in listed):
+                raise ValueError
             return name, [float(value) for value in listed] if all(map(_is_number, listed)) else listed
     except ValueError:
         pass

@@ -89,7 +89,7 @@ def _about_option(name: str, context: Any) -> str:
     if (written := _written_in_a_sweep(name, context)) is not None:
         return f"there is no option {name}; {written}"
     if meant := OPTIONS_MEANT.get(_command(context), {}).get(kebab(name.lstrip("-"))):
-        return f"there is no option {name}; did you mean {meant}?"
+        return f"there is no option {name}; " + (f"did you mean {meant}?" if meant[0] in "-`" else meant)
     options = list(_options(context))
     if _command(context) and not options_meant(name, options) and (others := _commands_with(name, context)):
         return f"{_command(context)} has no option {name}; an option of this name belongs to {abbreviated(others)}"
@@ -146,8 +146,8 @@ def nearest_options(name: str, known: Iterable[str]) -> Sequence[str]:
     if found := options_meant(name, options):
         return found[:1]
     begun = [option for option in options if len(plain) > 1 and option[2:].startswith(plain)]
-    similar = get_close_matches(f"--{plain}", options, MOST)
-    return tuple(dict.fromkeys((*begun, *similar)))[:MOST]
+    similar = get_close_matches(plain, [option[2:] for option in options], MOST)
+    return tuple(dict.fromkeys((*begun, *(f"--{one}" for one in similar))))[:MOST]
 
 
 def options_meant(name: str, known: Iterable[str]) -> Sequence[str]:
@@ -155,5 +155,5 @@ def options_meant(name: str, known: Iterable[str]) -> Sequence[str]:
     plain, options = kebab(name.lstrip("-")), list(known)
     same = (option for option in options if option[2:] == plain)
     chosen = {*OPTION_SYNONYMS["--record"], "record"}  # of results, where an option of this meaning has another name
-    known_as = {**OPTION_SYNONYMS, "--signals": chosen}
+    known_as = {**OPTION_SYNONYMS, "--signals": chosen, "--diff": ("dry-run", "preview", "n")}
     return [*same, *(option for option in options if plain in known_as.get(option, ()))]

@@ -51,14 +51,17 @@ def test_commands_that_serve_are_named_and_exist(ssptool, word):
     assert word not in SUMMARIES and word not in SYNONYMS
     status, _, err = ssptool(word)
     assert status == 2
-    root = typer.main.get_command(app)
     for line in SERVING[word]:
         assert f"ssptool {line}" in err
-        command, names = root, line.split()
-        while names and names[0] in getattr(command, "commands", {}):
-            command = command.commands[names.pop(0)]
-        options = {name for one in command.params for name in one.opts} | {"--help"}
-        assert {name for name in names if name.startswith("--")} <= options, line
+        assert {name for name in line.split() if name.startswith("--")} <= options(line.split()), line
+
+
+def options(words: list[str]) -> set[str]:
+    """Options of the command that these words begin with."""
+    command, left = typer.main.get_command(app), list(words)
+    while left and left[0] in getattr(command, "commands", {}):
+        command = command.commands[left.pop(0)]
+    return {name for one in command.params for name in one.opts} | {"--help"}
 
 
 def test_commands_that_serve_name_the_system_of_the_call(ssptool):
@@ -80,7 +83,8 @@ def test_a_word_that_resembles_no_command_gets_no_proposal(ssptool, word):
 
 @pytest.mark.parametrize("name", OPTIONS_MEANT)
 def test_options_that_are_meant_exist(name):
-    known = {option for one in typer.main.get_command(app).commands[name].params for option in one.opts}
+    known = options(name.split())
     for word, meant in OPTIONS_MEANT[name].items():
         assert f"--{word}" not in known
-        assert meant.startswith(f"`ssptool {name}") or meant.split()[0] in known
+        words = meant.strip("`").removeprefix("ssptool ").split() if "`" in meant else [*name.split(), meant.split()[0]]
+        assert {one for one in words if one.startswith("--")} <= options(words)

@@ -31,6 +31,11 @@ from tests.cli.test_commands import SYSTEM
         ("--quite", "--quiet"),
         ("--toleranse", "--tolerance"),
         ("--max-iter", "--max-iterations"),
+        ("--fixedStep", "--step-size"),
+        ("--numberOfIntervals", "--output-step"),
+        ("--solverStats", "--statistics"),
+        ("-D", "--set"),
+        ("-j", "--threads"),
     ],
 )
 def test_the_best_option_comes_first(ssptool, typed, meant):
@@ -130,12 +135,24 @@ def test_each_command_proposes_the_same_form_for_an_unknown_option(ssptool, name
         (["export", SYSTEM, "--output", "x.fmu"], f"`ssptool export {SYSTEM} FILE.fmu`"),
         (["draw", SYSTEM, "x.svg"], "`--output x.svg` writes the file"),
         (["example", "--list"], "`ssptool example`"),
+        (["run", SYSTEM, "--dry-run"], f"`ssptool plan {SYSTEM}`"),
+        (["run", SYSTEM, "--force"], "replaces earlier results"),
+        (["set", SYSTEM, "System1.m1=2", "--dry-run"], "did you mean --diff?"),
+        (["plot", "r.csv", "--variable", "x"], "did you mean --signals?"),
+        (["calibrate", SYSTEM, "--data", "m.csv"], f"`ssptool study new {SYSTEM} --data FILE`"),
+        (["sweep", SYSTEM, "System1.m1=1..3"], "NAME=low:high:count or NAME=1,2,5"),
+        (["convert", SYSTEM, "x.fmu"], "`ssptool export`"),
     ],
 )
 def test_a_guess_leads_to_what_is_meant(ssptool, line, told):
     status, out, err = ssptool(*line)
     assert (status in (1, 2), out) == (True, "")
     assert told in " ".join(err.split())
+
+
+@pytest.mark.parametrize("typed", ["--visible", "--suppressPath"])
+def test_an_option_that_resembles_none_gets_no_proposal(ssptool, typed):
+    assert "did you mean" not in ssptool("run", SYSTEM, typed)[2]
 
 
 def test_signals_after_results_are_named_as_they_were_typed(ssptool):
