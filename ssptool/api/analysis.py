@@ -154,7 +154,7 @@ def trim(
         found = steady_state(run.probe(), conditions)
     if not found:
         return found
-    begin = _beginner(trim, system, options, found, conditions)
+    begin = _run_factory(trim, system, options, found, conditions)
     start = start_in(found.states, {one.name: one.value for one in found.inputs}, run.plan, begin)
     return replace(found, start_values=start.values, notes=(*found.notes, *start.notes))
 
@@ -213,7 +213,7 @@ def _values(argument: str, given: object) -> dict[str, float | None]:
     return {str(name): None if value is None else number(argument, value) for name, value in given.items()}
 
 
-def _beginner(
+def _run_factory(
     function: Callable[..., Any],
     system: Path | str,
     options: Mapping[str, Any],

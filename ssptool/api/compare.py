@@ -75,7 +75,7 @@ def compare(
     comparison = compare_traces(
         found, expected, patterns=patterns, tolerance=tolerance, special=special, errors=(own, others)
     )
-    comparison = replace(comparison, runs=tuple(_between(trace, reference)))
+    comparison = replace(comparison, runs=tuple(_fact_differences(trace, reference)))
     if picture is not None:
         draw_comparison(comparison, found, expected, picture)
     return comparison
@@ -96,7 +96,9 @@ def _errors(run: Result | Trace | Path | str, prefix: str) -> StatedErrors | Non
     return None if found is None else found.without_prefix(prefix)
 
 
-def _between(trace: Result | Trace | Path | str, reference: Result | Trace | Path | str) -> Iterator[RunDifference]:
+def _fact_differences(
+    trace: Result | Trace | Path | str, reference: Result | Trace | Path | str
+) -> Iterator[RunDifference]:
     """Differences between the facts of two runs, as far as both have them."""
     manifests = [made_by(trace), made_by(reference)]
     if not all(manifests):

@@ -84,9 +84,9 @@ def new_errors(
     if not now:
         return ()
     found = (each for each in _found_on_disk(archive.path) if weaker_counts or each.severity is Severity.ERROR)
-    old, new = _masks(renamed)
-    before = {essence for each in found for essence in _essences(each, old)}
-    return tuple(each for each in now if before.isdisjoint(_essences(each, new)))
+    old, new = _name_placeholders(renamed)
+    before = {key for each in found for key in _identifying_keys(each, old)}
+    return tuple(each for each in now if before.isdisjoint(_identifying_keys(each, new)))
 
 
 def _found_on_disk(path: Path) -> tuple[Diagnostic, ...]:
@@ -96,10 +96,13 @@ def _found_on_disk(path: Path) -> tuple[Diagnostic, ...]:
         return ()
 
 
-def _essences(diagnostic: Diagnostic, masks: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
+def _identifying_keys(diagnostic: Diagnostic, masks: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
     """Keys that identify a diagnostic after its line has changed: location or message, or both in a renamed file."""
     code, file = diagnostic.code, diagnostic.position.file
-    address, message = _masked(diagnostic.position.address, masks), _masked(diagnostic.message, masks)
+    address, message = (
+        _with_placeholders(diagnostic.position.address, masks),
+        _with_placeholders(diagnostic.message, masks),
+    )
     return (
         (code, file, "at", address),
         (code, file, "says", message),
@@ -107,7 +110,7 @@ def _essences(diagnostic: Diagnostic, masks: Mapping[str, str]) -> tuple[tuple[s
     )
 
 
-def _masks(renamed: Mapping[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+def _name_placeholders(renamed: Mapping[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Placeholders for names in messages before and after an edit; an object has the same placeholder in both.
 
     Old and new names are replaced in both messages, because paths keep the old name.
@@ -117,7 +120,7 @@ def _masks(renamed: Mapping[str, str]) -> tuple[Mapping[str, str], Mapping[str, 
     return news | olds, olds | news
 
 
-def _masked(text: str, masks: Mapping[str, str]) -> str:
+def _with_placeholders(text: str, masks: Mapping[str, str]) -> str:
     if not masks:
         return text
     names = "|".join(re.escape(name) for name in sorted(masks, key=len, reverse=True))

@@ -48,7 +48,7 @@ class Explorer:
         self._system, self._run = system, run
         self.sliders: dict[str, Any] = {
             name: widgets.FloatSlider(
-                value=_inside(parameters[name], low, high),
+                value=_value_within_range(parameters[name], low, high),
                 min=low,
                 max=high,
                 step=(high - low) / STEPS,
@@ -174,7 +174,7 @@ def _range(name: str, known: Mapping[str, VariableEntry], limits: object) -> tup
     raise WrongArgument(f"ranges[{name!r}]", limits, "the smallest and the largest value, such as (0.3, 0.8)")
 
 
-def _inside(one: VariableEntry, low: float, high: float) -> float:
+def _value_within_range(one: VariableEntry, low: float, high: float) -> float:
     """The value of the system, or the nearer end of the range; the middle if the system has no value."""
     own = one.start if one.value is None else one.value
     return min(max(own, low), high) if isinstance(own, float) else (low + high) / 2

@@ -165,13 +165,13 @@ def _run(
     folders: Sequence[Path],
 ) -> Reproduction:
     manifest = _manifest(path)
-    with _told():
+    with _as_cannot_reproduce():
         reference = read_trace(path if against is None else checked_path("against", against))
         recorded = recorded_run(path, manifest)
     place = recorded.system if system is None else system
     known = [digest for _, digest in recorded.hashes]
     near = (*folders, *(() if system is None else with_repositories((system.parent,))))
-    with _told():
+    with _as_cannot_reproduce():
         require_readable_files(path, recorded.files, known, path.parent, near)
         if system is None:
             require_readable_system(path, place, recorded.arguments.get("variant"), known, path.parent, folders)
@@ -237,7 +237,7 @@ def _run_again(
     outside: Sequence[Path],
     inputs: Sequence[InputCheck],
 ) -> Result:
-    with _told(inputs):
+    with _as_cannot_reproduce(inputs):
         return simulate(
             system,
             settings=recorded.settings,
@@ -252,7 +252,7 @@ def _run_again(
 
 
 @contextmanager
-def _told(inputs: Sequence[InputCheck] = ()) -> Iterator[None]:
+def _as_cannot_reproduce(inputs: Sequence[InputCheck] = ()) -> Iterator[None]:
     """Raise errors of the repetition as CannotReproduce, with the files that changed."""
     try:
         yield
@@ -277,11 +277,12 @@ def checked_inputs(recorded: RecordedRun, system: Path, outside: Sequence[Path])
         raise CannotReproduce(f"{system}: the system does not exist any more; give its current path with --system")
     with Archive.open(system, outside=outside, inside=True) as archive:
         return tuple(
-            InputCheck(name, _state(_place(archive, name, recorded.files), digest)) for name, digest in recorded.hashes
+            InputCheck(name, _input_state(_present_path(archive, name, recorded.files), digest))
+            for name, digest in recorded.hashes
         )
 
 
-def _place(archive: Archive, name: str, given: Sequence[Path]) -> Path:
+def _present_path(archive: Archive, name: str, given: Sequence[Path]) -> Path:
     """Present path of a file of the manifest; its name may be relative to the working folder of the run."""
     if archive.has(name):
         return archive.local_path(name)
@@ -289,7 +290,7 @@ def _place(archive: Archive, name: str, given: Sequence[Path]) -> Path:
     return next((path for path in given if path.parts[-len(parts) :] == parts), Path(name))
 
 
-def _state(path: Path, digest: str) -> InputState:
+def _input_state(path: Path, digest: str) -> InputState:
     if never_read(path) or not path.is_file():
         return InputState.MISSING
     return InputState.SAME if sha256(path) == digest else InputState.CHANGED
@@ -357,12 +358,12 @@ def _study_run(
 ) -> Reproduction:
     """Repeat a run of a study, with the study as stored in its result folder."""
     dataset = Dataset(folder)
-    with _told():
+    with _as_cannot_reproduce():
         definition, rows = dataset.definition(), read_results(folder).rows()
     row = next((row for row in rows if row["number"] == number), None)
     if row is None:
         raise CannotReproduce(f"{folder} has no run {number}: {counted(len(rows), 'run')} done of {definition['runs']}")
-    with _told():
+    with _as_cannot_reproduce():
         wanted = _recorded_study(folder, definition, process, folders)
         checked = check_study(wanted)
         packed = pack(checked.study, checked.points, checked.signals)

@@ -128,11 +128,11 @@ def study(
     checked = check_study(*_allowed(study, compile, allow_outside, settings_file))
     folder = file_path("output", output) if output is not None else Path(f"{checked.study.name}.study")
     how = {"workers": workers, "scheduler": scheduler, "retry_failed": retry_failed}
-    return _carried_out(checked, folder, env, sandbox, announce=announce, progress=progress, **how)
+    return _run_checked_study(checked, folder, env, sandbox, announce=announce, progress=progress, **how)
 
 
 @contextmanager
-def _boxed(study: Study, sandbox: Boxing | None) -> Iterator[None]:
+def _runs_in_sandbox(study: Study, sandbox: Boxing | None) -> Iterator[None]:
     """Runs of a study are in a sandbox meanwhile, if that is wanted. Raises NoSandbox, ContradictingSettings."""
     asked = in_sandbox(boxing(sandbox), study.switches.sandbox)
     if asked and study.settings.fmu_log is not None:
@@ -145,11 +145,11 @@ def _boxed(study: Study, sandbox: Boxing | None) -> Iterator[None]:
         yield
 
 
-def _carried_out(
+def _run_checked_study(
     checked: CheckedStudy, folder: Path, env: str | Sequence[str], sandbox: Boxing | None, **how: Any
 ) -> StudyResults:
     """Run a checked study and return its results. Keywords as in `run_study`."""
-    with passing(texts("env", env, _VARIABLE)), _boxed(checked.study, sandbox):
+    with passing(texts("env", env, _VARIABLE)), _runs_in_sandbox(checked.study, sandbox):
         tell(NOTHING)
         (optimize_study if isinstance(checked.study.design, Optimize) else run_study)(checked, folder, **how)
     return read_results(folder)
@@ -223,7 +223,7 @@ def sweep(
     while True:
         try:
             how = {"workers": workers, "scheduler": None, "retry_failed": False}
-            return _carried_out(checked, folder, (), sandbox, announce=announce, progress=progress, **how)
+            return _run_checked_study(checked, folder, (), sandbox, announce=announce, progress=progress, **how)
         except OtherStudy:
             if output is not None:
                 raise
@@ -321,7 +321,7 @@ def resume_study(
     folder = file_path("output", output)
     checked = check_study(*_stored(folder, compile, allow_outside, settings_file))
     how = {"workers": workers, "scheduler": scheduler, "retry_failed": retry_failed}
-    return _carried_out(checked, folder, env, sandbox, announce=announce, progress=progress, **how)
+    return _run_checked_study(checked, folder, env, sandbox, announce=announce, progress=progress, **how)
 
 
 def _stored(
@@ -448,7 +448,7 @@ def calibrate(
     signals = () if trace is None else trace.signals
     with (
         passing(texts("env", env, _VARIABLE)),
-        _boxed(checked.study, sandbox),
+        _runs_in_sandbox(checked.study, sandbox),
         open_trials(wanted, signals=signals, results=results, workers=workers, scheduler=scheduler) as trials,
     ):
         if trace is not None:

@@ -186,14 +186,14 @@ def _plot_live(
     live_plot(results[0], signals, stop_time, title)
 
 
-def _named_after(results: Path, ending: str) -> Path:
+def _file_named_after(results: Path, ending: str) -> Path:
     """File in the working directory; the name of a folder stays whole, because a run may have results of its stem."""
     given = results.resolve()
     return own_output(Path(f"{given.name if given.is_dir() else given.stem}{ending}"))
 
 
 def _plot_runs(results: Sequence[Path], output: Path | None, title: str | None, drawing: Mapping[str, Any]) -> None:
-    path = output or _named_after(results[0], ".png")
+    path = output or _file_named_after(results[0], ".png")
     shown = title if title is not None else " and ".join(dict.fromkeys(result.stem for result in results))
     drawn = ssptool.plot(list(results), path, title=shown, **drawing)
     for note in drawn.notes:
@@ -204,7 +204,7 @@ def _plot_runs(results: Sequence[Path], output: Path | None, title: str | None, 
 def _plot_study(results: Sequence[Path], output: Path | None, drawn: Mapping[str, Any]) -> None:
     if len(results) > 1:
         raise typer.BadParameter("of studies one is drawn at a time")
-    path = output or _named_after(results[0], ".png")
+    path = output or _file_named_after(results[0], ".png")
     ssptool.studies.plot_study(results[0], path, **drawn)
     say(f"plot: {path}")
 
@@ -276,13 +276,13 @@ def _tolerances(options: Mapping[str, _Widths]) -> tuple[Tolerance, list[Toleran
             pattern, _, value = text.rpartition("=")
             stated.setdefault(pattern, {})[name] = _number(value, name)
     try:
-        common = _widened(Tolerance(), stated.pop(""))
-        return common, [ToleranceFor(pattern, _widened(common, widths)) for pattern, widths in stated.items()]
+        common = _with_widths(Tolerance(), stated.pop(""))
+        return common, [ToleranceFor(pattern, _with_widths(common, widths)) for pattern, widths in stated.items()]
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 
 
-def _widened(tolerance: Tolerance, widths: Mapping[str, float]) -> Tolerance:
+def _with_widths(tolerance: Tolerance, widths: Mapping[str, float]) -> Tolerance:
     # Who states an absolute width does not want a relative one added to it.
     alone = {"relative": 0.0} if "absolute" in widths else {}
     return replace(tolerance, **{**alone, **widths})
@@ -343,7 +343,7 @@ def report_command(
       ssptool report plant.csv
       ssptool report springs.study
     """
-    path = output or _named_after(system if results is None else results, ".report.html")
+    path = output or _file_named_after(system if results is None else results, ".report.html")
     ssptool.report(
         system,
         results,

@@ -243,7 +243,7 @@ class ReportChoice(NamedTuple):
 
     def show(self, result: "Result", plot: Path | None, copies: Sequence[Path] = ()) -> None:
         if self.kind is None:
-            _complain_of(result)
+            _print_trouble(result)
             return
         from ssptool.engine.run.summary import result_json, result_text, summary_text
 
@@ -314,7 +314,7 @@ def run_command(
         ssptool.renderers.check_plot_name(plot)
     limits: dict[str, Any] = {"timeout": timeout, "step_timeout": step_timeout, "memory_limit": memory_limit}
     if not isolated:
-        _without_process(**limits, sandbox=sandbox or None)
+        _refuse_options_of_child_process(**limits, sandbox=sandbox or None)
     if line := advice(system, sandbox if isolated else False, sandbox_setting(system, changes)):
         say(f"note: {line}", err=True)
     read = [system, *changes["parameters"], *_files_of(stimuli)]
@@ -380,14 +380,14 @@ def _copied(results: Path, target: Path) -> bool:
     return True
 
 
-def _without_process(**limits: object) -> None:
+def _refuse_options_of_child_process(**limits: object) -> None:
     """Refuse options that need a child process."""
     if given := [f"--{name.replace('_', '-')}" for name, value in limits.items() if value is not None]:
         message = "cannot be combined with --in-process, because limits and the sandbox need a child process"
         raise typer.BadParameter(message, param_hint=given[0])
 
 
-def _complain_of(result: "Result") -> None:
+def _print_trouble(result: "Result") -> None:
     """All that makes the exit status of a quiet run."""
     if result.failure is not None:
         complain(f"{result.name}: {result.status}\n{result.failure}")

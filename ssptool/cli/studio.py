@@ -60,7 +60,7 @@ def studio_command(
         raise missing_extra("studio", (missing.name or "starlette").partition(".")[0]) from None
     from ssptool.studio.session import EditSession
 
-    path = _here() if system is None else system
+    path = _system_of_working_folder() if system is None else system
     asked = wanted(sandbox, sandbox_setting(path, {}))
     check_sandbox(asked)
     if line := gaps_told(asked):
@@ -75,7 +75,7 @@ def studio_command(
             say(f"unsaved edits are kept in {session.kept_in}; {advice}", verbatim=True)
 
 
-def _here() -> Path:
+def _system_of_working_folder() -> Path:
     """The system of the working folder, or a new one. Raises WrongUsage."""
     from ssptool.documents.archive import DEFAULT_STRUCTURE  # heavy: `--help` needs it not
 

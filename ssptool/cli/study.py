@@ -132,7 +132,7 @@ def study_run(
             announce=_announce if format is TextOrJson.TEXT else None,
             progress=progress,
         )
-    _finish(results, format)
+    _print_answer_and_exit(results, format)
 
 
 @study_app.command("new")
@@ -203,7 +203,7 @@ def study_resume(
             announce=_announce if format is TextOrJson.TEXT else None,
             progress=progress,
         )
-    _finish(results, format)
+    _print_answer_and_exit(results, format)
 
 
 @study_app.command("status")
@@ -336,7 +336,7 @@ def sweep_command(
             announce=_announce if format is TextOrJson.TEXT else None,
             progress=progress,
         )
-    _finish(results, format, rows=20)
+    _print_answer_and_exit(results, format, rows=20)
 
 
 def _factor(text: str) -> tuple[str, list[float] | list[str] | dict[str, Any]]:
@@ -378,7 +378,7 @@ def _status(results: "StudyResults") -> str:
     return "\n".join(lines)
 
 
-def _finish(results: "StudyResults", format: TextOrJson, rows: int = 0) -> None:
+def _print_answer_and_exit(results: "StudyResults", format: TextOrJson, rows: int = 0) -> None:
     """Print the answer, with a table of so many runs before it, and exit."""
     as_json = format is TextOrJson.JSON
     text = results.text(rows) if rows and not as_json else ssptool.renderers.STUDY_RENDERERS[format.value](results)

@@ -85,29 +85,29 @@ def _lines(explained: Explained) -> Iterator[str]:
     if explained.arriving is not None:
         yield from _section("comes from", _way(explained.arriving, explained.brought))
     if explained.assignment is not None:
-        yield from _given(explained, explained.assignment)
+        yield from _assignment_lines(explained, explained.assignment)
     if explained.default is not None and explained.origin in (Origin.ASSIGNMENT, Origin.CONNECTION):
         value = quantity(explained.default.value, explained.unit)
-        yield from _section("otherwise", [f"{value}, the start value in the FMU{_at(explained)}"])
+        yield from _section("otherwise", [f"{value}, the start value in the FMU{_origin(explained)}"])
     if explained.refused:
         lines = [f"{item.feature}   {item.position}" for item in explained.refused]
         yield from _section("unsupported values", lines)
     yield from _section("connected, as far as the SSD says, to", map(_unresolved, explained.unresolved))
     yield from _section("during a run", explained.during)
     if explained.leaving:
-        yield from _section("goes to", (line for wire in explained.leaving for line in _onward(wire)))
+        yield from _section("goes to", (line for wire in explained.leaving for line in _use_lines(wire)))
 
 
 def _unresolved(end: UnresolvedEnd) -> str:
     return f"{end.signal}   {end.position}" + (f", but {end.missing}" if end.missing else "")
 
 
-def _given(explanation: Explanation, assignment: Assignment) -> Iterator[str]:
+def _assignment_lines(explanation: Explanation, assignment: Assignment) -> Iterator[str]:
     if explanation.origin is Origin.ASSIGNMENT:
         yield from _section("set by", _steps(assignment.chain))
     elif assignment.chain[-1].kind is not StepKind.CONNECTION:
         yield from _section("also set by a parameter, but the connection wins", _steps(assignment.chain))
-    yield from _section("instead of", _losers(assignment))
+    yield from _section("instead of", _overridden_lines(assignment))
 
 
 def _headline(explanation: Explanation) -> str:
@@ -148,10 +148,10 @@ def _why(explanation: Explanation) -> str:
         case Origin.NOTHING:
             return "not connected, and no parameter sets it"
         case Origin.DEFAULT if explanation.unresolved and explanation.kind == "input":
-            return f"the start value in the FMU{_at(explanation)}, because it is connected to a missing component"
+            return f"the start value in the FMU{_origin(explanation)}, because it is connected to a missing component"
         case Origin.DEFAULT:
             why = "where a run starts" if explanation.during else _AT_DEFAULT.get(explanation.kind, _UNSET)
-            return f"the start value in the FMU{_at(explanation)}, {why}"
+            return f"the start value in the FMU{_origin(explanation)}, {why}"
 
 
 _UNSET = "because nothing else sets it"
@@ -163,11 +163,11 @@ _AT_DEFAULT = {
 }
 
 
-def _at(explanation: Explanation) -> str:
+def _origin(explanation: Explanation) -> str:
     return "" if explanation.default is None else f" ({explanation.default.position})"
 
 
-def _losers(assignment: Assignment) -> Iterator[str]:
+def _overridden_lines(assignment: Assignment) -> Iterator[str]:
     for loser in assignment.overridden:
         yield f"{quantity(loser.assignment.value, loser.assignment.unit)}, because {loser.reason}"
         yield from (f"  {line}" for line in _steps(loser.assignment.chain))
@@ -194,7 +194,7 @@ def _way(wire: Wire, brought: Assignment | None) -> Iterator[str]:
     yield from columns((str(leg.kind), f"→ {leg.destination}", _change(leg), str(leg.position)) for leg in wire.legs)
 
 
-def _onward(wire: Wire) -> Iterator[str]:
+def _use_lines(wire: Wire) -> Iterator[str]:
     equation = _equation(str(wire.destination), wire)
     if len(wire.legs) == 1:
         yield f"{equation}   {wire.legs[0].position}"
@@ -311,10 +311,10 @@ def _assignment(assignment: Assignment) -> dict[str, Any]:
 
 def _wire(wire: Wire, other: Signal) -> dict[str, Any]:
     """A wire as seen from one end; `signal` is the other end."""
-    return {"signal": str(other), **_factors(wire.conversion), "legs": [_leg(leg) for leg in wire.legs]}
+    return {"signal": str(other), **_factors(wire.conversion), "legs": [_leg_json(leg) for leg in wire.legs]}
 
 
-def _leg(leg: Leg) -> dict[str, Any]:
+def _leg_json(leg: Leg) -> dict[str, Any]:
     return {
         "kind": leg.kind.value,
         "source": str(leg.source),
@@ -443,10 +443,10 @@ def _component(entry: ComponentEntry) -> Iterator[str]:
     if entry.capabilities:
         yield f"  {', '.join(entry.capabilities)}"
     for document in entry.documents:
-        yield f"  inside: {document.file}{_told(document)}"
+        yield f"  inside: {document.file}{_document_facts(document)}"
 
 
-def _told(document: InsideEntry) -> str:
+def _document_facts(document: InsideEntry) -> str:
     """The name of a document in an FMU, with the number of parameters of a parameter set."""
     if document.problem:
         return f"  ({document.problem})"

@@ -163,7 +163,7 @@ def aligned(trace: Trace, reference: Trace) -> Alignment:
             changed[signal] = replace(found, type=wanted.type), trace[signal].astype(machine_type(wanted.type))
         elif wanted.real and _is_whole(reference[signal], found.type):
             expected[signal] = replace(wanted, type=found.type), reference[signal].astype(machine_type(found.type))
-    return Alignment(_with(trace, changed), _with(reference, expected), remarks)
+    return Alignment(_with_columns_replaced(trace, changed), _with_columns_replaced(reference, expected), remarks)
 
 
 def without_prefix(trace: Trace, prefix: str) -> Trace:
@@ -201,7 +201,7 @@ def _is_whole(values: NDArray[Any], kind: str) -> bool:
     return bool(np.array_equal(cast.astype(np.float64), values))
 
 
-def _with(trace: Trace, changed: Mapping[str, tuple[Column, NDArray[Any]]]) -> Trace:
+def _with_columns_replaced(trace: Trace, changed: Mapping[str, tuple[Column, NDArray[Any]]]) -> Trace:
     if not changed:
         return trace
     return Trace.of(trace.t, (changed.get(column.signal) or (column, trace[column.signal]) for column in trace.columns))
@@ -390,7 +390,7 @@ def compare_traces(
         signals=tuple(sorted(results, key=_rank)),
         assumptions=(*trace.assumptions, *reference.assumptions),
         extra=tuple(name for name in trace.signals if name not in known),
-        remarks=tuple(_ends(trace, reference, default.time)),
+        remarks=tuple(_uncovered_interval_remarks(trace, reference, default.time)),
         errors=(_largest(errors[0], real), _largest(errors[1], real)),
     )
 
@@ -418,7 +418,7 @@ def _check_times(name: str, t: Floats) -> None:
         raise WrongValue(f"the times of the {name} go back: {t[row]:g} s is followed by {t[row + 1]:g} s")
 
 
-def _ends(trace: Trace, reference: Trace, time: float) -> list[str]:
+def _uncovered_interval_remarks(trace: Trace, reference: Trace, time: float) -> list[str]:
     """Remarks on parts of the reference's interval that the trace does not cover."""
     slack = time + 1e-9 * max(1.0, abs(float(reference.t[-1])))
     remarks = []
@@ -436,7 +436,7 @@ def _signal(trace: Trace, reference: Trace, wanted: Column, tolerance: Tolerance
         return SignalComparison(wanted.signal, wanted.unit, verdict, tolerance, remark=remark)
 
     if found is None:
-        return verdict(SignalVerdict.MISSING, _near(wanted.signal, trace.signals))
+        return verdict(SignalVerdict.MISSING, _similar_names_advice(wanted.signal, trace.signals))
     if None not in (found.unit, wanted.unit) and found.unit != wanted.unit:
         return verdict(SignalVerdict.OTHER_UNIT, f"it is in {found.unit}, its reference in {wanted.unit}")
     if found.real != wanted.real or (NUMBERED & {found.type, wanted.type} and found.type != wanted.type):
@@ -453,7 +453,7 @@ def _signal(trace: Trace, reference: Trace, wanted: Column, tolerance: Tolerance
     )
 
 
-def _near(signal: str, there: Sequence[str]) -> str:
+def _similar_names_advice(signal: str, there: Sequence[str]) -> str:
     """Advice on similar names; other tools prefix all names with the name of the model."""
     for name in there:
         longer, shorter = sorted((signal, name), key=len, reverse=True)
@@ -547,14 +547,14 @@ def comparison_text(comparison: TraceComparison) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines += [f"not in the reference: {', '.join(comparison.extra)}"] if comparison.extra else []
-    return joined_lines([*lines, *_told_besides(comparison), conclusion(comparison)])
+    return joined_lines([*lines, *_remark_lines(comparison), conclusion(comparison)])
 
 
-def _told_besides(comparison: TraceComparison) -> list[str]:
-    return [*comparison.assumptions, *map(str, comparison.runs), *_told_of_errors(comparison), *comparison.remarks]
+def _remark_lines(comparison: TraceComparison) -> list[str]:
+    return [*comparison.assumptions, *map(str, comparison.runs), *_stated_error_lines(comparison), *comparison.remarks]
 
 
-def _told_of_errors(comparison: TraceComparison) -> Iterator[str]:
+def _stated_error_lines(comparison: TraceComparison) -> Iterator[str]:
     """Text on the deviations compared with the errors that the runs state."""
     known = [one for one in comparison.signals if one.compared and not np.isnan(one.stated)]
     if not known:
@@ -620,7 +620,7 @@ def comparison_html(comparison: "TraceComparison") -> str:
     colour = _GOOD if comparison.agrees else _BAD
     head = "".join(f'<th style="text-align: left">{html_text(name)}</th>' for name in headings)
     body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
-    told = "".join(f"<p>{html_text(line)}</p>" for line in _told_besides(comparison))
+    told = "".join(f"<p>{html_text(line)}</p>" for line in _remark_lines(comparison))
     return (
         f'<p style="color: {colour}; font-weight: bold">{html_text(conclusion(comparison))}</p>{told}'
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

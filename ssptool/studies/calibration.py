@@ -500,7 +500,7 @@ class Trials:
 
         def compared(finer: RunOutcome) -> dict[str, Any]:
             left = residuals(finer)
-            there = self.estimates(_moved(found, left), half)
+            there = self.estimates(_after_gauss_newton_step(found, left), half)
             moves = tuple(one.value - each.value for one, each in zip(there, estimates, strict=True))
             return {"before": rms, "after": float(np.sqrt(np.mean(left**2))), "moves": moves}
 
@@ -556,7 +556,7 @@ class Trials:
         )
 
 
-def _moved(found: Any, left: Floats) -> Floats:
+def _after_gauss_newton_step(found: Any, left: Floats) -> Floats:
     """Solution of least squares for these residuals, after one Gauss-Newton step; estimates at bounds stay there."""
     free = np.flatnonzero(found.active_mask == 0)
     u = np.array(found.x)

@@ -344,7 +344,7 @@ class _StudyCheck:
             return None
         notes = [f"repeated points are run once: {points.repeated}"] if points.repeated else []
         notes += [*compiled, *self._configurations(points)]
-        self._more()
+        self._report_unplanned_configurations()
         return CheckedStudy(self.study, points, signals, units, tuple(notes))
 
     def _first(self) -> PreparedSystem | None:
@@ -483,7 +483,7 @@ class _StudyCheck:
     def _configurations(self, points: Points) -> list[str]:
         """Check every value in every configuration, as long as time allows; returns notes on what was not checked."""
         rows = configurations(self.study, points)
-        ordered = _telling_first(rows)
+        ordered = _different_ones_first(rows)
         end = monotonic() + CHECK_SECONDS
         current: tuple[Configuration | None, PreparedSystem | None] = None, None
         with ExitStack() as stack:
@@ -550,7 +550,7 @@ class _StudyCheck:
             told.add(problem)
         return set(wrong)
 
-    def _more(self) -> None:
+    def _report_unplanned_configurations(self) -> None:
         if (more := self._unplanned - MOST_CONFIGURATIONS) > 0:
             self.findings.add(("factors",), f"{more} more configurations cannot be run")
         for name, told in self._told.items():
@@ -571,7 +571,7 @@ def _value_problem(setter: Setter, value: FactorValue) -> str:
     return ""
 
 
-def _telling_first(configurations: Iterable[Configuration]) -> list[Configuration]:
+def _different_ones_first(configurations: Iterable[Configuration]) -> list[Configuration]:
     """Configurations, beginning with those that have a new file, variant or setting; those of one system are
     adjacent.
     """

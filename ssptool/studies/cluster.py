@@ -44,7 +44,7 @@ class NoWorkers(Exception):
     """There is no scheduler or no worker, or the connection was lost; finished runs are on disk."""
 
 
-def _lost(reason: str) -> NoWorkers:
+def _connection_lost_error(reason: str) -> NoWorkers:
     return NoWorkers(
         f"the connection to the scheduler was lost ({reason}); finished runs are kept: start the study again"
     )
@@ -143,7 +143,7 @@ class Batches:
         threads = self._threads()
         size = self._size(count, threads)
         for _ in range(AHEAD * threads):
-            self._send(_some(tasks, size))
+            self._send(_tasks_for_batch(tasks, size))
         while self._sent:
             future = self._next()
             batch = self._sent.pop(future)
@@ -151,11 +151,11 @@ class Batches:
             if future not in self._sent:
                 future.release()
             if outcomes:
-                self._learn(outcomes)
+                self._update_mean_duration(outcomes)
                 count -= len(outcomes)
                 yield outcomes
             if len(self._sent) < AHEAD * threads:
-                self._send(_some(tasks, self._size(count, threads)))
+                self._send(_tasks_for_batch(tasks, self._size(count, threads)))
 
     def _next(self) -> Any:
         alone = 0.0
@@ -175,7 +175,7 @@ class Batches:
         try:
             threads: dict[str, int] = self._client.nthreads()
         except (OSError, TimeoutError, distributed.CancelledError) as error:
-            raise _lost(str(error)) from None
+            raise _connection_lost_error(str(error)) from None
         return len(threads)
 
     def _outcomes(self, future: Any, batch: list[Task]) -> list[RunOutcome]:
@@ -192,9 +192,9 @@ class Batches:
                 self._await(future, batch)
                 return []
             except (OSError, distributed.CancelledError) as error:
-                raise _lost(str(error)) from None
+                raise _connection_lost_error(str(error)) from None
         if future.status in ("cancelled", "lost"):
-            raise _lost(f"a task is {future.status}")
+            raise _connection_lost_error(f"a task is {future.status}")
         if len(batch) > 1:
             for task in batch:
                 self._send([task])
@@ -222,12 +222,12 @@ class Batches:
         fair = -(-left // (2 * threads))
         return max(1, min(self._most, int(BATCH_SECONDS / self._seconds), fair))
 
-    def _learn(self, outcomes: Sequence[RunOutcome]) -> None:
+    def _update_mean_duration(self, outcomes: Sequence[RunOutcome]) -> None:
         mean = sum(outcome.seconds for outcome in outcomes) / len(outcomes)
         self._seconds = max(1e-4, 0.8 * self._seconds + 0.2 * mean)
 
 
-def _some(tasks: Iterator[Task], count: int) -> list[Task]:
+def _tasks_for_batch(tasks: Iterator[Task], count: int) -> list[Task]:
     found: list[Task] = []
     for task in tasks:
         found.append(task)

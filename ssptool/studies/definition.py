@@ -244,11 +244,11 @@ class Points:
 
 def computed_order(factors: Sequence[Factor]) -> list[str]:
     """Factors that are expressions, each after the factors that it needs. Raises CycleError."""
-    graph = {f.name: _needs(f) for f in factors if isinstance(f.source, Computed)}
+    graph = {f.name: _factors_in_expression(f) for f in factors if isinstance(f.source, Computed)}
     return [name for name in TopologicalSorter(graph).static_order() if name in graph]
 
 
-def _needs(factor: Factor) -> set[str]:
+def _factors_in_expression(factor: Factor) -> set[str]:
     if not isinstance(factor.source, Computed):
         return set()
     expression = factor.source.expression

@@ -89,7 +89,7 @@ def _sizes(found: Sensitivity) -> list[_Need]:
     for name, measures in found.measures.items():
         for factor, one in zip(found.factors, measures, strict=True):
             if (half := (one.high - one.low) / 2) > tolerance:
-                told = f"{name} of {factor} is {_told(one)}, wider than ± {tolerance:.3g}"
+                told = f"{name} of {factor} is {_estimate_text(one)}, wider than ± {tolerance:.3g}"
                 needs.append(_Need(found.used * (half / tolerance) ** 2, told))
     return needs
 
@@ -103,8 +103,8 @@ def _orders(found: Sensitivity) -> list[_Need]:
         if apart > _tolerance(found) and first.low < second.high:
             ends = (first.value - first.low) + (second.high - second.value)
             told = (
-                f"{found.ranked} of {found.factors[upper]}, {_told(first)}, overlaps with that of "
-                f"{found.factors[lower]}, {_told(second)}"
+                f"{found.ranked} of {found.factors[upper]}, {_estimate_text(first)}, overlaps with that of "
+                f"{found.factors[lower]}, {_estimate_text(second)}"
             )
             needs.append(_Need(found.used * (ends / apart) ** 2, told))
     return needs
@@ -118,5 +118,5 @@ def _intervals(found: Sensitivity) -> list[_Need]:
     return [_Need(LEAST, f"intervals need at least {LEAST} values, found {found.used}")]
 
 
-def _told(one: SensitivityMeasure) -> str:
+def _estimate_text(one: SensitivityMeasure) -> str:
     return f"{one.value:.3g} [{one.low:.3g}, {one.high:.3g}]"

@@ -142,14 +142,14 @@ class _SearchRuns:
 
     def search(self) -> str:
         """Search until no better run is found, or no more runs are allowed. Returns the reason for the end."""
-        self._tell()
+        self._report_progress()
         self.limit = self.design.runs - self.kept
         limited = f"the limit of {counted(self.design.runs, 'run')} is reached"
         try:
             ended = self._evolve(len(self.sources))
         except _LimitReached:
             ended = limited
-        if not self.kept or (best := optimum(self.design, self._reached(), {}).best) is None:
+        if not self.kept or (best := optimum(self.design, self._used_rows(), {}).best) is None:
             return ended
         self.limit = self.design.runs
         try:
@@ -159,7 +159,7 @@ class _SearchRuns:
 
     def _best(self) -> list[Row]:
         """The best run; with two objectives, both ends of the front."""
-        front = optimum(self.design, self._reached(), {}).front
+        front = optimum(self.design, self._used_rows(), {}).front
         return [front[0], front[-1]] if front else []
 
     def check(self) -> dict[str, RunOutcome]:
@@ -219,7 +219,7 @@ class _SearchRuns:
             generation = algorithm.ask()
             self.last = generation.get("X")
             rows = self.at(self.last)
-            if self.last is not first and not any(row["status"] == RunStatus.COMPLETED for row in self._reached()):
+            if self.last is not first and not any(row["status"] == RunStatus.COMPLETED for row in self._used_rows()):
                 return f"none of the first {counted(len(first), 'run')} completed"
             costs, violations = self._judged(rows)
             algorithm.evaluator.eval(static(problem, F=costs, G=violations), generation)
@@ -284,14 +284,14 @@ class _SearchRuns:
         if tasks and self.evaluations is not None:
             for outcomes in self.evaluations.run_tasks(tasks):
                 self._add(outcomes)
-                self._compare(self.evaluations, outcomes)
+                self._announce_revised_forecast(self.evaluations, outcomes)
 
     def _add(self, outcomes: Sequence[RunOutcome]) -> None:
         self.dataset.add(outcomes)
         for outcome in outcomes:
             empty = dict.fromkeys(self.checked.study.results)
             self.rows[outcome.task.run] = {**empty, **row_of(outcome)}
-        self._tell()
+        self._report_progress()
 
     def _announce(self, evaluations: Evaluations) -> None:
         if self.announce is not None:
@@ -327,18 +327,18 @@ class _SearchRuns:
         most = 1 + len(self.design.objectives) + extremes
         return min(most, MOST_CHECKED) if wanted == AccuracyName.AUTO else most
 
-    def _compare(self, evaluations: Evaluations, outcomes: Sequence[RunOutcome]) -> None:
+    def _announce_revised_forecast(self, evaluations: Evaluations, outcomes: Sequence[RunOutcome]) -> None:
         """Announce the search again if these outcomes deviate from the forecast."""
         if self.pace is not None and self.announce is not None:
             revised = self.pace.after(len(outcomes) * evaluations.seconds, self.design.runs - len(self.rows))
             if revised is not None:
                 self.announce(revised)
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self.progress is not None:
             self.progress(min(1.0, len(self.rows) / self.design.runs))
 
-    def _reached(self) -> list[Row]:
+    def _used_rows(self) -> list[Row]:
         """Runs in the folder that this search has used."""
         return [row for run, row in self.rows.items() if run in self.places]
 

@@ -415,7 +415,7 @@ def _csv(path: Path, entries: StudyEntries) -> TableDesign:
 
 def _typed(texts: Sequence[str]) -> list[FactorValue]:
     """A column as integers, real numbers, truth values or strings: the first type that fits all cells."""
-    for kind in (int, float, _truth):
+    for kind in (int, float, _boolean):
         try:
             return [kind(text.strip()) for text in texts]
         except ValueError:
@@ -423,7 +423,7 @@ def _typed(texts: Sequence[str]) -> list[FactorValue]:
     return [text.strip() for text in texts]
 
 
-def _truth(text: str) -> bool:
+def _boolean(text: str) -> bool:
     try:
         return {"true": True, "false": False}[text.lower()]
     except KeyError:

@@ -198,7 +198,7 @@ class _StudyRun:
 
     def out(self) -> dict[str, RunOutcome]:
         """Do the remaining runs, then the checks; returns the outcomes of the checks."""
-        self._tell(0, len(self._checks(0.0)))
+        self._report_progress(0, len(self._checks(0.0)))
         try:
             with ExitStack() as stack:
                 pilot = stack.enter_context(self._pilot())
@@ -206,12 +206,12 @@ class _StudyRun:
                 finished = {outcome.task.number for outcome in pilot.outcomes}
                 left = [number for number in self.left if number not in finished]
                 expected = len(self._checks(pilot.seconds))
-                self._tell(done, expected)
+                self._report_progress(done, expected)
                 carry_out = stack.enter_context(self._carrier(pilot, left))
                 for outcomes in carry_out(self._tasks(left), len(left)):
                     done += self._add(outcomes)
-                    self._compare(pilot, outcomes, len(self.left) - done)
-                    self._tell(done, expected)
+                    self._announce_revised_forecast(pilot, outcomes, len(self.left) - done)
+                    self._report_progress(done, expected)
                 self.dataset.flush()
                 return checks_of(self._checked(pilot, carry_out, done, expected))
         except KeyboardInterrupt:
@@ -224,12 +224,12 @@ class _StudyRun:
         finished = 0
         for outcomes in carry_out(iter(due), len(due)):
             finished += len(outcomes)
-            self._compare(pilot, outcomes, 0)
-            self._tell(done + CHECK_RUNS * min(finished, expected), expected)
+            self._announce_revised_forecast(pilot, outcomes, 0)
+            self._report_progress(done + CHECK_RUNS * min(finished, expected), expected)
             yield from outcomes
-        self._tell(done, 0)
+        self._report_progress(done, 0)
 
-    def _compare(self, pilot: "_Pilot", outcomes: Sequence[RunOutcome], left: int) -> None:
+    def _announce_revised_forecast(self, pilot: "_Pilot", outcomes: Sequence[RunOutcome], left: int) -> None:
         """Announce the study again if these outcomes deviate from the forecast."""
         if self.pace is None or self.announce is None:
             return
@@ -243,7 +243,7 @@ class _StudyRun:
         """Numbers of the runs that are checked at the end, if one takes this many seconds."""
         return most_checks(self.checked, seconds) if self.left else [task.number for task in self.due]
 
-    def _work(self, pilot: "_Pilot", left: Sequence[int]) -> float:
+    def _total_seconds(self, pilot: "_Pilot", left: Sequence[int]) -> float:
         """Total duration of these runs and of all checks [s]."""
         wanted, points = wanted_accuracy(self.checked.study), self.checked.points
         runs = total_seconds(points, left, pilot.at)
@@ -255,8 +255,8 @@ class _StudyRun:
         """Context with a function that does the remaining runs; in the process of the pilot run if that is soon
         finished.
         """
-        if pilot.seconds is not None and self._work(pilot, left) < SHORT_SECONDS:
-            self._say(pilot, left, 1, 1, 0.0)
+        if pilot.seconds is not None and self._total_seconds(pilot, left) < SHORT_SECONDS:
+            self._announce_study(pilot, left, 1, 1, 0.0)
             yield lambda tasks, _: ([outcome] for outcome in pilot.runner.run(list(tasks)))
             return
         pilot.runner.close()
@@ -274,17 +274,17 @@ class _StudyRun:
         if self.scheduler is None:
             with LocalWorkers(pilot.study, self.checked.signals, bounds, pilot.reuse, self.workers) as here:
                 abreast = min(here.count, processors())
-                self._say(pilot, left, here.count, abreast, pilot.start * here.count / abreast)
+                self._announce_study(pilot, left, here.count, abreast, pilot.start * here.count / abreast)
                 yield lambda tasks, count: here.run(tasks, count, seconds)
             return
         cluster = import_module("ssptool.studies.cluster")
         with cluster.open_client(self.scheduler) as client:
             plugin = cluster.StudyPlugin(self.bundle.digest, self.bundle.content, bounds, pilot.reuse)
             threads = max(1, sum(client.nthreads().values()))
-            self._say(pilot, left, threads, threads, pilot.start)
+            self._announce_study(pilot, left, threads, threads, pilot.start)
             yield cluster.Batches(client, plugin, seconds).run
 
-    def _tell(self, done: int, checks: int) -> None:
+    def _report_progress(self, done: int, checks: int) -> None:
         """Report the progress of the study: finished runs, of all runs and this number of checks."""
         if self.progress is not None:
             total = max(1, len(self.checked.points)) + CHECK_RUNS * checks
@@ -298,7 +298,7 @@ class _StudyRun:
         points = self.checked.points
         return (Task(points.ids[number], number, points.at(number)) for number in numbers)
 
-    def _say(self, pilot: "_Pilot", left: Sequence[int], workers: int, abreast: int, start: float) -> None:
+    def _announce_study(self, pilot: "_Pilot", left: Sequence[int], workers: int, abreast: int, start: float) -> None:
         """Announce the study before these runs, with the number of workers and their start time [s]."""
         if self.announce is None:
             return
@@ -310,7 +310,7 @@ class _StudyRun:
             workers,
             (*self.checked.notes, *pilot.notes),
             checks=len(self._checks(seconds)),
-            work=0.0 if seconds is None else self._work(pilot, left),
+            work=0.0 if seconds is None else self._total_seconds(pilot, left),
             start=start,
             abreast=abreast,
         )
@@ -325,9 +325,9 @@ class _StudyRun:
             study, signals = unpack(self.bundle.content, Path(folder))
             bounds = Bounds(effort.timeout or PILOT_SECONDS, effort.memory, effort.retries)
             with Runner(study, signals, bounds) as runner:
-                yield self._tried(runner, study)
+                yield self._run_first_tasks(runner, study)
 
-    def _tried(self, runner: Runner, unpacked: Study) -> "_Pilot":
+    def _run_first_tasks(self, runner: Runner, unpacked: Study) -> "_Pilot":
         """Do the first runs. `outcomes` are those of remaining runs; empty if only checks remain."""
         pilots = list(self._tasks(self.left[:1])) or [replace(one, check=False) for one in self.due[:1]]
         pilot = self._first(runner, unpacked, replace(pilots[0], witness=True))
@@ -530,11 +530,11 @@ def open_evaluations(
                 started * local.count / abreast,
             )
         else:
-            yield stack.enter_context(_on_dask(scheduler, bundle, bounds, reuse, first, seconds, started))
+            yield stack.enter_context(_evaluation_on_dask(scheduler, bundle, bounds, reuse, first, seconds, started))
 
 
 @contextmanager
-def _on_dask(
+def _evaluation_on_dask(
     scheduler: Any, bundle: Bundle, bounds: Bounds, reuse: bool, first: RunOutcome, seconds: float, started: float
 ) -> Iterator[Evaluations]:
     cluster = import_module("ssptool.studies.cluster")

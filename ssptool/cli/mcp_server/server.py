@@ -171,7 +171,7 @@ TELL_SECONDS = 0.5
 """Time between two notifications of progress."""
 
 
-def _teller(context: Any, cancelled: Event) -> Callable[[float], None]:
+def _progress_reporter(context: Any, cancelled: Event) -> Callable[[float], None]:
     """Reports the progress of a call to its client, from the working thread, if the client requests it."""
     told = -TELL_SECONDS
 
@@ -192,7 +192,7 @@ async def _serve(desk: Desk) -> None:
     async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         cancelled = Event()
         try:
-            given = params.name, params.arguments or {}, cancelled, _teller(context, cancelled)
+            given = params.name, params.arguments or {}, cancelled, _progress_reporter(context, cancelled)
             return await anyio.to_thread.run_sync(desk.call, *given, abandon_on_cancel=True)
         finally:
             cancelled.set()

@@ -146,7 +146,7 @@ class Tools:
         """Show the choices of a run (master, step size, solvers) with their reasons, and the sequence of calls. No FMU
         is loaded, unless loop_gains asks for it.
         """
-        given = self._given(variant, settings, start_values, parameters, inputs, scenario, accept)
+        given = self._run_keywords(variant, settings, start_values, parameters, inputs, scenario, accept)
         plan = ssptool.plan(self._folder.system(system), **given)
         return "\n".join([*(self._loop_gains(system, plan, given) if loop_gains else ()), str(plan)])
 
@@ -193,7 +193,7 @@ class Tools:
         which `results` and `compare` read it: results stay in memory. FMUs run in a process of their own, in a sandbox
         unless the server was started without.
         """
-        given = self._given(variant, settings, start_values, parameters, inputs, scenario, accept)
+        given = self._run_keywords(variant, settings, start_values, parameters, inputs, scenario, accept)
         result = self._simulated(
             system,
             given,
@@ -228,7 +228,7 @@ class Tools:
             go_on=self._folder.go_on,
         )
 
-    def _given(
+    def _run_keywords(
         self,
         variant: str,
         settings: Mapping[str, Any],

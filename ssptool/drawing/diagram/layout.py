@@ -396,7 +396,9 @@ class _Drawing:
 
     def way(self, edge: Edge) -> tuple[Point, ...]:
         backward = edge not in self._layers.stations
-        return straightened([self._begin(edge), *(self._back if backward else self._forth)(edge), self._end(edge)])
+        return straightened(
+            [self._begin(edge), *(self._backward_way if backward else self._forward_way)(edge), self._end(edge)]
+        )
 
     def _begin(self, edge: Edge) -> Point:
         box = self._boxes[edge.source[0]]
@@ -407,7 +409,7 @@ class _Drawing:
         corner = self.corners[edge.destination[0]]
         return Point(corner.x, corner.y + self._boxes[edge.destination[0]].inlets[edge.destination[1]])
 
-    def _forth(self, edge: Edge) -> Iterator[Point]:
+    def _forward_way(self, edge: Edge) -> Iterator[Point]:
         for one, other in pairwise(self._layers.stations[edge]):
             x = self._turns[edge, one]
             if (edge, one) in self._detours:
@@ -421,7 +423,7 @@ class _Drawing:
                 yield Point(x, y)
             yield Point(x, self._heights.at(edge, other))
 
-    def _back(self, edge: Edge) -> Iterator[Point]:
+    def _backward_way(self, edge: Edge) -> Iterator[Point]:
         """The way back: down next to the box, along the channel, and up again."""
         begin, end = self._begin(edge), self._end(edge)
         strips = self._strip(edge.source[0]), self._strip(edge.destination[0])

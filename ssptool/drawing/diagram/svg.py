@@ -237,7 +237,7 @@ class _Picture:
         self._identify(group, "of", block.path)
         if self._link is not None and not block.group:
             group.set("data-name", one_line(dotted(block.path)))
-        _tell(group, [block.name, block.source, block.described, *(remark.text for remark in remarks)])
+        _add_tooltip(group, [block.name, block.source, block.described, *(remark.text for remark in remarks)])
         frame = self._rect(group, block.extent, "frame", block.rotation)
         if block.opens:
             frame.set("stroke-width", f"{_WIDER * 1.4 * self._stroke:g}")
@@ -286,7 +286,7 @@ class _Picture:
         size = 0.32 * self._text
         flows_in = pin.kind in INFLOWS
         group = etree.SubElement(parent, "g", {"class": "connector"})
-        _tell(group, pin.described)
+        _add_tooltip(group, pin.described)
         if self._link is not None:
             group.set("data-pins", _listed(pin.names))
         angle = math.degrees(math.atan2(-pin.outward.y, pin.outward.x)) + (180 if flows_in is not own else 0)
@@ -310,7 +310,7 @@ class _Picture:
         node.set("stroke-width", f"{self._stroke * width * (_BUNDLE if len(line.spans) > MOST_APART else 1.0):g}")
         if dashed:
             node.set("stroke-dasharray", f"{0.3 * self._text:g} {0.25 * self._text:g}")
-        _tell(node, [*line.described, *(remark.text for remark in remarks)])
+        _add_tooltip(node, [*line.described, *(remark.text for remark in remarks)])
         return node
 
     def _identify(self, node: etree._Element, role: str, path: ElementPath) -> None:
@@ -401,12 +401,12 @@ def _wrapped(text: str, width: float, size: float) -> list[str]:
         columns -= 1
 
 
-def _tell(node: etree._Element, facts: Sequence[str]) -> None:
+def _add_tooltip(node: etree._Element, facts: Sequence[str]) -> None:
     """Text for tooltips and screen readers."""
     title = etree.SubElement(node, "title")
-    title.text = _told(tuple(facts))
+    title.text = _fact_lines(tuple(facts))
 
 
 @lru_cache(maxsize=4096)
-def _told(facts: tuple[str, ...]) -> str:
+def _fact_lines(facts: tuple[str, ...]) -> str:
     return joined_lines(filter(None, facts))
