@@ -43,7 +43,7 @@ from ssptool.child_processes import (
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Failure
 from ssptool.engine.isolation.child import settle
-from ssptool.engine.isolation.memory import used_memory
+from ssptool.engine.isolation.memory import ControlGroup, ran_out_of_memory, too_much_memory, used_memory
 from ssptool.engine.isolation.parent import END_SECONDS
 from ssptool.engine.method_names import ImplementationName
 from ssptool.engine.planning.plan import Plan
@@ -584,6 +584,7 @@ class _Process:
         offline = orders.sandbox and NAMESPACES not in orders.without
         self._process = start_interpreter(_ENTRY, arguments, (handle,), guarded=True, offline=offline)
         theirs.close()
+        self._group = ControlGroup(self._process.pid if orders.sandbox else None, None)
         self._ready = False
         self._study = orders.study
         limit_waiting(self._connection)
@@ -611,7 +612,7 @@ class _Process:
             self.end()
             return str(bad)
         except (EOFError, ConnectionResetError, OSError):
-            return self._ended()
+            return self._ended(bounds)
 
     def _next(self, bounds: Bounds, task: Task) -> RunOutcome | str:
         seconds = bounds.seconds if bounds.seconds is None or not task.check else CHECK_RUNS * bounds.seconds
@@ -634,14 +635,19 @@ class _Process:
         self.kill()
         self._process.wait()
         self._connection.close()
+        self._group.remove()
 
-    def _ended(self) -> str:
+    def _ended(self, bounds: Bounds) -> str:
         try:
             status = self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
             self.end()
             return str(BadMessage("its process goes on, and has closed the connection"))
         self._connection.close()
+        ran_out = self._group.ran_out()
+        self._group.remove()
+        if ran_out:
+            return ran_out_of_memory(bounds.memory)
         reason = crash(status)
         how = f"by {reason}" if reason else f"from inside, with exit status {status}"
         return f"the process of the FMUs was ended {how}"
@@ -650,12 +656,13 @@ class _Process:
         if bounds.memory is None:
             return None
         memory, pid = bounds.memory, self._process.pid
+        self._group.allow(memory)
 
         def look() -> str:
             used = used_memory(pid, memory)
             if used <= memory:
                 return ""
-            return f"{used >> 20} MiB of memory are in use, allowed are {memory >> 20} MiB"
+            return too_much_memory(used, memory)
 
         return look
 

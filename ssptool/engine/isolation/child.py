@@ -47,6 +47,7 @@ from ssptool.child_processes import (
     value_of,
 )
 from ssptool.engine.assembly.instances import Pool
+from ssptool.engine.isolation.memory import ControlGroup
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.run.execution import Execution, Job, execute
 from ssptool.engine.run.initialization import InitializationReport
@@ -343,7 +344,16 @@ class ChildProcess:
         self._process = process
         self.pid = process.pid
         self.connection = connection
+        self._group = ControlGroup(None, None)
         limit_waiting(connection)
+
+    def confine(self, allowed: int | None) -> None:
+        """Let the kernel limit the child, which has no task yet, where it can. `allowed`: memory [byte]."""
+        self._group = ControlGroup(self.pid, allowed)
+
+    def ran_out(self) -> bool:
+        """Whether the kernel has ended the child because of its memory."""
+        return self._group.ran_out()
 
     def wait_until_ready(self) -> None:
         """Wait until the child works on its task or has died; the caller that follows it finds out which. The start of
@@ -377,6 +387,7 @@ class ChildProcess:
         """Kill the child, if it still runs, and close the connection."""
         self.kill()
         self.connection.close()
+        self._group.remove()
 
 
 def load_native() -> None:
@@ -401,7 +412,7 @@ def _copy(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
     return ChildProcess(process, connection)
 
 
-def _fresh(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
+def _fresh(assignment: ChildTask, memory: SharedMemory, allowed: int | None) -> ChildProcess:
     """Start the task in a new interpreter."""
     task = task_for_fresh(assignment)
     connection, theirs = Pipe()
@@ -409,6 +420,8 @@ def _fresh(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
     process = start_interpreter(_ENTRY, (*handles, os.getpid()), handles, guarded=True, offline=assignment.offline)
     theirs.close()
     child = ChildProcess(process, connection)
+    if assignment.sandbox:
+        child.confine(allowed)
     connection.send_bytes(task)
     child.wait_until_ready()
     return child
@@ -428,10 +441,11 @@ class PreparedTask(NamedTuple):
     assignment: bytes
 
 
-def _prepared(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
+def _prepared(assignment: ChildTask, memory: SharedMemory, allowed: int | None) -> ChildProcess:
     """Start the task in a prepared child."""
     child = PREPARED.pop(0)
     child.show_output()
+    child.confine(allowed)
     task = PreparedTask(child_environment(), import_path(), task_for_fresh(assignment))
     # If the child has died, the caller that follows it finds out.
     with suppress(ConnectionResetError, BrokenPipeError):
@@ -442,14 +456,17 @@ def _prepared(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
     return child
 
 
-def start_child(assignment: ChildTask, memory: SharedMemory, *, fork: bool | None) -> ChildProcess:
-    """Start a child process. `fork`: as a copy of this process; None: a copy if that is safe.
+def start_child(
+    assignment: ChildTask, memory: SharedMemory, *, fork: bool | None, allowed: int | None = None
+) -> ChildProcess:
+    """Start a child process. `fork`: as a copy of this process; None: a copy if that is safe. `allowed`: memory in a
+    sandbox [byte], which the kernel limits where it can.
 
     A child in a sandbox is never a copy of this process as it is now, with its open files and everything in its memory.
     """
     if assignment.sandbox:
-        return (_prepared if PREPARED and assignment.offline else _fresh)(assignment, memory)
-    return (_copy if _may_fork(fork) else _fresh)(assignment, memory)
+        return (_prepared if PREPARED and assignment.offline else _fresh)(assignment, memory, allowed)
+    return _copy(assignment, memory) if _may_fork(fork) else _fresh(assignment, memory, allowed)
 
 
 def _may_fork(fork: bool | None) -> bool:

@@ -25,7 +25,7 @@ from ssptool.engine.isolation.child import (
     message_from,
     start_child,
 )
-from ssptool.engine.isolation.memory import used_memory
+from ssptool.engine.isolation.memory import ran_out_of_memory, too_much_memory, used_memory
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.recording.writer import blocks_at_once, rows_at_once
 from ssptool.engine.run.execution import Counts, Execution, Job
@@ -117,9 +117,10 @@ class LimitWatch:
 
     def _check_memory(self, allowed: int) -> None:
         if (used := used_memory(self._pid, allowed)) > allowed:
-            what = f"{used >> 20} MiB of memory are in use, allowed are {allowed >> 20} MiB"
-            raise Overdue(Ending.MEMORY, what, "raise --memory-limit, or report the FMU to its supplier")
+            raise Overdue(Ending.MEMORY, too_much_memory(used, allowed), _LESS_MEMORY)
 
+
+_LESS_MEMORY = "raise --memory-limit, or report the FMU to its supplier"
 
 _REPORT = "the FMU is at fault: report it to its supplier; --in-process under a debugger shows where it happens"
 
@@ -147,7 +148,7 @@ def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool
             assignment.watch_and_ring(memory)[1][:, :, 0] = np.nan
             with contextlib.ExitStack() as stack:
                 with interrupts_deferred():
-                    child = start_child(assignment, memory, fork=fork)
+                    child = start_child(assignment, memory, fork=fork, allowed=limits.memory)
                     stack.callback(child.end)
                 return _Parent(assignment, memory, child, recorder, limits).follow()
         finally:
@@ -183,6 +184,7 @@ class _Parent:
         # A step that keeps pace with the clock takes this long.
         waiting = 0.0 if job.realtime is None else job.plan.interval.step / job.realtime
         self.limits = LimitWatch(limits, child.pid, waiting)
+        self.allowed = limits.memory
 
     def follow(self) -> Execution:
         """Receive rows until the child has finished or must be stopped.
@@ -320,6 +322,8 @@ class _Parent:
 
     def _died(self, status: int) -> Execution:
         calls = self.watch.in_flight()
+        if self.child.ran_out():
+            return self._ended(Ending.MEMORY, ran_out_of_memory(self.allowed), _LESS_MEMORY, calls)
         if reason := crash(status):
             return self._ended(Ending.CRASHED, f"the process was ended by {reason}", _REPORT, calls)
         what = f"the process was ended from inside, with exit status {status}"
