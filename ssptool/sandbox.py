@@ -128,7 +128,10 @@ def missing_layers() -> Mapping[str, str]:
     if os.uname().machine not in PROCESSORS or ctypes.sizeof(ctypes.c_void_p) != 8:
         here = os.uname().machine
         found[FILTER] = f"system calls are filtered on {' and '.join(PROCESSORS)} only, and this is {here}"
-    for layer, closing in ((NAMESPACES, _try_namespaces), (LANDLOCK, _restrict_files), (FILTER, refuse_calls)):
+    trials = {NAMESPACES: _try_namespaces, LANDLOCK: _restrict_files, FILTER: refuse_calls}
+    if not found and not _refusal(lambda: [trial() for trial in trials.values()]):  # one process tells
+        return found
+    for layer, closing in trials.items():
         if layer not in found and (problem := _refusal(closing)):
             found[layer] = f"the system refuses {problem}{_why_refused() if layer == NAMESPACES else ''}"
     return found
@@ -160,7 +163,7 @@ def gaps_told(asked: Boxing) -> str:
     return f"the sandbox is not complete, {', '.join(still) or 'nothing'} stays open ({reasons})"
 
 
-def _refusal(closing: Callable[[], None]) -> str:
+def _refusal(closing: Callable[[], object]) -> str:
     """Reason for which a process cannot close a layer; empty if it can."""
     if sys.platform == "win32":
         raise AssertionError("there are no forks")
