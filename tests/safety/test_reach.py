@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import ssptool
+from ssptool.cli.app import SUMMARIES
 from ssptool.sandbox import missing
 from tests.safety.command_line import typed
 
@@ -138,30 +139,91 @@ STUDY = (
 
 COMMANDS: dict[str, Callable[[Path], list[object]]] = {
     **{f"validate {one}": lambda p, one=one: ["validate", p, "--format", one] for one in ("text", "json", "sarif")},
-    "fix": lambda p: ["validate", p, "--fix"],
+    "validate --fix": lambda p: ["validate", p, "--fix"],
+    "validate package": lambda p: ["validate", p.parent / "p.ssp"],
     "info": lambda p: ["info", p],
-    "variables": lambda p: ["info", p, "--variables", "*"],
+    "info --variables": lambda p: ["info", p, "--variables", "*"],
     "graph": lambda p: ["graph", p],
     "draw": lambda p: ["draw", p, "-o", "d.svg"],
-    "page": lambda p: ["draw", p, "-o", "d.html"],
+    "draw page": lambda p: ["draw", p, "-o", "d.html"],
+    "draw package": lambda p: ["draw", p.parent / "p.ssp", "-o", "p.svg"],
     "explain": lambda p: ["explain", p, "System1.m1"],
     "parameters": lambda p: ["parameters", p],
     "plan": lambda p: ["plan", p],
+    "plan --stability": lambda p: ["plan", p, "--stability"],
     "run": lambda p: ["run", p, "--stop-time", "0.05", "-o", "r.csv"],
+    "run package": lambda p: ["run", p.parent / "p.ssp", "--stop-time", "0.05", "-o", "p.csv"],
+    "linearize": lambda p: ["linearize", p, "-o", "l.json"],
+    "trim": lambda p: ["trim", p, "-o", "t.ssv"],
+    "modes": lambda p: ["modes", p, "-o", "m.svg"],
     "study": lambda p: ["study", p.parent / "a.toml", "-o", "a.study"],
     "study new": lambda p: ["study", "new", p],
     "sweep": lambda p: ["sweep", p, "System2.k2=5", "--stop-time", "0.05"],
     "export": lambda p: ["export", p, "e.fmu"],
-    "pack": lambda p: ["pack", p, "p.ssp"],
-    "convert": lambda p: ["upgrade", p, "--output", "u"],
+    "pack": lambda p: ["pack", p, "q.ssp"],
+    "unpack": lambda p: ["unpack", p.parent / "p.ssp", "unpacked"],
+    "convert": lambda p: ["convert", p / "resources" / "System1.fmu", "converted"],
+    "upgrade": lambda p: ["upgrade", p, "--output", "u"],
+    "downgrade": lambda p: ["downgrade", p, "--output", "v"],
     "diff": lambda p: ["diff", SYSTEM, p],
+    "variant add": lambda p: ["variant", "add", p, "Winter"],
     "report": lambda p: ["report", p, p.parent / "r.csv", "-o", "r.html"],
     "reproduce": lambda p: ["reproduce", p.parent / "r.csv"],
+    "plot": lambda p: ["plot", p.parent / "r.csv", "-o", "r.svg"],
+    "compare": lambda p: ["compare", p.parent / "r.csv", p.parent / "r.csv"],
+    "new": lambda p: ["new", "fresh", p / "resources" / "System1.fmu"],
     "set": lambda p: ["set", p, "System1.m1=3"],
+    "unset": lambda p: ["unset", p, "System1.m1"],
     "rename": lambda p: ["rename", p, "System2", "Second"],
     "add": lambda p: ["add", p, SYSTEM / "resources" / "System2.fmu", "--name", "Third"],
+    "add --into": lambda p: ["add", p, "--system", "Inner"],
     "remove": lambda p: ["remove", p, "System2"],
+    "connect": lambda p: ["connect", p, "System1.x1", "System2.x1"],
+    "disconnect": lambda p: ["disconnect", p, "System1.x1", "System2.x1"],
+    "bind": lambda p: ["bind", p, SYSTEM / "resources" / "dual_mass_oscillator.ssv"],
+    "unbind": lambda p: ["unbind", p, "resources/dual_mass_oscillator.ssv"],
+    "map": lambda p: ["map", p, "System1.m1=System2.m2"],
+    "unmap": lambda p: ["unmap", p, "System1.m1=System2.m2"],
+    "dictionary": lambda p: ["dictionary", "add", p, "bus"],
+    "duplicate": lambda p: ["duplicate", p, "System2"],
+    "duplicate --into": lambda p: ["duplicate", p, "System2", "--into", "Inner"],
+    "wrap": lambda p: ["wrap", p, "System2", "--as", "Front"],
+    "unwrap": lambda p: ["unwrap", p, "Front"],
+    "move": lambda p: ["move", p, "System2", "--into", "Inner"],
+    "place": lambda p: ["place", p, "System2", "--at", "1", "1"],
+    "align": lambda p: ["align", p, "System1", "System2", "--to", "top"],
+    "annotate": lambda p: ["annotate", p, "Valid up to 80"],
+    "route": lambda p: ["route", p, "System1.x1", "System2.x1", "--via", "60,30"],
+    "replace": lambda p: ["replace", p, "System2", p.parent / "Third.fmu"],
 }
+"""Name of a command, and more about it → its words for a system."""
+
+FIRST: dict[str, Callable[[Path], list[object]]] = {
+    "connect": COMMANDS["disconnect"],
+    "unmap": COMMANDS["map"],
+    "unwrap": lambda p: ["wrap", p, "System2", "--as", "Front"],
+    "move": lambda p: ["add", p, "--system", "Inner"],
+    "duplicate --into": lambda p: ["add", p, "--system", "Inner"],
+}
+"""Command → the one before it."""
+
+ELSEWHERE = {
+    **dict.fromkeys(("rule", "doctor", "example"), "they read no document"),
+    "lsp": "tests of documents in editors",
+    **dict.fromkeys(("studio", "mcp"), "test_neither_editors_nor_servers_do"),
+}
+
+
+def test_every_command_is_tried():
+    assert {name.split()[0] for name in COMMANDS} | set(ELSEWHERE) == set(SUMMARIES)
+
+
+def packed(plant: Path) -> None:
+    """The system as a package beside it, with the same names in its documents; its links are files of their own."""
+    with zipfile.ZipFile(plant.parent / "p.ssp", "w") as package:
+        for file in plant.rglob("*"):
+            if file.is_file() and not file.is_symlink() and "more" not in file.relative_to(plant).parts:
+                package.write(file, file.relative_to(plant).as_posix())
 
 
 @pytest.fixture
@@ -171,6 +233,7 @@ def received(outside):
     plant = copied(folder / "plant")
     (folder / "a.toml").write_text(STUDY, encoding="utf-8")
     ssptool.simulate(plant, output=folder / "r.csv", stop_time=0.05, settings_file=False)
+    shutil.copy(SYSTEM / "resources" / "System2.fmu", folder / "Third.fmu")
     (folder / "ssptool.toml").write_text(SETTINGS, encoding="utf-8")
     (plant / "ssptool.toml").write_text(SETTINGS, encoding="utf-8")
     return folder
@@ -190,8 +253,11 @@ def refer(plant: Path, kind: str, way: str, outside: Path) -> None:
 def test_no_command_shows_or_changes_a_file_that_a_system_names_outside(received, outside, kind, way):
     plant = received / "plant"
     refer(plant, kind, way, outside)
+    packed(plant)
     shutil.copytree(plant, received / "kept", symlinks=True)
     for name, words in COMMANDS.items():
+        if name in FIRST:
+            typed(*FIRST[name](plant))
         done = typed(*words(plant))
         assert "Traceback" not in done.err, (name, done)
         assert is_silent(done, Path(), received), (name, done)
@@ -206,9 +272,38 @@ def test_these_documents_are_read_where_the_caller_allows_it(received, outside, 
     refer(plant, kind, "up", outside)
     found = [
         typed(*COMMANDS[name](plant), "--allow-outside", outside)
-        for name in ("variables", "explain", "page", "draw", "parameters", "graph", "plan")
+        for name in ("info --variables", "explain", "draw page", "draw", "parameters", "graph", "plan")
     ]
     assert not is_silent(found, Path())
+
+
+CALLS: dict[str, dict[str, object]] = {
+    **{key: {} for key in ("model", "findings", "parameters", "palette", "runs", "studies", "changes", "stimuli")},
+    **{key: {"path": []} for key in ("sheet", "connections")},
+    "about": {"element": ["System1"]},
+    "targets": {"owner": ["System1"], "names": ["x1"]},
+    "suggestions": {"system": []},
+    "find": {"words": "m1"},
+    "plan": {"settings": {}},
+    "start_study": {"file": "a.toml"},
+    "open_results": {"file": "r.csv"},
+    "preview": {"edits": [{"verb": "rename", "old": "System2", "new": "Second"}]},
+    "edit": {"edits": [{"verb": "rename", "old": "System2", "new": "Second"}]},
+    "save": {},
+}
+"""Calls of a page, in their order."""
+
+TOOLS: dict[str, dict[str, object]] = {
+    **{key: {"system": "plant"} for key in ("info", "validate", "graph", "plan", "run", "draw")},
+    "explain": {"system": "plant", "names": ["System1.m1"]},
+    "plot": {"runs": ["r.csv"]},
+    "results": {"run": "r.csv"},
+    "compare": {"run": "r.csv", "reference": "r.csv"},
+    "new": {"system": "fresh", "fmus": ["plant/resources/System1.fmu"], "apply": True},
+    "edit": {"system": "plant", "edits": [{"verb": "set", "name": "System1.m1", "value": 3}], "apply": True},
+    "fix": {"system": "plant", "apply": True},
+}
+"""Tools that read documents."""
 
 
 @pytest.mark.parametrize("way", ("up", "absolute", "link"))
@@ -226,23 +321,34 @@ def test_neither_editors_nor_servers_do(received, outside, kind, way):
     except Exception as refused:
         said.append(refused)
     else:
-        for name, arguments in (
-            ("model", {}),
-            ("findings", {}),
-            ("sheet", {"path": []}),
-            ("parameters", {"path": []}),
-            ("plan", {}),
-            ("stimuli", {}),
-        ):
+        for name, arguments in CALLS.items():
             try:
                 said.append(calls.call(name, arguments))
             except Exception as refused:
                 said.append(refused)
         calls.close()
-    with serving(plant.parent, *(["--no-sandbox"] if missing() else [])) as client:
-        for tool in ("info", "validate", "graph", "plan", "run"):
-            said.append(client.ask(tool, system="plant"))
+    server = serving(plant.parent, "--allow-edits", *(["--no-sandbox"] if missing() else []))
+    with server as client:
+        assert set(client.tools()) == {*TOOLS, "rule", "more"}
+        for tool, arguments in TOOLS.items():
+            said.append(client.answer(tool, **arguments))
     assert is_silent(said, received)
+
+
+def test_these_calls_are_understood(received):
+    """The test above is refused because of what the document names, and for no other reason."""
+    from ssptool.studio.calls import PageCalls
+    from ssptool.studio.session import EditSession
+    from tests.cli.mcp_client import serving
+
+    server = serving(received, "--allow-edits", *(["--no-sandbox"] if missing() else []))
+    with server as client:
+        for tool, arguments in TOOLS.items():
+            assert "is_error=False" in (answer := client.answer(tool, **arguments)), (tool, answer)
+    calls = PageCalls(EditSession(received / "plant"), lambda _: None)
+    for name, arguments in CALLS.items():
+        calls.call(name, arguments)
+    calls.close()
 
 
 CHANGES: dict[str, dict[str, object]] = {
@@ -268,10 +374,15 @@ def test_no_manifest_does(received, outside, key, way):
     manifest["inputs"] = []
     manifest["system"] = NAME
     file.write_text(json.dumps(manifest), encoding="utf-8")
-    for words in (["reproduce", received / "r.csv"], ["report", received / "r.csv", "-o", "x.html"]):
+    for words in (
+        ["reproduce", received / "r.csv"],
+        ["report", received / "r.csv", "-o", "x.html"],
+        ["plot", received / "r.csv", "-o", "x.svg"],
+        ["compare", received / "r.csv", received / "r.csv"],
+    ):
         done = typed(*words)
         assert "Traceback" not in done.err
-        if key == "system":
+        if key == "system" and words[0] in ("reproduce", "report"):
             assert done.code != 0 and "outside" in done.err.replace("\n", " "), done
         assert CANARY not in "".join(told(done, Path(), received))
     assert not (Path() / "x.html").exists() or key != "system"
