@@ -3,11 +3,15 @@ left over.
 
 Each call that changes files (also fsync) fails once, with an error of the system or by the end of the process. After
 that the command is given again: it must reach the new state, and leave no temporary files.
+
+The calls of Python fail by a hook of the interpreter; those of the system, also of libraries, by strace where it is
+installed: a sample of them, or with SSPTOOL_ALL_CALLS=1 all.
 """
 
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +37,7 @@ class Attempt(NamedTuple):
         Whether the same command reaches the new state; and temporary files then.
     """
 
-    at: int
+    at: int | list[Any]
     said: str
     state: Any
     left: list[str]
@@ -43,7 +47,7 @@ class Attempt(NamedTuple):
 
 
 SCRIPT = """
-import errno, json, os, re, shutil, signal, sys
+import errno, json, os, re, shutil, signal, subprocess, sys, time
 from contextlib import suppress
 from pathlib import Path
 import ssptool
@@ -53,6 +57,7 @@ from ssptool.errors import WrongUsage
 from ssptool.tempfiles import PREFIX
 
 source, work, verb, fault = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
+share = int(sys.argv[5])  # of the system's calls one in so many fails; 0: those of Python do
 FMU = source / "resources" / "System2.fmu"
 CHANGES = {"os.rename", "os.remove", "os.link", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate", "open"}
 
@@ -91,6 +96,10 @@ STUDY = {
     "settings": {"stop_time": 0.02, "step_size": 0.01},
     "accuracy": "off",
 }
+def study(folder):
+    ssptool.study({"system": str(folder / "plant"), **STUDY}, folder / "out.study", workers=1)
+
+
 VERBS = {
     "set": edit(lambda system: system.set("System2.m2", 3)),
     "rename": edit(lambda system: system.rename("System1", "Renamed")),
@@ -102,7 +111,8 @@ VERBS = {
     "unpack": lambda folder: ssptool.unpack(folder / "packed.ssp", folder / "unpacked", force=True),
     "upgrade": lambda folder: ssptool.upgrade(folder / "plant", output=folder / "upgraded", force=True),
     "export": lambda folder: ssptool.export(folder / "plant", folder / "plant.fmu"),
-    "study": lambda folder: ssptool.study({"system": str(folder / "plant"), **STUDY}, folder / "out.study", workers=1),
+    "study": study,
+    "resume": lambda folder: ssptool.studies.resume_study(folder / "out.study", workers=1),
     "run": lambda folder: ssptool.simulate(folder / "plant", output=folder / "r.csv", stop_time=0.01, accuracy="off"),
 }
 
@@ -157,12 +167,65 @@ def tried(folder, at):
     return json.loads(text) if text else ["killed", False]
 
 
+SYSTEM_CALLS = (
+    "openat rename renameat renameat2 unlink unlinkat mkdir rmdir link linkat symlink fsync fdatasync write pwrite64 "
+    "ftruncate fchmod chmod copy_file_range sendfile fallocate"
+).split()
+
+
+def traced(folder, log, *options):
+    'The verb in a child that strace follows: as `tried`.'
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.kill(os.getpid(), signal.SIGSTOP)
+        said = "done"
+        try:
+            VERBS[verb](folder)
+        except Exception as problem:
+            said = f"{type(problem).__name__}: {problem}"
+        os.write(write, json.dumps([said, False]).encode())
+        os._exit(0)
+    os.close(write)
+    os.waitpid(child, os.WUNTRACED)
+    about = ("-e", "trace=" + ",".join(SYSTEM_CALLS), "-o", log, *options, "-p", str(child))
+    strace = subprocess.Popen(["strace", "-q", "-f", "-y", *about])
+    status = Path(f"/proc/{child}/status")
+    while status.read_text().split("TracerPid:")[1].split()[0] == "0" and strace.poll() is None:
+        time.sleep(0.001)
+    os.kill(child, signal.SIGCONT)
+    with os.fdopen(read) as told:
+        text = told.read()
+    os.waitpid(child, 0)
+    strace.wait()
+    return json.loads(text) if text else ["killed", False]
+
+
+def system_calls():
+    'Name and number of each call of the system that changes files of the verb.'
+    folder, log = prepared("traced"), work / "log"
+    traced(folder, log)
+    seen, found = {}, {}
+    for line in log.read_text(errors="replace").splitlines():
+        process, _, call = line.partition(" ")
+        name = call.strip().partition("(")[0]
+        if name in SYSTEM_CALLS:
+            number = seen[process, name] = seen.get((process, name), 0) + 1
+            if str(folder) in call and (name != "openat" or re.search("O_WRONLY|O_RDWR|O_CREAT", call)):
+                found[name, number] = None
+    shutil.rmtree(folder)
+    return list(found)
+
+
 def prepared(name):
     folder = work / name
     folder.mkdir()
     shutil.copytree(source, folder / "plant", ignore=shutil.ignore_patterns("fmi?", "no_flange", "[A-R]*.ssd"))
     if verb == "unpack":
         ssptool.pack(folder / "plant", folder / "packed.ssp")
+    if verb == "resume":
+        study(folder)
+        sorted((folder / "out.study").rglob("part-*"))[-1].unlink()
     return folder
 
 
@@ -178,12 +241,26 @@ plain = prepared("plain")
 before = contents(plain)
 VERBS[verb](plain)
 after = contents(plain)
-found, at, more = [], 0, True
-while more and at < 200:
-    at += 3 if verb == "study" and at > 6 else 1
-    folder = prepared(str(at))
-    said, unreached = tried(folder, at)
-    more = not unreached
+
+
+def attempts():
+    'Number of the call that fails, the folder, and how it ended.'
+    if share:
+        how = "signal=KILL" if fault == "kill" else f"error={fault}"
+        for name, number in [*system_calls()[::share], ("openat", 100000)]:
+            folder = prepared(f"{name}{number}")
+            yield [name, number], folder, traced(folder, work / "log", "-e", f"inject={name}:{how}:when={number}")[0]
+        return
+    at, unreached = 0, False
+    while not unreached and at < 200:
+        at += 3 if verb == "study" and at > 6 else 1
+        folder = prepared(str(at))
+        said, unreached = tried(folder, at)
+        yield at, folder, said
+
+
+found = []
+for at, folder, said in attempts():
     halfway = {name: text for name, text in contents(folder).items() if PREFIX not in name}
     rest = [] if fault == "kill" else left_over(folder)
     state = "old" if same(halfway, before) else "new" if same(halfway, after) else sorted(
@@ -202,30 +279,59 @@ while more and at < 200:
 print(json.dumps(found))
 """
 
-VERBS = ("set", "rename", "two files", "add", "remove", "studio", "pack", "unpack", "upgrade", "export", "run", "study")
+VERBS = (
+    *("set", "rename", "two files", "add", "remove", "studio", "pack", "unpack", "upgrade", "export", "run", "study"),
+    "resume",
+)
 CASES = [
     *((verb, fault) for verb in VERBS for fault in ("ENOSPC", "kill")),
     *((verb, fault) for verb in ("two files", "run") for fault in ("EDQUOT", "EROFS", "EMFILE", "EIO")),
 ]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="forks")
-@pytest.mark.parametrize(("verb", "fault"), CASES)
-def test_each_fault_leaves_the_old_or_the_new_state(tmp_path, verb, fault):
-    if verb == "study":
+def attempted(folder: Path, verb: str, fault: str, share: int = 0) -> list[Attempt]:
+    if verb in ("study", "resume"):
         pytest.importorskip("pyarrow")
-    command = [sys.executable, "-c", SCRIPT, str(SYSTEM), str(tmp_path), verb, fault]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    command = [sys.executable, "-c", SCRIPT, str(SYSTEM), str(folder), verb, fault, str(share)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     assert done.returncode == 0, done.stderr
     found = [Attempt(*one) for one in json.loads(done.stdout)]
     assert len(found) > 3 and found[-1].said == "done" and found[-1].state == "new"
-    streams = verb in ("run", "study")  # whose rows are there as soon as they are known
+    return found
+
+
+def check(verb: str, fault: str, one: Attempt) -> None:
+    streams = verb in ("run", "study", "resume")  # whose rows are there as soon as they are known
+    assert one.again and not one.left_then, one
+    assert streams or one.seen, one
+    if one.said == "done":
+        assert one.state == "new", one
+    elif one.said != "killed":
+        assert os.strerror(getattr(errno, fault)).lower() in one.said.lower(), one
+        assert streams or one.state == "old", one
+        assert not one.left or one.state == "new", one
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+@pytest.mark.parametrize(("verb", "fault"), CASES)
+def test_each_fault_leaves_the_old_or_the_new_state(tmp_path, verb, fault):
+    for one in attempted(tmp_path, verb, fault):
+        check(verb, fault, one)
+
+
+def follows() -> bool:
+    """Whether strace is there and may follow processes."""
+    found = shutil.which("strace")
+    return found is not None and not subprocess.run([found, "-o", os.devnull, "true"], check=False).returncode
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not follows(), reason="no strace, or it may not follow processes")
+@pytest.mark.parametrize("fault", ["ENOSPC", "EIO", "kill"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_fault_of_a_call_of_the_system_does(tmp_path, verb, fault):
+    share = 1 if os.environ.get("SSPTOOL_ALL_CALLS") else 12
+    found = attempted(tmp_path, verb, fault, share)
+    print(f"{verb}, {fault}: {len(found) - 1} calls")
     for one in found:
-        assert one.again and not one.left_then, one
-        assert streams or one.seen, one
-        if one.said == "done":
-            assert one.state == "new", one
-        elif one.said != "killed":
-            assert os.strerror(getattr(errno, fault)).lower() in one.said.lower(), one
-            assert streams or one.state == "old", one
-            assert not one.left or one.state == "new", one
+        check(verb, fault, one)
