@@ -56,11 +56,13 @@ from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.refinement import AccuracyCheck
 from ssptool.engine.run.result import NO_UNITS, UNITS
 from ssptool.engine.run.result import Result as Result
+from ssptool.engine.run.saved import continued
 from ssptool.engine.run.summary import summary_text as summary_text
 from ssptool.engine.settings import Limits, SettingsOptions, present_names
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Trace as Trace
+from ssptool.errors import ContradictingSettings
 from ssptool.option_words import AccuracyWord, Boxing
 from ssptool.public_calls import public
 from ssptool.rules.selection import Acceptance
@@ -116,6 +118,8 @@ def simulate(
     realtime: float | None = None,
     statistics: bool = False,
     accuracy: AccuracyWord | float | None = None,
+    save: Path | str | None = None,
+    saved: Path | str | None = None,
     progress: Callable[[float], None] | None = None,
     go_on: Callable[[], None] | None = None,
     compile: bool = False,
@@ -192,6 +196,13 @@ def simulate(
         with the same settings in this process. "off": never. A number such as 1e-3: choose the step or the tolerance
         for this error, relative to the range of each signal; `result.accuracy.met` is True if it was reached. The
         default is `accuracy` of ssptool.toml, then the environment variable SSPTOOL_ACCURACY, then "auto".
+    save
+        Write the state at the stop time to this file, from which another run can continue (`saved`), or a `Simulation`.
+        Not if the run ends early.
+    saved
+        Continue from this file of `save` or `Simulation.save`, until a later stop time. System, start values, inputs
+        and settings must be the same; the accuracy is not estimated. The results have the same bits as those of one
+        run; an integrator of model exchange restarts at the saved state.
     progress
         Called with the finished fraction 0 … 1 of the interval.
     go_on
@@ -226,6 +237,10 @@ def simulate(
         This system does not support a sandbox.
     ContradictingSettings
         Two settings contradict each other.
+    NotSavable
+        An FMU cannot save its state, for `save`.
+    UnusableFile
+        The file of `saved` is damaged, or belongs to another system or to other settings.
     WrongArgument, WrongType
         An argument is not valid; the message contains its name, the value and the allowed values.
 
@@ -243,12 +258,17 @@ def simulate(
     limited = limits != Limits()
     apart = limited if isolated is None else flag("isolated", isolated)
     asked = None if accuracy is None else accuracy_of("accuracy", accuracy)
+    files = [None if one is None else path(name, one) for name, one in (("save", save), ("saved", saved))]
     with ExitStack() as stack:
         opened = stack.enter_context(opened_plan(simulate, system, options, keep=True))
         wanted = accuracy_by_default(opened.accuracy) if asked is None else asked
         made, sources, replan = opened.built(flag("compile", compile))
+        state, inputs = None, opened.inputs()
+        if files[1] is not None:
+            wanted = _unchecked(wanted)
+            made, state = continued(absolute(files[1]), made, replan, recording.signals)
+            inputs = (*inputs, Input(str(files[1]), absolute(files[1])))
         stack.enter_context(passing(texts("env", env, "the name of an environment variable")))
-        inputs = opened.inputs()
         checks = _Checks(wanted, opened.identity(absolute(path("system", system)), inputs, recording.signals))
         result = run(
             made,
@@ -261,7 +281,9 @@ def simulate(
             repeats=isolated is not False,
             progress=_callable("progress", progress),
             inputs=inputs,
-            kept=opened.earlier,
+            kept=opened.earlier if state is None else None,
+            saved=state,
+            save=files[0],
             check=checks.next(replan),
             arguments=opened.arguments.beside(
                 record=recording.signals,
@@ -269,10 +291,22 @@ def simulate(
                 output_step=recording.output_step,
                 units=recording.units,
                 compile=compile,
+                saved=None if files[1] is None else str(absolute(files[1])),
             ),
         )
         checks.keep(result.accuracy)
         return result
+
+
+def _unchecked(wanted: WantedAccuracy) -> AccuracyName:
+    """No check of the accuracy, unless one is asked for. Raises ContradictingSettings."""
+    if wanted not in (AccuracyName.OFF, AccuracyName.AUTO):
+        raise ContradictingSettings(
+            f"accuracy {wanted} of a run from a saved state",
+            "it is estimated by runs with smaller steps, which cannot begin there",
+            "use --accuracy off, and check the accuracy of a run from the start",
+        )
+    return AccuracyName.OFF
 
 
 def _recording(

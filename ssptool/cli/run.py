@@ -137,6 +137,14 @@ def recording_from(
     return {"record": record or (), "every": every, "output_step": output_step, "units": units}
 
 
+Save = Annotated[
+    Path | None,
+    typer.Option("--save", metavar="STATE", help="Write the state at the stop time to this file, for --from."),
+]
+From = Annotated[
+    Path | None,
+    typer.Option("--from", metavar="STATE", help="Continue from this file of --save, until a later stop time."),
+]
 AccuracyOption = Annotated[
     str | None,
     typer.Option(
@@ -295,6 +303,8 @@ def run_command(
     sandbox: Sandbox = None,
     realtime: Realtime = None,
     accuracy: AccuracyOption = None,
+    save: Save = None,
+    saved: From = None,
     logs: dict[str, Any],
     plot: Plot = None,
     report: ReportChoice,
@@ -309,6 +319,8 @@ def run_command(
     Examples:
       ssptool run plant --stop-time 5 --set Motor.m=2 --output light.parquet
       ssptool run plant --implementation me --tolerance 1e-8 --plot plant.png
+      ssptool run plant --stop-time 2 --save plant.state
+      ssptool run plant --stop-time 4 --from plant.state
     """
     if plot is not None:
         ssptool.renderers.check_plot_name(plot)
@@ -331,6 +343,8 @@ def run_command(
             sandbox=sandbox,
             statistics=report.measured,
             accuracy=cast("AccuracyWord | None", accuracy),
+            save=save,
+            saved=saved,
             realtime=realtime,
             progress=progress,
             accept=codes(accept),

@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from ssptool.documents.saving import save_file
 from ssptool.engine.assembly.instances import EarlierRuns, Fresh, Pool, Sources
 from ssptool.engine.failure import Ending
 from ssptool.engine.isolation.parent import execute_isolated
@@ -25,6 +26,7 @@ from ssptool.engine.run.manifest import NO_ARGUMENTS, SHOWN, Arguments, Input, d
 from ssptool.engine.run.recorder import Progress, Recorder, Recording, interrupts_deferred
 from ssptool.engine.run.refinement import AccuracyCheck, FinerRun, TookTooLong, step_is_guessed
 from ssptool.engine.run.result import Result, changed_units, statistics_of
+from ssptool.engine.run.saved import SavedSimulation, check_savable
 from ssptool.engine.run.selection import select, select_first
 from ssptool.engine.settings import Limits
 from ssptool.engine.trace import NUMBERED, StringTable, Trace, UnitChanges
@@ -63,6 +65,8 @@ def run(
     arguments: Arguments = NO_ARGUMENTS,
     check: AccuracyCheck | None = None,
     kept: EarlierRuns | None = None,
+    saved: SavedSimulation | None = None,
+    save: Path | None = None,
 ) -> Result:
     """Carry out a plan with the FMUs of an archive.
 
@@ -92,6 +96,10 @@ def run(
         Check of the accuracy by finer runs; if an accuracy is requested, also the search for its step.
     kept
         Resources of earlier runs in this process; if None, each run unpacks its FMUs and loads its plan.
+    saved
+        Continue from here, instead of initializing.
+    save
+        Write the state at the end to this file, from which a run or a simulation can continue.
 
     Returns
     -------
@@ -117,7 +125,11 @@ def run(
         Limits without isolation.
     WrongValue
         A number of the recording is out of range.
+    NotSavable
+        An FMU cannot save its state, for `save`.
     """
+    if save is not None:
+        check_savable(plan)
     if realtime is not None:
         Pace(realtime, 0.0)  # rejects an invalid factor
     if limits is not None:
@@ -136,6 +148,8 @@ def run(
         arguments=arguments,
         check=check,
         kept=kept,
+        saved=saved,
+        save=save,
     )
     began = perf_counter()
     if plan.instead is None:
@@ -171,12 +185,15 @@ def _run(
     arguments: Arguments,
     check: AccuracyCheck | None,
     kept: EarlierRuns | None,
+    saved: SavedSimulation | None,
+    save: Path | None,
 ) -> Result:
     tell(NOTHING)
     began = perf_counter()
-    logs = plan.settings.log_loops, plan.settings.log_coupling, plan.settings.fmu_log
+    logs = plan.settings.log_loops, plan.settings.log_coupling, plan.settings.fmu_log, save
     check_written(recording.output, logs, (one.path for one in inputs))
-    job = Job(select(plan, recording.signals), archive, measured, realtime)
+    plan = plan if save is None else replace(plan, open_end=True)
+    job = Job(select(plan, recording.signals), archive, measured, realtime, saved=saved, save=save is not None)
     changes = changed_units(recording.units, job.plan.columns)
     indent = None if recording.output is None else 1  # readable for people
     limits = (limits or Limits()) if isolated else None
@@ -191,7 +208,7 @@ def _run(
                 recorder,
                 recording,
                 changes,
-                partial(_executed, limits=limits, repeats=repeats, kept=kept),
+                partial(_executed_and_saved, save=save, limits=limits, repeats=repeats, kept=kept),
                 partial(manifest, inputs=inputs, arguments=arguments, columns=changes.columns, indent=indent),
                 before,
                 estimate,
@@ -240,7 +257,7 @@ def _recorded(
         with interrupts_deferred():
             if execution is not None:
                 recorder.finish()
-                result = _result(plan, execution, recorder, recording, changes, accuracy)
+                result = _result(job, execution, recorder, recording, changes, accuracy)
                 more = (*_replaced(plan, recorder, output, before), *_other(plan, result))
                 result = replace(result, notes=(*result.notes, *more))
                 told = result.initialization.loops, result.notes, result.problems
@@ -424,6 +441,16 @@ def _executed(
     return with_words(job, execution, limits or Limits()) if repeats else execution
 
 
+def _executed_and_saved(job: Job, recorder: Recorder, save: Path | None, **options: Any) -> Execution:
+    execution = _executed(job, recorder, **options)
+    if save is None or execution.found is not None:
+        return execution
+    if execution.state is None:
+        return execution._replace(remarks=(*execution.remarks, f"{save} was not written: the run ended early"))
+    save_file(absolute(save), execution.state)
+    return execution._replace(remarks=(*execution.remarks, f"the state at the end is in {save}"))
+
+
 def _here(job: Job, recorder: Recorder, pool: Pool | None, kept: EarlierRuns | None) -> Execution:
     names = [instance.name for instance in job.plan.instances]
     recorder.begin()
@@ -471,20 +498,22 @@ def _recorder(
 
 
 def _result(
-    plan: Plan,
+    job: Job,
     execution: Execution,
     recorder: Recorder,
     recording: Recording,
     changes: UnitChanges,
     accuracy: Accuracy,
 ) -> Result:
-    statistics = statistics_of(execution, recorder.last_time - plan.interval.start)
+    plan = job.plan
+    first = plan.interval.start if job.saved is None else job.saved.time
+    statistics = statistics_of(execution, recorder.last_time - first)
     return Result(
         name=plan.name,
         kept=changes.converted(recorder.trace) if recording.keep and recorder.trace is not None else None,
         columns=changes.columns,
         rows=recorder.recorded,
-        first_time=plan.interval.start,
+        first_time=first,
         last_time=recorder.last_time,
         failure=execution.failure,
         initialization=execution.initialization,

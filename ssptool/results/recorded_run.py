@@ -36,6 +36,7 @@ _ARGUMENTS: Mapping[str, Any] = {
     "every?": int,
     "output_step?": (int, float, NoneType),
     "units?": ({"*": str}, str),
+    "saved?": _TEXT_OR_NONE,
 }
 """Arguments that are used, with their types."""
 
@@ -157,8 +158,7 @@ def _inputs(stated: Any) -> Any:
 def _files(arguments: Mapping[str, Any]) -> Iterator[Path]:
     yield from map(Path, arguments.get("parameters", ()))
     yield from _input_files(arguments.get("inputs"))
-    if arguments.get("scenario"):
-        yield Path(arguments["scenario"])
+    yield from (Path(arguments[name]) for name in ("scenario", "saved") if arguments.get(name))
 
 
 def _input_files(stated: Any) -> Iterator[Path]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.stepping.values import NotSavable
+from ssptool.engine.run.saved import NotSavable
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
 

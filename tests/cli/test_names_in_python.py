@@ -60,7 +60,7 @@ OF_THE_SHELL = {
     "all": "of `explain` without names",
     "plot": "of `run`: `Result.plot`; of `compare`: its argument",
     "for": "`tools`, since `for` is a keyword of Python",
-    "from": "`like`, since `from` is a keyword of Python",
+    "from": "`like`, and of `run` `saved`, since `from` is a keyword of Python",
     "settings": "`settings_file`, since `settings` are those of a run",
     "no_settings": "`settings_file=False`",
     "fix": "`ssptool.fix`",
@@ -85,6 +85,7 @@ NOT_OF_THE_SHELL = {
     "progress": "always shown",
     "go_on": "Ctrl-C",
     "units": "--unit, --display-units",
+    "saved": "--from",
     "keep": "for what a program does with the trace",
 }
 

@@ -252,6 +252,8 @@ class Plan(Printed):
             The SSD of the requested variant, and of the default variant; "" if it is the default.
         undeclared
             Feedthrough found in FMUs that do not declare it; the schedules include it.
+        open_end
+            True if FMUs are not told the stop time, because another run may continue from there.
         instead
             Function from a reason to the plan of the same run by co-simulation, if nobody requested model exchange and
             it does not start; None if there is no fallback.
@@ -288,6 +290,7 @@ class Plan(Printed):
     variant: str = ""
     default: str = ""
     undeclared: tuple[Feedthrough, ...] = ()
+    open_end: bool = False
     instead: "Callable[[str], Plan] | None" = field(default=None, compare=False)
 
     @property

@@ -146,7 +146,8 @@ class Grid:
         waiting, self._points = known[first:].copy(), points[first:]
         self.waiting = _NO_ROWS
         sides = self._on_lines(known, points, np.flatnonzero(_sides(known[:first, 0])))
-        end = int(np.ceil((known[last, 0] - self._start) / self._step - self.TOLERANCE))
+        begin, end = (int(np.ceil((t - self._start) / self._step - self.TOLERANCE)) for t in known[[0, last], 0])
+        self._next = max(self._next, begin)  # the run may continue from a later time
         while self._next < end:
             count = rows_at_once(end - self._next, known.shape[1])
             wanted = grid_times(self._start, self._step, range(self._next, self._next + count))

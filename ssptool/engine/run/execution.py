@@ -18,10 +18,11 @@ from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.masters.master import CLOSE, StepBatch
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.planning.plan import FoundAtStart, Plan
-from ssptool.engine.run.initialization import InitializationReport
+from ssptool.engine.run.initialization import InitializationReport, InitializedSystem
 from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.loops import LoopWork
 from ssptool.engine.run.make_plan import completed
+from ssptool.engine.run.saved import SavedSimulation
 from ssptool.engine.run.steps import AnySteps, steps_of
 from ssptool.engine.run.system import LoadedSystem, system_for
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries
@@ -100,6 +101,10 @@ class Job:
         Simulated seconds per second of wall time; None: as fast as possible.
     met
         Times [s] at which macro steps end in addition, in ascending order.
+    saved
+        Saved simulation to continue from; None: initialize.
+    save
+        True if the state at the end is part of the outcome.
     """
 
     plan: Plan
@@ -107,6 +112,8 @@ class Job:
     measured: bool = False
     realtime: float | None = None
     met: tuple[float, ...] = ()
+    saved: SavedSimulation | None = None
+    save: bool = False
 
 
 class Rows(Protocol):
@@ -173,7 +180,8 @@ class Execution(NamedTuple):
     `costs` and `slowest` show the distribution of the time of steps, if it was measured. `end` is `TERMINATED` if a
     component ended the simulation before the stop time, which is not a failure. `damped`: for each iterated group, the
     intervals in whose steps inputs were held at their value at the end. If facts were `found` at the start, no step was
-    done: the run must be planned again with them.
+    done: the run must be planned again with them. `state` is the content of a saved simulation at the end, if the job
+    asks for it and the run has reached its stop time.
     """
 
     initialization: InitializationReport
@@ -187,6 +195,7 @@ class Execution(NamedTuple):
     end: Ending = Ending.COMPLETED
     found: FoundAtStart | None = None
     damped: tuple[Stretches, ...] = ()
+    state: bytes | None = None
 
 
 def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None = None) -> Execution:
@@ -205,7 +214,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         KeptWorkingDirectory(),
         assemble(loaded.adopted, job.plan, job.sources, watch, pool, Surroundings()) as assembly,
     ):
-        initialized = loaded.initialize(assembly)
+        initialized = loaded.initialize(assembly) if job.saved is None else _AS_SAVED
         report = initialized.report
         if report.ok and initialized.found is not None:
             assembly.terminate(job.plan.interval.start)
@@ -214,7 +223,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         if report.failure is not None:
             assembly.abandon(report.failure)
             return Execution(report, report.failure, counts, _calls(watch), *_said(assembly))
-        steps = steps_of(loaded, assembly)
+        steps = steps_of(loaded, assembly) if job.saved is None else job.saved.resumed(loaded, assembly)
         assembly = steps.assembly
         before = _scheduled_loops(assembly)
         spent = watch.seconds() if watch and watch.measured else {}
@@ -235,11 +244,24 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         for remark in (*assembly.retreats(), *steps.remarks()):
             assembly.remark(remark)
         damped = steps.damped_phases
+        state = _saved(job, steps, counts, last) if job.save and failure is None else None
         terminated = failure is not None and failure.ending is Ending.TERMINATED
         failure = _end(assembly, failure)
         said = _said(assembly)
     end = Ending.TERMINATED if terminated else Ending.COMPLETED
-    return Execution(report, failure, counts, _calls(watch), *said, shares, slowest, end, damped=damped)
+    return Execution(report, failure, counts, _calls(watch), *said, shares, slowest, end, damped=damped, state=state)
+
+
+_AS_SAVED = InitializedSystem(InitializationReport((), None, 0.0))
+"""Initialization of a run that continues from a saved simulation."""
+
+
+def _saved(job: Job, steps: AnySteps, counts: Counts, last: Floats) -> bytes:
+    """Content of a saved simulation at the end of a run. Raises NotSavable."""
+    rows = counts.steps + (0 if job.saved is None else job.saved.steps)
+    t = float(last[0])
+    whole = np.concatenate([[t], steps.kernel.values])
+    return SavedSimulation.now(steps, job.plan, rows, t, whole).content(job.plan)
 
 
 def planned_and_executed(job: Job, carry_out: Callable[[Job], Execution]) -> tuple[Job, Execution]:
@@ -284,11 +306,12 @@ def _step(
     """Do all macro steps, or as many as possible. Returns the last row (1 + recorded,)."""
     plan, failure = job.plan, None
     began = perf_counter()
-    pace = None if job.realtime is None else Pace(job.realtime, system.start)
-    last = _first_row(system, rows, contents)
+    last = _first_row(system, rows, contents, job)
+    pace = None if job.realtime is None else Pace(job.realtime, float(last[0]))
     chunk = loaded.chunk or FIRST_CHUNK if pace is None else pace.chunk(plan.interval.step)
-    steps, free = plan.interval.steps, plan.master.chooses_steps or bool(job.met)
-    finished, reached = steps == 0, system.start
+    steps, reached = plan.interval.steps, float(last[0])
+    free = plan.master.chooses_steps or bool(job.met) or job.saved is not None
+    finished = steps == 0 if job.saved is None else system.run(0, np.empty((0, len(last)))).finished
     while failure is None and not finished:
         chunk_began = perf_counter()
         space = rows.space(chunk if free else min(chunk, steps - counts.steps))
@@ -368,9 +391,12 @@ class _Contents:
         return tuple(forgotten)
 
 
-def _first_row(system: AnySteps, rows: Rows, contents: _Contents) -> Floats:
+def _first_row(system: AnySteps, rows: Rows, contents: _Contents, job: Job) -> Floats:
     first = rows.space(1)
-    system.record(system.start, first[0])
+    if job.saved is None:
+        system.record(system.start, first[0])
+    else:
+        first[0] = job.saved.last[[0, *(1 + slot for slot in job.plan.recorded)]]
     row: Floats = first[0].copy()
     rows.commit(1, contents.new_entries())
     return row

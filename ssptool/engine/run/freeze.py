@@ -124,7 +124,7 @@ def frozen_run(plan: Plan) -> Json:
         "demands": list(_demands(plan)),
         "run": run,
     }
-    return content | more
+    return content | more | ({"open_end": True} if plan.open_end else {})
 
 
 def _demands(plan: Plan) -> Iterator[Json]:

@@ -16,24 +16,30 @@ from numpy.typing import ArrayLike
 from ssptool.arguments import count as whole_number
 from ssptool.arguments import path as file_path
 from ssptool.arguments import seconds, text
+from ssptool.documents.saving import save_file
 from ssptool.engine.assembly.assembly import Assembly, assemble
 from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.masters.master import CLOSE, StepBatch
-from ssptool.engine.masters.protocols import SavedState
 from ssptool.engine.planning.plan import FoundAtStart, Plan
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.make_plan import completed
 from ssptool.engine.run.manifest import Override, OverrideKind, overrides
+from ssptool.engine.run.saved import (
+    NotSavable,
+    SavedSimulation,
+    check_savable,
+    contents,
+    memory_of,
+    with_saved_substeps,
+)
 from ssptool.engine.run.steps import AnySteps, steps_of
 from ssptool.engine.run.system import LoadedSystem, system_for
-from ssptool.engine.stepping.saved import SavedSimulation, check_savable, contents, number_contents, saved_substeps
 from ssptool.engine.stepping.snapshots import PointOfRun, SimulationSnapshot
 from ssptool.engine.stepping.values import (
-    NotSavable,
     SimulationChanges,
     SimulationRows,
     SimulationValues,
@@ -166,8 +172,8 @@ class SteppedRun:
         self._rows = SimulationRows(len(plan.signals), plan.recorded)
 
     def _begin_completed(self) -> None:
-        if isinstance(self._saved, Path) and self.plan.by_need:
-            self._use(completed(self.plan, FoundAtStart(substeps=saved_substeps(self._saved, self.plan.by_need))))
+        if isinstance(self._saved, Path):
+            self._use(with_saved_substeps(self._saved, self.plan))
         while (found := self._begin()) is not None:
             self.plan, self._whole = (completed(one, found) for one in (self.plan, self._whole))
             self._renew()
@@ -478,20 +484,15 @@ class SteppedRun:
             An FMU cannot serialize its state.
         """
         self._check_running()
-        self._saved_now().write(absolute(file_path("path", path)), self.plan)
+        save_file(absolute(file_path("path", path)), self._saved_now().content(self.plan))
 
     def _saved_now(self) -> SavedSimulation:
         """The complete simulation at the present point. Raises `NotSavable`."""
         if self._failure is not None:
             raise NotSavable(f"it has failed: {self._failure}")
-        if self.plan.undeclared:
-            raise NotSavable(f"{self.plan.undeclared[0].component} has feedthrough that its description denies")
-        memory = self._memory()
-        check_savable(self.plan)
-        # First, because it may move the FMUs to the point to be saved.
-        state = self._state()
-        kernel = self._assembly.kernel
-        return SavedSimulation(self._steps, self._rows.accepted, self._rows.last, contents(kernel), state, memory)
+        if self._terminated:
+            raise NotSavable("a component has ended it")
+        return SavedSimulation.now(self._stepper, self.plan, self._steps, self._rows.accepted, self._rows.last)
 
     @one_at_a_time
     def fork(self) -> "SteppedRun":
@@ -526,7 +527,7 @@ class SteppedRun:
         if self._failure is not None:
             raise NotSavable(f"it has failed: {self._failure}")
         check_savable(self.plan, in_memory=True)
-        memory = self._memory()
+        memory = memory_of(self._stepper, self.plan)
         try:
             number = self._stepper.keep()
         except FmiError as error:
@@ -596,20 +597,6 @@ class SteppedRun:
             self._kept.discard(number)
             self._loaded.native.drop(number)
 
-    def _memory(self) -> SavedState:
-        """Memory of a master in Python. Raises `NotSavable`."""
-        memory = self._stepper.memory()
-        if memory is None:
-            raise NotSavable(f"master {self.plan.master.name} cannot store its state")
-        return memory
-
-    def _state(self) -> bytes:
-        """Complete state of the system. Raises `NotSavable`."""
-        try:
-            return self._stepper.save()
-        except FmiError as error:
-            raise NotSavable(str(error)) from None
-
     def _begin(self) -> FoundAtStart | None:
         """Load and initialize, or continue. If the plan lacks something that is found then, only return that."""
         with ExitStack() as stack:
@@ -653,15 +640,10 @@ class SteppedRun:
 
     def _go_on(self, source: Path | SavedSimulation) -> None:
         saved = SavedSimulation.read(source, self.plan) if isinstance(source, Path) else source
-        kernel = self._assembly.kernel
-        number_contents(kernel, saved.contents)
         try:
-            self._loaded.resume(self._assembly, saved.state)
-            steps = steps_of(self._loaded, self._assembly, resumed=True)
-            steps.recall(saved.memory)
-        except (RuntimeError, ValueError) as error:
-            raise UnusableFile(source, f"not a saved simulation: {error}") from None
-        self._step_by(steps)
+            self._step_by(saved.resumed(self._loaded, self._assembly))
+        except ValueError as error:
+            raise UnusableFile(source, str(error)) from None
         self._steps = saved.steps
         self._rows.go_on(saved.accepted, saved.last)
         self._finished = self._stepper.run(self._steps, np.empty((0, len(saved.last)))).finished

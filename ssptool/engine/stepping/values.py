@@ -34,14 +34,6 @@ from ssptool.network.conversion import convert
 from ssptool.network.network import Signal
 
 
-class NotSavable(Exception):
-    """The complete state of a simulation cannot be saved."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"the simulation cannot be saved: {reason}")
-        self.reason = reason
-
-
 def not_running(*, ended: bool) -> WrongUsage:
     """The error for a simulation outside of its context, where it has no FMUs."""
     reason = "has ended with its context: make a new one" if ended else "runs in a `with` statement only"

@@ -17,6 +17,7 @@ void read_times(Json json, Plan& plan) {
   plan.start = finite_from(json.at("start"));
   plan.stop = finite_from(json.at("stop"));
   plan.step = positive_from(json.at("step"));
+  plan.open_end = json.contains("open_end");
   const bool passes = plan.start + plan.step > plan.start && (plan.stop - plan.start) / plan.step <= most_steps;
   json.at("step").require(passes, "larger for times from start to stop");
 }

@@ -37,7 +37,11 @@ System::System(Plan plan, Log& log)
       environments_(plan_.parts.size()),
       adopts_(true) {
   reports_.resize(parts_.size() + (plan_.ode && !plan_.ode->alone));
-  experiment_ = {plan_.start, plan_.stop, {}};
+  experiment_ = planned_experiment();
+}
+
+Experiment System::planned_experiment() const {
+  return {plan_.start, plan_.open_end ? std::nullopt : std::optional(plan_.stop), {}};
 }
 
 void System::adopt(Index part, FunctionTable functions, fmi::Component component) {
@@ -52,7 +56,7 @@ void System::begin() {
   std::ranges::fill(reports_, StepReport{});
   sample_ = {};
   start_over();
-  experiment_ = {plan_.start, plan_.stop, {}};
+  experiment_ = planned_experiment();
 }
 
 // A library that supports a single instance may return the same one again; freeing it twice would crash the process.

@@ -207,6 +207,7 @@ class System {
   [[nodiscard]] const std::string& token() const noexcept { return plan_.token; }
 
  private:
+  [[nodiscard]] Experiment planned_experiment() const;
   // A step of a schedule as the kernel has it: a schedule of calls, or the number of a loop.
   struct Step {
     bool is_loop;

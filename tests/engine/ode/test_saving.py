@@ -9,9 +9,9 @@ import pytest
 
 from ssptool import Settings
 from ssptool.engine.run.make_plan import make_plan
+from ssptool.engine.run.saved import NotSavable
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
-from ssptool.engine.stepping.values import NotSavable
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
 from tests.engine.ode.systems import beside, bounce_times, check_same, lacking, oscillation, saved_and_resumed
 

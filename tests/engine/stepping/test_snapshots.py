@@ -7,8 +7,8 @@ import pytest
 
 import ssptool
 from ssptool import Settings
+from ssptool.engine.run.saved import NotSavable
 from ssptool.engine.stepping.simulation import SteppedRun
-from ssptool.engine.stepping.values import NotSavable
 from ssptool.errors import WrongUsage, WrongValue
 from tests.engine.dual_mass import Folder
 from tests.engine.event_mode.systems import write_system

@@ -1,29 +1,46 @@
-"""Saved simulations: files from which a co-simulation can continue, also in another process."""
+"""Saved simulations: files from which a run or a simulation can continue, also in another process."""
 
 import errno
 import hashlib
+import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ssptool.documents.foreign_files import ArchiveLimits, ForeignZip, SpecialFile, exceeded
-from ssptool.documents.saving import replaced_atomically
+from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.masters.protocols import SavedState, part_of, under
-from ssptool.engine.planning.plan import Plan
-from ssptool.engine.stepping.values import NotSavable
-from ssptool.errors import UnusableFile
+from ssptool.engine.planning.plan import FoundAtStart, Plan
+from ssptool.engine.run.freeze import frozen_starts, root_starts
+from ssptool.engine.run.make_plan import completed
+from ssptool.engine.run.refinement import step_is_guessed, with_reason
+from ssptool.engine.run.selection import select
+from ssptool.engine.run.steps import AnySteps, steps_of
+from ssptool.engine.run.system import LoadedSystem
+from ssptool.errors import UnusableFile, WrongValue, abbreviated
+from ssptool.fmu.instance import FmiError
 from ssptool.foreign_text import json_content, strict_json
 
-_FORMAT = 11
+_FORMAT = 12
 _FACTS, _SYSTEM, _MEMORY, _CHECKSUM = "facts", "system", "master", "sha256"
+_SIGNALS, _STARTS = "signals", "start values"
+
+
+class NotSavable(Exception):
+    """The complete state of a simulation cannot be saved."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the simulation cannot be saved: {reason}")
+        self.reason = reason
 
 
 _DAMAGED = (
@@ -66,8 +83,35 @@ class SavedSimulation:
     state: bytes
     memory: SavedState
 
-    def write(self, path: Path, plan: Plan) -> None:
-        """Write a file (a zip of arrays). It replaces an old file only after it is complete."""
+    @classmethod
+    def now(cls, steps: AnySteps, plan: Plan, count: int, accepted: float, last: Floats) -> "SavedSimulation":
+        """The complete simulation at the present point, after `count` rows; no rows may wait. Raises NotSavable."""
+        memory = memory_of(steps, plan)
+        check_savable(plan)
+        try:
+            state = steps.save()  # first, because it may move the FMUs to the point to be saved
+        except FmiError as error:
+            raise NotSavable(str(error)) from None
+        return cls(count, accepted, last, contents(steps.kernel), state, memory)
+
+    def resumed(self, loaded: LoadedSystem, assembly: Assembly) -> AnySteps:
+        """Steps of the loaded system from here. Raises FmiError, and ValueError for a state of another system."""
+        number_contents(assembly.kernel, self.contents)
+        try:
+            loaded.resume(assembly, self.state)
+            steps = steps_of(loaded, assembly, resumed=True)
+            steps.recall(self.memory)
+        except (RuntimeError, ValueError) as error:
+            raise ValueError(f"not a saved simulation: {error}") from None
+        return steps
+
+    @property
+    def time(self) -> float:
+        """Time of the last row [s]."""
+        return float(self.last[0])
+
+    def content(self, plan: Plan) -> bytes:
+        """Content of a file (a zip of arrays)."""
         arrays: dict[str, Any] = {
             "accepted": np.array(self.accepted),
             "last": self.last,
@@ -79,8 +123,9 @@ class SavedSimulation:
         facts = {"format": _FORMAT, "plan": _identity(plan), "steps": self.steps}
         facts[_CHECKSUM] = _digest(arrays, facts)
         arrays[_FACTS] = _bytes(strict_json(facts).encode())
-        with replaced_atomically(path) as file:
-            np.savez_compressed(file, **arrays)
+        written = io.BytesIO()
+        np.savez_compressed(written, **arrays)
+        return written.getvalue()
 
     @classmethod
     def read(cls, path: Path, plan: Plan) -> "SavedSimulation":
@@ -92,9 +137,9 @@ class SavedSimulation:
         """
         arrays, facts = _opened(path)
         for what, present in _identity(plan).items():
-            if facts["plan"].get(what) != present:
-                saved = facts["plan"].get(what)
-                raise UnusableFile(path, f"it was saved with {what} {saved!r}, but {what} is now {present!r}")
+            saved = facts["plan"].get(what)
+            if saved != present:
+                raise UnusableFile(path, _difference(what, saved, present))
         try:
             return cls._of(arrays, facts)
         except KeyError as missing:
@@ -114,7 +159,63 @@ class SavedSimulation:
         )
 
 
-def saved_substeps(path: Path, names: Collection[str]) -> tuple[tuple[str, int], ...]:
+def continued(
+    path: Path, plan: Plan, replan: Callable[..., Plan], recorded: Sequence[str]
+) -> tuple[Plan, SavedSimulation]:
+    """A saved simulation, and the plan of the run that continues it: with the step and the substeps of the file if the
+    plan states none. `replan` makes the plan with other settings; `recorded` are patterns of signals.
+
+    Raises
+    ------
+    UnusableFile
+    WrongValue
+        The saved simulation has reached the stop time.
+    """
+    if step_is_guessed(plan):
+        step = _saved_step(path)
+        plan = with_reason(replan(settings=replace(plan.settings, step_size=step)), "step_size", step, f"as in {path}")
+    plan = with_saved_substeps(path, plan)
+    saved = SavedSimulation.read(path, select(plan, recorded))
+    if saved.time >= plan.interval.stop:
+        raise WrongValue(
+            f"{path} is at t = {saved.time:.12g} s, and the run ends at {plan.interval.stop:.12g} s; state a later "
+            "stop time"
+        )
+    return replace(plan, instead=None), saved  # another implementation cannot continue it
+
+
+def with_saved_substeps(path: Path, plan: Plan) -> Plan:
+    """The plan with the numbers of substeps that a run finds at its start, from a saved simulation."""
+    if not plan.by_need:
+        return plan
+    return completed(plan, FoundAtStart(substeps=_saved_substeps(path, plan.by_need)))
+
+
+def _difference(what: str, saved: Any, present: Any) -> str:
+    """Text on a fact of the plan that is not the one of the saved simulation."""
+    if what == _SIGNALS and isinstance(saved, list):
+        others = abbreviated(sorted({*saved, *present} - {*saved} & {*present}))
+        return f"it was saved with other signals: {others}; record the same variables of FMUs"
+    if what != _STARTS:
+        return f"it was saved with {what} {saved!r}, but {what} is now {present!r}"
+    before = saved if isinstance(saved, dict) else {}
+    names = [name for name in present.keys() | before.keys() if present.get(name) != before.get(name)]
+    where = abbreviated(sorted(name or "the system" for name in names))
+    return (
+        f"it was saved with other start values of {where}, and a run that continues keeps those; state the same start "
+        "values, and change tunable parameters and inputs with `Simulation.set`"
+    )
+
+
+def _saved_step(path: Path) -> float:
+    """Macro step [s] of a saved simulation. Raises UnusableFile."""
+    stated = _opened(path)[1]["plan"].get("interval")
+    if not isinstance(stated, list) or len(stated) != 2 or not isinstance(stated[1], float):
+        raise UnusableFile(path, f"it was saved with interval {stated!r}, which has no step")
+    return stated[1]
+
+
+def _saved_substeps(path: Path, names: Collection[str]) -> tuple[tuple[str, int], ...]:
     """Substeps of these components in a saved simulation. Raises UnusableFile."""
     stated = _opened(path)[1]["plan"].get("substeps")
     counts = stated if isinstance(stated, dict) else {}
@@ -191,13 +292,22 @@ def _identity(plan: Plan) -> dict[str, Any]:
     interval = plan.interval
     return {
         "system": plan.name,
-        "signals": [str(signal) for signal in plan.signals],
+        _SIGNALS: [str(signal) for signal in plan.signals],
         "FMUs": [[one.name, one.description.fmi_version, one.description.token] for one in plan.instances],
         "interval": [interval.start, interval.step],
         "master": repr(plan.master),
         "stimuli": plan.stimuli.fingerprint(),
         "substeps": dict(plan.substep_counts),
+        _STARTS: dict(_starts(plan)),
     }
+
+
+def _starts(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Component → digest of its start values and structural parameters; "": those of inputs of the system."""
+    roots = {str(plan.signals[slot]): value for slot, value in root_starts(plan).items()}
+    own = ((one.name, [frozen_starts(one), sorted(one.structure.items())]) for one in plan.instances)
+    for name, values in chain([("", sorted(roots.items()))], own):
+        yield name, hashlib.sha256(strict_json(values, default=str).encode()).hexdigest()[:16]
 
 
 def check_savable(plan: Plan, *, in_memory: bool = False) -> None:
@@ -207,11 +317,21 @@ def check_savable(plan: Plan, *, in_memory: bool = False) -> None:
     ------
     NotSavable
     """
+    if plan.undeclared and not in_memory:  # the plan of another simulation lacks it
+        raise NotSavable(f"{plan.undeclared[0].component} has feedthrough that its description denies")
     verb, flag = ("save", "canGetAndSetFMUState") if in_memory else ("serialize", "canSerializeFMUState")
     for planned in plan.instances:
         able = planned.used_interface
         if not (able.saves_state if in_memory else able.serializes_state):
             raise NotSavable(f"the FMU of {planned.name} cannot {verb} its state ({flag})")
+
+
+def memory_of(steps: AnySteps, plan: Plan) -> SavedState:
+    """Memory of a master in Python. Raises NotSavable."""
+    memory = steps.memory()
+    if memory is None:
+        raise NotSavable(f"master {plan.master.name} cannot store its state")
+    return memory
 
 
 def contents(kernel: Kernel) -> tuple[bytes, ...]:
