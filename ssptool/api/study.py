@@ -17,6 +17,7 @@ from ssptool.arguments import WrongArgument, boxing, flag, mapping, texts, word
 from ssptool.arguments import number as real_number
 from ssptool.arguments import path as file_path
 from ssptool.child_processes import passing
+from ssptool.confinement import confined_to
 from ssptool.documents.outside import out_of_reach
 from ssptool.documents.saving import save_file
 from ssptool.documents.ssd import SystemStructureDescription
@@ -362,7 +363,9 @@ def _allowed(
     wanted, findings = draft(given, allowed)
     switches = switches_of(wanted.system, allow_outside, settings_file)
     wanted = replace(wanted, compile=flag("compile", compile) or wanted.compile, switches=switches)
-    if wanted.source and not check_places(wanted, checked := findings or Findings(wanted.source, wanted.lines)):
+    if (wanted.source or confined_to()) and not check_places(
+        wanted, checked := findings or Findings(wanted.source, wanted.lines)
+    ):
         checked.check()
     return wanted, findings
 

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from ssptool.confinement import confined_to
+from ssptool.confinement import confined_to, is_outside
 from ssptool.working_directory import absolute, real
 
 _REPOSITORIES = (".git", ".hg", ".svn", ".bzr", ".jj", "_darcs", ".fslckout")
@@ -52,10 +52,10 @@ def out_of_reach(file: Path, folder: Path, allowed: Iterable[Path] = ()) -> bool
     """True if a file in a folder, such as a study, may not refer to this file.
 
     It may refer to files in its folder, in the working folders of the caller, in the repository around it, and in the
-    folders `allowed`, but never to files of the kernel.
+    folders `allowed`, but never to files of the kernel, nor to those outside of the folder of a confined process.
     """
     place = real(file)
-    return of_the_kernel(place) or not below(place, map(real, (folder, *around(folder), *allowed)))
+    return is_outside(place) or of_the_kernel(place) or not below(place, map(real, (folder, *around(folder), *allowed)))
 
 
 def permission(file: Path, folder: Path) -> str:

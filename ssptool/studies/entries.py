@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ssptool.arguments import parse_time
+from ssptool.confinement import is_outside, outside_folder
 from ssptool.documents.diagnostics import BadData, DataFinding
 from ssptool.studies.expressions import unknown
 
@@ -60,6 +61,8 @@ T = TypeVar("T")
 
 def beyond(path: Path, does: str = "read") -> str:
     """Message on a file that a study refers to, and that it may not read or write."""
+    if is_outside(path):
+        return str(outside_folder(path))
     return (
         f"{path} lies outside the folder of the study, the working folder and the repository around; if the study may "
         f"{does} it: --allow-outside {path.parent}"

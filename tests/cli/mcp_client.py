@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import ClientSession, StdioServerParameters, stdio_client
-from mcp_types import CallToolResult, ImageContent, TextContent, Tool
+from mcp_types import CallToolResult, ImageContent, Prompt, TextContent, TextResourceContents, Tool
 
 COMMAND = Path(sys.executable).with_name("ssptool")
 PAGE_BYTES = 2_000
@@ -37,7 +37,26 @@ class McpClient:
         assert isinstance(content, TextContent)
         assert len(content.text.encode()) <= max(500, arguments.get("page_bytes", PAGE_BYTES))
         assert "Traceback" not in content.text
+        if not result.is_error and result.structured_content is not None:
+            assert json.loads(content.text) == result.structured_content, "the client has checked it with the schema"
         return content.text, bool(result.is_error)
+
+    def resources(self) -> dict[str, str | None]:
+        """The addresses of resources with their descriptions."""
+        return {one.uri: one.description for one in self._portal.call(self._session.list_resources).resources}
+
+    def read(self, uri: str) -> str:
+        (content,) = self._portal.call(self._session.read_resource, uri).contents
+        assert isinstance(content, TextResourceContents)
+        return content.text
+
+    def prompts(self) -> dict[str, Prompt]:
+        return {one.name: one for one in self._portal.call(self._session.list_prompts).prompts}
+
+    def prompt(self, name: str, **arguments: str) -> str:
+        (message,) = self._portal.call(self._session.get_prompt, name, arguments).messages
+        assert isinstance(message.content, TextContent)
+        return message.content.text
 
     def picture(self, tool: str, **arguments: Any) -> tuple[str, bytes]:
         """The text and the picture of an answer."""

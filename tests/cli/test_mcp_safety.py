@@ -147,6 +147,41 @@ def test_no_fmus_outside_of_other_formats(client):
     assert OUTSIDE in client.refused("validate", system="osp_link")
 
 
+STUDY = {"factors": {"System1.c1": [0.1, 0.2]}, "results": {"peak": 'max("System1.x1")'}}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"parameters": ["../outside/secret.ssv"]},
+        {"inputs": "linked.csv"},
+        {"scenario": "{place}/outside/secret.yaml"},
+        {"factors": {"set": {"parameters": True, "values": ["../outside/secret.ssv", "../outside/secret.ssv"]}}},
+        {"factors": {"System1": {"fmu": "System1", "values": ["../outside/other/resources/System1.fmu"]}}},
+        {"design": {"kind": "table", "file": "../outside/secret.csv"}, "factors": {}},
+        {"file": "../outside/study.toml", "factors": {}, "results": {}, "system": ""},
+    ],
+)
+def test_no_files_of_studies_outside(client, place, more):
+    arguments = {"system": "plain", **STUDY, **more}
+    if "scenario" in more:
+        arguments["scenario"] = more["scenario"].format(place=place)
+    answer = client.refused("study", **arguments, page_bytes=9000)
+    assert OUTSIDE in answer
+    assert SECRET not in answer
+
+
+def test_studies_exports_and_reports_write_nothing_without_leave(client):
+    """The fixture compares all files at the end."""
+    assert "--results" in client.refused("study", system="plain", **STUDY, output="a")
+    assert "--results" in client.refused("export", system="plain", output="a.fmu")
+    assert "fmu_log" in client.refused("study", system="plain", **STUDY, settings={"fmu_log": "a.csv"})
+    run = client.call("run", system="plain", settings={"stop_time": 0.01}).split()[-1]
+    assert "--results" in client.refused("report", run=run, output="a.html")
+    told = client.call("study", system="plain", **STUDY, settings={"stop_time": 0.01}, page_bytes=9000)
+    assert "2 of 2 runs completed" in told
+
+
 def test_links_that_lead_out_are_not_searched(client):
     assert "elsewhere" not in client.call("info")
 

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
+from mcp.shared.exceptions import MCPError
 from scipy.linalg import expm
 
 import ssptool
+from ssptool.editing.editor import VERBS
 from ssptool.sandbox import missing
 from tests.cli.mcp_client import McpClient, run_name, serving
 
@@ -96,7 +99,7 @@ def test_which_parameters_a_component_has(client):
 def test_why_the_run_starts_wrong(client):
     """The loop has the gain -m_c/m1 = -2: fixed-point iteration diverges, Newton's method finds F = 5/3 N."""
     wrong = client.refused("run", system="dual", parameters=HEAVY, settings={"init": "fixed-point", "stop_time": 0.01})
-    assert "an algebraic loop was not solved" in wrong and "try --init newton" in wrong
+    assert "an algebraic loop was not solved" in wrong and "try settings.init newton" in wrong
     right = client.call("run", system="dual", parameters=HEAVY, settings={"init": "newton", "stop_time": 0.01})
     assert client.signal(run_name(right), "System1.F")["first"] == pytest.approx(5 / 3, rel=1e-9)
 
@@ -292,3 +295,105 @@ def test_a_system_is_made_of_two_fmus_run_and_shown(server, folder):
         assert picture.startswith(b"\x89PNG")
         assert len(picture) > 2000
     assert "error" in server.refused("plot", runs=["run99"])
+
+
+def test_three_fmus_become_a_system_a_run_a_study_and_a_report(server, folder):
+    """A whole job, whose numbers are those of the damped oscillator: m s'' + d s' + c s = 0."""
+    (folder / "parts").mkdir()
+    names = {"wall": "Wall", "mass": "SlidingMass", "spring": "FlangedSpringDamper"}
+    for name in names.values():
+        shutil.copy(SYSTEMS / "mass_spring_damper/resources" / f"{name}.fmu", folder / "parts")
+    ends = [("mass.s", "spring.s_a"), ("mass.v", "spring.v_a"), ("wall.s", "spring.s_b"), ("wall.v", "spring.v_b")]
+    values = {"mass.m": ("2000", "g"), "mass.s0": ("0.3", "m"), "spring.c": ("18", "N/m"), "spring.d": ("1.2", "N.s/m")}
+    edits = [
+        *({"verb": "rename", "old": fmu, "new": name} for name, fmu in names.items()),
+        *({"verb": "connect", "a": a, "b": b} for a, b in [*ends, ("spring.f_a", "mass.f")]),
+        *({"verb": "set", "name": name, "value": value, "unit": unit} for name, (value, unit) in values.items()),
+    ]
+    fmus = [f"parts/{name}.fmu" for name in names.values()]
+    server.call("new", system="job.ssp", fmus=fmus, edits=edits, stop_time=1.5, apply=True, page_bytes=100_000)
+    run = run_name(server.call("run", system="job.ssp"))
+    assert server.signal(run, "mass.s")["final"] == pytest.approx(damped(2.0, 1.2, 18.0, 0.3, 1.5), abs=1e-5)
+    masses = {"low": 1.0, "high": 4.0, "count": 3}
+    told = server.call(
+        "study",
+        system="job.ssp",
+        factors={"mass.m": masses, "spring.d": [0.4, 1.2]},
+        results={"end": 'final("mass.s")'},
+        page_bytes=4000,
+    )
+    assert "6 of 6 runs completed" in told
+    study = run_name(told)
+    table = server.facts("results", run=study)
+    assert table["columns"] == ["number", "mass.m", "spring.d", "end", "status"]
+    assert table["units"] == [None, "kg", "N.s/m", "m", None]
+    assert {row[1] for row in table["values"]} == {1.0, 2.5, 4.0}
+    for _, mass, damping, end, status in table["values"]:
+        assert (end, status) == (pytest.approx(damped(mass, damping, 18.0, 0.3, 1.5), abs=1e-5), "completed")
+    for name in (run, study):
+        assert f"results/{name}.html" in server.call("report", run=name, output=f"{name}.html")
+        assert "mass" in (folder / f"results/{name}.html").read_text()
+    assert "results/job.fmu" in server.call("export", system="job.ssp", output="job.fmu", expose=["mass.s"])
+    exported = ssptool.simulate(folder / "results/job.fmu", stop_time=1.5, step_size=0.01)
+    assert exported.trace["job.mass.s"][-1] == pytest.approx(damped(2.0, 1.2, 18.0, 0.3, 1.5), abs=1e-3)
+
+
+def damped(m: float, d: float, c: float, s0: float, t: float) -> float:
+    """Position of a damped oscillator that starts at rest."""
+    decay, frequency = d / (2 * m), math.sqrt(c / m - (d / (2 * m)) ** 2)
+    return s0 * math.exp(-decay * t) * (math.cos(frequency * t) + decay / frequency * math.sin(frequency * t))
+
+
+def test_a_study_file_of_the_folder_is_run_and_its_folder_read(client, folder):
+    (folder / "sweep.toml").write_text(
+        'system = "oscillator"\n[settings]\nstop_time = 0.02\n[factors]\n"Mass.m" = [0.03575, 0.143]\n'
+        "[results]\nend = 'final(\"Mass.z\")'\n"
+    )
+    told = client.call("study", file="sweep.toml", output="kept")
+    assert "2 of 2 runs completed" in told
+    assert (folder / "results/kept/study.json").is_file()
+    table = client.facts("results", run="results/kept")
+    expected = [0.0016 * math.cos(math.sqrt(69.48 / mass) * 0.02) for mass in (0.03575, 0.143)]
+    assert [row[2] for row in table["values"]] == pytest.approx(expected, abs=1e-6)
+    assert "leave out" in client.refused("study", file="sweep.toml", factors={"Mass.m": [1]})
+
+
+def test_resources_are_systems_runs_rules_and_help(server):
+    run = run_name(server.call("run", system="oscillator", settings={"stop_time": 0.01}))
+    listed = server.resources()
+    assert {"ssptool://systems/dual", f"ssptool://runs/{run}", "ssptool://docs/run"} <= listed.keys()
+    assert "4 wires" in server.read("ssptool://systems/dual")
+    assert "completed" in server.read(f"ssptool://runs/{run}")
+    assert "SSD-CONN-003" in server.read("ssptool://rules/SSD-CONN-003")
+    assert "--step-size" in server.read("ssptool://docs/run")
+    assert "ssptool study resume" in server.read("ssptool://docs/study")
+    for wrong in (
+        "ssptool://systems/../outside",
+        "ssptool://runs/run99",
+        "ssptool://docs/nothing",
+        "file:///etc/passwd",
+    ):
+        with pytest.raises(MCPError, match=r"outside|no resource"):
+            server.read(wrong)
+
+
+def test_prompts_have_arguments_and_begin_jobs(server):
+    assert [one.name for one in server.prompts()["build"].arguments or []] == ["fmus", "system"]
+    assert "plant.ssp" in server.prompt("build", fmus="A.fmu, B.fmu", system="plant.ssp")
+    with pytest.raises(MCPError, match="needs run"):
+        server.prompt("explain_difference", reference="run1")
+
+
+def test_edits_have_a_schema_with_one_alternative_for_each_verb(server):
+    schema = server.tools()["edit"].input_schema
+    verbs = [one["properties"]["verb"]["const"] for one in schema["properties"]["edits"]["items"]["oneOf"]]
+    assert sorted(verbs) == sorted(VERBS)
+    checker = Draft202012Validator(schema)
+    good: list[dict[str, object]] = [
+        {"verb": "connect", "a": "A.y", "b": ["B", "u"]},
+        {"verb": "add", "fmus": ["A.fmu"], "name": "A"},
+        {"verb": "set", "name": "A.k", "value": 2.5, "unit": "kN"},
+    ]
+    checker.validate({"edits": good})
+    for wrong in ({"verb": "conect", "a": "A", "b": "B"}, {"verb": "connect", "a": "A.y"}, {**good[0], "c": 1}):
+        assert not checker.is_valid({"edits": [wrong]})

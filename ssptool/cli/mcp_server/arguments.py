@@ -64,12 +64,35 @@ def model_of(method: Callable[..., Any]) -> type[BaseModel]:
     return model
 
 
-def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON Schema without titles, which repeat the names, and without defaults that say nothing."""
-    schema = model.model_json_schema()
-    schema.pop("title")
-    for facts in schema.get("properties", {}).values():
-        facts.pop("title", None)
-        if facts.get("default") in ("", [], {}, False):
-            del facts["default"]
+def schema_of(model: type[BaseModel], *, limits: bool = True) -> dict[str, Any]:
+    """The JSON Schema without titles, which repeat the names, and without defaults that say nothing.
+
+    `limits`: with the sizes that `check_sizes` allows, but in alternatives, of which there may be many.
+    """
+    schema: dict[str, Any] = _trimmed(model.model_json_schema(), limits)
     return schema
+
+
+_SIZES = {
+    "array": ("maxItems", MOST_ENTRIES),
+    "object": ("maxProperties", MOST_ENTRIES),
+    "string": ("maxLength", LONGEST_TEXT),
+}
+_SAYS_NOTHING: tuple[object, ...] = ("", [], {}, False, None)
+
+
+def _trimmed(schema: Any, limits: bool) -> Any:
+    if isinstance(schema, list):
+        return [_trimmed(one, limits) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {
+        key: {name: _trimmed(one, limits) for name, one in value.items()}
+        if key in ("properties", "$defs")
+        else _trimmed(value, limits and key != "oneOf")
+        for key, value in schema.items()
+        if not (key == "title" and isinstance(value, str)) and not (key == "default" and value in _SAYS_NOTHING)
+    }
+    key, most = _SIZES.get(str(found.get("type")), ("", 0))
+    bounded = "properties" in found or "enum" in found or "const" in found
+    return {**found, key: most} if limits and key and not bounded else found

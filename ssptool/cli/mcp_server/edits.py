@@ -11,10 +11,10 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, create_model
 
 import ssptool
-from ssptool.cli.mcp_server.arguments import wrong_arguments
+from ssptool.cli.mcp_server.arguments import MOST_ENTRIES, schema_of, wrong_arguments
 from ssptool.cli.mcp_server.folder import Folder, plain_path
 from ssptool.cli.mcp_server.pages import Answer
 from ssptool.cli.mcp_server.tools import System, Variant
@@ -31,9 +31,17 @@ class Verb:
     files: frozenset[str]
     several: str = ""
 
-    def __str__(self) -> str:
-        fields = self.model.model_fields.items()
-        return f"{self.name} ({', '.join(name if one.is_required() else f'{name}?' for name, one in fields)})"
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of a call of this verb."""
+        schema = schema_of(self.model, limits=False)
+        purpose = (getattr(ssptool.types.Editor, self.name).__doc__ or "").split("\n\n")[0]
+        return {
+            **schema,
+            "description": " ".join(purpose.split()),
+            "properties": {"verb": {"const": self.name}, **schema.get("properties", {})},
+            "required": ["verb", *schema.get("required", [])],
+        }
 
 
 @cache
@@ -70,11 +78,16 @@ def _unknown_verb(name: object) -> WrongUsage:
 
 Edits = Annotated[
     Sequence[Mapping[str, Any]],
-    Field(
-        min_length=1,
-        description='Edits in order: {"verb": "connect", "a": "A.y", "b": "B.u"}. Names are full names; files are '
-        "paths in the folder, or entries of the package. Verbs and their arguments: "
-        f"{'; '.join(map(str, verbs().values()))}.",
+    Field(min_length=1),
+    WithJsonSchema(
+        {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MOST_ENTRIES,
+            "description": 'Edits in order: {"verb": "connect", "a": "A.y", "b": "B.u"}. Names are full names; files '
+            "are paths in the folder, or entries of the package.",
+            "items": {"oneOf": [one.schema for one in verbs().values()]},
+        }
     ),
 ]
 Apply = Annotated[
@@ -120,7 +133,9 @@ class EditTools:
         self,
         system: Annotated[str, Field(description="The new .ssp, .ssd or folder, by its path in the folder.")],
         fmus: Annotated[Sequence[str], Field(description="FMUs that become components, by their paths.")] = (),
-        edits: Annotated[Sequence[Mapping[str, Any]], Field(description="Edits as those of edit, after that.")] = (),
+        edits: Annotated[
+            Sequence[Mapping[str, Any]], Field(description="Edits after that, in order, as those of `edit`.")
+        ] = (),
         start_time: Annotated[float | None, Field(description="Start of the default experiment [s].")] = None,
         stop_time: Annotated[float | None, Field(description="Stop of the default experiment [s].")] = None,
         apply: Apply = False,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from tempfile import mkdtemp
 from threading import Event
 
 import ssptool
@@ -14,6 +15,9 @@ from ssptool.errors import WrongUsage, abbreviated
 from ssptool.option_words import Boxing
 from ssptool.rules.runner import ROOTS_OF_SYSTEMS, found_in
 from ssptool.sandbox import missing
+from ssptool.studies.dataset import DEFINITION
+from ssptool.studies.stored_results import StudyResults
+from ssptool.tempfiles import TemporaryFolder
 
 KEPT_RUNS = 16
 """Runs whose results stay in memory; the oldest are forgotten."""
@@ -41,6 +45,11 @@ def _unknown_run(name: str, kept: Sequence[str]) -> WrongUsage:
     return WrongUsage(f"{name} is neither a run nor a result file of this folder; {runs}")
 
 
+def _is_a_study(name: str) -> WrongUsage:
+    """A study, where a single run is meant."""
+    return WrongUsage(f"{name} is a study, not a run; `results` reads the runs of a study")
+
+
 def plain_path(text: str) -> Path:
     """A path in the folder. Raises WrongUsage."""
     if "\0" in text:
@@ -60,12 +69,14 @@ class Folder:
     allow_edits: bool = False
     results: Path | None = None
     sandbox: Boxing = True
-    runs: "OrderedDict[str, ssptool.Result]" = field(default_factory=OrderedDict)
+    runs: "OrderedDict[str, ssptool.Result | StudyResults]" = field(default_factory=OrderedDict)
     cancelled: Event = field(default_factory=Event)
     """Set when the client no longer wants the answer to its call."""
     tell: Callable[[float], None] = nobody
     """Tells the client the fraction of its call that is done."""
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    _studies: TemporaryFolder = field(default_factory=TemporaryFolder)
+    """Results of studies that are to be kept nowhere else."""
 
     def systems(self) -> list[str]:
         """Packages, folders, structures and FMUs."""
@@ -112,22 +123,35 @@ class Folder:
         if self.cancelled.is_set():
             raise _cancelled()
 
-    def keep(self, result: "ssptool.Result") -> str:
-        """The name under which the result of a run can be read from now on."""
-        name = f"run{next(self._numbers)}"
+    def place_of_study(self) -> Path:
+        """A new folder for the results of a study, until the server ends."""
+        return Path(mkdtemp(dir=self._studies.name))
+
+    def keep(self, result: "ssptool.Result | StudyResults") -> str:
+        """The name under which the result of a run or a study can be read from now on."""
+        name = f"{'study' if isinstance(result, StudyResults) else 'run'}{next(self._numbers)}"
         self.runs[name] = result
         while len(self.runs) > KEPT_RUNS:
             self.runs.popitem(last=False)
         return name
 
-    def result(self, name: str) -> "ssptool.Result | Path":
-        """A run in memory, or a result file. Raises WrongUsage."""
+    def result(self, name: str) -> "ssptool.Result | StudyResults | Path":
+        """A run or a study in memory, a result file, or the results of a study in a folder. Raises WrongUsage."""
         if name in self.runs:
             return self.runs[name]
         path = plain_path(name)
+        if (path / DEFINITION).is_file():
+            return ssptool.studies.study_results(path)
         if not path.is_file():
             raise _unknown_run(name, list(self.runs))
         return path
+
+    def run(self, name: str) -> "ssptool.Result | Path":
+        """A run in memory, or a result file. Raises WrongUsage."""
+        found = self.result(name)
+        if isinstance(found, StudyResults):
+            raise _is_a_study(name)
+        return found
 
 
 def _is_system(path: Path) -> bool:

@@ -53,7 +53,7 @@ class PictureTools:
         signals: Patterns = (),
     ) -> PngAnswer:
         """Plot signals of runs over time, as a picture: one panel for each unit."""
-        found = {name: self._folder.result(name) for name in runs}
+        found = {name: self._folder.run(name) for name in runs}
         with TemporaryFolder() as folder:
             file = Path(folder, "plot.png")
             ssptool.plot(found, file, signals=list(signals))

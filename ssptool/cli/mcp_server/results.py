@@ -15,6 +15,7 @@ from ssptool.cli.mcp_server.tools import Patterns, loop_gain
 from ssptool.engine.recording.patterns import chosen
 from ssptool.engine.run.loops import LoopReport
 from ssptool.engine.trace import NUMBERED, Column, Trace
+from ssptool.studies.stored_results import StudyResults
 
 MOST_POINTS = 1_000
 
@@ -45,10 +46,13 @@ class ResultTools:
             ),
         ] = False,
     ) -> Answer:
-        """Read the results of a run as JSON: of each signal unit, first and final value, minimum and maximum with their
-        times, and mean over time; or values at times. Numbers that are not finite are "INF", "-INF" and "NaN".
+        """Read results as JSON. Of a run: of each signal unit, first and final value, minimum and maximum with their
+        times, and mean over time; or values at times. Of a study: its runs. Numbers that are not finite are "INF",
+        "-INF" and "NaN".
         """
         found = self._folder.result(run)
+        if isinstance(found, StudyResults):
+            return _study(run, found)
         if loops:
             return _loops(run, found)
         trace = _chosen(_trace(found), signals)
@@ -75,8 +79,8 @@ class ResultTools:
         deviation and when, and what differs between the runs themselves: settings, start values, files.
         """
         comparison = ssptool.compare(
-            self._folder.result(run),
-            self._folder.result(reference),
+            self._folder.run(run),
+            self._folder.run(reference),
             signals=list(signals),
             tolerance=ssptool.types.Tolerance(absolute, relative),
         )
@@ -88,6 +92,14 @@ class ResultTools:
 
 def _trace(found: "ssptool.Result | Path") -> Trace:
     return ssptool.read_trace(found) if isinstance(found, Path) else found.trace
+
+
+def _study(name: str, found: StudyResults) -> PagedItems:
+    """The runs of a study: number, factors, results and status of each."""
+    rows, columns = found.rows(), ["number", *found.factors, *found.results, "status"]
+    units = [found.units.get(one) for one in columns]
+    values = [[_number(row[one]) for one in columns] for row in rows]
+    return PagedItems({"run": name, "rows": len(rows), "columns": columns, "units": units}, "values", values)
 
 
 def _loops(run: str, found: "ssptool.Result | Path") -> PagedItems:

@@ -1,13 +1,15 @@
 """The server: tools by name with their schemas, one call at a time, with the error messages of the command line."""
 
+import json
 import logging
 import os
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from threading import Event, Lock
 from time import monotonic
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import anyio
 import anyio.from_thread
@@ -15,26 +17,37 @@ import anyio.to_thread
 import mcp_types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, Field, ValidationError
 
 import ssptool
 from ssptool.cli.app import explained
+from ssptool.cli.mcp_server.answers import ANSWERS
 from ssptool.cli.mcp_server.arguments import check_sizes, model_of, schema_of, wrong_arguments
 from ssptool.cli.mcp_server.edits import EditTools
 from ssptool.cli.mcp_server.folder import Folder
+from ssptool.cli.mcp_server.jobs import JobTools
 from ssptool.cli.mcp_server.pages import LEAST_BYTES, MOST_BYTES, PAGE_BYTES, Answer, FailedAnswer, Pages
 from ssptool.cli.mcp_server.pictures import PictureTools, PngAnswer
+from ssptool.cli.mcp_server.prompts import listed, prompt
+from ssptool.cli.mcp_server.resources import Resources
 from ssptool.cli.mcp_server.results import ResultTools
 from ssptool.cli.mcp_server.tools import Tools
+from ssptool.cli.mcp_server.words import in_protocol_words
 from ssptool.confinement import confine, require_inside
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.foreign_text import indented, readable
 from ssptool.option_words import Boxing
 
+T = TypeVar("T")
+
 INSTRUCTIONS = """\
 Systems of FMUs in the SSP format (SSP 1.0 and 2.0, FMI 1.0 to 3.0): check, understand, run, edit. All paths are \
-relative to the folder of this server. Full names are such as Plant.System1.x1. Begin with info. Options in messages, \
-such as --accept, are arguments of the same name. Long answers come in pages: more reads on."""
+relative to the folder of this server. Full names are such as Plant.System1.x1. Begin with info. Long answers come in \
+pages: more reads on."""
+
+_VERBATIM = ("new", "edit", "fix")
+"""Tools whose answers have text of documents, which stays as it is."""
 
 
 def _no_such_tool(name: str, known: list[str]) -> WrongUsage:
@@ -47,7 +60,7 @@ def _no_such_tool(name: str, known: list[str]) -> WrongUsage:
 class ServedTool(NamedTuple):
     """A method with the model of its arguments; `changes`: it may write files."""
 
-    method: Callable[..., Answer | PngAnswer | FailedAnswer]
+    method: Callable[..., Answer | PngAnswer | FailedAnswer | str]
     model: type[BaseModel]
     changes: bool
 
@@ -61,7 +74,14 @@ class ServedTool(NamedTuple):
             "description": f"Size of a page of the answer; default: {PAGE_BYTES}.",
         }
         hints = mcp_types.ToolAnnotations(read_only_hint=not self.changes, open_world_hint=False)
-        return mcp_types.Tool(name=name, description=" ".join(text.split()), input_schema=schema, annotations=hints)
+        answer = ANSWERS.get(name)
+        return mcp_types.Tool(
+            name=name,
+            description=" ".join(text.split()),
+            input_schema=schema,
+            output_schema=None if answer is None else schema_of(answer, limits=False),
+            annotations=hints,
+        )
 
 
 class Desk:
@@ -69,17 +89,22 @@ class Desk:
 
     def __init__(self, folder: Folder) -> None:
         reading, results, edits = Tools(folder), ResultTools(folder), EditTools(folder)
-        pictures = PictureTools(folder)
+        pictures, jobs = PictureTools(folder), JobTools(folder)
         methods: list[Callable[..., Answer | PngAnswer | FailedAnswer]] = [
             *(reading.info, reading.validate, reading.rule, reading.explain, reading.graph, reading.plan, reading.run),
             *(results.results, results.compare, pictures.draw, pictures.plot, edits.new, edits.edit, edits.fix),
+            *(jobs.study, jobs.export, jobs.report),
         ]
-        changing = {"run": folder.results is not None, **dict.fromkeys(("new", "edit", "fix"), folder.allow_edits)}
+        changing = {
+            **dict.fromkeys(("run", "study", "export", "report"), folder.results is not None),
+            **dict.fromkeys(("new", "edit", "fix"), folder.allow_edits),
+        }
         self.tools = {
             one.__name__: ServedTool(one, model_of(one), changing.get(one.__name__, False)) for one in methods
         }
         self._folder, self._pages = folder, Pages()
         self._one_at_a_time = Lock()
+        self.resources = Resources(folder)
 
     def descriptions(self) -> list[mcp_types.Tool]:
         more = ServedTool(self.more, model_of(self.more), False)
@@ -97,6 +122,14 @@ class Desk:
             self._folder.cancelled, self._folder.tell = cancelled, tell
             return self._call(name, arguments)
 
+    def reading(self, what: Callable[[], T]) -> T:
+        """The answer of a request about resources or prompts. Raises MCPError with a sentence."""
+        with self._one_at_a_time:
+            try:
+                return what()
+            except Exception as problem:
+                raise MCPError(mcp_types.INVALID_PARAMS, readable(explained(problem).message)) from None
+
     def _call(self, name: str, arguments: Mapping[str, Any]) -> mcp_types.CallToolResult:
         size = PAGE_BYTES
         try:
@@ -104,12 +137,20 @@ class Desk:
             answer = self._answer(name, given, size)
             if isinstance(answer, PngAnswer):
                 return _with_picture(answer)
-            text, failed = (answer, False) if isinstance(answer, str) else (self._pages.first(answer.text, size), True)
+            if isinstance(answer, FailedAnswer):
+                return _answered(self._pages.first(self._worded(name, answer.text), size), failed=True)
+            return _answered(answer, failed=False)
         except Exception as problem:
             trouble = explained(problem)
             message = trouble.message if trouble.rendered else indented(trouble.message)
-            text, failed = self._pages.first(readable(f"error: {message}"), size), True
-        return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text=text)], is_error=failed)
+            text = self._worded(name, readable(f"error: {message}"))
+            return _answered(self._pages.first(text, size), failed=True)
+
+    def _worded(self, name: str, text: str) -> str:
+        """A text of a tool in the words of the protocol."""
+        if name in _VERBATIM or name not in self.tools:
+            return text
+        return in_protocol_words(text, self.tools[name].model.model_fields, self.tools)
 
     def _answer(self, name: str, given: Mapping[str, Any], size: int) -> str | PngAnswer | FailedAnswer:
         if name == "more":
@@ -118,7 +159,16 @@ class Desk:
             raise _no_such_tool(name, [*self.tools, "more"])
         tool = self.tools[name]
         answer = tool.method(**_checked(name, tool.model, given))
-        return answer if isinstance(answer, PngAnswer | FailedAnswer) else self._pages.first(answer, size)
+        if isinstance(answer, PngAnswer | FailedAnswer):
+            return answer
+        return self._pages.first(self._worded(name, answer) if isinstance(answer, str) else answer, size)
+
+
+def _answered(text: str, *, failed: bool) -> mcp_types.CallToolResult:
+    """A page as text, and if it is an object of JSON as structured content, too."""
+    content: list[mcp_types.ContentBlock] = [mcp_types.TextContent(type="text", text=text)]
+    structured = json.loads(text) if text.startswith("{") and not failed else None
+    return mcp_types.CallToolResult(content=content, structured_content=structured, is_error=failed)
 
 
 def _with_picture(answer: PngAnswer) -> mcp_types.CallToolResult:
@@ -197,12 +247,35 @@ async def _serve(desk: Desk) -> None:
         finally:
             cancelled.set()
 
+    def answered(what: Callable[[], T]) -> Awaitable[T]:
+        return anyio.to_thread.run_sync(desk.reading, what, abandon_on_cancel=True)
+
+    async def list_resources(_context: Any, _params: Any) -> mcp_types.ListResourcesResult:
+        return mcp_types.ListResourcesResult(resources=await answered(desk.resources.listed))
+
+    async def list_templates(_context: Any, _params: Any) -> mcp_types.ListResourceTemplatesResult:
+        return mcp_types.ListResourceTemplatesResult(resource_templates=desk.resources.templates())
+
+    async def read_resource(_context: Any, params: mcp_types.ReadResourceRequestParams) -> mcp_types.ReadResourceResult:
+        return mcp_types.ReadResourceResult(contents=[await answered(partial(desk.resources.read, params.uri))])
+
+    async def list_prompts(_context: Any, _params: Any) -> mcp_types.ListPromptsResult:
+        return mcp_types.ListPromptsResult(prompts=listed())
+
+    async def get_prompt(_context: Any, params: mcp_types.GetPromptRequestParams) -> mcp_types.GetPromptResult:
+        return await answered(partial(prompt, params.name, params.arguments or {}))
+
     server: Server[Any] = Server(
         "ssptool",
         version=ssptool.__version__,
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
     )
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())

@@ -1,7 +1,7 @@
 """Tools that read and run systems, with the arguments and the output of the commands of the same names."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -50,6 +50,32 @@ def loop_gain(loop: LoopReport) -> float | None:
     """
     *_, last_but_one, last = (0.0, 0.0, *loop.solution.history)
     return last / last_but_one if loop.solution.solver == _PLAIN and last_but_one > 0.0 else None
+
+
+def keywords(
+    variant: str,
+    settings: Mapping[str, Any],
+    start_values: Mapping[str, Any],
+    parameters: Sequence[str],
+    inputs: str,
+    scenario: str,
+    accept: Sequence[str],
+    known: Sequence[str] = PLANNED,
+) -> dict[str, Any]:
+    """Keywords of `simulate` and `plan`, with settings of these names. Raises WrongUsage."""
+    settings = present_names(settings)
+    for name in settings:
+        if name not in known:
+            raise unknown_argument("settings", name, known)
+    return {
+        "variant": variant or None,
+        "settings": dict(settings),
+        "start_values": dict(start_values),
+        "parameters": [plain_path(one) for one in parameters],
+        "inputs": plain_path(inputs) if inputs else None,
+        "scenario": plain_path(scenario) if scenario else None,
+        "accept": list(accept),
+    }
 
 
 class Tools:
@@ -146,7 +172,7 @@ class Tools:
         """Show the choices of a run (master, step size, solvers) with their reasons, and the sequence of calls. No FMU
         is loaded, unless loop_gains asks for it.
         """
-        given = self._run_keywords(variant, settings, start_values, parameters, inputs, scenario, accept)
+        given = keywords(variant, settings, start_values, parameters, inputs, scenario, accept)
         plan = ssptool.plan(self._folder.system(system), **given)
         return "\n".join([*(self._loop_gains(system, plan, given) if loop_gains else ()), str(plan)])
 
@@ -182,6 +208,10 @@ class Tools:
         record: Patterns = (),
         timeout: Annotated[float, Field(description="Wall time after which the run is ended [s].")] = TIMEOUT,
         memory_limit: Annotated[float, Field(description="Memory that the FMUs may take [MiB].")] = MEMORY,
+        accuracy: Annotated[
+            Literal["", "off", "check"],
+            Field(description="Estimate the error by finer runs: off, check; default: if that takes little time."),
+        ] = "",
         output: Annotated[
             str,
             Field(
@@ -193,7 +223,7 @@ class Tools:
         which `results` and `compare` read it: results stay in memory. FMUs run in a process of their own, in a sandbox
         unless the server was started without.
         """
-        given = self._run_keywords(variant, settings, start_values, parameters, inputs, scenario, accept)
+        given = keywords(variant, settings, start_values, parameters, inputs, scenario, accept)
         result = self._simulated(
             system,
             given,
@@ -201,6 +231,7 @@ class Tools:
             output=self._folder.output(output),
             timeout=timeout,
             memory_limit=memory_limit,
+            accuracy=accuracy or None,
         )
         text = f"{result_text(result).rstrip()}\nin memory       {self._folder.keep(result)}"
         return text if result.failure is None else FailedAnswer(text)
@@ -227,28 +258,3 @@ class Tools:
             progress=self._folder.tell,
             go_on=self._folder.go_on,
         )
-
-    def _run_keywords(
-        self,
-        variant: str,
-        settings: Mapping[str, Any],
-        start_values: Mapping[str, Any],
-        parameters: Sequence[str],
-        inputs: str,
-        scenario: str,
-        accept: Sequence[str],
-    ) -> dict[str, Any]:
-        """Keywords of `simulate` and `plan`."""
-        settings = present_names(settings)
-        for name in settings:
-            if name not in PLANNED:
-                raise unknown_argument("settings", name, PLANNED)
-        return {
-            "variant": variant or None,
-            "settings": dict(settings),
-            "start_values": dict(start_values),
-            "parameters": [plain_path(one) for one in parameters],
-            "inputs": plain_path(inputs) if inputs else None,
-            "scenario": plain_path(scenario) if scenario else None,
-            "accept": list(accept),
-        }
