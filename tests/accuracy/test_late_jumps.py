@@ -9,7 +9,8 @@ from ssptool.engine.run.accuracy import first_late, noticed_jumps, points_before
 from ssptool.engine.trace import Column
 from ssptool.types import Trace
 from tests.accuracy.measured import carried_out, true_error, written
-from tests.accuracy.systems import late
+from tests.accuracy.parts import Part
+from tests.accuracy.systems import System, late
 
 FORCE, SPEED, ON = Column("Strike.force", "N"), Column("Motor.speed", "rad/s"), Column("Room.on", type="Boolean")
 STEPS = (0.1, 0.05, 0.025)
@@ -133,3 +134,40 @@ def test_runs_that_agree_state_no_error_where_all_may_be_late(tmp_path):
     result = carried_out(system, folder, accuracy="auto", record=["Strike.force"])
     assert result.accuracy.error is None
     assert "Strike.force" in result.accuracy.remark
+
+
+def turned_at(height):
+    """x' = 1.5 from 0 to this height, where a relay of model exchange turns it to −0.5."""
+    relay = Part(
+        inputs={"x": 0.0},
+        outputs={"u": "u"},
+        kept={"u": 1.5},
+        event=f"if (x >= {height!r}) u = -0.5;",
+        indicators=(f"x - {height!r}",),
+        exchange=True,
+        co_simulation=False,
+    )
+    plant = Part(inputs={"u": 1.5}, states={"level": (0.0, "u")}, outputs={"x": "level"})
+
+    def exact(t):
+        return {"P.x": np.minimum(1.5 * t, height - 0.5 * (t - height / 1.5))}
+
+    return System({"R": relay, "P": plant}, [("R.u", "P.u"), ("P.x", "R.x")], 1.0, exact)
+
+
+def test_an_event_of_model_exchange_of_which_all_runs_learn_at_the_same_point(tmp_path):
+    """At 0.4956 s, while the plant cannot go back: with steps of 4, 2 and 1 ms it turns at 0.496 s."""
+    system = turned_at(0.7434)
+    folder = written(system, tmp_path)
+    result = carried_out(system, folder, step_size=0.004, accuracy="check")
+    true = _error_at_points(system, result)
+    assert true == pytest.approx(2 * 0.0004 / 0.7434, rel=0.01)
+    assert true / 3 <= result.accuracy.error <= 3 * true
+    assert "R.u" in result.accuracy.remark
+
+
+def _error_at_points(system, result):
+    """The rows of the event repeat what the plant had at the communication point before."""
+    rows = result.trace.rows(result.trace.points)
+    exact = system.exact(rows.t)["P.x"]
+    return np.max(np.abs(rows["P.x"] - exact)) / np.ptp(exact)

@@ -209,7 +209,8 @@ class RefinedRuns:
         """The accuracy `found` from runs of this and finer levels; or the error of jumps that all of them may have
         noticed at the same point, if that is larger.
         """
-        found_in = (noticed_jumps(part, self.plan.interval.step) for part in self._parts(traces))
+        parts = chain(self._parts(traces), self._at_points(traces))
+        found_in = (noticed_jumps(part, self.plan.interval.step) for part in parts)
         jumps = tuple(sorted(chain.from_iterable(found_in)))
         if not jumps:
             return found
@@ -240,6 +241,13 @@ class RefinedRuns:
             return
         for of_points in (False, True):
             yield [self._part(one, of_points) for one in traces]
+
+    def _at_points(self, traces: Sequence[Trace]) -> Iterator[Sequence[Trace]]:
+        """The traces without the events between communication points: co-simulation learns of these at the next point,
+        which may be the same one in all runs.
+        """
+        if any(one.points is not None and not one.points.all() for one in traces):
+            yield [one if one.points is None else one.rows(one.points) for one in traces]
 
     def _part(self, trace: Trace, of_points: bool) -> Trace:
         places = [
