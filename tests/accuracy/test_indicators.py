@@ -13,7 +13,7 @@ from ssptool.engine.trace import Column
 from tests.accuracy.measured import carried_out, true_error, written
 from tests.accuracy.parts import Part
 from tests.accuracy.systems import SYSTEMS as EXACT
-from tests.accuracy.systems import System
+from tests.accuracy.systems import System, thermostat
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.small.test_stiff_links import fmus, line, simulate  # noqa: F401
@@ -313,6 +313,15 @@ def test_loops_that_are_faster_than_the_step_are_told(name, code, coarse, fine, 
     assert few.warnings == () and len(few.t) < 0.02 * few.statistics.steps
     checked = carried_out(system, folder, step_size=coarse, accuracy="check")
     assert checked.accuracy.error > 0.05 and code not in [one.code for one in checked.warnings]
+
+
+@pytest.mark.parametrize(("saves", "least", "most", "codes"), [(False, 2e-3, 0.1, ["RUN-111"]), (True, 0.0, 2e-4, [])])
+def test_adaptive_steps_tell_delays_that_exceed_what_was_asked_for(saves, least, most, codes, tmp_path):
+    """FMUs that cannot save their state switch at the end of steps of 6 ms, 22 times; the others are exact."""
+    system = thermostat(saves=saves)
+    result = carried_out(system, written(system, tmp_path), adaptive=2e-5, accuracy="off")
+    assert least <= true_error(system, result)[0] <= most
+    assert [one.code for one in result.warnings] == codes
 
 
 def test_a_clock_in_a_loop_is_not_late(tmp_path):

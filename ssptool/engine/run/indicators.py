@@ -74,6 +74,9 @@ LATE_SWITCHES = 0.02
 error of other signals is about twice as much of their range.
 """
 
+MOST_OF_ADAPTIVE = 5.0
+"""The same limit for adaptive steps, relative to the requested error."""
+
 FEWEST_SWITCHES = 4
 """Smallest number of switches that determines the time between two of them."""
 
@@ -491,7 +494,7 @@ def _in_loops(plan: Plan, trace: Trace) -> Iterator[RunWarning]:
             if slot in unaware:
                 yield from _steep(trace, place, ahead)
         elif not _moves(values):
-            yield from _late_switches(column.signal, trace.t, values)
+            yield from _late_switches(column.signal, trace.t, values, plan.settings.adaptive)
 
 
 _BEFORE_THE_END = (_Course.START, _Course.LINE)
@@ -546,25 +549,27 @@ def _shares(values: Floats, ahead: NDArray[np.bool_]) -> Floats:
     return shares
 
 
-def _late_switches(signal: str, t: Floats, values: Floats) -> Iterator[RunWarning]:
+def _late_switches(signal: str, t: Floats, values: Floats, adaptive: float | None) -> Iterator[RunWarning]:
     """Warning on the delays of switches that act back on their cause, half a step each, because they add up.
 
-    If all switches are a whole number (at least two) of steps apart, they are those of a clock.
+    Of steps that are `adaptive` with a requested error, delays that cause ten times that error are too large. If all
+    switches are a whole number (at least two) of steps of one size apart, they are those of a clock.
     """
     at = np.flatnonzero((values[1:] != values[:-1]) & (t[1:] > t[:-1])) + 1
-    if len(at) < FEWEST_SWITCHES or np.gcd.reduce(np.diff(at)) > 1:
+    if len(at) < FEWEST_SWITCHES or (adaptive is None and np.gcd.reduce(np.diff(at)) > 1):
         return
     size = float(np.sum(t[at] - t[at - 1]) / 2 / np.median(np.diff(t[at])))
-    if size < LATE_SWITCHES:
+    if size < (LATE_SWITCHES if adaptive is None else min(LATE_SWITCHES, MOST_OF_ADAPTIVE * adaptive)):
         return
+    finer = "a smaller --step-size" if adaptive is None else f"--adaptive {adaptive / 10:.2g}"
     yield RunWarning(
         "RUN-111",
         signal,
         float(t[at[-1]]),
         size,
         f"{signal} switches {len(at)} times, each time noticed up to a step late, and its component depends on it: the "
-        f"delays add up to {100 * size:.2g} % of the time between two switches: use a smaller --step-size, or "
-        "--accuracy check, which states the error",
+        f"delays add up to {100 * size:.2g} % of the time between two switches: use {finer}, or --accuracy check, "
+        "which states the error",
     )
 
 
