@@ -356,6 +356,7 @@ CHANGES: dict[str, dict[str, object]] = {
     "inputs": {"arguments": {"inputs": "canary.csv"}},
     "parameters": {"arguments": {"parameters": ["canary.ssv"]}},
     "scenario": {"arguments": {"scenario": "canary.yaml"}},
+    "saved": {"arguments": {"saved": "canary.json"}},
     "log": {"settings": {"fmu_log": "canary.csv"}},
 }
 
