@@ -1,5 +1,6 @@
 """States of exported systems: saved, set again, turned into bytes and back, with the same bits afterwards."""
 
+import struct
 import subprocess
 import sys
 
@@ -93,3 +94,16 @@ def test_bytes_that_are_no_state_are_refused(fmu, spoil, tmp_path):
         content = slave.serializeFMUState(state)
         with pytest.raises(FMICallException, match=r"(?i)fmi.deserialize"):
             slave.deserializeFMUState(spoil(content))
+
+
+def test_a_value_of_no_kind_is_refused(fmu, tmp_path):
+    """A value that the importer has set stands behind the number of its kind."""
+    with instance(fmu, tmp_path / "unpacked") as slave:
+        set_real(slave, "inertia1.J", 2.25)
+        set_up(slave)
+        content = slave.serializeFMUState(slave.getFMUState())
+        value, damaged = (struct.pack("<QQd", 1, kind, 2.25) for kind in (0, 33))
+        assert content.count(value) == 1
+        with pytest.raises(FMICallException, match=r"(?i)fmi.deserialize"):
+            slave.deserializeFMUState(content.replace(value, damaged))
+        slave.setFMUState(slave.deserializeFMUState(content))

@@ -1,14 +1,20 @@
 #include "state.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <type_traits>
+#include <variant>
 
 namespace ssptool::runtime {
 
 namespace {
 
 constexpr const char* begin_of_state = "ssptool state 5";
+
+void check(bool sound) {
+  if (!sound) throw std::runtime_error("the state is damaged");
+}
 
 // `visit` names each thing to be stored once; a Writer appends it, and a Reader fills it.
 class Writer {
@@ -40,7 +46,7 @@ class Reader {
   void operator()(T& thing) {
     if constexpr (std::is_same_v<T, bool>) {  // which has two values, whatever is in the byte
       const char byte = *next(1);
-      if (byte != 0 && byte != 1) throw std::runtime_error("the state is damaged");
+      check(byte == 0 || byte == 1);
       thing = byte == 1;
     } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
       std::memcpy(&thing, next(sizeof thing), sizeof thing);
@@ -148,6 +154,7 @@ template <class Visitor>
 void visit(Visitor& each, Value& given) {
   std::size_t kind = given.index();
   each(kind);
+  check(kind < std::variant_size_v<Value>);
   if (kind == 0) given.emplace<0>(given.index() == 0 ? std::get<0>(given) : 0.0);
   if (kind == 1) given.emplace<1>(given.index() == 1 ? std::get<1>(given) : 0);
   if (kind == 2 && given.index() != 2) given.emplace<2>();
@@ -165,6 +172,9 @@ void visit_map(Visitor& each, std::map<Key, Thing>& map) {
   std::vector<std::pair<Key, Thing>> pairs(map.begin(), map.end());
   each(pairs);
   map = {pairs.begin(), pairs.end()};
+  // As the map lists them: otherwise some would be lost without a word.
+  const auto same = [](const auto& one, const auto& other) { return one.first == other.first; };
+  check(std::equal(pairs.begin(), pairs.end(), map.begin(), map.end(), same));
 }
 
 template <class Visitor>
@@ -198,6 +208,7 @@ void visit(Visitor& each, IntegrationState& state) {
   std::vector<std::size_t> at_zero(state.at_zero.begin(), state.at_zero.end());
   each(at_zero);
   state.at_zero = {at_zero.begin(), at_zero.end()};
+  check(std::equal(at_zero.begin(), at_zero.end(), state.at_zero.begin(), state.at_zero.end()));
   visit_map(each, state.seen);
   each(state.events);
   each(state.first_step);
@@ -325,7 +336,7 @@ SystemState from_bytes(const std::string& bytes, std::vector<std::string>& parts
   if (begin != begin_of_state || of != token) throw std::runtime_error("the bytes are not a state of this FMU");
   SystemState state;
   reader(state);
-  if (state.phase > Phase::exchange) throw std::runtime_error("the state is damaged");
+  check(state.phase <= Phase::exchange);
   reader(parts);
   if (!reader.at_end()) throw std::runtime_error("the state is longer than it should be");
   return state;
