@@ -6,7 +6,9 @@ import os
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -302,8 +304,18 @@ TOOLS: dict[str, dict[str, object]] = {
     "new": {"system": "fresh", "fmus": ["plant/resources/System1.fmu"], "apply": True},
     "edit": {"system": "plant", "edits": [{"verb": "set", "name": "System1.m1", "value": 3}], "apply": True},
     "fix": {"system": "plant", "apply": True},
+    "study": {"file": "a.toml"},
+    "export": {"system": "plant", "output": "e.fmu"},
+    "report": {"run": "r.csv", "output": "r.html"},
 }
 """Tools that read documents."""
+
+
+def served(folder: Path) -> Any:
+    from tests.cli.mcp_client import serving
+
+    (folder / "written").mkdir()
+    return serving(folder, "--allow-edits", "--results", str(folder / "written"), *(["--no-sandbox"] if missing() else []))
 
 
 @pytest.mark.parametrize("way", ("up", "absolute", "link"))
@@ -311,7 +323,6 @@ TOOLS: dict[str, dict[str, object]] = {
 def test_neither_editors_nor_servers_do(received, outside, kind, way):
     from ssptool.studio.calls import PageCalls
     from ssptool.studio.session import EditSession
-    from tests.cli.mcp_client import serving
 
     plant = received / "plant"
     refer(plant, kind, way, outside)
@@ -327,11 +338,12 @@ def test_neither_editors_nor_servers_do(received, outside, kind, way):
             except Exception as refused:
                 said.append(refused)
         calls.close()
-    server = serving(plant.parent, "--allow-edits", *(["--no-sandbox"] if missing() else []))
-    with server as client:
+    with served(received) as client:
         assert set(client.tools()) == {*TOOLS, "rule", "more"}
         for tool, arguments in TOOLS.items():
             said.append(client.answer(tool, **arguments))
+        with suppress(Exception):  # the error of an address has no text of a file either
+            said.append(client.read("ssptool://systems/plant"))
     assert is_silent(said, received)
 
 
@@ -339,10 +351,8 @@ def test_these_calls_are_understood(received):
     """The test above is refused because of what the document names, and for no other reason."""
     from ssptool.studio.calls import PageCalls
     from ssptool.studio.session import EditSession
-    from tests.cli.mcp_client import serving
 
-    server = serving(received, "--allow-edits", *(["--no-sandbox"] if missing() else []))
-    with server as client:
+    with served(received) as client:
         for tool, arguments in TOOLS.items():
             assert "is_error=False" in (answer := client.answer(tool, **arguments)), (tool, answer)
     calls = PageCalls(EditSession(received / "plant"), lambda _: None)
