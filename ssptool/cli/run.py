@@ -125,18 +125,6 @@ DisplayUnits = Annotated[
 ]
 
 
-def recording_from(
-    record: Record = None,
-    every: Every = 1,
-    output_step: OutputStep = None,
-    unit: Units = None,
-    display_units: DisplayUnits = False,
-) -> dict[str, Any]:
-    """Options about the recorded rows and signals, as keyword arguments of the public API."""
-    units = chosen_units(unit, display_units)
-    return {"record": record or (), "every": every, "output_step": output_step, "units": units}
-
-
 Save = Annotated[
     Path | None,
     typer.Option("--save", metavar="STATE", help="Write the state at the stop time to this file, for --from."),
@@ -145,6 +133,23 @@ From = Annotated[
     Path | None,
     typer.Option("--from", metavar="STATE", help="Continue from this file of --save, until a later stop time."),
 ]
+
+
+def recording_from(
+    record: Record = None,
+    every: Every = 1,
+    output_step: OutputStep = None,
+    unit: Units = None,
+    display_units: DisplayUnits = False,
+    save: Save = None,
+    saved: From = None,
+) -> dict[str, Any]:
+    """Options about the recorded rows and signals, and saved states, as keyword arguments of the public API."""
+    units = chosen_units(unit, display_units)
+    rows = {"record": record or (), "every": every, "output_step": output_step, "units": units}
+    return {**rows, "save": save, "saved": saved}
+
+
 AccuracyOption = Annotated[
     str | None,
     typer.Option(
@@ -303,8 +308,6 @@ def run_command(
     sandbox: Sandbox = None,
     realtime: Realtime = None,
     accuracy: AccuracyOption = None,
-    save: Save = None,
-    saved: From = None,
     logs: dict[str, Any],
     plot: Plot = None,
     report: ReportChoice,
@@ -319,8 +322,6 @@ def run_command(
     Examples:
       ssptool run plant --stop-time 5 --set Motor.m=2 --output light.parquet
       ssptool run plant --implementation me --tolerance 1e-8 --plot plant.png
-      ssptool run plant --stop-time 2 --save plant.state
-      ssptool run plant --stop-time 4 --from plant.state
     """
     if plot is not None:
         ssptool.renderers.check_plot_name(plot)
@@ -343,8 +344,6 @@ def run_command(
             sandbox=sandbox,
             statistics=report.measured,
             accuracy=cast("AccuracyWord | None", accuracy),
-            save=save,
-            saved=saved,
             realtime=realtime,
             progress=progress,
             accept=codes(accept),
