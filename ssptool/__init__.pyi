@@ -35,6 +35,7 @@ from ssptool.api.run import plan as plan
 from ssptool.api.run import read_manifest as read_manifest
 from ssptool.api.run import read_trace as read_trace
 from ssptool.api.run import simulate as simulate
+from ssptool.api.sensitivities import sensitivities as sensitivities
 from ssptool.api.stepping import Simulation as Simulation
 from ssptool.api.study import calibrate as calibrate
 from ssptool.api.study import study as study

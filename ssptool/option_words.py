@@ -31,6 +31,11 @@ ChartWord: TypeAlias = Literal[
     "scatter", "tornado", "envelope", "sensitivity", "parallel", "surface", "front", "convergence", "fit"
 ]
 
+LINEAR_FILES = (".json", ".mat", ".txt")
+STEADY_FILES = (".ssv", ".json")
+SENSITIVITY_FILES = (".csv", ".json")
+"""Endings of the files of an analysis, which its value saves and its command takes."""
+
 OPTION_SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "--stop-time": (
         "stop",

@@ -10,6 +10,7 @@ from ssptool.api.doctor import DIAGNOSIS_RENDERERS as DIAGNOSIS_RENDERERS
 from ssptool.api.edit import DIFF_RENDERERS as DIFF_RENDERERS
 from ssptool.api.edit import unified_diff as unified_diff
 from ssptool.api.reproduce import REPRODUCTION_RENDERERS as REPRODUCTION_RENDERERS
+from ssptool.api.sensitivities import SENSITIVITY_RENDERERS as SENSITIVITY_RENDERERS
 from ssptool.api.study import FIT_RENDERERS as FIT_RENDERERS
 from ssptool.api.study import STUDY_RENDERERS as STUDY_RENDERERS
 from ssptool.api.understand import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS

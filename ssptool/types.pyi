@@ -18,6 +18,7 @@ from ssptool.api.export import ExportedFmu as ExportedFmu
 from ssptool.api.reproduce import Reproduction as Reproduction
 from ssptool.api.run import Plan as Plan
 from ssptool.api.run import Trace as Trace
+from ssptool.api.sensitivities import Sensitivities as Sensitivities
 from ssptool.editing.diff import Comparison as Comparison
 from ssptool.editing.set_table import ParameterDifference as ParameterDifference
 from ssptool.engine.recording.follow import FollowedRun as FollowedRun

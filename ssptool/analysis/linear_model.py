@@ -15,6 +15,7 @@ from ssptool.documents.saving import save_file
 from ssptool.engine.kernel.calls import Floats
 from ssptool.errors import MissingPackage, WrongValue
 from ssptool.foreign_text import json_text
+from ssptool.option_words import LINEAR_FILES
 from ssptool.printed import Printed
 from ssptool.public_calls import public
 
@@ -22,7 +23,14 @@ if TYPE_CHECKING:
     from scipy.signal import StateSpace
 
 MATRICES = ("A", "B", "C", "D")
-FILE_ENDINGS = (".json", ".mat", ".txt")
+
+
+def checked_ending(path: Path | str, endings: Sequence[str]) -> Path:
+    """Path of a file with one of these endings. Raises WrongValue."""
+    path = file_path("path", path)
+    if path.suffix.lower() not in endings:
+        raise WrongValue(f"{path}: the ending must be one of {', '.join(endings)}; found {path.suffix or 'none'}")
+    return path
 
 
 class LinearVariable(NamedTuple):
@@ -172,10 +180,8 @@ class LinearModel(Printed):
         WrongValue
             The file has another ending.
         """
-        path = file_path("path", path)
+        path = checked_ending(path, LINEAR_FILES)
         ending = path.suffix.lower()
-        if ending not in FILE_ENDINGS:
-            raise WrongValue(f"{path}: the ending must be one of {', '.join(FILE_ENDINGS)}")
         if ending == ".mat":
             save_file(path, _mat(self))
         else:

@@ -47,6 +47,22 @@ def check_probed(plan: Plan, what: str) -> None:
 class ProbedRun(SteppedRun):
     """A run of a system of model exchange that can be evaluated elsewhere, between its steps."""
 
+    def quantity(self, name: str) -> LinearVariable:
+        """A real variable of this name, at the present time.
+
+        Raises
+        ------
+        UnknownName
+        WrongValue
+            It is not a real number.
+        """
+        value, signal = self.get(name), self._values.signal(name)
+        if not isinstance(value, float):
+            raise WrongValue(f"{name} is not a real number: nothing can be derived with respect to it")
+        component = self.plan.network.components.get(signal.component)
+        unit = None if component is None else component.description.variables[signal.variable].unit
+        return LinearVariable(name, unit, value, signal.component)
+
     def probe(self) -> "Probe":
         """The system at the present time of the run, which must not go on while the probe is in use."""
         self._check_running()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssptool.analysis.linear_model import LinearModel, LinearVariable
+from ssptool.analysis.linear_model import LinearModel, LinearVariable, checked_ending
 from ssptool.analysis.linearize import Coupled, Request, coupled_at, linear_model
 from ssptool.analysis.probing import Probe
 from ssptool.documents.saving import save_file
@@ -18,6 +18,7 @@ from ssptool.engine.kernel.calls import Floats
 from ssptool.errors import UnknownName, WrongValue, abbreviated, counted
 from ssptool.fmu.instance import FmiError
 from ssptool.foreign_text import json_text
+from ssptool.option_words import STEADY_FILES
 from ssptool.printed import Printed
 from ssptool.public_calls import public
 
@@ -128,14 +129,9 @@ class SteadyState(Printed):
             The file has another ending; or the steady state was not found, or the FMUs cannot be started there, so
             there is no parameter set.
         """
-        target = Path(path)
-        match target.suffix.lower():
-            case ".json":
-                save_file(target, f"{json_text(self.to_dict(), indent=2)}\n")
-            case ".ssv":
-                save_file(target, _parameter_set(self, target.stem))
-            case _:
-                raise WrongValue(f"{target}: the ending must be .ssv or .json")
+        target = checked_ending(path, STEADY_FILES)
+        whole = target.suffix.lower() == ".json"
+        save_file(target, f"{json_text(self.to_dict(), indent=2)}\n" if whole else _parameter_set(self, target.stem))
 
 
 def _parameter_set(point: SteadyState, name: str) -> bytes:

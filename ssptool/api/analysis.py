@@ -85,7 +85,7 @@ def linearize(
     """
     names = [texts(name, value, CONNECTOR) for name, value in (("input", input), ("measure", measure), ("open", open))]
     time = None if at is None else seconds("at", at)
-    with _probed_run(linearize, system, options, time) as run:
+    with probed_run(linearize, system, options, time) as run:
         probe = run.probe()
         return linear_model(probe, request(probe, *names))
 
@@ -150,7 +150,7 @@ def trim(
         {name: None if value is None else number("slope", value) for name, value in slope.items()},
     )
     time = None if at is None else seconds("at", at)
-    with _probed_run(trim, system, options, time) as run:
+    with probed_run(trim, system, options, time) as run:
         found = steady_state(run.probe(), conditions)
     if not found:
         return found
@@ -187,10 +187,10 @@ def stability(system: Path | str, **options: Unpack[RunOptions]) -> CouplingStab
     RunError, FmiError
         A component fails at the start.
     """
-    with opened_plan(stability, system, _with_implementation(options, "cs")) as opened:
+    with opened_plan(stability, system, with_implementation(options, "cs")) as opened:
         plan: Plan = opened.plan
     of_system = {name: value for name, value in options.items() if name in (*SystemOptions.__annotations__, "accept")}
-    with _probed_run(stability, system, {**of_system, "start_time": plan.interval.start}, None) as run:
+    with probed_run(stability, system, {**of_system, "start_time": plan.interval.start}, None) as run:
         return stability_of(plan, components(run.probe()))
 
 
@@ -223,9 +223,8 @@ def _run_factory(
     """Begins runs with start values beside those of the options."""
 
     def begin(values: Mapping[str, float]) -> Begun | None:
-        given = {**dict(options.get("start_values") or {}), **values}
         try:
-            with _probed_run(function, system, {**options, "start_values": given}, None) as run:
+            with probed_run(function, system, with_values(options, values), None) as run:
                 probe = run.probe()
         except Exception as error:
             if not is_own(error):
@@ -238,11 +237,11 @@ def _run_factory(
 
 
 @contextmanager
-def _probed_run(
+def probed_run(
     function: Callable[..., Any], system: Path | str, options: Mapping[str, Any], until: float | None
 ) -> Iterator[ProbedRun]:
     """A run by model exchange of all components, at this time [s] (None: at the start)."""
-    with opened_plan(function, system, _with_implementation(options, "me")) as opened:
+    with opened_plan(function, system, with_implementation(options, "me")) as opened:
         plan: Plan = opened.plan
         check_probed(plan, function.__name__)
         interval = plan.interval
@@ -256,10 +255,15 @@ def _probed_run(
             yield run
 
 
-def _with_implementation(options: Mapping[str, Any], implementation: str) -> dict[str, Any]:
+def with_implementation(options: Mapping[str, Any], implementation: str) -> dict[str, Any]:
     """The options with this implementation, unless they ask for something else."""
     given = dict(options)
     keywords = {name: value for name, value in given.items() if name == "implementation"}
     if Settings.of(given.get("settings"), keywords).implementation == "auto":
         given["implementation"] = implementation
     return given
+
+
+def with_values(options: Mapping[str, Any], values: Mapping[str, float]) -> dict[str, Any]:
+    """The options with these start values beside those of the caller."""
+    return {**options, "start_values": {**dict(options.get("start_values") or {}), **values}}

@@ -1,4 +1,4 @@
-"""Commands that analyze a system at one instant: linearize, modes and trim."""
+"""Commands that analyze a system: linearize, modes and trim at one instant, and sensitivities over time."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +18,9 @@ from ssptool.cli.options import (
     stimuli_from,
     time,
 )
+from ssptool.cli.settings_options import PLANNED, settings_options
 from ssptool.cli.terminal import busy
+from ssptool.option_words import LINEAR_FILES, SENSITIVITY_FILES, STEADY_FILES
 
 At = Annotated[
     float | None,
@@ -76,7 +78,6 @@ Slopes = Annotated[
 ]
 Format = Annotated[TextOrJson, typer.Option("--format", help="Print as text or json.")]
 
-MODEL_FILES = (".json", ".mat", ".txt")
 PLOT_FILES = (".png", ".svg", ".pdf", ".html")
 
 
@@ -111,8 +112,8 @@ def linearize_command(
       ssptool linearize plant
       ssptool linearize plant --at 2s --input Motor.u --measure Load.w -o plant.mat
     """
-    if output is not None and output.suffix.lower() not in MODEL_FILES:
-        ssptool.renderers.check_plot_name(output, (*MODEL_FILES, *PLOT_FILES))
+    if output is not None and output.suffix.lower() not in LINEAR_FILES:
+        ssptool.renderers.check_plot_name(output, (*LINEAR_FILES, *PLOT_FILES))
     with busy():
         model = ssptool.linearize(
             system,
@@ -126,7 +127,7 @@ def linearize_command(
         )
     if output is None:
         say(ssptool.renderers.LINEAR_RENDERERS[format.value](model), verbatim=format is TextOrJson.JSON)
-    elif output.suffix.lower() in MODEL_FILES:
+    elif output.suffix.lower() in LINEAR_FILES:
         model.save(output)
         say(f"linear model: {output}")
     else:
@@ -209,8 +210,8 @@ def trim_command(
       ssptool trim plant -o point.ssv
       ssptool trim plant --free Motor.u=0:24 --target Load.w=100 --slope Load.phi=any --fix Load.phi
     """
-    if output is not None and output.suffix.lower() not in (".ssv", ".json"):
-        raise typer.BadParameter(f"{output}: the ending must be .ssv or .json", param_hint="--output")
+    if output is not None:
+        ssptool.renderers.check_plot_name(output, STEADY_FILES)
     with busy():
         point = ssptool.trim(
             system,
@@ -230,6 +231,50 @@ def trim_command(
         point.save(output)
         if format is TextOrJson.TEXT:
             say(f"steady state: {output}")
+
+
+@bundled(settings=settings_options(PLANNED), changes=changes_from, stimuli=stimuli_from)
+def sensitivities_command(
+    system: SystemPath,
+    to: Annotated[
+        list[str],
+        typer.Argument(metavar="PARAMETER...", help="Parameters and start values.", autocompletion=full_names),
+    ],
+    settings: dict[str, Any],
+    changes: dict[str, Any],
+    stimuli: dict[str, Any],
+    measure: Annotated[
+        list[str] | None,
+        _named_option("--measure", "CONNECTOR", "Output to derive (default: outputs of the system, or of components)."),
+    ] = None,
+    accept: Accept = None,
+    format: Format = TextOrJson.TEXT,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write derivatives over time (.csv), or everything (.json)."
+        ),
+    ] = None,
+) -> None:
+    """Derive outputs over time with respect to parameters.
+
+    If all components offer model exchange, and nothing jumps, the variational equations are integrated. Otherwise, four
+    runs for each parameter are compared, in the process of the command. The output states which, and the error.
+
+    Examples:
+      ssptool sensitivities plant Motor.R Load.J --measure Load.w --stop-time 5 -o sensitivities.csv
+    """
+    if output is not None:
+        ssptool.renderers.check_plot_name(output, SENSITIVITY_FILES)
+    with busy():
+        found = ssptool.sensitivities(
+            system, to, measure or (), settings=settings, accept=codes(accept), **changes, **stimuli
+        )
+    say(ssptool.renderers.SENSITIVITY_RENDERERS[format.value](found), verbatim=format is TextOrJson.JSON)
+    if output is not None:
+        found.save(output)
+        if format is TextOrJson.TEXT:
+            say(f"sensitivities: {output}")
 
 
 def _named(texts: list[str] | None) -> list[tuple[str, str]]:

@@ -63,6 +63,7 @@ PANELS = {
         "linearize": "Linearize a system at one instant: matrices A, B, C, D.",
         "trim": "Find a steady state, and save it as a start of runs.",
         "modes": "List eigenvalues of a system: frequency, damping, participation.",
+        "sensitivities": "Derive outputs over time with respect to parameters.",
     },
     "Results": {
         "plot": "Plot results over time, or the results of a study.",
@@ -115,7 +116,7 @@ FAMILIES = {
     "understand": ("rule", "info", "graph", "draw", "explain", "parameters"),
     "run": ("plan", "run"),
     "study": ("study", "sweep"),
-    "analysis": ("linearize", "modes", "trim"),
+    "analysis": ("linearize", "modes", "trim", "sensitivities"),
     "results": ("plot", "compare", "report", "reproduce"),
     "edit": (
         "new",

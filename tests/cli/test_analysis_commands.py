@@ -1,5 +1,6 @@
 """Commands that analyze a system at one instant."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -39,3 +40,15 @@ def test_modes_are_listed(ssptool):
     status, out, _ = ssptool("modes", SYSTEMS / "rotational_spring_mass_damper", "--at", "1s")
     assert status == 0
     assert "-0.331414 ± 1.82742i" in out
+
+
+def test_the_command_writes_the_derivatives(ssptool):
+    oscillator = SYSTEMS / "dual_mass_oscillator"
+    arguments = ("sensitivities", oscillator, "System1.c1", "--measure", "System1.x1", "--stop-time", "1")
+    status, out, _ = ssptool(*arguments, "-o", "s.csv")
+    assert status == 0 and "variational equations" in out
+    with Path("s.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    _, out, _ = ssptool(*arguments, "--format", "json")
+    last = json.loads(out)["derivatives"][-1][0][0]
+    assert float(rows[-1]["System1.x1 / System1.c1"]) == pytest.approx(last)

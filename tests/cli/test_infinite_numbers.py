@@ -161,6 +161,7 @@ def test_all_commands_print_json_that_any_parser_reads(ssptool, infinite):
         "run": (infinite, *values, "--output", "fresh.csv"),
         # An undamped oscillator has a time constant that is not finite.
         **dict.fromkeys(("linearize", "modes", "trim"), (UNDAMPED,)),
+        "sensitivities": (UNDAMPED, "Mass.m", "--stop-time", "0.1"),
     }
     commands = typer.main.get_command(app).commands
     assert set(calls) == {name for name, one in commands.items() if any(p.name == "format" for p in one.params)}

@@ -23,6 +23,7 @@ FUNCTIONS = {
     ("linearize",): (ssptool.linearize, SYSTEM),
     ("modes",): (ssptool.linearize, SYSTEM),
     ("trim",): (ssptool.trim, SYSTEM),
+    ("sensitivities",): (ssptool.sensitivities, SETTINGS | SYSTEM),
     ("explain",): (ssptool.explain, set()),
     ("validate",): (ssptool.validate, set(inspect.signature(ssptool.fix).parameters)),
     ("plot",): (
