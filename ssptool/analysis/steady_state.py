@@ -31,6 +31,11 @@ SINGULAR = 1e-9
 EXACT_STEPS = 5
 """Steps of Newton's method at the end, to the last digits."""
 
+TRANSIENT_STEPS = 300
+"""Largest number of implicit steps in time."""
+
+AT_REST = "Newton's method finds no steady state from the start; this is the one in which the system comes to rest"
+
 TAKES_PART = 1e-3
 """Share in a direction from which on a name is told."""
 
@@ -83,7 +88,8 @@ class SteadyState(Printed):
     start_values
         Start values by full name with which a run begins in this state; None: the FMUs cannot be started there.
     model
-        The linear model at this point; its inputs are the free ones, its outputs those with targets, or all.
+        The linear model at this point; its inputs are the free ones, its outputs those with targets, or all. None for
+        the rest of a simulation.
     notes
         Remarks.
     """
@@ -96,7 +102,7 @@ class SteadyState(Printed):
     outputs: tuple[LinearVariable, ...]
     kinds: Mapping[str, str]
     residuals: Mapping[str, float]
-    model: LinearModel
+    model: LinearModel | None
     start_values: Mapping[str, float] | None = None
     notes: tuple[str, ...] = ()
 
@@ -238,6 +244,15 @@ class _Problem:
         self.go_to(unknowns)
         return self.left
 
+    def is_solved(self, unknowns: Floats) -> bool:
+        """True if all equations are satisfied. Raises RunError, FmiError."""
+        return bool(np.all(np.abs(self.residual(unknowns)) <= RESIDUAL * self.sizes))
+
+    @property
+    def moves_in_time(self) -> bool:
+        """True if the unknowns are states, and the equations their derivatives."""
+        return self.free_states == self.equations and not self.inputs and not self.targets
+
     def jacobian(self, unknowns: Floats) -> Floats:
         """Raises RunError, FmiError, Unsupported."""
         self.go_to(unknowns)
@@ -310,8 +325,13 @@ def steady_state(probe: Probe, conditions: Conditions) -> SteadyState:
     problem.residual(problem.first)
     problem.check_counts(problem.drop_trivial())
     unknowns, at_bound = _solved(problem)
+    notes: tuple[str, ...] = ()
+    if not problem.is_solved(unknowns) and problem.moves_in_time:
+        there = _at_rest(problem)
+        if there is not None:
+            unknowns, at_bound, notes = there, [False] * len(there), (AT_REST,)
     residual = problem.residual(unknowns)
-    found = bool(np.all(np.abs(residual) <= RESIDUAL * problem.sizes))
+    found = problem.is_solved(unknowns)
     if found:
         _check_unique(problem, unknowns, at_bound)
     model = linear_model(probe, problem.asked)
@@ -329,7 +349,7 @@ def steady_state(probe: Probe, conditions: Conditions) -> SteadyState:
         kinds=kinds,
         residuals=dict(zip(problem.equation_names, residual.tolist(), strict=True)),
         model=model,
-        notes=tuple(_why_not_found(problem, unknowns, residual)) if not found else (),
+        notes=notes if found else tuple(_why_not_found(problem, unknowns, residual)),
     )
 
 
@@ -366,6 +386,32 @@ def _solved(problem: _Problem) -> tuple[Floats, list[bool]]:
     if not any(at_bound):
         unknowns = _to_the_last_digits(problem, unknowns)
     return unknowns, at_bound
+
+
+def _at_rest(problem: _Problem) -> Floats | None:
+    """States in which the system comes to rest, by pseudo-transient continuation: implicit steps in time from the
+    start, which become larger as the derivatives become smaller. None: it does not come to rest, or leaves its bounds.
+    """
+    unknowns, sizes = problem.first, problem.sizes
+    low, high = problem.bounds
+    left = problem.residual(unknowns)
+    step = 1.0 / max(np.abs(problem.jacobian(unknowns)).sum(axis=1).max(initial=0.0), np.finfo(float).tiny)
+    for _ in range(TRANSIENT_STEPS):
+        try:
+            matrix = np.eye(len(unknowns)) / step - problem.jacobian(unknowns)
+            nearer = unknowns + np.linalg.solve(matrix, left)
+            there = problem.residual(nearer)
+        except (RunError, FmiError, np.linalg.LinAlgError):
+            step *= 0.25
+            continue
+        if not (np.isfinite(there).all() and np.all(low <= nearer) and np.all(nearer <= high)):
+            return None
+        before, after = (float(np.abs(one / sizes).max(initial=0.0)) for one in (left, there))
+        if after <= RESIDUAL:
+            return _to_the_last_digits(problem, nearer)
+        step *= float(np.clip(before / after, 0.5, 2.0))
+        unknowns, left = nearer, there
+    return None
 
 
 def _to_the_last_digits(problem: _Problem, unknowns: Floats) -> Floats:

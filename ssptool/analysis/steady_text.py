@@ -23,7 +23,7 @@ def steady_text(point: SteadyState) -> str:
     if point.outputs:
         lines += ["", *table([("output", "value"), *((one.name, _value(one)) for one in point.outputs)])]
     lines += ["", f"largest residual: {max(map(abs, point.residuals.values()), default=0.0):.1g}"]
-    if point.found and point.states:
+    if point.found and point.states and point.model is not None:
         lines.append(point.model.stability)
     if point.start_values is not None:
         stated = (f"{name} = {value:.12g}" for name, value in point.start_values.items())

@@ -17,6 +17,7 @@ from ssptool.analysis.linear_text import LINEAR_RENDERERS as LINEAR_RENDERERS
 from ssptool.analysis.linearize import linear_model, request
 from ssptool.analysis.modes import Mode as Mode
 from ssptool.analysis.probing import ProbedRun, check_probed
+from ssptool.analysis.rest import LONGEST, simulated_rest
 from ssptool.analysis.starting import Begun, start_in
 from ssptool.analysis.steady_state import Conditions, steady_state, unsatisfied
 from ssptool.analysis.steady_state import SteadyState as SteadyState
@@ -24,8 +25,10 @@ from ssptool.analysis.steady_text import STEADY_RENDERERS as STEADY_RENDERERS
 from ssptool.api.check import SystemOptions, shows
 from ssptool.api.run import SHOWN, RunOptions, opened_plan
 from ssptool.arguments import mapping, number, seconds, texts
+from ssptool.engine.failure import UnsupportedByFmu
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import Settings, SettingsOptions
+from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.errors import WrongValue, is_own
 from ssptool.public_calls import public
 
@@ -105,7 +108,8 @@ def trim(
     """Find a steady state of a system: states and inputs for which all derivatives are 0, near the start.
 
     There must be as many unknowns (states, and free inputs) as equations (derivatives, and outputs with targets). All
-    components are run by model exchange, and the FMUs run in the process of the program.
+    components are run by model exchange, and the FMUs run in the process of the program. If not all offer it, and
+    nothing else is asked for, a co-simulation runs until all signals rest.
 
     Parameters
     ----------
@@ -132,7 +136,7 @@ def trim(
     InvalidSystem
         The system has errors. No binary has been loaded.
     UnsupportedByFmu
-        An FMU does not offer model exchange.
+        An FMU does not offer model exchange, and there are conditions or a time.
     UnknownName, WrongValue
         A name is unknown, or the number of equations is not that of unknowns, or the steady state is not unique.
     RunError, FmiError
@@ -150,8 +154,13 @@ def trim(
         {name: None if value is None else number("slope", value) for name, value in slope.items()},
     )
     time = None if at is None else seconds("at", at)
-    with probed_run(trim, system, options, time) as run:
-        found = steady_state(run.probe(), conditions)
+    try:
+        with probed_run(trim, system, options, time) as run:
+            found = steady_state(run.probe(), conditions)
+    except UnsupportedByFmu:
+        if time is None and not any(conditions):
+            return _rest(system, options)
+        raise
     if not found:
         return found
     begin = _run_factory(trim, system, options, found, conditions)
@@ -192,6 +201,16 @@ def stability(system: Path | str, **options: Unpack[RunOptions]) -> CouplingStab
     of_system = {name: value for name, value in options.items() if name in (*SystemOptions.__annotations__, "accept")}
     with probed_run(stability, system, {**of_system, "start_time": plan.interval.start}, None) as run:
         return stability_of(plan, components(run.probe()))
+
+
+def _rest(system: Path | str, options: Mapping[str, Any]) -> SteadyState:
+    """The state in which a simulation comes to rest."""
+    with opened_plan(trim, system, options) as opened:
+        interval = opened.plan.interval
+        span = interval.stop - interval.start
+        times = {"step_size": interval.step, "stop_time": interval.start + LONGEST * span}
+        with SteppedRun(opened.replan(settings=replace(opened.plan.settings, **times)), opened.archive) as run:
+            return simulated_rest(run, span)
 
 
 def _bounds(free: object) -> dict[str, tuple[float, float]]:

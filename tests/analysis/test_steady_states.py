@@ -31,6 +31,54 @@ def test_springs_rest_where_their_force_carries_the_weight():
     assert point.start_values == pytest.approx({"first.mass.s0": -0.1962, "second.mass.s0": -0.1962})
 
 
+@pytest.mark.parametrize("start", [1.5, 4.0])
+def test_a_system_comes_to_rest_where_newton_stays_in_a_valley(tmp_path, start):
+    """x' = -(x + 2) (x² - 2 x + 2) flows to -2, past a smallest |x'| of 3 near x = 0.8; y' = 3 (x - y)."""
+    variables = (
+        Var("x", "state", start=start),
+        Var("dx", "der", of="x", needs=["x"]),
+        Var("y", "state", start=0.5),
+        Var("dy", "der", of="y", needs=["x", "y"]),
+        Var("z", "output", needs=["y"]),
+    )
+    calc = "v->dx = -(v->x + 2) * (v->x * v->x - 2 * v->x + 2); v->dy = 3 * (v->x - v->y); v->z = 2 * v->y + 1;"
+    make_fmu(tmp_path / "Valley.fmu", variables, calc=calc)
+    point = ssptool.trim(write_system(tmp_path / "valley", tmp_path, {"A": "Valley"}))
+    assert point.found
+    assert values(point.states) == pytest.approx({"A.x": -2.0, "A.y": -2.0}, rel=1e-12)
+    assert point.model.stable
+
+
+def test_co_simulation_comes_to_rest():
+    """s = -m g sin(theta)/c of both springs."""
+    point = ssptool.trim(CHAIN, implementation="cs", step_size=0.01)
+    assert point.found and point.model is None
+    assert values(point.outputs)["first.mass.s"] == pytest.approx(-0.1962, rel=1e-7)
+    assert values(point.outputs)["second.mass.s"] == pytest.approx(-0.1962, rel=1e-7)
+    with pytest.raises(ssptool.exceptions.Unsupported, match="model exchange"):
+        ssptool.trim(CHAIN, implementation="cs", free="first.mass.F", target={"first.mass.s": 0.1})
+
+
+def test_co_simulation_without_rest_is_told():
+    """An oscillator without damping."""
+    point = ssptool.trim(SYSTEMS / "one_dof_oscillator", implementation="cs", stop_time=1.0)
+    assert not point.found
+    assert max(point.residuals.values()) > 1e-3
+
+
+def test_a_system_without_rest_is_told(tmp_path):
+    """x' = 1 + x² has no steady state, and leaves every bound."""
+    variables = (
+        Var("x", "state", start=-1.0),
+        Var("dx", "der", of="x", needs=["x"]),
+        Var("y", "output", needs=["x"]),
+    )
+    make_fmu(tmp_path / "Away.fmu", variables, calc="v->dx = 1 + v->x * v->x; v->y = 2 * v->x;")
+    point = ssptool.trim(write_system(tmp_path / "away", tmp_path, {"A": "Away"}))
+    assert not point.found
+    assert point.residuals["A.x'"] >= 1
+
+
 def test_an_input_that_is_free_reaches_the_target_of_an_output(tmp_path):
     """k i = d w + load, u = R i + k w."""
     system = drive(tmp_path)
