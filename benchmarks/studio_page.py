@@ -32,22 +32,22 @@ FMU = "application/x-fmu-sharedlibrary"
 SSP = "http://ssp-standard.org/SSP1/SystemStructure"
 
 
-def write_fmu(file: Path) -> None:
-    """An FMU with ten inputs and ten outputs, which is looked at and never run."""
+def write_fmu(file: Path, ports: int = PORTS) -> None:
+    """An FMU with inputs and outputs, ten of each or as many as wanted, which is looked at and never run."""
     inputs = "".join(
         f'<ScalarVariable name="u{k}" valueReference="{k}" causality="input"><Real unit="m" start="0"/>'
         "</ScalarVariable>"
-        for k in range(PORTS)
+        for k in range(ports)
     )
     outputs = "".join(
-        f'<ScalarVariable name="y{k}" valueReference="{PORTS + k}" causality="output"><Real unit="m"/></ScalarVariable>'
-        for k in range(PORTS)
+        f'<ScalarVariable name="y{k}" valueReference="{ports + k}" causality="output"><Real unit="m"/></ScalarVariable>'
+        for k in range(ports)
     )
     gain = (
         '<ScalarVariable name="gain" valueReference="99" causality="parameter" variability="fixed"><Real start="1"/>'
         "</ScalarVariable>"
     )
-    unknowns = "".join(f'<Unknown index="{PORTS + 1 + k}" dependencies=""/>' for k in range(PORTS))
+    unknowns = "".join(f'<Unknown index="{ports + 1 + k}" dependencies=""/>' for k in range(ports))
     text = (
         '<?xml version="1.0" encoding="UTF-8"?><fmiModelDescription fmiVersion="2.0" modelName="Ten" guid="{ten}">'
         '<CoSimulation modelIdentifier="Ten" canGetAndSetFMUstate="true"/>'
@@ -141,6 +141,20 @@ FRAME = """async point => {
 }"""
 
 
+WHEEL = """async point => {
+  const diagram = document.querySelector('ssp-diagram'), taken = [];
+  for (let k = 0; k < 20; k++) {
+    const began = performance.now();
+    const turn = {deltaY: k < 10 ? -100 : 100, clientX: point[0], clientY: point[1], cancelable: true};
+    diagram.dispatchEvent(new WheelEvent('wheel', turn));
+    await new Promise(requestAnimationFrame);
+    await new Promise(resolve => setTimeout(resolve));
+    taken.push(performance.now() - began);
+  }
+  return taken;
+}"""
+
+
 def in_chromium(system: Path, *, placed: bool) -> None:
     with page_of(system) as (page, address):
         began = time.perf_counter()
@@ -159,6 +173,12 @@ def in_chromium(system: Path, *, placed: bool) -> None:
         at = [frame["x"] + frame["width"] / 2, frame["y"] + min(8, frame["height"] / 4)]
         taken = page.evaluate(FRAME, at)
         print(f"  a drag is answered within {max(taken):.0f} ms (median {statistics.median(taken):.0f} ms)")
+        page.get_by_role("button", name="Fit").click()
+        page.wait_for_timeout(1000)
+        taken = page.evaluate(WHEEL, at)
+        print(
+            f"  a turn of the wheel is answered within {max(taken):.0f} ms (median {statistics.median(taken):.0f} ms)"
+        )
 
 
 def after_an_edit(system: Path) -> None:

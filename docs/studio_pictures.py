@@ -71,7 +71,7 @@ def run(page: Any) -> None:
     page.get_by_role("tab", name="Run").click()
     page.get_by_label("Stop time").fill("5")
     page.locator("#run").click()
-    page.get_by_text("run 1: completed").wait_for()
+    page.locator(".runs li", has_text="completed").wait_for()
     page.wait_for_function("() => document.querySelector('.accuracy')?.textContent.includes('of the range of')")
     save(page, "studio_run.png")
 

@@ -4,6 +4,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import permutations, product
 from pathlib import Path
 from threading import RLock
 from typing import Any, get_origin
@@ -13,9 +14,9 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import garbage_collection_paused
 from ssptool.drawing.diagram.model import Span
 from ssptool.editing.add import SUFFIXES
+from ssptool.editing.changes import EditError
 from ssptool.editing.draft import RESOURCES, Draft
 from ssptool.editing.names import Sharing
-from ssptool.engine.method_names import registered
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.foreign_text import one_line
 from ssptool.network.tree import ElementPath, dotted
@@ -24,7 +25,7 @@ from ssptool.studio.findings import DrawnPlaces, finding_content, findings_of
 from ssptool.studio.gestures import Edits, FixFinding, Gesture, RewriteXml
 from ssptool.studio.model import SystemModel
 from ssptool.studio.placing import additions, alignments, held_places, moves, resizes, routes
-from ssptool.studio.runs import StudioRuns, plan_content, planning_of, settings_of
+from ssptool.studio.runs import StudioRuns, plan_content, planning_of, settings_content, settings_of
 from ssptool.studio.session import DiskNews, EditSession, State
 from ssptool.studio.stimuli import (
     INPUTS,
@@ -55,6 +56,10 @@ def _check_type(argument: str, value: Any, kind: Any) -> None:
         raise WrongUsage(f"{argument} is {value!r}, and not {_KINDS[kind]}")
     if get_origin(kind) is Mapping and not isinstance(value, Mapping):
         raise WrongUsage(f"{argument} is {value!r}, and not a table")
+
+
+MOST_INSERTIONS = 20
+"""Ways to put an element into a connection that a page offers."""
 
 
 class PageCalls:
@@ -95,6 +100,7 @@ class PageCalls:
                 self.differences,
             ),
             *(self.open_results, self.iterations, self.iterates),
+            *(self.rename_run, self.delete_run, self.save_run, self.insertions),
             *(self.studies, self.start_study, self.cancel_study, self.study_table, self.study_chart),
             *(
                 self.add,
@@ -283,6 +289,34 @@ class PageCalls:
     def parameters(self) -> Answer:
         """Parameters and other values that can be set, of all components."""
         return list(parameter_rows(self._model))
+
+    def insertions(self, sheet: Names, element: Names, text: str) -> Answer:
+        """The ways to put an element into a connection: the edits for each legal pair of an input and an output."""
+        path, ends = tuple(element), self._model.ends(tuple(sheet), text)
+        pins = [] if any(path == end[:-1] for end in ends) else self._model.block(path).pins
+        found = []
+        for first, last in permutations(ends, 2):
+            cut = {"verb": "disconnect", "a": first, "b": last}
+            to, back = (
+                [one for one in joins if self._is_possible(cut, one)]
+                for joins in (
+                    [{"verb": "connect", "a": first, "b": (*path, pin.name)} for pin in pins if pin.kind == "input"],
+                    [{"verb": "connect", "a": (*path, pin.name), "b": last} for pin in pins if pin.kind == "output"],
+                )
+            )
+            found += [
+                {"title": f"{one['b'][-1]} → {other['a'][-1]}", "edits": (cut, one, other)}
+                for one, other in product(to, back)
+            ]
+        self._renew()  # previews read the documents again
+        return found[:MOST_INSERTIONS]
+
+    def _is_possible(self, *edits: Mapping[str, Any]) -> bool:
+        try:
+            self._session.preview(Edits.of(edits))
+        except (WrongUsage, EditError):
+            return False
+        return True
 
     def consequences(self, component: Names, fmu: str) -> Answer:
         """Consequences of replacing the FMU of a component."""
@@ -489,12 +523,29 @@ class PageCalls:
         return self._runs.check(run)
 
     def runs(self) -> Answer:
-        """All runs, the names of masters, and the result files around the system."""
+        """All runs, the settings of a run, and the result files around the system."""
         return {
             "runs": self._runs.all(),
-            "masters": ["auto", *(one.name for one in registered())],
+            "settings": settings_content(),
             "files": list(results_of(self._session.path)),
         }
+
+    def rename_run(self, run: int, name: str) -> Answer:
+        return self._runs.rename(run, name)
+
+    def delete_run(self, run: int) -> Answer:
+        self._runs.delete(run)
+        return {}
+
+    def save_run(self, run: int, name: str) -> Answer:
+        """Write a run to a new file next to the system: results, or a report (.html)."""
+        path = self._session.path
+        if Path(name).name != name or not Path(name).suffix:
+            raise WrongUsage(f"{name!r} is not the name of a file, such as run.csv or run.html")
+        if self._session.read_only:
+            raise WrongUsage(self._session.read_only)
+        self._runs.save(run, path.absolute().parent / name, path)
+        return {"saved": name}
 
     def open_results(self, file: str) -> Answer:
         """Add a result file to the runs."""

@@ -4,29 +4,35 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import EnumType
+from itertools import count
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+import numpy as np
+
 from ssptool.api.check import InvalidSystem
 from ssptool.api.compare import compare
-from ssptool.arguments import AccuracyName, WantedAccuracy, accuracy_by_default
+from ssptool.api.report import report
+from ssptool.arguments import AccuracyName, WantedAccuracy, WrongArgument, accuracy_by_default
 from ssptool.documents.vocabulary import rounded_text
 from ssptool.drawing.plot import page_figure
 from ssptool.drawing.plot_model import panels, thinned
 from ssptool.engine.failure import Failure
 from ssptool.engine.planning.plan import Plan, call_sequence
 from ssptool.engine.recording.follow import follow
-from ssptool.engine.recording.formats import read_trace
+from ssptool.engine.recording.formats import check_output, open_writer, read_manifest, read_trace
 from ssptool.engine.run.make_plan import planned
 from ssptool.engine.run.plots import curves_of
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.refinement import AccuracyCheck
 from ssptool.engine.run.result import Result, Statistics
-from ssptool.engine.settings import Limits, Settings
+from ssptool.engine.settings import INSIGHT, Kind, Limits, Settings, settings_by_name
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Trace
-from ssptool.errors import WrongUsage, counted, is_own
+from ssptool.errors import WrongUsage, abbreviated, counted, is_own
+from ssptool.foreign_text import json_text
 from ssptool.option_words import Boxing
 from ssptool.results.comparison import comparison_rows
 from ssptool.rules.runner import check
@@ -63,12 +69,17 @@ class RunCancelled(WrongUsage):
 class StudioRun:
     """One run with its progress and its rows so far; or a result file.
 
-    Its `copy` of the system stays open while its accuracy can be checked.
+    Its `copy` of the system stays open while its accuracy can be checked. `given` are the things by which runs differ:
+    settings, stimuli and edits. `results` is the file with its rows.
     """
 
     number: int
     settings: Mapping[str, Any]
     file: str = ""
+    given: Mapping[str, str] = field(default_factory=dict)
+    differs: str = ""
+    title: str = ""
+    results: Path | None = None
     status: str = RUNNING
     fraction: float = 0.0
     trace: Trace | None = None
@@ -84,13 +95,20 @@ class StudioRun:
 
     @property
     def name(self) -> str:
-        return self.file or f"run {self.number}"
+        return self.title or self.file or f"run {self.number}"
+
+    @property
+    def label(self) -> str:
+        """Name with the differences from the run before unless the user has named it."""
+        return self.name if self.title or not self.differs else f"{self.name}: {self.differs}"
 
     def content(self) -> dict[str, Any]:
         trace, failure = self.trace, self.failure
         return {
             "number": self.number,
             "name": self.name,
+            "label": self.label,
+            "file": self.file,
             "settings": dict(self.settings),
             "status": self.status,
             "fraction": self.fraction,
@@ -125,6 +143,7 @@ class StudioRuns:
         self._tell = tell
         self._sandbox = sandbox
         self._runs: list[StudioRun] = []
+        self._numbers = count(1)
         self._folder = TemporaryFolder()
         self._threads: list[Thread] = []
 
@@ -152,7 +171,7 @@ class StudioRuns:
         """
         if any(one.status == RUNNING for one in self._runs):
             raise _one_run_only()
-        number, copy = len(self._runs) + 1, session.copy()
+        number, copy = next(self._numbers), session.copy()
         logs = {one: Path(self._folder.name, f"{one}{number}.jsonl") for one in (LOOPS, COUPLING)} if iterations else {}
         try:
             wanted, planning = accuracy_by_default(copy.switches.accuracy), planning_of(copy, stimuli)
@@ -164,7 +183,11 @@ class StudioRuns:
             if one.accuracy.find is not None and not one.accuracy.checking:
                 one.close()
                 self._tell({"event": "run", **one.content()})
-        begun = StudioRun(number, settings, logs=logs, copy=copy)
+        given = _given(session, settings, stimuli)
+        before = next((one for one in reversed(self._runs) if not one.file), None)
+        differs = "" if before is None else difference(before.given, given)
+        results = Path(self._folder.name, f"run{number}.csv")
+        begun = StudioRun(number, settings, logs=logs, copy=copy, given=given, differs=differs, results=results)
         self._runs.append(begun)
         self._begin(self._carry_out, begun, plan, copy, check_of(wanted, planning), wanted)
         return begun.content()
@@ -188,9 +211,46 @@ class StudioRuns:
         """Add a result file to the runs, for comparison. Raises UnusableFile, MissingPackage."""
         found = next((one for one in self._runs if one.file == name), None)
         if found is None:
-            found = StudioRun(len(self._runs) + 1, {}, name, "opened", 1.0, read_trace(file))
+            found = StudioRun(next(self._numbers), {}, name, status="opened", fraction=1.0, results=file)
+            found.trace = read_trace(file)
             self._runs.append(found)
         return found.content()
+
+    def rename(self, number: int, name: str) -> dict[str, Any]:
+        """Name a run; an empty name restores its own."""
+        one = self._run(number)
+        one.title = name.strip()
+        self._tell({"event": "run", **one.content()})
+        return one.content()
+
+    def delete(self, number: int) -> None:
+        """Forget a run and its rows; a result file that was opened stays on disk. Raises WrongUsage."""
+        one = self._run(number)
+        if one.status == RUNNING or one.accuracy.checking:
+            raise WrongUsage(f"{one.name} is in progress; cancel it first")
+        self._runs.remove(one)
+        one.close()
+        if not one.file and one.results is not None:
+            one.results.unlink(missing_ok=True)
+        self._tell({"event": "run_deleted", "number": number})
+
+    def save(self, number: int, target: Path, system: Path) -> None:
+        """Write the rows and the manifest of a run to a result file, or a report about it to an .html file.
+
+        Raises WrongUsage, FileExistsError, and the errors of the format or the report.
+        """
+        one = self._run(number)
+        if one.trace is None or one.results is None or one.status == RUNNING:
+            raise WrongUsage(f"{one.name} has no results yet")
+        if target.exists():
+            raise FileExistsError(f"{target.name} exists: choose another name")
+        if target.suffix.lower() == ".html":
+            report(system, one.results, target)
+            return
+        check_output(target)
+        writer = open_writer(target, one.trace.columns, one.trace.contents)
+        writer.write(np.column_stack([one.trace.t, one.trace.cells]))
+        writer.close(json_text(read_manifest(one.results)))
 
     def iterations(self, number: int) -> dict[str, Any] | None:
         """Iterations and residuals of a run over time, as a figure of plotly."""
@@ -210,7 +270,7 @@ class StudioRuns:
     def plot(self, numbers: Sequence[int], signals: Sequence[str]) -> Any:
         """Signals of runs as a figure of plotly, one panel per unit."""
         chosen = [one for one in map(self._run, numbers) if one.trace is not None and len(one.trace)]
-        labels = {one.name if len(chosen) > 1 else "": one for one in chosen}
+        labels = {one.label if len(chosen) > 1 else "": one for one in chosen}
         traces = {label: one.trace for label, one in labels.items() if one.trace is not None}
         if not traces:
             return None
@@ -242,16 +302,18 @@ class StudioRuns:
         return list(comparison_rows(compare(found, expected)))
 
     def _run(self, number: int) -> StudioRun:
-        if not 0 < number <= len(self._runs):
+        found = next((one for one in self._runs if one.number == number), None)
+        if found is None:
             raise WrongUsage(f"there is no run {number}")
-        return self._runs[number - 1]
+        return found
 
     # -- in a thread -----------------------------------------------------------------------------------------------
 
     def _carry_out(
         self, one: StudioRun, plan: Plan, copy: SystemCopy, check: AccuracyCheck, wanted: WantedAccuracy
     ) -> None:
-        file = Path(self._folder.name, f"run{one.number}.csv")
+        file = one.results
+        assert file is not None
         following = Thread(target=self._follow, args=(one, file), daemon=True)
         following.start()
         try:
@@ -352,9 +414,56 @@ def planning_of(copy: SystemCopy, stimuli: ChosenStimuli) -> Callable[[Settings]
     return planning
 
 
+def _given(session: EditSession, settings: Mapping[str, Any], stimuli: ChosenStimuli) -> dict[str, str]:
+    """Inputs of a run as texts by name: its settings, its stimuli, and the edits of the documents."""
+    edits = [state.label for state in session.states[1 : session.at + 1]]
+    found = {name.replace("_", " "): str(value) for name, value in settings.items() if not name.startswith("log_")}
+    found |= {"scenario": stimuli.scenario_name, "inputs": stimuli.inputs_name}
+    return {**{name: value for name, value in found.items() if value}, **dict.fromkeys(edits, "")}
+
+
+def difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """Differences between two runs in a few words: new or changed settings and edits, then those that are gone."""
+    new = [f"{name} {value}".rstrip() for name, value in now.items() if before.get(name) != value]
+    gone = [f"without {name}" for name in before if name not in now]
+    return abbreviated([*new, *gone], MOST_DIFFERENCES) if new or gone else ""
+
+
+MOST_DIFFERENCES = 3
+"""Differences in the name of a run."""
+
+_OF_PAGES = (Kind.TIME, Kind.NUMBER, Kind.COUNT, Kind.WORD)
+"""Kinds of settings that a page offers: those with one value."""
+
+
+def settings_content() -> list[dict[str, Any]]:
+    """The settings that a page offers, by the groups of the help."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for name, one in settings_by_name(Settings).items():
+        if one.kind in _OF_PAGES and one.group != INSIGHT:
+            words = one.words
+            allowed: tuple[str, ...] = () if words is None else tuple(words) if isinstance(words, EnumType) else words()
+            entry = {"name": name, "title": name.replace("_", " "), "help": one.help, "words": list(map(str, allowed))}
+            found.setdefault(one.group or "Usual", []).append(entry)
+    return [{"group": group, "settings": settings} for group, settings in found.items()]
+
+
 def settings_of(given: Mapping[str, Any]) -> Settings:
-    """Settings of a run from those of a page. Raises WrongArgument."""
-    return Settings.of(None, {name: value for name, value in given.items() if value not in ("", None)})
+    """Settings of a run from those of a page, whose values may be texts. Raises WrongArgument."""
+    known = settings_by_name(Settings)
+    stated = {name: value for name, value in given.items() if value not in ("", None)}
+    read = {name: _number_of(name, known[name].kind, value) for name, value in stated.items() if name in known}
+    return Settings.of(None, {**stated, **read})
+
+
+def _number_of(name: str, kind: Kind, value: Any) -> Any:
+    """The number that is typed for a setting of numbers; other values stay. Raises WrongArgument."""
+    if not isinstance(value, str) or kind not in (Kind.COUNT, Kind.NUMBER):
+        return value
+    try:
+        return int(value) if kind is Kind.COUNT else float(value)
+    except ValueError:
+        raise WrongArgument(name, value, "a whole number" if kind is Kind.COUNT else "a number") from None
 
 
 def plan_content(plan: Plan) -> dict[str, Any]:

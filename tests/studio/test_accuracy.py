@@ -141,7 +141,7 @@ def test_the_page_has_the_line_and_a_button(studio, chromium, tmp_path):
     page = chromium(studio(copy_of("dual_mass_oscillator", tmp_path)))
     page.get_by_role("tab", name="Run").click()
     page.get_by_label("Stop time").fill("2")
-    page.get_by_label("Step size").fill("20ms")
+    page.get_by_label("Step size", exact=True).fill("20ms")
     page.locator("#run").click()
     line = page.locator(".accuracy")
     line.get_by_role("button", name="Check", exact=True).click()

@@ -71,7 +71,7 @@ def test_the_oscillator_is_built_broken_fixed_and_run(studio, chromium, tmp_path
 
     page.get_by_role("tab", name="Run").click()
     page.locator("#run").click()
-    page.get_by_text("run 1: completed").wait_for()
+    page.locator(".runs li", has_text="completed").wait_for()
     force = page.locator("ssp-diagram .unit.value", has_text=re.compile(r"\bN$"))
     force.wait_for(state="attached")
     page.get_by_label("Time of the values on the lines").evaluate(

@@ -3,6 +3,7 @@
 import pytest
 
 import ssptool
+from benchmarks.studio_page import write_fmu
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.errors import WrongUsage
 from ssptool.studio.advice import page_advice
@@ -10,7 +11,7 @@ from ssptool.studio.calls import PageCalls
 from ssptool.studio.findings import DrawnPlaces, finding_content
 from ssptool.studio.session import EditSession
 from tests.cli.browser import browser, violations
-from tests.studio.conftest import box_of, copy_of
+from tests.studio.conftest import box_of, connector_at, copy_of
 
 SSD = "SystemStructure.ssd"
 
@@ -286,3 +287,48 @@ def test_a_note_is_written_where_the_menu_was_and_moved_and_removed(page, folder
     ours, theirs = saved(page, folder)
     assert "ssd:Note" not in ours
     assert ours.count("\n") == theirs.count("\n"), "only the canvas is still as large as it was"
+
+
+def chain(folder):
+    """Two elements with one connection, and one without, all with one input and one output [m]."""
+    write_fmu(folder / "One.fmu", 1)
+    with ssptool.new(folder / "chain.ssp") as made:
+        for name, x in (("A", 0), ("B", 200), ("Between", 100)):
+            made.add(folder / "One.fmu", name=name)
+            made.place(name, x, -100 if name == "Between" else 0)
+        made.connect("A.y0", "B.u0")
+    return folder / "chain.ssp"
+
+
+@browser
+def test_an_element_that_is_dropped_on_a_line_is_put_into_the_connection(studio, chromium, tmp_path):
+    system = chain(tmp_path)
+    page = chromium(studio(system))
+    page.locator('.wire[data-connections*="A.y0 – B.u0"]').wait_for(state="attached")
+    block = box_of(page, ".block[data-of=Between] .frame")
+    ends = [connector_at(page, *end) for end in (("A", "y0"), ("B", "u0"))]
+    middle = block["x"] + block["width"] / 2, block["y"] + block["height"] / 2
+    page.mouse.move(middle[0], block["y"] + 12)
+    page.mouse.down()
+    page.mouse.move(middle[0], ends[0][1], steps=2)
+    page.mouse.move(sum(x for x, _ in ends) / 2, ends[0][1] - middle[1] + block["y"] + 12, steps=3)
+    page.locator("#hint", has_text="into A.y0 – B.u0").wait_for()
+    page.mouse.up()
+    for text in ("A.y0 – Between.u0", "Between.y0 – B.u0"):
+        page.locator(f'.wire[data-connections*="{text}"]').wait_for(state="attached")
+    page.keyboard.press("Control+s")
+    page.get_by_text("chain.ssp · saved").wait_for()
+    with ssptool.edit(system, save=False) as editor:
+        ends = {(one.start_element, one.end_element) for one in editor.system.connections}
+    assert ends == {("A", "Between"), ("Between", "B")}
+
+
+def test_only_legal_ways_into_a_connection_are_offered(tmp_path):
+    calls = PageCalls(EditSession(chain(tmp_path)), lambda _: None)
+    (way,) = calls.call("insertions", {"sheet": [], "element": ["Between"], "text": "A.y0 – B.u0"})
+    assert [one["verb"] for one in way["edits"]] == ["disconnect", "connect", "connect"]
+    assert calls.call("insertions", {"sheet": [], "element": ["A"], "text": "A.y0 – B.u0"}) == []
+    assert calls.call("changes", {})["diff"] == "", "they are looked at, not done"
+    calls.call("edit", {"edits": way["edits"]})
+    assert calls.call("insertions", {"sheet": [], "element": ["B"], "text": "A.y0 – Between.u0"}) == []
+    calls.close()

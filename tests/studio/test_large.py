@@ -39,3 +39,34 @@ def test_connectors_appear_when_somebody_looks_closer(studio, chromium, system):
     near = page.evaluate(view)
     page.get_by_role("button", name="Fit").click()
     page.wait_for_function(f"({view}) !== {near!r}")
+
+
+@browser
+def test_the_wheel_scales_a_crowded_picture_and_draws_it_when_it_rests(studio, chromium, system):
+    page = chromium(studio(system))
+    diagram = page.locator("ssp-diagram")
+    page.locator(".block").first.wait_for(state="attached")
+    home = diagram.evaluate("diagram => diagram.view")
+    box = diagram.bounding_box()
+    assert box is not None
+    at = [box["x"] + 0.3 * box["width"], box["y"] + 0.6 * box["height"]]
+    under = """(diagram, [clientX, clientY]) => { const {x, y} = diagram.point({clientX, clientY}); return [x, y]; }"""
+    before = diagram.evaluate(under, at)
+    page.mouse.move(*at)
+    for _ in range(5):
+        page.mouse.wheel(0, -100)
+    wanted = "width => Math.abs(document.querySelector('ssp-diagram').view[2] / width - 1) < 1e-9"
+    page.wait_for_function(wanted, arg=home[2] / 1.1**5)
+    view = diagram.evaluate("diagram => diagram.view")
+    assert view[3] / view[2] == pytest.approx(home[3] / home[2])
+    assert diagram.evaluate(under, at) == pytest.approx(before, rel=1e-3)
+    corner = box["x"] + 3, box["y"] + 3
+    page.mouse.move(*corner)
+    page.mouse.down()
+    page.mouse.move(corner[0] + 40, corner[1] + 20, steps=3)
+    page.mouse.up()
+    size = min(box["width"] / view[2], box["height"] / view[3])
+    assert diagram.evaluate("diagram => diagram.view") == pytest.approx(
+        [view[0] - 40 / size, view[1] - 20 / size, *view[2:]], rel=1e-6
+    )
+    assert diagram.locator(".glass").evaluate("glass => glass.style.transform") == ""

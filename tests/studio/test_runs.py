@@ -71,7 +71,10 @@ def test_an_unsaved_edit_counts_and_runs_are_compared(oscillator):
     headings, *rows = oscillator.call("differences", {"run": 2, "reference": 1})
     assert "signal" in headings[0].lower() and {row[0] for row in rows} >= {"System1.a1", "System1.x1"}
     figure = oscillator.call("plot", {"runs": [1, 2], "signals": ["System1.x1"]})
-    assert [curve["name"] for curve in figure["data"]] == ["System1.x1 (run 1)", "System1.x1 (run 2)"]
+    assert [curve["name"] for curve in figure["data"]] == [
+        "System1.x1 (run 1)",
+        "System1.x1 (run 2: set System1.m1 3)",
+    ]
 
 
 def test_pages_are_told_of_a_run(tmp_path):

@@ -107,11 +107,12 @@ def test_the_keyboard_reaches_elements_and_opens_systems(nested):
 @browser
 def test_iterations_and_residuals_of_a_run_are_seen(coupled):
     coupled.get_by_role("tab", name="Run").click()
-    coupled.get_by_label("Iterations", exact=True).check()
+    coupled.get_by_text("More settings").click()
+    coupled.get_by_label("Keep iterations", exact=True).check()
     coupled.get_by_label("Master").select_option("iterated")
     coupled.get_by_label("Stop time").fill("0.02")
     coupled.locator("#run").click()
-    coupled.get_by_text("run 1: completed").wait_for()
+    coupled.locator(".runs li", has_text="completed").wait_for()
     coupled.get_by_text("Iterations and residuals").click()
     coupled.locator("#iterations-plot .main-svg").first.wait_for()
     coupled.locator("details.iterations tbody td", has_text="macro steps of System1, System2").first.wait_for()

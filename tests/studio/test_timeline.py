@@ -101,7 +101,7 @@ def test_a_double_click_adds_a_point_where_it_is(page):
 def test_the_next_run_takes_them(page):
     page.get_by_role("tab", name="Run").click()
     page.locator("#run").click()
-    page.get_by_text("run 1: completed").wait_for()
+    page.locator(".runs li", has_text="completed").wait_for()
     page.get_by_role("tab", name="Inputs").click()
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)

@@ -9,18 +9,18 @@ const PAUSE = 250;  // ms without a key, after which a text is checked
 
 class Details extends HTMLElement {
   #typed = async () => true;
+  #looks = '';  // what was shown last, as it was made
 
   connectedCallback() { this.clear(); }
 
-  clear() { this.replaceChildren(make('p', { class: 'quiet' }, HINT)); }
+  clear() { this.#looks = ''; this.replaceChildren(make('p', { class: 'quiet' }, HINT)); }
 
   /** `about` is the answer of the server, `findings` those of this thing, `actions` are buttons; `rewrite` takes another XML. */
   show(about, findings, actions, { only = null, rewrite = null, typed = null } = {}) {
     const area = this.querySelector('textarea');
     if (area && area.dataset.of === JSON.stringify([about.title, about.xml]) && area.value !== about.xml) return;  // somebody types
     const values = only && about.pins ? about.values.filter(one => only.includes(one.name)) : about.values;
-    this.#typed = async () => true;
-    this.replaceChildren(...[
+    const made = [
       make('h2', {}, only && about.pins ? `${about.title}.${only.join(', ')}` : about.title),
       about.where ? make('p', { class: 'place' }, about.where) : null,
       ...(about.facts || []).map(text => make('p', {}, text)),
@@ -29,7 +29,19 @@ class Details extends HTMLElement {
       section('Values and their origin', values.map(({ text }) => folded(text, Boolean(only) || values.length < 3))),
       section('Connectors', (only ? [] : about.pins || []).map(text => make('p', {}, text))),
       about.xml ? source(about, rewrite, typed, apply => { this.#typed = apply; }) : '',
-    ].filter(Boolean));
+    ].filter(Boolean);
+    const looks = made.map(node => node.outerHTML).join('');
+    if (looks === this.#looks) return;  // a button that is pressed just now stays, and so does what somebody has folded
+    this.#looks = looks;
+    this.#typed = async () => true;
+    this.#replace(made);
+  }
+  /** Show other contents; the keyboard goes on at a button of the same name. */
+  #replace(made) {
+    const focused = this.contains(document.activeElement) ? document.activeElement.textContent : null;
+    this.replaceChildren(...made);
+    const again = focused && [...this.querySelectorAll('button, summary')].find(one => one.textContent === focused);
+    if (again) again.focus({ preventScroll: true });
   }
 
   /** Apply the XML that is being edited; whether that was possible. */

@@ -1,7 +1,9 @@
 // <ssp-diagram>: one system as the server draws it. Zooms and pans, tells what is selected and opened, shows findings.
 // It knows nothing of SSP: names of things come with the picture, and what they are is asked of the server.
 
+import { make } from './elements.js';
 import { label, mark } from './overlay.js';
+import { STILL, placeOf, scaled, viewAfter } from './gliding.js';
 import { placeHandles } from './picking.js';
 import { boxAround, inDocument, viewOf } from './snapping.js';
 import { Sight, boxOfPath, frameOf } from './visible.js';
@@ -9,6 +11,7 @@ import { Sight, boxOfPath, frameOf } from './visible.js';
 const NEAR = [[0, 0], ...[1, 2, 3, 4, 5].flatMap(d => [[d, 0], [-d, 0], [0, d], [0, -d]])];
 const LEGIBLE = 3;  // pixels of a letter
 const CLICK = 4;  // pixels that a hand moves in a click
+const REST = 160;  // ms after the last turn of the wheel until a crowded picture is drawn anew
 
 class Diagram extends HTMLElement {
   sheet = null;
@@ -19,11 +22,15 @@ class Diagram extends HTMLElement {
   loops = new Set();
   values = new Map();  // signal → its value, which is shown at its lines instead of the unit
   failure = '';  // the component at which a run failed
+  #glide = null;  // a picture that is zoomed by the wheel: scaled as it is, and drawn anew when the wheel rests
 
   connectedCallback() {
     this.addEventListener('wheel', event => {
       event.preventDefault();
-      this.zoom(event.deltaY > 0 ? 1.1 : 1 / 1.1, ...this.fraction(event));
+      if (!this.sheet) return;
+      const factor = event.deltaY > 0 ? 1.1 : 1 / 1.1;
+      if (this.sight.crowded) this.#zoomGliding(factor, event);
+      else this.zoom(factor, ...this.fraction(event));
     }, { passive: false });
     this.addEventListener('pointerdown', event => this.press(event));
     this.addEventListener('dblclick', event => this.twice(this.thing(event)));
@@ -40,12 +47,14 @@ class Diagram extends HTMLElement {
 
   /** Show a sheet as the server answers it; the view stays if it is the same system. */
   show(sheet) {
+    this.rest();
     const view = this.sheet && this.sheet.path.join('/') === sheet.path.join('/') ? this.view : null;
     const home = this.picture && this.home, focused = this.contains(document.activeElement) && document.activeElement.closest('.block');
     const room = [this.clientWidth, this.clientHeight];  // asked for later, the whole picture would be laid out for it
     this.sheet = sheet;
     this.near = false;
-    this.replaceChildren(document.adoptNode(new DOMParser().parseFromString(sheet.svg, 'image/svg+xml').documentElement));
+    const picture = document.adoptNode(new DOMParser().parseFromString(sheet.svg, 'image/svg+xml').documentElement);
+    this.replaceChildren(make('div', { class: 'glass' }, picture));  // browsers scale a layer of HTML without drawing it, and none of SVG
     this.home = this.picture.getAttribute('viewBox').split(' ').map(Number);
     this.sight = new Sight(this.picture, sheet.letter);
     this.prepare();
@@ -73,6 +82,37 @@ class Diagram extends HTMLElement {
   }
 
   get picture() { return this.querySelector('svg'); }
+  /** Scale a crowded picture under the pointer without drawing it: that takes longer than a frame. */
+  #zoomGliding(factor, { clientX, clientY }) {
+    const box = this.getBoundingClientRect();
+    this.#glideBy(move => scaled(move, 1 / factor, [clientX - box.x, clientY - box.y]));
+  }
+  /** Move a crowded picture without drawing it, so that a view is in sight. */
+  #slideTo([x, y]) {
+    const [left, top] = this.view;
+    this.#glideBy((_, { size }) => ({ scale: 1, shift: [size * (left - x), size * (top - y)] }));
+  }
+  #glideBy(next) {
+    this.#glide ??= { move: STILL, from: placeOf(this.view, [this.clientWidth, this.clientHeight]), waiting: 0, turns: 0 };
+    const glide = this.#glide, { scale, shift } = glide.move = next(glide.move, glide.from), { style } = this.picture.parentElement;
+    style.transform = `translate(${shift[0]}px, ${shift[1]}px) scale(${scale})`;
+    style.willChange = 'transform';
+    clearTimeout(glide.waiting);
+    const turn = ++glide.turns;
+    requestAnimationFrame(() => {  // the time that this frame takes does not count
+      if (turn === glide.turns) glide.waiting = setTimeout(() => { if (this.#glide === glide) this.rest(); }, REST);
+    });
+  }
+  /** Draw the picture anew where the wheel has brought it. */
+  rest() {
+    const glide = this.#glide;
+    if (!glide) return;
+    this.#glide = null;
+    glide.turns++;
+    clearTimeout(glide.waiting);
+    this.picture.parentElement.removeAttribute('style');
+    this.look(...viewAfter(glide.move, glide.from, this.view));
+  }
   get view() { return this.picture.getAttribute('viewBox').split(' ').map(Number); }
   blockOf(key) { return [...this.querySelectorAll('.block')].find(block => block.dataset.of === key); }
   wireOf(text) {
@@ -96,10 +136,12 @@ class Diagram extends HTMLElement {
   // -- looking
 
   look(x, y, w, h) {
+    this.rest();
     this.picture.setAttribute('viewBox', [x, y, w, h].join(' '));
     const other = this.sight.look([x, y, w, h]);
     if (!this.level() && other) this.label();
     placeHandles(this);
+    this.dispatchEvent(new CustomEvent('looked'));
   }
   /** What is too small to be read is not drawn: pictures of large systems move in time. Gives whether that is new. */
   level([width, height] = [this.clientWidth, this.clientHeight]) {
@@ -128,6 +170,7 @@ class Diagram extends HTMLElement {
     return inDocument([x + w / 2, y + h / 2], this.sheet.origin);
   }
   zoom(factor, px = .5, py = .5) {
+    this.rest();
     const [x, y, w, h] = this.view;
     this.look(x + w * px * (1 - factor), y + h * py * (1 - factor), w * factor, h * factor);
   }
@@ -194,6 +237,7 @@ class Diagram extends HTMLElement {
   menu(event) {
     event.preventDefault();
     if (!this.sheet) return;
+    this.rest();
     const block = event.button === -1 || event.button === 0 ? event.target.closest('.block') : null;  // asked for by the keyboard
     const thing = block ? { kind: 'element', key: block.dataset.of, node: block } : this.thing(event);
     const box = block && block.getBoundingClientRect();
@@ -217,11 +261,17 @@ class Diagram extends HTMLElement {
   /** Pressing selects; on the ground, dragging moves the view. Tools of the page take other drags first. */
   press(event) {
     if (event.button !== 0 || !this.sheet) return;
+    this.rest();
     const thing = this.thing(event);
     const taken = new CustomEvent('grab', { detail: { thing, event }, cancelable: true });
     if (!this.dispatchEvent(taken)) return;
     this.drag(event, {
-      move: (dx, dy, view) => { if (!thing) this.look(view[0] - dx, view[1] - dy, view[2], view[3]); },
+      move: (dx, dy, view) => {
+        const to = [view[0] - dx, view[1] - dy, view[2], view[3]];
+        if (!thing && this.sight.crowded) this.#slideTo(to);
+        else if (!thing) this.look(...to);
+      },
+      drop: () => this.rest(),
       click: () => this.pick(thing && thing.kind === 'note' ? null : thing, event),
     });
   }

@@ -12,14 +12,16 @@ import { commandOf } from './keys.js';
 import { enableSplitters } from './layout.js';
 import { showMenu } from './menu.js';
 import { KIND } from './palette.js';
+import { enableMinimap } from './minimap.js';
 import { panels } from './panels.js';
-import { enableRuns } from './run.js';
+import { enableRuns, restoreRuns, runState } from './run.js';
 import { call, changed, on } from './server.js';
 import { inDocument } from './snapping.js';
 import { enableStimuli } from './stimuli.js';
 import { enableStudies } from './studies.js';
 import { connectTable, parameterTable } from './tables.js';
-import { enableEditing } from './wiring.js';
+import { enableThemes } from './theme.js';
+import { enableEditing, insert } from './wiring.js';
 
 const get = id => document.getElementById(id);
 const diagram = document.querySelector('ssp-diagram'), outline = document.querySelector('ssp-outline');
@@ -58,6 +60,7 @@ async function drawn() {
   if (!sheet) return;
   trail();
   diagram.show({ ...sheet, connections: {} });
+  minimap.renew();
   diagram.toggleAttribute('empty', Object.keys(sheet.blocks).length === 0);
   const version = model.version, known = await ask('connections', { path: sheet.path });
   if (!known || version !== model.version || !same(sheet.path, shown)) return;  // there is a newer picture
@@ -213,6 +216,8 @@ outline.addEventListener('select', event => show(event.detail));
 // -- editing
 
 enableSplitters();
+enableThemes(get('theme'));
+const minimap = enableMinimap(diagram);
 enableEditing(diagram, editable);
 const parameters = parameterTable(editable, one => details.show({ title: one.name, values: [{ name: one.name, text: one.text }] }, [], [], { only: [one.name] }));
 const connections = connectTable(editable, () => shown);
@@ -239,8 +244,12 @@ diagram.addEventListener('drop', async event => {
   event.preventDefault();
   if (!editable()) return;
   const point = diagram.point(event), at = inDocument([point.x, point.y], diagram.sheet.origin);
-  const file = event.dataTransfer.getData(KIND);
-  added(file ? await ask('add', { files: [file], sheet: diagram.sheet.path, at }) : await addFiles(await dropped(event.dataTransfer), diagram.sheet.path, at));
+  const file = event.dataTransfer.getData(KIND), line = diagram.thing(event);
+  const answer = (file ? await ask('add', { files: [file], sheet: diagram.sheet.path, at }) : await addFiles(await dropped(event.dataTransfer), diagram.sheet.path, at));
+  added(answer);
+  if (answer && answer.added.length === 1 && line && line.kind === 'connection' && line.texts.length === 1) {
+    await insert(diagram.sheet.path, answer.added[0], line.texts[0], { x: event.clientX, y: event.clientY });
+  }
 });
 palette.addEventListener('add', async event => added(await ask('add', { files: [event.detail], sheet: diagram.sheet.path, at: diagram.middle() })));
 diagram.addEventListener('menu', async ({ detail: { thing, x, y, at } }) => {
@@ -321,4 +330,33 @@ function away(now) {
   document.body.classList.toggle('away', now);
   for (const part of document.body.children) if (part.id !== 'banner') part.inert = now;
 }
-renew(await call('model'));
+
+// -- after a reload everything is as it was
+
+const VIEW = 'ssptool studio view';
+addEventListener('pagehide', () => {
+  if (!model || !drawing) return;
+  diagram.rest();
+  sessionStorage.setItem(VIEW, JSON.stringify({ path: model.path, shown, selected: plain(diagram.selected), view: diagram.view, panel: document.body.dataset.panel || '',
+    units: diagram.units, snaps: diagram.snaps, runs: runState() }));
+});
+/** A selection without nodes of the picture. */
+const plain = thing => thing && { kind: thing.kind, key: thing.key, keys: thing.keys, names: thing.names, texts: thing.texts };
+async function restore() {
+  const before = JSON.parse(sessionStorage.getItem(VIEW) || 'null'), news = await call('model');
+  const same = before && before.path === news.path;
+  if (same) {
+    shown = before.shown;
+    get('units').checked = diagram.units = before.units;
+    get('snap').checked = diagram.snaps = before.snaps;
+  }
+  await renew(news);
+  if (!same) return;
+  if (dotted(before.shown) === dotted(shown)) {
+    diagram.look(...before.view);
+    if (before.selected) diagram.select(before.selected);
+  }
+  if (before.panel) document.getElementById(`tab-${before.panel}`).click();
+  await restoreRuns(before.runs);
+}
+restore();

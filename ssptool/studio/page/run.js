@@ -1,8 +1,9 @@
 // The panel of runs: settings, plan, progress, plots while a run goes on, values on the lines at the time of a slider.
 
 import { button, make } from './elements.js';
-import { ask } from './edits.js';
+import { ask, asked } from './edits.js';
 import { iterations, showIterations } from './iterations.js';
+import { showMenu } from './menu.js';
 import { panel } from './panels.js';
 import { drawFigure } from './plots.js';
 import { call, on } from './server.js';
@@ -10,11 +11,10 @@ import { stimuli } from './stimuli.js';
 
 const REDRAW = 400;  // ms between two pictures of a run that goes on
 const { body, tab } = panel('runs', 'Run');
-const settings = {
-  stop_time: field('Stop time', 'text', 'default'),
-  step_size: field('Step size', 'text', 'automatic'),
-  master: make('select', { id: 'run-master' }, make('option', {}, 'auto')),
-};
+const USUAL = ['stop_time', 'step_size', 'tolerance', 'master'];  // settings that are always in sight
+const usual = make('span', { class: 'usual' }), more = make('div', { class: 'groups' });
+const others = make('details', { class: 'more' }, make('summary', {}, 'More settings'), more);
+let settings = {}, kept = {};  // fields by the names of their settings; values that a page before a reload had
 const start = button('Run', () => begin(), 'Run the system as it is here, saved or not', { class: 'primary', id: 'run' });
 const stop = button('Cancel', () => ask('cancel'), 'End the run', { hidden: true });
 const bar = make('progress', { max: 1, value: 0, hidden: true, 'aria-label': 'Progress of the run' });
@@ -31,18 +31,44 @@ const files = make('select', { 'aria-label': 'Open a result file', onchange: () 
 let runs = [], chosen = new Set(), drawn = 0, pending = 0, show = () => {}, failed = () => {};
 
 body.append(
-  make('div', { class: 'bar settings' }, labelled('Stop time', settings.stop_time), labelled('Step size', settings.step_size),
-    make('label', { for: 'run-master' }, 'Master'), settings.master,
-    make('label', { class: 'toggle', title: 'Keep the iterations and residuals of loops and macro steps' }, logged, 'Iterations'), button('Plan', () => plan(), 'Choices and calls of a run; nothing is loaded'),
-    make('span', { class: 'grow' }), bar, stop, start),
+  make('div', { class: 'bar settings' }, usual,
+
+    button('Plan', () => plan(), 'Choices and calls of a run; nothing is loaded')), others,
   make('div', { class: 'split' }, make('div', { class: 'side' }, filter, known, list, files, told), make('div', { class: 'wide' }, timeline, outcome, iterations, plot)));
 
-function field(label, type, placeholder) {
-  return make('input', { type, placeholder, id: `run-${label.toLowerCase().replace(' ', '-')}`, autocomplete: 'off', size: 8 });
+document.getElementById('running').append(bar, stop, start);
+
+/** Fields of the settings, by the groups of the help; they are made once. */
+function fields(groups) {
+  if (Object.keys(settings).length) return;
+  for (const { group, settings: some } of groups) {
+    const rest = [];
+    for (const one of some) {
+      const field = settings[one.name] = fieldOf(one), item = labelled(one, field);
+      if (USUAL.includes(one.name)) usual.append(item); else rest.push(item);
+    }
+    if (rest.length) more.append(make('fieldset', {}, make('legend', {}, group), ...rest));
+  }
+  more.append(make('fieldset', {}, make('legend', {}, 'Insight'),
+    make('label', { class: 'toggle', title: 'Keep the iterations and residuals of loops and macro steps' }, logged, 'Keep iterations')));
 }
-function labelled(text, input) { return make('span', {}, make('label', { for: input.id }, text), ' ', input); }
+function fieldOf({ name, words }) {
+  const id = `run-${name.replaceAll('_', '-')}`, value = kept[name] || '';
+  return words.length
+    ? make('select', { id, onchange: mention }, ...['', ...words.filter(word => word !== 'auto')].map(word => make('option', { value: word, selected: word === value }, word || 'automatic')))
+    : make('input', { type: 'text', id, value, placeholder: 'automatic', autocomplete: 'off', size: 8, onchange: mention });
+}
+function labelled({ title, help }, field) {
+  return make('span', { title: help }, make('label', { for: field.id }, title[0].toUpperCase() + title.slice(1)), ' ', field);
+}
+/** How many of the settings that may be out of sight are stated. */
+function mention() {
+  const stated = Object.keys(given()).filter(name => !USUAL.includes(name));
+  others.querySelector('summary').textContent = stated.length ? `More settings (${stated.map(name => name.replaceAll('_', ' ')).join(', ')})` : 'More settings';
+}
 function given() {
-  return Object.fromEntries(Object.entries(settings).map(([name, input]) => [name, input.value.trim()]).filter(([name, value]) => value && !(name === 'master' && value === 'auto')));
+  const now = Object.entries(settings).map(([name, input]) => [name, input.value.trim()]);
+  return Object.fromEntries((now.length ? now : Object.entries(kept)).filter(([, value]) => value));
 }
 
 /** `labels` shows values on the lines of the diagram, `failure` marks the component at which a run failed. */
@@ -51,6 +77,7 @@ export function enableRuns({ labels, failure }) {
   failed = failure;
   tab.addEventListener('click', renew);
   on('run', event => { take(event); });
+  on('run_deleted', ({ number }) => forget(number));
   on('opened', async () => {  // the server of the runs so far has ended
     chosen = new Set();
     failed(null);
@@ -63,14 +90,33 @@ async function renew() {
   if (!answer) return;
   runs = answer.runs;
   offer(answer.files);
-  const now = settings.master.value;
-  settings.master.replaceChildren(...answer.masters.map(name => make('option', { selected: name === now }, name)));
+  fields(answer.settings);
+  mention();
   tell();
+}
+/** What a page shows of runs, to be restored after a reload. */
+export function runState() {
+  return { settings: given(), chosen: [...chosen], signals: filter.value, iterations: logged.checked, time: slider.value };
+}
+/** Show runs as before a reload; those of another server are gone. */
+export async function restoreRuns(state) {
+  kept = state.settings;
+  filter.value = state.signals;
+  logged.checked = state.iterations;
+  await renew();
+  chosen = new Set(state.chosen.filter(number => runs.some(one => one.number === number)));
+  tell();
+  const last = runs.findLast(one => chosen.has(one.number));
+  if (!last) return;
+  failed(last.failure);
+  await finish(last);
+  slider.value = state.time;
+  await values();
 }
 
 /** Result files that are not open yet. */
 function offer(names) {
-  const left = names.filter(name => !runs.some(one => one.name === name));
+  const left = names.filter(name => !runs.some(one => one.file === name));
   files.hidden = !left.length;
   files.replaceChildren(make('option', { value: '' }, 'Open results…'), ...left.map(name => make('option', { value: name }, name)));
 }
@@ -92,6 +138,7 @@ async function begin() {
   chosen = new Set([run.number]);
   failed(null);
   take(run);
+  tab.click();
 }
 async function plan() {
   const made = await ask('plan', { settings: given(), ...stimuli() });
@@ -108,13 +155,31 @@ function take(run) {
   tell();
   if (!chosen.has(run.number)) return;
   if (run.status !== 'running') {
-    if (before && before.status === run.status) {  // its accuracy is new, and with it the bands
+    if (before && before.status === run.status) {  // its accuracy is new, and with it the bands, or its name
+      if (before.label !== run.label) draw();
       if (before.accuracy.checking && !run.accuracy.checking) draw();
       return;
     }
     failed(run.failure);
     finish(run);
-  } else if (Date.now() - drawn > REDRAW) draw();
+  } else if (Date.now() - drawn > REDRAW) {
+    draw();
+    follow(run);
+  }
+}
+/** The values at the present end of a run that goes on. */
+function follow(run) {
+  if (!run.times) return;
+  [slider.min, slider.max] = run.times;
+  slider.value = run.times[1];
+  timeline.hidden = false;
+  values();
+}
+function forget(number) {
+  runs = runs.filter(one => one.number !== number);
+  const shown = chosen.delete(number);
+  tell();
+  if (shown) { draw(); values(); }
 }
 async function finish(run) {
   if (run.times) {
@@ -145,7 +210,21 @@ function entry(run) {
     values();
   } });
   const how = Object.entries(run.settings).map(([name, value]) => `${name.replace('_', ' ')} ${value}`).join(', ');
-  return make('li', {}, make('label', { class: 'toggle' }, tick, `${run.name}: ${run.status}`), how ? make('span', { class: 'quiet' }, how) : null);
+  const menu = button('⋯', event => acts(run, event.currentTarget.getBoundingClientRect()), `Rename, save or delete ${run.name}`, { class: 'link', 'aria-label': `More for ${run.name}` });
+  return make('li', {}, make('span', { class: 'run' }, make('label', { class: 'toggle' }, tick, run.label), menu),
+    make('span', { class: 'quiet' }, [run.status, how].filter(Boolean).join(' · ')));
+}
+function acts(run, { x, bottom: y }) {
+  const done = run.status !== 'running', name = run.label.replace(/[^\w.-]+/g, '_');
+  const save = (title, ending) => ({ title, run: async () => {
+    const answer = await asked(title, { name: { label: 'Name', value: `${name}.${ending}` } }, 'Save');
+    if (answer && answer.name && await ask('save_run', { run: run.number, name: answer.name })) await renew();
+  } });
+  showMenu([{ title: 'Rename…', run: async () => {
+    const answer = await asked(`Name of ${run.name}`, { name: { label: 'Name', value: run.label } }, 'Rename');
+    if (answer) await ask('rename_run', { run: run.number, name: answer.name });
+  } }, ...(done && run.rows ? [save('Save results…', 'csv'), save('Save a report…', 'html')] : []),
+  ...(done ? [null, { title: 'Delete', run: () => ask('delete_run', { run: run.number }) }] : [])], { x, y }, `What can be done with ${run.name}`);
 }
 function summary(run) {
   const trouble = run.failure ? `${run.failure.component ? run.failure.component + ': ' : ''}${run.failure.message}; ${run.failure.advice}` : run.message;
@@ -177,7 +256,7 @@ async function draw() {
   if (chosen.size === 2) await compared();
   else if (outcome.querySelector('.differences')) outcome.replaceChildren();
 }
-const nameOf = number => runs.find(one => one.number === number).name;
+const nameOf = number => runs.find(one => one.number === number).label;
 async function compared() {
   const [reference, run] = numbers(), done = runs.filter(one => chosen.has(one.number) && one.rows && one.status !== 'running');
   if (done.length < 2) return;

@@ -42,6 +42,8 @@ export class Sight {
       return { node, box: { x: x - more, y: y - more, width: width + 2 * more, height: height + 2 * more } };
     }), ...lines.map(node => ({ node, box: boxOfPath(node.getAttribute('d')) }))];
   }
+  /** Whether only what is in sight is drawn. */
+  get crowded() { return this.#parts.length > 0; }
   /** Draw what a view needs; gives whether that is something else than before. */
   look(view) {
     if (!this.#parts.length || serves(this.#region, view)) return false;

@@ -14,13 +14,19 @@ export function corners(path) {
   });
 }
 /** The number of the part of a way that is nearest to a point. */
-export function nearest(way, { x, y }) {
-  const far = way.slice(1).map((end, k) => {
+export function nearest(way, point) {
+  const far = distances(way, point);
+  return far.indexOf(Math.min(...far));
+}
+/** The distance of a way from a point. */
+export function distanceTo(way, point) { return Math.min(...distances(way, point)); }
+/** The distances of all parts of a way from a point. */
+function distances(way, { x, y }) {
+  return way.slice(1).map((end, k) => {
     const [[x1, y1], [x2, y2]] = [way[k], end];
     const share = Math.min(1, Math.max(0, ((x - x1) * (x2 - x1) + (y - y1) * (y2 - y1)) / ((x2 - x1) ** 2 + (y2 - y1) ** 2 || 1)));
     return Math.hypot(x1 + share * (x2 - x1) - x, y1 + share * (y2 - y1) - y);
   });
-  return far.indexOf(Math.min(...far));
 }
 /** The way with one part moved across itself; at a connector, the line leaves it as before. */
 export function aside(way, at, dx, dy) {

@@ -1,7 +1,7 @@
 // Drawing lines from connector to connector, and moving elements. The server says which targets are legal.
 
 import { button, dotted, make, pathNumbers, same, svg } from './elements.js';
-import { ask, edit } from './edits.js';
+import { ask, complain, edit } from './edits.js';
 import { band, grow, resize } from './picking.js';
 import { showMenu } from './menu.js';
 import { moveNote } from './notes.js';
@@ -9,6 +9,7 @@ import { lead, selectedLine } from './routing.js';
 import { call } from './server.js';
 import { inDocument, snapped } from './snapping.js';
 import { frameOf } from './visible.js';
+import { corners, distanceTo } from './ways.js';
 
 const hint = document.getElementById('hint');
 const NUDGE = { ArrowLeft: [-5, 0], ArrowRight: [5, 0], ArrowUp: [0, 5], ArrowDown: [0, -5] };  // mm, upwards
@@ -138,7 +139,7 @@ function move(diagram, thing, press) {
   const known = diagram.sheet.blocks[thing.key], keys = diagram.keys.includes(thing.key) ? diagram.keys : [thing.key];
   const blocks = keys.map(key => diagram.blockOf(key)), lines = known.group ? [] : touching(diagram, new Set(keys));
   const units = diagram.querySelector('.units');
-  let last = [0, 0];
+  let last = [0, 0], over = null;
   diagram.drag(press, {
     move: (dx, dy, view, event) => {
       if (known.group) { diagram.look(view[0] - dx, view[1] - dy, view[2], view[3]); return; }
@@ -146,20 +147,42 @@ function move(diagram, thing, press) {
       if (units) units.classList.add('moving');
       for (const block of blocks) block.setAttribute('transform', `translate(${dx} ${dy})`);
       for (const line of lines) line.follow(dx, dy);
-      hint.textContent = keys.length > 1 ? `moves ${keys.length} elements` : `moves ${known.name}`;
+      over = keys.length > 1 || event.altKey ? null : lineUnder(diagram, keys[0], blocks[0], dx, dy, over);
+      hint.textContent = over ? `${known.name} → into ${JSON.parse(over.dataset.connections)[0]}`
+        : keys.length > 1 ? `moves ${keys.length} elements` : `moves ${known.name}`;
     },
     click: () => diagram.pick(thing, press),
-    drop: async () => {
+    drop: async event => {
       hint.textContent = '';
       if (units) units.classList.remove('moving');
       if (known.group) return;
+      const text = over && JSON.parse(over.dataset.connections)[0], at = over && { x: event.clientX, y: event.clientY };
+      if (over) over.classList.remove('lit');
       const done = await shift(diagram, keys, last[0], -last[1]);
       if (!done) {
         for (const block of blocks) block.removeAttribute('transform');
         for (const line of lines) line.restore();
-      }
+      } else if (text) await insert(diagram.sheet.path, known.path, text, at);
     },
   });
+}
+/** The line of one connection through the middle of an element that is dragged, which is lit; null if there is none. */
+function lineUnder(diagram, key, block, dx, dy, before) {
+  const { x, y, width, height } = frameOf(block), middle = { x: x + width / 2 + dx, y: y + height / 2 + dy };
+  const reach = Math.min(width, height) / 5;
+  const found = [...diagram.querySelectorAll('[data-connections]:not(.unseen)')].find(wire => wire.dataset.from !== key && wire.dataset.to !== key
+    && JSON.parse(wire.dataset.connections).length === 1 && distanceTo(corners(wire.getAttribute('d')), middle) < reach) || null;
+  if (before && before !== found) before.classList.remove('lit');
+  if (found) found.classList.add('lit');
+  return found;
+}
+/** Put an element into a connection; if several pairs of its connectors fit, one of them is chosen in a menu. */
+export async function insert(sheet, element, text, at) {
+  const ways = await ask('insertions', { sheet, element, text });
+  if (!ways) return;
+  if (!ways.length) complain(`${dotted(element)} has no free input and output that fit ${text}`);
+  else if (ways.length === 1) await edit(...ways[0].edits);
+  else showMenu(ways.map(one => ({ title: one.title, run: () => edit(...one.edits) })), at, `Put ${dotted(element)} into ${text}`);
 }
 /** The way after which the lower left corner of a block is on the grid of the document. */
 function onGrid(diagram, block, dx, dy) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { aside, corners, nearest } from './ways.js';
+import { aside, corners, distanceTo, nearest } from './ways.js';
 
 const level = pairs => pairs.slice(1).every(([x, y], k) => x === pairs[k][0] || y === pairs[k][1]);
 
@@ -25,4 +25,8 @@ test('a part is moved across itself, and the ends stay at their connectors', () 
   const straight = aside([[0, 0], [10, 0]], 0, 0, 4);
   assert.deepEqual([straight[0], straight.at(-1)], [[0, 0], [10, 0]]);
   assert.ok(straight.some(([, y]) => y === 4));
+});
+test('a way is as far from a point as its nearest part', () => {
+  assert.equal(distanceTo([[0, 0], [10, 0], [10, 20]], { x: 13, y: 5 }), 3);
+  assert.equal(distanceTo([[0, 0], [10, 0], [10, 20]], { x: -3, y: -4 }), 5);
 });
