@@ -183,22 +183,28 @@ _SYMBOLS: dict[type[Element], types.SymbolKind] = {
 
 def symbols(snapshot: SystemSnapshot, document: Document) -> list[types.DocumentSymbol]:
     """The outline of a document: systems, components, connectors, connections, parameters, units."""
-    return list(_symbols_below(snapshot, document, document.root))
+    found: list[types.DocumentSymbol] = []
+    _add_symbols(snapshot, document, document.root, found)
+    return found
 
 
-def _symbols_below(
-    snapshot: SystemSnapshot, document: Document, node: etree._Element
-) -> Iterator[types.DocumentSymbol]:
+def _add_symbols(
+    snapshot: SystemSnapshot, document: Document, node: etree._Element, found: list[types.DocumentSymbol]
+) -> None:
+    places = snapshot.places(document)
     for child in node.iterchildren("*"):
         kind = _SYMBOLS.get(child.element_class) if isinstance(child, Element) else None
         if kind is None or not isinstance(child, Element):
-            yield from _symbols_below(snapshot, document, child)
+            _add_symbols(snapshot, document, child, found)
             continue
-        places = snapshot.places(document)
-        below = list(_symbols_below(snapshot, document, child))
+        below: list[types.DocumentSymbol] = []
+        _add_symbols(snapshot, document, child, below)
         whole, tag = snapshot.whole(document, child), snapshot.extent(document, child)
-        yield types.DocumentSymbol(
-            _title(child), kind, places.range(*whole), places.range(*tag), detail=detail_of(child), children=below
+        around = places.range(*whole)
+        # Both begin with the tag: positions are checked when they are made, which takes most of the time.
+        selected = around if tag == whole else types.Range(around.start, places.position(tag[1]))
+        found.append(
+            types.DocumentSymbol(_title(child), kind, around, selected, detail=detail_of(child), children=below)
         )
 
 

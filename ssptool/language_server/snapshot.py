@@ -73,6 +73,7 @@ class SystemSnapshot:
         self.folder = system if system.is_dir() else system.parent
         self._codec = codec
         self._places: dict[Document, Places] = {}
+        self._marks: dict[Document, int] = {}
         self._networks: dict[str, Network | None] = {}
         self.archive: Archive = open_system(system, buffers, switches_of(system))
 
@@ -133,16 +134,27 @@ class SystemSnapshot:
                 return self._to_text(document, start, end)
         return self._to_text(document, *document.text.start_tag(element))
 
+    def values(self, document: Document, element: etree._Element) -> dict[str, tuple[int, int]]:
+        """The ranges of the values of all attributes of an element in the text."""
+        found = document.text.attribute_values(element)
+        return {name: self._to_text(document, start, end) for name, start, end in found}
+
     def whole(self, document: Document, element: etree._Element) -> tuple[int, int]:
         """The range of an element in the text, with its content."""
         return self._to_text(document, *document.text.extent(element))
 
     def _to_bytes(self, document: Document, offset: int) -> int:
-        return _length_of_mark(document) + self.places(document).in_bytes(offset)
+        return self._mark(document) + self.places(document).in_bytes(offset)
 
     def _to_text(self, document: Document, start: int, end: int) -> tuple[int, int]:
-        places, mark = self.places(document), _length_of_mark(document)
+        places, mark = self.places(document), self._mark(document)
         return places.of_bytes(start - mark), places.of_bytes(end - mark)
+
+    def _mark(self, document: Document) -> int:
+        """The number of bytes of a byte order mark."""
+        if document not in self._marks:
+            self._marks[document] = len(_MARK) if document.source.startswith(_MARK) else 0
+        return self._marks[document]
 
     def structure_of(self, document: Document) -> Structure | None:
         """The structure in a document, or the first structure that refers to the document."""
@@ -177,10 +189,6 @@ class SystemSnapshot:
             return None
         on_disk = self.path(name)
         return on_disk if on_disk.is_file() else shown.path(entry, content)
-
-
-def _length_of_mark(document: Document) -> int:
-    return len(_MARK) if document.source.startswith(_MARK) else 0
 
 
 def signal_name(element: Element, connector: str = "") -> str:

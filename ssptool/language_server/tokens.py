@@ -79,16 +79,22 @@ def _changed(before: Sequence[int], now: Sequence[int]) -> list[types.SemanticTo
 
 def _tokens(snapshot: SystemSnapshot, document: Document, within: types.Range | None) -> Iterator[_Token]:
     places = snapshot.places(document)
+    read, values = None, {}  # those of one element follow each other
     for (element, attribute), mentions in snapshot.names.at.items():
         mention = next((one for one in mentions if one.named.kind in _NUMBERS), None)
         if mention is None or mention.document is not document or not _is_in(within, mention):
             continue
-        first, last = map(places.line_and_column, snapshot.extent(document, element, attribute))
+        if element is not read:
+            read, values = element, snapshot.values(document, element)
+        place = values.get(attribute) or snapshot.extent(document, element, attribute)
+        first, last = map(places.line_and_column, place)
         if first[0] == last[0] and last[1] > first[1]:
             yield _Token(*first, last[1] - first[1], _NUMBERS[mention.named.kind], mention.defines)
 
 
 def _is_in(within: types.Range | None, mention: Mention) -> bool:
     """Whether a start tag begins in a range; a tag that begins above the range is left out even if it ends inside."""
+    if within is None:
+        return True
     line = mention.document.line_of(mention.element)
-    return within is None or within.start.line < line <= within.end.line + 1
+    return within.start.line < line <= within.end.line + 1
