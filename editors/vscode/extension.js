@@ -1,11 +1,14 @@
-// Starts `ssptool lsp` for SSP documents; all the rest is in that server.
+// Starts `ssptool lsp` for SSP documents, offers tasks, and opens systems in the studio.
 const vscode = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
+const { serverCommand } = require("./programs");
+const { StudioEditors } = require("./studio");
+const { SystemTasks } = require("./tasks");
 
 let client;
 
 async function start() {
-  const [command, ...args] = vscode.workspace.getConfiguration("ssptool").get("command");
+  const [command, ...args] = serverCommand(vscode);
   const cwd = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
   client = new LanguageClient(
     "ssptool",
@@ -48,6 +51,9 @@ async function activate(context) {
   context.subscriptions.push(
     vscode.commands.registerCommand("ssptool.restart", restart),
     vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration("ssptool.command") && restart()),
+    vscode.workspace.onDidGrantWorkspaceTrust(restart),
+    vscode.tasks.registerTaskProvider("ssptool", new SystemTasks(vscode)),
+    vscode.window.registerCustomEditorProvider("ssptool.studio", new StudioEditors(vscode)),
   );
   await start();
 }
