@@ -11,6 +11,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import ssptool
+from ssptool.engine.run.refinement import RefinedRuns, TookTooLong
 from tests.accuracy import systems, thermostat
 from tests.accuracy.measured import true_error as exact_error
 from tests.accuracy.measured import written
@@ -210,3 +211,22 @@ def test_example_systems_are_as_accurate_as_asked_for(name):
     for signal in result:
         if (span := np.ptp(reference[signal])) > 1e-9:
             assert np.max(np.abs(reference[signal][rows] - result[signal])) <= 3e-4 * span, signal
+
+
+@pytest.mark.parametrize(
+    ("left", "bounded", "most"), [(100.0, True, 75.0), (90.0, True, 65.0), (1e3, True, 150.0), (100.0, False, np.inf)]
+)
+def test_a_search_ends_runs_that_would_leave_no_time_for_its_result(left, bounded, most):
+    """A run has taken 25 s; one with half the step takes about 50 s, and is ended after 150 s at the latest."""
+    allowed = []
+
+    def carry_out(plan, met, seconds):
+        allowed.append(seconds)
+        raise TookTooLong
+
+    plan = ssptool.plan(OSCILLATOR, master="jacobi")
+    levels = RefinedRuns(plan, lambda settings: plan, carry_out, lambda: left, bounded=bounded)
+    levels.traces[0] = ssptool.simulate(OSCILLATOR, master="jacobi", accuracy="off").trace
+    levels.seconds[0] = 25.0
+    assert levels.accuracy(0).error is None
+    assert allowed == [most]

@@ -122,7 +122,7 @@ class RefinedRuns:
     left
         Returns the remaining wall time [s].
     bounded
-        True: stop runs that take far longer than expected.
+        True: stop runs that take far longer than expected, or leave no time for the result.
     longest
         Time limit of the first run [s].
 
@@ -354,10 +354,11 @@ class RefinedRuns:
         return finer * self.plan.interval.steps * (1 + len(self.plan.signals))
 
     def _most(self, level: int) -> float:
-        """Time limit for the run of a level [s]."""
+        """Time limit for the run of a level [s]. A search keeps time for its result: that of the longest run so far."""
         if not self.seconds:
-            return self._longest
-        return max(OVERDUE * self.expected(level), LEAST_SECONDS) if self.bounded else inf
+            return min(self._longest, self._left()) if self.bounded else self._longest
+        usual = max(OVERDUE * self.expected(level), LEAST_SECONDS)
+        return min(usual, self._left() - max(self.seconds.values())) if self.bounded else inf
 
 
 def _values_of(trace: Trace) -> list[tuple[str, str]]:
@@ -419,15 +420,19 @@ class AccuracyCheck:
         assert self.wanted is not None
         if reason := unrepeatable(plan, asked=True):
             return plan, Accuracy(remark=reason, wanted=self.wanted)
-        bounded = left() == inf
-        search = _Search(RefinedRuns(plan, self.replan, carry_out, left, bounded=bounded), self.wanted, left)
+        search = _Search(RefinedRuns(plan, self.replan, carry_out, left, bounded=True), self.wanted, left)
         varied = self._varied(plan)
         search.gives_way = varied is not None
         level, accuracy = search.result()
         if varied is not None and not accuracy.met:
             longest = max(LEAST_SECONDS, SEARCH_RUNS * search.levels.seconds.get(0, 0.0))
-            levels = RefinedRuns(varied, self.replan, carry_out, left, bounded=bounded, longest=longest)
-            adaptive = _Search(levels, self.wanted, left)
+            kept = search.levels.expected(level)
+
+            def rest() -> float:
+                return left() - kept
+
+            levels = RefinedRuns(varied, self.replan, carry_out, rest, bounded=True, longest=longest)
+            adaptive = _Search(levels, self.wanted, rest)
             found = adaptive.result()
             if not found[1].met:
                 level, accuracy = search.result(to_the_end=True)
