@@ -23,7 +23,6 @@ from ssptool.engine.method_names import (
     GAUSS_SEIDEL,
     ITERATED,
     JACOBI,
-    AccelerationName,
     ApproximationName,
     ExchangeName,
     ImplementationName,
@@ -539,8 +538,7 @@ def _held(entry: MasterEntry, situation: Situation, settings: Settings) -> Hold 
         return Hold(ahead=True) if entry.approximation is ApproximationName.INTERPOLATE else MidStep()
     cyclic = [can for name, can in situation.capabilities.items() if can.obstacles and name in situation.cyclic]
     able = all(can.saves_state and can.varies_step for can in cyclic)
-    newton = settings.acceleration is AccelerationName.NEWTON
-    return MidStep(ends=True, tried=True) if able and not newton else Hold()
+    return MidStep(ends=True, tried=True) if able else Hold()
 
 
 def _all_save(situation: Situation) -> bool:

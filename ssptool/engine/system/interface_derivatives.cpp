@@ -88,11 +88,11 @@ InterfaceDerivatives::InterfaceDerivatives(const PlannedInterface& plan,
   }
 }
 
-StepDerivatives InterfaceDerivatives::over(double h, int order) {
+StepDerivatives InterfaceDerivatives::over(double h, int order, double held) {
   const std::size_t size = plan_.wires.rows, outputs = plan_.wires.columns;
   Response response{DenseMatrix(outputs, size), DenseMatrix(outputs, size), std::vector<bool>(size),
                     std::vector<bool>(size)};
-  for (std::size_t member = 0; member < partial_.size(); ++member) add(member, h, order, response);
+  for (std::size_t member = 0; member < partial_.size(); ++member) add(member, h, order, held, response);
   StepDerivatives found(size);
   DenseMatrix through = DenseMatrix::identity(outputs);
   const DenseMatrix back = product(response.feedthrough, plan_.wires);
@@ -113,7 +113,7 @@ StepDerivatives InterfaceDerivatives::over(double h, int order) {
   return found;
 }
 
-void InterfaceDerivatives::add(std::size_t number, double h, int order, Response& response) {
+void InterfaceDerivatives::add(std::size_t number, double h, int order, double held, Response& response) {
   const PlannedInterfaceMember& member = plan_.members[number];
   const std::size_t n = member.states, inputs = member.columns.size(), outputs = member.rows.size();
   const auto matrix = partial_[number] ? partial_[number]->matrix() : std::nullopt;
@@ -130,8 +130,9 @@ void InterfaceDerivatives::add(std::size_t number, double h, int order, Response
                                            : DenseMatrix(outputs, inputs);
   for (std::size_t j = 0; j < inputs; ++j) {
     response.known[member.columns[j]] = true;
+    const double part = orders[j] == 0 ? held : 1.0;
     for (std::size_t i = 0; i < outputs; ++i) {
-      response.answer(member.rows[i], member.columns[j]) = through_states(i, j);
+      response.answer(member.rows[i], member.columns[j]) = part * through_states(i, j);
       response.feedthrough(member.rows[i], member.columns[j]) = (*matrix)(n + i, n + j);
     }
   }

@@ -68,8 +68,8 @@ class PartialDerivatives {
 //
 // Over the step, each component is linearized at its end: x' = A x + B u, y = C x + D u. An input that is linear from
 // its value at the start of the step changes the states at the end by h φ2(h A) B per unit of its value at the end; one
-// that is held changes them by h φ1(h A) B; one on the parabola that also passes through the accepted point one step
-// earlier, by h (φ3(h A) + φ2(h A)/2) B. With G = C h φ B and u = W y,
+// that is held changes them by h φ1(h A) B, or half as much if it has the mean of both ends; one on the parabola that
+// also passes through the accepted point one step earlier, by h (φ3(h A) + φ2(h A)/2) B. With G = C h φ B and u = W y,
 //
 //     dS/dx = W (1 − D W)⁻¹ G,
 //
@@ -81,13 +81,13 @@ class InterfaceDerivatives {
   // All arguments must outlive this object.
   InterfaceDerivatives(const PlannedInterface&, const std::vector<std::unique_ptr<Part>>&);
 
-  // For a step of h [s] that has reached its end; inputs are polynomials of this order (0: held at the value of the
-  // end).
-  [[nodiscard]] StepDerivatives over(double h, int order);
+  // For a step of h [s] that has reached its end; inputs are polynomials of this order (0: constant). Constant inputs
+  // change by the part `held` of the change of their value at the end.
+  [[nodiscard]] StepDerivatives over(double h, int order, double held);
 
  private:
   struct Response;
-  void add(std::size_t member, double h, int order, Response&);
+  void add(std::size_t member, double h, int order, double held, Response&);
 
   const PlannedInterface& plan_;
   std::vector<std::optional<PartialDerivatives>> partial_;  // by member

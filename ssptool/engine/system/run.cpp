@@ -17,8 +17,9 @@ struct Unsampled {};
 void System::know(const std::vector<PlannedInterface>& interfaces) {
   for (Index i = 0; i < interfaces.size(); ++i) {
     const auto derivatives = std::make_shared<InterfaceDerivatives>(interfaces[i], parts_);
-    kernel_->iterations.know(
-        i, {interfaces[i].pattern, [derivatives](double h, int order) { return derivatives->over(h, order); }});
+    kernel_->iterations.know(i, {interfaces[i].pattern, [derivatives](double h, int order, double held) {
+                                   return derivatives->over(h, order, held);
+                                 }});
   }
 }
 

@@ -67,10 +67,11 @@ def run_default(folder, **settings):
     return run(make_plan(net, Settings(stop_time=4.0, **settings)), Folder(folder))
 
 
-def test_inputs_of_fmus_that_integrate_them_have_the_mean_of_both_ends_by_default(fmus):
+@pytest.mark.parametrize("acceleration", [None, "newton", "aitken"])
+def test_inputs_of_fmus_that_integrate_them_have_the_mean_of_both_ends_by_default(fmus, acceleration):
     errors = []
     for h in (0.02, 0.01, 0.005):
-        result = run_default(fmus, step_size=h)
+        result = run_default(fmus, step_size=h, acceleration=acceleration)
         trace = result.unwrap()
         errors.append(np.max(np.abs(trace["Mass.p"] - damped(trace.t))))
         assert "the mean of both ends" in held_inputs(result)

@@ -93,7 +93,9 @@ def mass_on_a_spring(fmus, folder):
 
 
 @pytest.mark.parametrize("sources", [FMI2, FMI3, MIXED])
-@pytest.mark.parametrize(("approximation", "order"), [("hold", 1), ("interpolate", 1), ("interpolate", 2)])
+@pytest.mark.parametrize(
+    ("approximation", "order"), [("hold", 1), ("mid-step", 1), ("interpolate", 1), ("interpolate", 2)]
+)
 @pytest.mark.parametrize("m_c", [0.0, 2.0])
 def test_of_linear_components_the_jacobian_is_exact(last_step, sources, approximation, order, m_c):
     """Also through the algebraic loop of a heavy flange. Differences of steps integrated to 1e-9 or so, over 1e-4."""

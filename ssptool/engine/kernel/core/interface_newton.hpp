@@ -29,7 +29,7 @@ struct StepDerivatives {
 // the present point, in the units of the signals, for steps of h [s] with inputs of this order (empty: unknown).
 struct GroupInterface {
   std::optional<Pattern> pattern;
-  std::function<StepDerivatives(double h, int order)> derivatives;
+  std::function<StepDerivatives(double h, int order, double held)> derivatives;
 };
 
 // The present step of a group, in nominal values.

@@ -310,7 +310,9 @@ std::vector<double> Repetition::repeated(std::span<const double> x) {
 StepDerivatives Repetition::derivatives() const {
   const std::vector<double>& nominal = calls_.nominal;
   if (!interface_.derivatives) return StepDerivatives(nominal.size());
-  StepDerivatives found = interface_.derivatives(present_.h, course_ == Course::at_end ? 0 : calls_.order);
+  const bool at_end = course_ == Course::at_end;
+  const double held = at_end || calls_.held_inputs == HeldInputs::end ? 1.0 : 0.5;  // of a change at the end
+  StepDerivatives found = interface_.derivatives(present_.h, at_end ? 0 : calls_.order, held);
   for (std::size_t i = 0; i < nominal.size(); ++i)
     for (std::size_t j = 0; j < nominal.size(); ++j) found.matrix(i, j) = found.matrix(i, j) * nominal[j] / nominal[i];
   return found;
