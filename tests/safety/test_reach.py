@@ -315,7 +315,9 @@ def served(folder: Path) -> Any:
     from tests.cli.mcp_client import serving
 
     (folder / "written").mkdir()
-    return serving(folder, "--allow-edits", "--results", str(folder / "written"), *(["--no-sandbox"] if missing() else []))
+    return serving(
+        folder, "--allow-edits", "--results", str(folder / "written"), *(["--no-sandbox"] if missing() else [])
+    )
 
 
 @pytest.mark.parametrize("way", ("up", "absolute", "link"))
