@@ -206,10 +206,10 @@ def stability(system: Path | str, **options: Unpack[RunOptions]) -> CouplingStab
 def _rest(system: Path | str, options: Mapping[str, Any]) -> SteadyState:
     """The state in which a simulation comes to rest."""
     with opened_plan(trim, system, options) as opened:
-        interval = opened.plan.interval
+        interval, settings = opened.plan.interval, opened.plan.settings
         span = interval.stop - interval.start
-        times = {"step_size": interval.step, "stop_time": interval.start + LONGEST * span}
-        with SteppedRun(opened.replan(settings=replace(opened.plan.settings, **times)), opened.archive) as run:
+        longer = replace(settings, step_size=interval.step, stop_time=interval.start + LONGEST * span)
+        with SteppedRun(opened.replan(settings=longer), opened.archive) as run:
             return simulated_rest(run, span)
 
 

@@ -233,7 +233,7 @@ OF = {
 }
 """Values of an option of one command."""
 
-CHAIN = {"s": ["chain"], "System1.m1": ["first.mass.F"]}
+CHAIN = {"s": ["chain"], "System1.m1": ["first.mass.F"], "System1.c1": ["first.mass.v0"]}
 INSTEAD = {
     **dict.fromkeys(("--inputs", "--interpolation", "--scenario"), CHAIN),
     "--all": {"System1.m1": []},
