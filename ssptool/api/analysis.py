@@ -206,6 +206,7 @@ def stability(system: Path | str, **options: Unpack[RunOptions]) -> CouplingStab
 def _rest(system: Path | str, options: Mapping[str, Any]) -> SteadyState:
     """The state in which a simulation comes to rest."""
     with opened_plan(trim, system, options) as opened:
+        opened.refuse_sandbox(trim.__name__)
         interval, settings = opened.plan.interval, opened.plan.settings
         span = interval.stop - interval.start
         longer = replace(settings, step_size=interval.step, stop_time=interval.start + LONGEST * span)
@@ -262,6 +263,7 @@ def probed_run(
     """A run by model exchange of all components, at this time [s] (None: at the start)."""
     with opened_plan(function, system, with_implementation(options, "me")) as opened:
         plan: Plan = opened.plan
+        opened.refuse_sandbox(function.__name__)
         check_probed(plan, function.__name__)
         interval = plan.interval
         if until is not None and until < interval.start:

@@ -66,6 +66,7 @@ from ssptool.errors import ContradictingSettings
 from ssptool.option_words import AccuracyWord, Boxing
 from ssptool.public_calls import public
 from ssptool.rules.selection import Acceptance
+from ssptool.sandbox import DEFAULT as SANDBOX_VARIABLE
 from ssptool.sandbox import check_sandbox
 from ssptool.sandbox import wanted as wanted_sandbox
 from ssptool.working_directory import absolute
@@ -330,8 +331,8 @@ def _recording(
 
 class _OpenedPlan(NamedTuple):
     """An open system, the plan of its run, the arguments that it was made with, the documents of its SSD, the files of
-    parameters, a function that makes the plan with other settings, what is kept between calls, and the accuracy that
-    the settings file of the caller asks for.
+    parameters, a function that makes the plan with other settings, what is kept between calls, and the accuracy and the
+    sandbox that the settings file of the caller asks for.
     """
 
     archive: Archive
@@ -342,7 +343,22 @@ class _OpenedPlan(NamedTuple):
     replan: Callable[..., Plan]
     kept: KeptPlan
     accuracy: WantedAccuracy | None
+    sandbox: Boxing | None
     earlier: EarlierRuns | None
+
+    def refuse_sandbox(self, function: str) -> None:
+        """Refuse a function that runs FMUs in this process if sandboxes are the default.
+
+        Raises
+        ------
+        ContradictingSettings
+        """
+        if wanted_sandbox(None, self.sandbox):
+            raise ContradictingSettings(
+                f"a sandbox by default ({SANDBOX_VARIABLE}, or ssptool.toml), with {function}",
+                "it runs the FMUs in this process, without a sandbox",
+                f"set {SANDBOX_VARIABLE}=0 for this call if you trust them",
+            )
 
     def built(self, compiled: bool) -> tuple[Plan, Sources, Callable[..., Plan]]:
         """The plan, the sources of its FMUs, and what makes it with other settings; `compiled`: of FMUs without a
@@ -429,7 +445,8 @@ def opened_plan(
         known |= {"accept": list(dict.fromkeys(codes)), "allow_outside": list(switches.outside), "settings_file": False}
         arguments = Arguments.of(known)
         yield _OpenedPlan(
-            archive, made.plan, arguments, documents, files, replan, made, switches.accuracy, opened.earlier
+            *(archive, made.plan, arguments, documents, files, replan, made),
+            *(switches.accuracy, switches.sandbox, opened.earlier),
         )
 
 

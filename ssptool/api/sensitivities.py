@@ -131,6 +131,7 @@ class _Runs:
     def __init__(self, system: Path | str, options: Mapping[str, Any], outputs: Sequence[str]) -> None:
         self.system, self.options = system, options
         with opened_plan(sensitivities, system, options) as opened:
+            opened.refuse_sandbox(sensitivities.__name__)
             self.plan: Plan = opened.plan
         self._names = list(outputs) or list(_outputs(self.plan))
         self.first = self._run({})

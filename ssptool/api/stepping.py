@@ -8,7 +8,6 @@ from typing import Unpack
 from ssptool.api.check import shows
 from ssptool.api.run import SHOWN, RunOptions, opened_plan
 from ssptool.arguments import flag, path, texts
-from ssptool.engine.assembly.instances import with_libraries
 from ssptool.engine.run.selection import select
 from ssptool.engine.settings import SettingsOptions
 from ssptool.engine.stepping import simulation
@@ -45,6 +44,8 @@ class Simulation(simulation.SteppedRun):
     ------
     InvalidSystem
         The system has errors. No binary has been loaded.
+    ContradictingSettings
+        Sandboxes are the default (docs/untrusted_fmus.md): the FMUs run in the process of the program.
     """
 
     @shows(SHOWN, RunOptions, SettingsOptions)
@@ -60,8 +61,9 @@ class Simulation(simulation.SteppedRun):
         patterns = texts("record", record, "a pattern such as '*.x1'")
         file = None if saved is None else path("saved", saved)
         with ExitStack() as stack:
-            archive, plan, *_ = stack.enter_context(opened_plan(type(self), system, options))
-            plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
+            opened = stack.enter_context(opened_plan(type(self), system, options))
+            opened.refuse_sandbox(type(self).__name__)
+            plan, sources, _ = opened.built(flag("compile", compile))
             super().__init__(select(plan, patterns), sources, saved=file)
             self._opened = stack.pop_all()
 
