@@ -506,7 +506,7 @@ def _treated(
 def _elements(draft: Draft, first: Place, second: Place) -> list[NewConnection]:
     pairs, skipped = by_name(draft, first, second)
     for reason in skipped:
-        draft.note(f"skipped {reason}")
+        draft.note(f"skipped: {reason}")
     if not pairs:
         reasons = "; ".join(skipped) or (
             f"they have no connectors with equal names ({first}: {_listed(first)}; {second}: {_listed(second)}); "
