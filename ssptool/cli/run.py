@@ -127,11 +127,21 @@ DisplayUnits = Annotated[
 
 Save = Annotated[
     Path | None,
-    typer.Option("--save", metavar="STATE", help="Write the state at the stop time to this file, for --from."),
+    typer.Option(
+        "--save",
+        metavar="STATE",
+        rich_help_panel=RESULTS,
+        help="Write the state at the stop time to this file, for --from.",
+    ),
 ]
 From = Annotated[
     Path | None,
-    typer.Option("--from", metavar="STATE", help="Continue from this file of --save, until a later stop time."),
+    typer.Option(
+        "--from",
+        metavar="STATE",
+        rich_help_panel=RESULTS,
+        help="Continue from this file of --save, until a later stop time.",
+    ),
 ]
 
 

@@ -15,7 +15,7 @@ PACKAGE = Path(library.__file__).parent
 RUNS = ("run", "study")
 EDITS = ("set", "connect", "add", "bind", "unbind", "unmap", "pack", "unpack", "diff", "downgrade")
 PRINTED_BY = {
-    "analysis": ("linearize", "trim"),
+    "analysis": ("linearize", "trim", "run"),
     "api": ("run", "reproduce", "pack"),
     "documents": ("validate", "run", *EDITS),
     "drawing": ("draw", "plot", "info"),
