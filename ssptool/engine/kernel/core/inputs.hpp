@@ -57,7 +57,7 @@ class Trends {
 
   // Rate of change in the last step if the value is smooth, otherwise 0. Smooth: the last three changes have the same
   // sign, and each is at most twice its neighbour. Jumps are therefore not extrapolated, and oscillations over few
-  // steps, which may come from an unstable coupling, are not amplified. A value that was constant, or has jumped,
+  // steps, which may come from an unstable coupling, are not amplified. A value that has been at rest, or has jumped,
   // needs two such changes.
   [[nodiscard]] double of(Slot slot) const noexcept {
     if (count_ < 2) return 0.0;
