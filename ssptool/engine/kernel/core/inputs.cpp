@@ -29,11 +29,8 @@ History::History(SlotValues& slot_values, const Wires& wires) : slot_values_(slo
 void History::accept(double t) noexcept {
   wires_.copy_outer();
   bool after_event = false;
-  for (; count_ > 0 && point(0).t >= t; --count_) {
-    after_event = point(0).t == t && point(0).after_event;
-    ++latest_;
-  }
-  if (!after_event && count_ > 1 && t - point(0).t < too_close * (point(0).t - point(1).t)) {
+  for (; count_ > 0 && point(0).t >= t; --count_) ++latest_;
+  if (count_ > 1 && t - point(0).t < too_close * (point(0).t - point(1).t)) {
     after_event = point(0).after_event;
     ++latest_;
     --count_;
