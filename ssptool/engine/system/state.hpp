@@ -27,7 +27,6 @@ struct SlotContents {
 
 struct SavedPoint {
   double t = 0.0;
-  bool after_event = false;
   SlotContents contents;
 };
 

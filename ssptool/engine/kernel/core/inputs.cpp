@@ -6,58 +6,18 @@
 
 namespace ssptool {
 
-namespace {
-
-// Largest difference between both sides of an event that is not a jump, relative to the change in the step before.
-constexpr double no_jump = 1e-6;
-// Distance of two points, relative to the step before.
-constexpr double too_close = 1e-5;
-
-// Lines continue through an event, at which rates of change jump as a rule; parabolas through it would be off by more.
-int order_within(int order, int possible, int since_event) {
-  return std::min({order, possible, std::max(since_event, 1)});
-}
-
-}  // namespace
-
 History::History(SlotValues& slot_values, const Wires& wires) : slot_values_(slot_values), wires_(wires) {
   for (Point& point : ring_) point.values.resize(slot_values.size());
 }
 
-// Drops points at this time or later, so that an instant can be accepted again, and the last point if it is so close
-// that rates of change between both would be rounding.
+// Drops points at this time or later, so that an instant can be accepted again.
 void History::accept(double t) noexcept {
   wires_.copy_outer();
-  bool after_event = false;
   for (; count_ > 0 && point(0).t >= t; --count_) ++latest_;
-  if (count_ > 1 && t - point(0).t < too_close * (point(0).t - point(1).t)) {
-    after_event = point(0).after_event;
-    ++latest_;
-    --count_;
-  }
   --latest_;
   count_ = std::min(count_ + 1, points);
   point(0).t = t;
-  point(0).after_event = after_event;
   std::copy(slot_values_.values.begin(), slot_values_.values.end(), point(0).values.begin());
-}
-
-void History::accept_after_event(double t) noexcept {
-  wires_.copy_outer();
-  for (Slot slot = 0; count_ > 0 && slot < slot_values_.size(); ++slot) {
-    const double after = slot_values_.values[slot], before = point(0).values[slot];
-    const double change = count_ > 1 ? std::abs(before - point(1).values[slot]) : 0.0;
-    if (std::abs(after - before) <= no_jump * change) continue;
-    for (int k = 0; k < count_; ++k) point(static_cast<unsigned>(k)).values[slot] = after;
-  }
-  accept(t);
-  point(0).after_event = true;
-}
-
-int History::since_event() const noexcept {
-  for (int k = 0; k < count_; ++k)
-    if ((*this)[static_cast<unsigned>(k)].after_event) return k + 1;
-  return count_;
 }
 
 std::vector<History::Point> History::all() const {
@@ -78,8 +38,9 @@ void History::discard_point() {
   std::copy(point(0).values.begin(), point(0).values.end(), slot_values_.values.begin());
 }
 
+// Points before a jump have a time long ago, and are ignored.
 Trends::Trends(const History& history) noexcept {
-  for (int k = 0; k < history.size(); ++k) {
+  for (int k = 0; k < history.size() && history[static_cast<unsigned>(k)].t > long_ago / 2.0; ++k) {
     const History::Point& point = history[static_cast<unsigned>(k)];
     values_[k] = point.values.data();
     if (k > 0) durations_[k - 1] = history[static_cast<unsigned>(k - 1)].t - point.t;
@@ -104,7 +65,7 @@ void Inputs::extrapolate(Index group, int order) {
 
 void Inputs::extrapolate_slots(const InputSlots& inputs, int order) noexcept {
   if (history_.size() == 0) return hold_slots(inputs);
-  order = order_within(order, history_.size() - 1, history_.since_event() - 1);
+  order = std::min(order, history_.size() - 1);
   const History::Point& now = history_[0];
   stay(inputs, now.values);
   if (order == 0)
@@ -143,7 +104,7 @@ void Inputs::interpolate(Index group, int order, double h) {
 
 void Inputs::interpolate_slots(const InputSlots& inputs, int order, double h) noexcept {
   if (history_.size() == 0) return hold_slots(inputs);
-  order = order_within(order, history_.size(), history_.since_event());
+  order = std::min(order, history_.size());
   const History::Point &now = history_[0], &before = history_[1];
   stay(inputs, now.values);
   for (const Slot slot : inputs.floats) {
