@@ -158,6 +158,7 @@ COMMANDS: dict[str, Callable[[Path], list[object]]] = {
     "linearize": lambda p: ["linearize", p, "-o", "l.json"],
     "trim": lambda p: ["trim", p, "-o", "t.ssv"],
     "modes": lambda p: ["modes", p, "-o", "m.svg"],
+    "sensitivities": lambda p: ["sensitivities", p, "System1.c1", "--stop-time", "0.05", "-o", "s.json"],
     "study": lambda p: ["study", p.parent / "a.toml", "-o", "a.study"],
     "study new": lambda p: ["study", "new", p],
     "sweep": lambda p: ["sweep", p, "System2.k2=5", "--stop-time", "0.05"],

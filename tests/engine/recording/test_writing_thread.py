@@ -54,6 +54,9 @@ class Listening:
         if not self.failed:
             self.closed = manifest
 
+    def release(self):
+        pass
+
 
 def begun(thread, writer):
     return thread.around(lambda _contents: writer)([b""])
