@@ -57,10 +57,10 @@ class FlatConnector(NamedTuple):
 
     key: ConnectorKey
     signal: Signal
+    position: Position
     kind: ConnectorKind
     type: str | None
     unit: PhysicalUnit | None
-    position: Position
     description: str
     variable: Variable | None
     variable_unit: PhysicalUnit | None
@@ -76,18 +76,8 @@ class FlatConnector(NamedTuple):
         return dict(self.clock).get("intervalVariability") if self.clock else None
 
 
-class _Facts(NamedTuple):
-    """Properties that the connectors of a variable share if they state the same."""
-
-    name: str
-    kind: ConnectorKind
-    type: str
-    unit: PhysicalUnit | None
-    description: str
-    variable: Variable
-    variable_unit: PhysicalUnit | None
-    extents: Extents
-    clock: tuple[tuple[str, str], ...]
+_Facts: TypeAlias = tuple[str, tuple[object, ...]]
+"""What equal connectors of a variable share: its name, and the fields of `FlatConnector` from `kind` on."""
 
 
 def flat_connectors(tree: Tree) -> dict[ConnectorKey, FlatConnector]:
@@ -201,31 +191,28 @@ def _of_component(
             facts = _facts(connector, variable, place)
             if likeness is not None:
                 alike[likeness] = facts
-        own, kind, type, unit, description, variable, variable_unit, extents, clock = facts
-        key, at, items = made(ConnectorKey, (path, own, False, None)), position(connector), variable.items
-        signal, array, shared = made(Signal, (name, own)), None, False
-        yield made(
-            FlatConnector,
-            (
-                *(key, signal, kind, type, unit, at, description),
-                *(variable, variable_unit, items, extents, array, shared, clock),
-            ),
-        )
+        own, shared = facts
+        key, signal = made(ConnectorKey, (path, own, False, None)), made(Signal, (name, own))
+        yield made(FlatConnector, (key, signal, position(connector), *shared))
 
 
 def _facts(connector: ssd.Connector, variable: Variable, place: ComponentPlace) -> _Facts:
     own = unit_of(variable, place.fmu)
-    return _Facts(
-        name=variable.name,
+    one = FlatConnector(
+        key=ConnectorKey(place.path, variable.name),
+        signal=Signal(dotted(place.path), variable.name),
+        position=place.scope.survey.position(connector),
         kind=stated_or_own_kind(connector.kind, variable),
         type=variable.type,
         unit=stated_or_own(named(place.scope.units, connector.unit), own),
         description=connector.description or variable.description,
         variable=variable,
         variable_unit=own,
+        items=variable.items,
         extents=place.elements.arrays.get(variable.name, ()),
         clock=_clock(connector.type),
     )
+    return variable.name, one[3:]
 
 
 def unit_of(variable: Variable, fmu: FmuDescription) -> PhysicalUnit | None:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter
+from operator import itemgetter
 from pathlib import Path as FilePath
 
 from ssptool.documents.archive import Archive
@@ -28,7 +28,7 @@ from ssptool.network.network import (
 )
 from ssptool.network.parameters import Parameterization
 from ssptool.network.tree import ComponentPlace, ElementPath, MissingPlace, SystemPlace, Tree, build_tree, dotted
-from ssptool.network.wiring import Flow, Wiring
+from ssptool.network.wiring import Wiring
 from ssptool.work_in_progress import tell
 
 NO_START_VALUES: Mapping[str, str] = {}
@@ -202,15 +202,17 @@ def _wires(wiring: Wiring) -> tuple[tuple[Wire, ...], tuple[Wire, ...]]:
 
     Dangling flows start or end at the connector of a nested system.
     """
-    flows: list[Flow] = []
-    dangling: list[Flow] = []
+    found, dangling = wiring.plain.copy(), []
     for key, connector in wiring.leading_on:
         source = connector.variable is not None or (key.of_root and connector.kind in ROOT_SOURCES)
         if source or not (key.of_root or key in wiring.driven):  # where flows start
             for flow in wiring.flows_from(key):
-                (flows if source and not flow.dangles else dangling).append(flow)
-    flows.sort(key=attrgetter("order"))
-    return tuple(flow.wire for flow in flows), tuple(flow.wire for flow in dangling)
+                if source and not flow.dangles:
+                    found.append((flow.order, flow.wire))
+                else:
+                    dangling.append(flow.wire)
+    found.sort(key=itemgetter(0))
+    return tuple([wire for _, wire in found]), tuple(dangling)
 
 
 def _boundaries(wiring: Wiring) -> Iterator[Port]:

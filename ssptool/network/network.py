@@ -6,6 +6,7 @@ component and its variable; the component "" is the root system."""
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 from ssptool.documents.archive import Archive
@@ -185,7 +186,7 @@ class Port(NamedTuple):
     clock: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FlatComponent:
     """One FMU in the system. `name` is the full dotted name; `source` the FMU's entry in the archive.
 
@@ -204,6 +205,11 @@ class FlatComponent:
 
     def of_kind(self, kind: str) -> tuple[Port, ...]:
         return tuple(port for port in self.ports if port.kind == kind)
+
+    @cached_property
+    def sorts(self) -> frozenset[tuple[str, str]]:
+        """Kind and type of the ports."""
+        return frozenset([(port.kind, port.type) for port in self.ports])
 
 
 class TableOutput(NamedTuple):
@@ -401,7 +407,17 @@ class Network:
     @property
     def kinds(self) -> frozenset[str]:
         """The kinds of all ports."""
-        return frozenset([port.kind for port in self.every_port()])
+        return frozenset(kind for kind, _ in self._sorts)
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The types of all ports."""
+        return frozenset(type for _, type in self._sorts)
+
+    @property
+    def _sorts(self) -> frozenset[tuple[str, str]]:
+        own = ((port.kind, port.type) for port in self.ports)
+        return frozenset(own).union(*(component.sorts for component in self.components.values()))
 
     @property
     def descriptions(self) -> tuple[FmuDescription, ...]:

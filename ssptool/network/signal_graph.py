@@ -106,8 +106,10 @@ def active_wires(network: Network, stage: Stage) -> Sequence[Wire]:
     """Wires that pass on values at a stage; while a system runs, wires to parameters do not."""
     if stage is Stage.INITIALIZATION:
         return network.wires
+    if network.kinds <= RUNNING_DESTINATIONS:
+        return network.wires
     resting = {port.signal for port in network.every_port() if port.kind not in RUNNING_DESTINATIONS}
-    active = tuple(wire for wire in network.wires if wire.destination not in resting) if resting else network.wires
+    active = tuple(wire for wire in network.wires if wire.destination not in resting)
     return active if len(active) < len(network.wires) else network.wires
 
 
@@ -116,20 +118,20 @@ def wired_signals(
 ) -> WiredSignals:
     """Signals of a network with these wires; with `kept`, only those for which it is true."""
     whole = wholes(network)
-    number: dict[Signal, int] = {}  # in the order of first occurrence
-    starts, finishes = [], []
-    for source, destination, _, _ in wires:
-        if whole:
-            source, destination = whole.get(source, source), whole.get(destination, destination)
-        starts.append(number.setdefault(source, len(number)))
-        finishes.append(number.setdefault(destination, len(number)))
+    ends = [signal for wire in wires for signal in (wire.source, wire.destination)]
+    if whole:
+        ends = [whole.get(signal, signal) for signal in ends]
+    number = {signal: place for place, signal in enumerate(dict.fromkeys(ends))}
+    starts, finishes = ([number[signal] for signal in one] for one in (ends[::2], ends[1::2]))
     leaving = set(starts)
     outputs = [
         [number.setdefault(signal, len(number)) for signal in _outputs(component, whole, number, leaving)]
         for component in network.components.values()
     ]
     signals = list(number)
-    by_name = sorted(range(len(signals)), key=signals.__getitem__)
+    # Their order, but faster to compare: names contain no null character.
+    keys = ["\0".join(signal) for signal in signals]
+    by_name = sorted(range(len(signals)), key=keys.__getitem__)
     if kept is not None:
         by_name = [place for place in by_name if kept(signals[place])]
     vertex = {place: rank for rank, place in enumerate(by_name)}
@@ -156,14 +158,15 @@ def _outputs(
     component: FlatComponent, whole: Mapping[Signal, Signal], number: Mapping[Signal, int], leaving: AbstractSet[int]
 ) -> Iterable[Signal]:
     """Outputs of a component, and its other ports at which a wire starts."""
-    ports: Iterable[tuple[Signal, str]] = ((port.signal, port.kind) for port in component.ports)
-    if whole:
-        ports = {whole.get(signal, signal): kind for signal, kind in ports}.items()
-    return [signal for signal, kind in ports if kind == "output" or number.get(signal) in leaving]
+    if not whole:
+        ports = component.ports
+        return [port.signal for port in ports if port.kind == "output" or number.get(port.signal) in leaving]
+    kinds = {whole.get(port.signal, port.signal): port.kind for port in component.ports}
+    return [signal for signal, kind in kinds.items() if kind == "output" or number.get(signal) in leaving]
 
 
 def _types(network: Network, whole: Mapping[Signal, Signal], number: Mapping[Signal, int]) -> Iterator[tuple[int, str]]:
-    for port in network.every_port():
+    for port in network.every_port() if network.types - {"Float64"} else ():
         if port.type != "Float64" and (place := number.get(whole.get(port.signal, port.signal))) is not None:
             yield place, port.type
 

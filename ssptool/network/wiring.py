@@ -5,8 +5,8 @@ their conversions: for each segment the conversion of units, then the segment's 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import count
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count, pairwise
 from typing import NamedTuple
 
 from ssptool.documents import ssc
@@ -44,6 +44,16 @@ class Segment(NamedTuple):
         return self.source_indices is None and self.destination_indices is None
 
 
+class PlainConnection(NamedTuple):
+    """A connection between the variables of two components that changes no value, as most do; `number` is that of a
+    segment.
+    """
+
+    number: int
+    destination: ConnectorKey
+    wire: Wire
+
+
 class Flow(NamedTuple):
     """A path of segments from one connector to its final destination."""
 
@@ -55,7 +65,7 @@ class Flow(NamedTuple):
 
     @property
     def wire(self) -> Wire:
-        return made(Wire, (self.source.signal, self.destination.signal, self.conversion, self.legs))
+        return Wire(self.source.signal, self.destination.signal, self.conversion, self.legs)
 
     @property
     def dangles(self) -> bool:
@@ -64,7 +74,10 @@ class Flow(NamedTuple):
 
 
 class Wiring:
-    """The connectors of a tree and the segments between them."""
+    """The connectors of a tree and the segments between them.
+
+    `plain` contains the wires of plain connections with their order; no segments and flows are made for them.
+    """
 
     def __init__(self, tree: Tree, connectors: Mapping[ConnectorKey, FlatConnector]) -> None:
         self._tree = tree
@@ -72,15 +85,23 @@ class Wiring:
         self._leaving: dict[ConnectorKey, list[Segment]] = defaultdict(list)
         self.driven: set[ConnectorKey] = set()
         self._conversions: dict[tuple[int, int, bool], Conversion | IncompatibleUnits] = {}
-        self._unchanging = set[tuple[int, ...]]()
+        self.plain: list[tuple[tuple[int, ...], Wire]] = []
         numbers = count()
-        within = [segment for place in tree.systems for segment in _segments(place, connectors, tree, numbers)]
+        within = [one for place in tree.systems for one in self._stated(place, connectors, numbers)]
         through = [one for place in tree.references for one in _through_dictionary(place, connectors, numbers)]
-        whole = ((one.source, one.destination) for one in (*within, *through) if one.is_whole)
+        whole = (
+            (one.source, one.destination)
+            for one in (*within, *through)
+            if not isinstance(one, PlainConnection) and one.is_whole
+        )
         self.shapes = shapes(tree, connectors, whole)
         self.connectors = by_element(connectors, self.shapes)
         for stated in within:
-            if self.shapes or not stated.is_whole:
+            if isinstance(stated, PlainConnection):
+                if stated.destination not in self.driven:
+                    self.driven.add(stated.destination)
+                    self.plain.append(((stated.number,), stated.wire))
+            elif self.shapes or not stated.is_whole:
                 for segment in self._single(stated):
                     self._connect(segment)
             else:
@@ -121,7 +142,7 @@ class Wiring:
             way = waiting.pop()
             destination = self.connectors[way[-1].destination]
             if destination.variable is not None:
-                yield self._plain(source, destination, way) or self._flow(source, destination, way)
+                yield self._flow(source, destination, way)
                 continue
             onward = self._leaving.get(destination.key, ())
             if destination.key.of_root or not onward:
@@ -129,21 +150,62 @@ class Wiring:
             elif destination.key != key:
                 waiting.extend((*way, segment) for segment in onward)
 
-    def _plain(self, source: FlatConnector, destination: FlatConnector, way: tuple[Segment, ...]) -> Flow | None:
-        """A flow of one segment that changes no value, as most do; None if it may be another."""
-        segment = way[0]
-        if len(way) > 1 or segment.transformation is not IDENTITY or segment.suppress_unit_conversion:
-            return None
-        alike = id(source.variable), id(source.unit), id(destination.variable), id(destination.unit)
-        if alike not in self._unchanging:
-            refused = len(self._tree.unsupported)
-            flow = self._flow(source, destination, way)
-            if len(flow.legs) == 1 and flow.conversion is IDENTITY and len(self._tree.unsupported) == refused:
-                self._unchanging.add(alike)
-            return flow
-        ends = source.signal, destination.signal
-        leg = made(Leg, (segment.kind, *ends, segment.position, None, IDENTITY, IDENTITY))
-        return made(Flow, (source, destination, IDENTITY, (leg,), (segment.number,)))
+    def _stated(
+        self, place: SystemPlace, connectors: Mapping[ConnectorKey, FlatConnector], numbers: Iterator[int]
+    ) -> Iterator[Segment | PlainConnection]:
+        """The legal connections of a system, and the steps through its boundary."""
+        position, owners = place.scope.survey.position, _Owners(place)
+        manners = _Manners(place.scope.document.version, self._passes_on)
+        for connection in place.system.connections:
+            (start_element, start_name), (end_element, end_name) = connection.ends
+            (owner, path, inner), (other, to_path, to_inner) = owners[start_element], owners[end_element]
+            # Plain tuples, which are equal to keys and made in less time: there are very many.
+            start = connectors.get((path, start_name, inner, None))  # type: ignore[call-overload]
+            end = connectors.get((to_path, end_name, to_inner, None))  # type: ignore[call-overload]
+            if start is None or end is None:
+                continue
+            forward, plain = manners.of(owner, start, other, end)
+            if forward is None:
+                if all(ticks(by, one.interval, one.variable) for by, one in ((owner, start), (other, end))):
+                    reason = "a connection of two time-based clocks"
+                    self._tree.refuse(position(connection), reason, rules=("SSD-CONN-003",))
+                continue
+            source, destination = (start, end) if forward else (end, start)
+            at, number = position(connection), next(numbers)
+            # If both ends name elements, four attributes contain nothing else.
+            if plain and len(connection.keys()) == 4 and not len(connection):
+                ends = source.signal, destination.signal
+                leg = made(Leg, (LegKind.CONNECTION, *ends, at, None, IDENTITY, IDENTITY))
+                wire = made(Wire, (*ends, IDENTITY, (leg,)))
+                yield made(PlainConnection, (number, destination.key, wire))
+                continue
+            from_start, from_end = connection.indices
+            yield Segment(
+                kind=LegKind.CONNECTION,
+                number=number,
+                owner=place.path,
+                source=source.key,
+                # The receiving side of a dictionary reference.
+                destination=destination.key._replace(inner=True) if destination.shared else destination.key,
+                position=at,
+                suppress_unit_conversion=connection.suppress_unit_conversion,
+                transformation=_transformation(connection.transformation, source, destination),
+                source_indices=from_start if forward else from_end,
+                destination_indices=from_end if forward else from_start,
+            )
+        yield from _through_boundary(place, connectors, numbers)
+
+    def _passes_on(self, source: FlatConnector, destination: FlatConnector) -> bool:
+        """True if a connection of these connectors is plain unless it states units, indices or a transformation."""
+        ends = source, destination
+        if any(one.variable is None or one.shared or one.extents for one in ends):
+            return False
+        relative = any(map(_is_relative, ends))
+        units = [source.variable_unit, source.unit, destination.unit, destination.variable_unit]
+        stated = [unit for unit in units if unit is not None]
+        return all(
+            one is other or self._conversion(one, other, relative) is IDENTITY for one, other in pairwise(stated)
+        )
 
     def _flow(self, source: FlatConnector, destination: FlatConnector, way: tuple[Segment, ...]) -> Flow:
         relative = _is_relative(source) or _is_relative(destination)
@@ -259,49 +321,6 @@ def _the_unit(connectors: list[FlatConnector]) -> PhysicalUnit | None:
     return units[0] if len(definitions) == 1 else None
 
 
-def _segments(
-    place: SystemPlace, connectors: Mapping[ConnectorKey, FlatConnector], tree: Tree, numbers: Iterator[int]
-) -> Iterator[Segment]:
-    position, owners, directions = (
-        place.scope.survey.position,
-        _Owners(place),
-        _Directions(place.scope.document.version),
-    )
-    for connection in place.system.connections:
-        (start_element, start_name), (end_element, end_name) = connection.ends
-        (owner, path, inner), (other, to_path, to_inner) = owners[start_element], owners[end_element]
-        # Plain tuples, which are equal to keys and made in less time: there are very many.
-        start = connectors.get((path, start_name, inner, None))  # type: ignore[call-overload]
-        end = connectors.get((to_path, end_name, to_inner, None))  # type: ignore[call-overload]
-        if start is None or end is None:
-            continue
-        forward = directions.of(owner, start, other, end)
-        if forward is None:
-            if all(ticks(by, one.interval, one.variable) for by, one in ((owner, start), (other, end))):
-                reason = "a connection of two time-based clocks"
-                tree.refuse(position(connection), reason, rules=("SSD-CONN-003",))
-            continue
-        source, destination = (start, end) if forward else (end, start)
-        from_start, from_end = connection.indices
-        yield made(
-            Segment,
-            (
-                LegKind.CONNECTION,
-                next(numbers),
-                place.path,
-                source.key,
-                # The receiving side of a dictionary reference.
-                destination.key._replace(inner=True) if destination.shared else destination.key,
-                position(connection),
-                connection.suppress_unit_conversion,
-                _transformation(connection.transformation, source, destination) if len(connection) else IDENTITY,
-                from_start if forward else from_end,
-                from_end if forward else from_start,
-            ),
-        )
-    yield from _through_boundary(place, connectors, numbers)
-
-
 class _Owners(dict[str, tuple[Owner, ElementPath, bool]]):
     """Owner, path and side of connectors, by the name of their element in a connection ("": the system itself)."""
 
@@ -314,25 +333,30 @@ class _Owners(dict[str, tuple[Owner, ElementPath, bool]]):
         return self[element]
 
 
-class _Directions:
-    """Directions of connections; the connectors of large systems have few kinds."""
+class _Manners:
+    """Directions of connections, and whether they can be plain; the connectors of large systems have few kinds."""
 
-    def __init__(self, version: str) -> None:
-        self._version = version
-        self._known: dict[tuple[object, ...], bool | None] = {}
+    def __init__(self, version: str, passes_on: Callable[[FlatConnector, FlatConnector], bool]) -> None:
+        self._version, self._passes_on = version, passes_on
+        self._known: dict[tuple[object, ...], tuple[bool | None, bool]] = {}
 
-    def of(self, owner: Owner, start: FlatConnector, other: Owner, end: FlatConnector) -> bool | None:
-        """True if a connection points from its start to its end; None if it is not legal."""
+    def of(self, owner: Owner, start: FlatConnector, other: Owner, end: FlatConnector) -> tuple[bool | None, bool]:
+        """True if a connection points from its start to its end (None if it is not legal); and true if it is plain
+        unless it states more than its ends.
+        """
         alike = (
-            *(owner is other, id(start.kind), id(start.variable), start.clock),
-            *(owner is Owner.SYSTEM, id(end.kind), id(end.variable), end.clock),
+            *(owner is other, id(start.kind), id(start.variable), id(start.unit), start.clock),
+            *(owner is Owner.SYSTEM, id(end.kind), id(end.variable), id(end.unit), end.clock),
         )
-        if alike not in self._known:
+        known = self._known.get(alike)
+        if known is None:
             kinds = [
                 acting_kind(by, one.kind, one.interval, one.variable) for by, one in ((owner, start), (other, end))
             ]
-            self._known[alike] = leads_forward(owner, kinds[0], other, kinds[1], self._version)
-        return self._known[alike]
+            forward = leads_forward(owner, kinds[0], other, kinds[1], self._version)
+            plain = forward is not None and self._passes_on(*((start, end) if forward else (end, start)))
+            known = self._known[alike] = forward, plain
+        return known
 
 
 def _transformation(

@@ -288,18 +288,19 @@ def indexed(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
 def _links(system: ssd.System, structure: Structure) -> Links:
     found, loose = [], []
     ends, directions = _Ends(system, structure), dict[tuple[Side, Side], bool | None]()
-    for connection, one, other, first_indices, last_indices in connections(system, structure):
-        start, end = ends[one], ends[other]
+    for stated in connections(system, structure):
+        start, end = ends[stated.start], ends[stated.end]
         if start is None or end is None:
-            loose.append(StatedConnection(connection, one, other, first_indices, last_indices))
+            loose.append(stated)
             continue
         sides = start.side, end.side
         if sides not in directions:
             directions[sides] = _leads_forward(*sides, structure.version)
-        forward = directions[sides]
+        forward, connection = directions[sides], stated.connection
         flow = None if forward is None else (start, end) if forward else (end, start)
         transformation = first(connection, ssc.Transformation) if len(connection) else None
-        found.append(made(Link, (connection, start, end, flow, transformation, first_indices, last_indices)))
+        indices = stated.start_indices, stated.end_indices
+        found.append(made(Link, (connection, start, end, flow, transformation, *indices)))
     return Links(tuple(found), tuple(loose))
 
 

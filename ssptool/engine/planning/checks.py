@@ -210,10 +210,10 @@ def refuse_unchecked(network: Network, apart: Collection[str]) -> None:
 
 def _aliases(network: Network) -> Iterator[Unsupported]:
     """Errors for several names of one FMU variable with different values: only the last value would count."""
-    connected = dict.fromkeys(wire.destination for wire in network.wires)
     aliased = _with_aliases(network)
+    connected = dict.fromkeys(wire.destination for wire in network.wires) if aliased else {}
     known: dict[tuple[str, str, int, int], Signal] = {}
-    for signal in (*connected, *network.assignments):
+    for signal in (*connected, *network.assignments) if aliased else ():
         component = network.components.get(signal.component)
         if component is None or id(component.description) not in aliased:
             continue
@@ -254,7 +254,7 @@ def _wires(network: Network) -> Iterator[Unsupported]:
     stated = {port.signal: (port.kind, port.type) for port in network.every_port()}.get
     passed = set[tuple[object, ...]]()  # equal wires are checked once: there are very many
     for wire in network.wires:
-        source, destination, conversion, _ = wire
+        source, destination, conversion = wire.source, wire.destination, wire.conversion
         own = not source.component, not destination.component
         alike = (stated(source), stated(destination), own, conversion is IDENTITY or conversion)
         if alike not in passed:

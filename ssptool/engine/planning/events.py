@@ -220,7 +220,8 @@ def _refuse_ticks(wanted: Mapping[str, FlatComponent], fixed: str) -> None:
 
 
 def clock_signals(network: Network) -> frozenset[Signal]:
-    return frozenset(port.signal for port in network.every_port() if port.type == CLOCK)
+    ports = network.every_port() if CLOCK in network.types else ()
+    return frozenset(port.signal for port in ports if port.type == CLOCK)
 
 
 def _offers(component: FlatComponent, kind: InterfaceType) -> bool:

@@ -107,20 +107,21 @@ class _Schedule:
         needed: dict[int, int] = {}  # depth of the deepest signal that a vertex needs
         known = needed.get
         levels: dict[int, _Level] = defaultdict(lambda: _Level([], [], []))
+        reached: Iterable[int]
         for one in order:
             if isinstance(one, Loop):
-                vertices, depth = one.vertices, max(known(vertex, -1) for vertex in one.vertices) + 1
+                depth = max(known(vertex, -1) for vertex in one.vertices) + 1
                 levels[depth].loops.append(one)
+                reached = chain.from_iterable(after[vertex] for vertex in one.vertices)
             elif one in outputs:
-                vertices, depth = (one,), known(one, -1) + 1
+                depth, reached = known(one, -1) + 1, after[one]
                 levels[depth].computed.append(one)
             else:
-                vertices, depth = (one,), known(one, 0)
+                depth, reached = known(one, 0), after[one]
                 levels[depth].others.append(one)
-            for vertex in vertices:
-                for other in after[vertex]:
-                    if known(other, -1) < depth:
-                        needed[other] = depth
+            for other in reached:
+                if known(other, -1) < depth:
+                    needed[other] = depth
         return [levels[depth] for depth in sorted(levels)]
 
     def _visits(self, vertices: Iterable[int]) -> Iterator[Visit]:
@@ -233,8 +234,8 @@ class Schedules:
 
     @cached_property
     def _outputs(self) -> frozenset[Signal]:
-        every = chain.from_iterable(one.outputs for one in self.instances)
-        return frozenset(self.table.whole.get(signal, signal) for signal in every)
+        every, whole = frozenset[Signal]().union(*(one.outputs for one in self.instances)), self.table.whole
+        return frozenset(whole.get(signal, signal) for signal in every) if whole else every
 
     def initialization(self) -> tuple[Call | SolveLoop, ...]:
         known = self._evaluation(Stage.INITIALIZATION)
@@ -300,7 +301,7 @@ class Schedules:
         if last is not None and last.wires is wires:
             wired = last.graph.wired
         else:
-            wired = wired_signals(self.table.flow, wires, lambda signal: signal not in still)
+            wired = wired_signals(self.table.flow, wires, (lambda signal: signal not in still) if still else None)
         graph = signal_graph(wired, stage)
         if last is None or not last.graph.equals(graph):
             self._whole = last = self._evaluated(wires, graph)

@@ -55,7 +55,7 @@ class SlotTable:
         # A driven input of a component is recorded itself, not its source.
         hidden = {signal for signal, source in self.input_sources.items() if signal != source.signal}
         hidden |= {port.signal for one in network.components.values() if one.delays for port in one.ports}
-        self.recorded = tuple(slot for slot, signal in enumerate(self.signals) if signal not in hidden)
+        self.recorded = tuple([slot for slot, signal in enumerate(self.signals) if not hidden or signal not in hidden])
         self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
         self.whole = {signal: array for signal, array in wholes(network).items() if signal in self.slots}
         self.arrays: dict[Signal, list[int]] = defaultdict(list)
@@ -63,6 +63,8 @@ class SlotTable:
             self.arrays[array].append(self.slots[signal])
         self.sources = {wire.destination: wire for wire in self.flow.wires}
         self.nominal = tuple([1.0 if variable is None else variable.nominal for variable in self.variables])
+        known = chain.from_iterable(one.variables.values() for one in network.descriptions)
+        self._held = {id(variable) for variable in known if variable.is_held}
         self.starts: dict[str, dict[str, Value]] = defaultdict(dict)
         self.structure: dict[str, dict[str, Value]] = defaultdict(dict)
         for signal, given in network.assignments.items():
@@ -76,7 +78,10 @@ class SlotTable:
 
     def of_components(self, signals: Iterable[Signal]) -> list[tuple[int, ...]]:
         """The slots of each signal; empty for signals of the system itself."""
-        return [self.slots_of(signal) if signal.component else () for signal in signals]
+        if self.arrays:
+            return [self.slots_of(signal) if signal.component else () for signal in signals]
+        slots = self.slots
+        return [(slots[signal],) if signal in slots and signal.component else () for signal in signals]
 
     def bond(self, bond: PowerBond) -> Bond:
         first, second, into_first, into_second = (
@@ -100,15 +105,17 @@ class SlotTable:
         return self.types[self.slots[signal] if signal in self.slots else self.arrays[signal][0]]
 
     def instance(self, name: str) -> PlannedInstance:
-        component, slots = self.network.components[name], self.slots
-        signals = [(port.signal, port.kind) for port in self._of_component[name]]
+        component, slots, sources = self.network.components[name], self.slots, self.sources
+        ports = self._of_component[name]
         if self.at_events:
-            signals = [one for one in signals if one[0] not in self.at_events]
-        inputs = tuple([signal for signal, kind in signals if kind == "input"])
-        outputs = tuple([signal for signal, kind in signals if kind == "output"])
-        fed = [(signal, slots[signal]) for signal in inputs if signal in self.sources]
-        wired = tuple([signal.variable for signal, slot in fed if self.types[slot] == FLOAT])
-        jumps = len(wired) < len(fed) or any(self._is_held(slots[self.sources[signal].source]) for signal, _ in fed)
+            ports = [port for port in ports if port.signal not in self.at_events]
+        inputs = tuple([port.signal for port in ports if port.kind == "input"])
+        outputs = tuple([port.signal for port in ports if port.kind == "output"])
+        fed = [signal for signal in inputs if signal in sources]
+        wired = tuple([signal.variable for signal in fed if self.types[slots[signal]] == FLOAT])
+        jumps = len(wired) < len(fed) or (
+            bool(self._held) and any(self._is_held(slots[sources[signal].source]) for signal in fed)
+        )
         return PlannedInstance(
             name=name,
             source=component.source,
@@ -126,8 +133,7 @@ class SlotTable:
 
     def _is_held(self, slot: int) -> bool:
         """True if a signal is an output of a component and changes only at events."""
-        variable = self.variables[slot]
-        return variable is not None and variable.is_held
+        return id(self.variables[slot]) in self._held
 
     def feeds(self, instance: PlannedInstance) -> bool:
         """True if a wire ends at the instance."""
@@ -137,22 +143,21 @@ class SlotTable:
         return tuple(map(self._wire, self.flow.wires))
 
     def _wire(self, wire: Wire) -> PlannedWire:
-        source, destination = self.slots[wire.source], self.slots[wire.destination]
-        variable, discrete = self.variables[destination], self._is_held(source)
+        source, destination, conversion = self.slots[wire.source], self.slots[wire.destination], wire.conversion
+        variable, discrete = self.variables[destination], id(self.variables[source]) in self._held
         if variable is None or self.types[destination] != FLOAT:
-            return PlannedWire(source, destination, wire.conversion, discrete)
-        minimum, maximum = variable.minimum, variable.maximum
-        return made(PlannedWire, (source, destination, wire.conversion, discrete, minimum, maximum))
+            return PlannedWire(source, destination, conversion, discrete)
+        return made(PlannedWire, (source, destination, conversion, discrete, variable.minimum, variable.maximum))
 
     def constants(self) -> dict[int, Value]:
         """Values of inputs of the system that nothing drives: their start values, or those of their destinations."""
         inputs = [port.signal for port in self.network.ports if port.signal in self.slots and port.kind == "input"]
-        found: dict[int, Value | None] = {self.slots[signal]: self._value(signal) for signal in inputs}
+        found = {signal: self._value(signal) for signal in inputs}
         for wire in self.network.wires:
-            slot = self.slots.get(wire.source)
-            if slot is not None and slot in found and found[slot] is None:
-                found[slot] = self._there(wire)
-        return {slot: self._nothing(slot) if value is None else value for slot, value in found.items()}
+            if wire.source in found and found[wire.source] is None:
+                found[wire.source] = self._there(wire)
+        known = {self.slots[signal]: value for signal, value in found.items()}
+        return {slot: self._nothing(slot) if value is None else value for slot, value in known.items()}
 
     def driven(self, start: float) -> dict[int, Value]:
         """Values of input sources at the start time [s]."""
@@ -178,11 +183,13 @@ class SlotTable:
         values that are given for the sources. If several inputs have one, the last counts.
         """
         found: dict[int, Value] = {}
+        value: Value | None
+        given = self.network.assignments
         for wire in self.flow.wires:
-            if (value := self._value(wire.source)) is not None:
-                found[self.slots[wire.source]] = value
+            if wire.source in given:
+                found[self.slots[wire.source]] = given[wire.source].value
         for wire in self.flow.wires:
-            if wire.source in self.input_sources:
+            if wire.destination not in given or wire.source in self.input_sources:
                 continue
             if not holds_integer(self.kind(wire.source)):
                 value = self._back(wire, self._given(wire.destination))
