@@ -7,7 +7,7 @@ from pytest import approx
 
 from ssptool import Settings
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
-from ssptool.engine.masters.convergence import Relative
+from ssptool.engine.masters.convergence import relative
 from ssptool.engine.masters.defects import DefectControlled
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
@@ -154,7 +154,7 @@ def test_what_is_asked_for_is_taken(settings, master):
 def test_iteration_settings_reach_the_master():
     plan = make_plan(oscillator(), Settings(acceleration="anderson", tolerance=1e-5, max_iterations=7))
     assert plan.master.coupling.acceleration.name == "Anderson"
-    assert (plan.master.coupling.measure, plan.master.coupling.max_iterations) == (Relative(1e-5), 7)
+    assert (plan.master.coupling.measure, plan.master.coupling.max_iterations) == (relative(1e-5), 7)
 
 
 def test_what_an_fmu_lacks_for_the_master_asked_for_is_refused_with_an_alternative():

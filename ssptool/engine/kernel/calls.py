@@ -134,6 +134,18 @@ class IterateRule(NamedTuple):
     max_columns: int = 0
     window: int = 0
 
+    @property
+    def name(self) -> str:
+        match self.kind:
+            case RuleKind.RELAXATION:
+                return "fixed point" if self.factor == 1 else f"fixed point (relaxation {self.factor:g})"
+            case RuleKind.SECANTS:
+                return "IQN-ILS"
+            case RuleKind.NEWTON:
+                return "interface Newton"
+            case _:
+                return self.kind.name.capitalize()
+
 
 class MeasureKind(IntEnum):
     """Quantity that a measure of convergence limits: see `MeasureLimit`."""

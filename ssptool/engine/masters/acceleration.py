@@ -1,121 +1,63 @@
 """Accelerations of an iterated step: relaxation per step, IQN-ILS, and Newton's method on the interface."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
 
 from ssptool.engine.kernel.calls import IterateRule, RuleKind
 from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.errors import ContradictingSettings, WrongValue
 
+IQN_ILS = IterateRule(RuleKind.SECANTS, reuse=5, filter=1e-3, max_columns=60)
+"""x ← found + W α with the α that makes V α + (found − x) least; columns of V and W are differences of found − x
+and of found, the newest first.
 
-class Acceleration(Protocol):
-    """Method that computes the next iterate from the last ones."""
+The differences of the last `reuse` macro steps are kept: the response of a group changes little from step to step,
+so that the first correction of a step is already good. A column that depends on previous columns, to within
+`filter`, is left out.
 
-    @property
-    def name(self) -> str: ...
+References
+----------
+Degroote, Bathe, Vierendeels 2009, "Performance of a new partitioned procedure versus a monolithic procedure in
+fluid-structure interaction", §4; Haelterman, Bogaers, Scheufele, Uekermann, Mehl 2016, "Improving the performance
+of the partitioned QN-ILS procedure for fluid-structure interaction problems: filtering", §3 (filter QR2).
+"""
 
-    @property
-    def rule(self) -> IterateRule:
-        """The rule as kernels represent it."""
-        ...
+INTERFACE_NEWTON = IterateRule(RuleKind.NEWTON)
+"""Solve (dS/dx − 1) p = x − S(x), where S maps the inputs at the end of a step to the values that the step returns
+for them.
 
+dS/dx is computed from partial derivatives of the FMUs, where available, at their present point. This needs no step,
+so it is done in every iteration if no column is missing. Missing columns come from finite differences of whole
+steps, one step per colour of the dependency pattern; then the Jacobian is kept from iteration to iteration and from
+step to step, and computed again when an iteration leaves more than a fifth of the residual.
 
-@dataclass(frozen=True, slots=True)
-class EachStep:
-    """A rule that restarts with every macro step."""
+Derivatives of FMUs need not be those of their steps. If two iterations of one step leave more of the residual than
+that, with derivatives at the point itself, differences permanently replace the derivatives. The Jacobian changes
+the number of iterations, not the solution of a step.
 
-    rule: IterateRule
-
-    @property
-    def name(self) -> str:
-        match self.rule.kind:
-            case RuleKind.AITKEN:
-                return "Aitken"
-            case RuleKind.ANDERSON:
-                return "Anderson"
-            case _ if self.rule.factor == 1:
-                return "fixed point"
-            case _:
-                return f"fixed point (relaxation {self.rule.factor:g})"
-
-
-@dataclass(frozen=True, slots=True)
-class IqnIls:
-    """x ← found + W α with the α that makes V α + (found − x) least; columns of V and W are differences of found − x
-    and of found, the newest first.
-
-    The differences of the last `reuse` macro steps are kept: the response of a group changes little from step to step,
-    so that the first correction of a step is already good. A column that depends on previous columns, to within
-    `filter`, is left out.
-
-    References
-    ----------
-    Degroote, Bathe, Vierendeels 2009, "Performance of a new partitioned procedure versus a monolithic procedure in
-    fluid-structure interaction", §4; Haelterman, Bogaers, Scheufele, Uekermann, Mehl 2016, "Improving the performance
-    of the partitioned QN-ILS procedure for fluid-structure interaction problems: filtering", §3 (filter QR2).
-    """
-
-    reuse: int = 5
-    filter: float = 1e-3
-    max_columns: int = 60
-
-    @property
-    def name(self) -> str:
-        return "IQN-ILS"
-
-    @property
-    def rule(self) -> IterateRule:
-        return IterateRule(RuleKind.SECANTS, reuse=self.reuse, filter=self.filter, max_columns=self.max_columns)
-
-
-@dataclass(frozen=True, slots=True)
-class InterfaceNewton:
-    """Solve (dS/dx − 1) p = x − S(x), where S maps the inputs at the end of a step to the values that the step returns
-    for them.
-
-    dS/dx is computed from partial derivatives of the FMUs, where available, at their present point. This needs no step,
-    so it is done in every iteration if no column is missing. Missing columns come from finite differences of whole
-    steps, one step per colour of the dependency pattern; then the Jacobian is kept from iteration to iteration and from
-    step to step, and computed again when an iteration leaves more than a fifth of the residual.
-
-    Derivatives of FMUs need not be those of their steps. If two iterations of one step leave more of the residual than
-    that, with derivatives at the point itself, differences permanently replace the derivatives. The Jacobian changes
-    the number of iterations, not the solution of a step.
-
-    References
-    ----------
-    Sicklinger, Belsky, Engelmann, Elmqvist, Olsson, Wüchner, Bletzinger 2014, "Interface Jacobian-based
-    co-simulation"; Curtis, Powell, Reid 1974 (colours); Kelley 2003, "Solving nonlinear equations with Newton's
-    method", §2.3 (when to renew the Jacobian).
-    """
-
-    @property
-    def name(self) -> str:
-        return "interface Newton"
-
-    @property
-    def rule(self) -> IterateRule:
-        return IterateRule(RuleKind.NEWTON)
-
+References
+----------
+Sicklinger, Belsky, Engelmann, Elmqvist, Olsson, Wüchner, Bletzinger 2014, "Interface Jacobian-based
+co-simulation"; Curtis, Powell, Reid 1974 (colours); Kelley 2003, "Solving nonlinear equations with Newton's
+method", §2.3 (when to renew the Jacobian).
+"""
 
 RELAXATION = 0.5
 """Default factor of constant relaxation. It converges while the interface answers a change with at most three times
 that change, in the opposite direction.
 """
 
-ACCELERATIONS: Mapping[AccelerationName, Callable[[], Acceleration]] = {
-    AccelerationName.NONE: lambda: EachStep(IterateRule()),
-    AccelerationName.CONSTANT: lambda: EachStep(IterateRule(factor=RELAXATION)),
-    AccelerationName.AITKEN: lambda: EachStep(IterateRule(RuleKind.AITKEN, 0.5)),
-    AccelerationName.ANDERSON: lambda: EachStep(IterateRule(RuleKind.ANDERSON, window=8)),
-    AccelerationName.IQN_ILS: IqnIls,
-    AccelerationName.NEWTON: InterfaceNewton,
+ACCELERATIONS: Mapping[AccelerationName, IterateRule] = {
+    AccelerationName.NONE: IterateRule(),
+    AccelerationName.CONSTANT: IterateRule(factor=RELAXATION),
+    AccelerationName.AITKEN: IterateRule(RuleKind.AITKEN, 0.5),
+    AccelerationName.ANDERSON: IterateRule(RuleKind.ANDERSON, window=8),
+    AccelerationName.IQN_ILS: IQN_ILS,
+    AccelerationName.NEWTON: INTERFACE_NEWTON,
 }
 
 
-def choose_acceleration(settings: Settings) -> tuple[Acceleration, tuple[Choice, ...]]:
+def choose_acceleration(settings: Settings) -> tuple[IterateRule, tuple[Choice, ...]]:
     """The acceleration in the settings, or the default for the other settings.
 
     Raises
@@ -129,7 +71,7 @@ def choose_acceleration(settings: Settings) -> tuple[Acceleration, tuple[Choice,
     factor, choice = settings.relaxation, Choice("acceleration", name, reason)
     if factor is None:
         default = (Choice("relaxation", f"{RELAXATION:g}", "default"),)
-        return ACCELERATIONS[name](), (choice, *(default if name is AccelerationName.CONSTANT else ()))
+        return ACCELERATIONS[name], (choice, *(default if name is AccelerationName.CONSTANT else ()))
     if name is not AccelerationName.CONSTANT:
         raise ContradictingSettings(
             f"relaxation {factor:g} with acceleration {name}",
@@ -137,7 +79,7 @@ def choose_acceleration(settings: Settings) -> tuple[Acceleration, tuple[Choice,
             "use acceleration constant, or leave one of them out",
         )
     check_relaxation(factor)
-    return EachStep(IterateRule(factor=factor)), (choice, Choice("relaxation", f"{factor:g}", ASKED))
+    return IterateRule(factor=factor), (choice, Choice("relaxation", f"{factor:g}", ASKED))
 
 
 def check_relaxation(factor: float) -> None:

@@ -1,9 +1,7 @@
 """Convergence of iterated steps: measures with their limits, and remarks on steps that did not converge."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Protocol
 
 import numpy as np
 
@@ -13,109 +11,45 @@ from ssptool.engine.settings import ASKED, Settings
 from ssptool.errors import WrongValue, counted
 
 
-class MeasureName(StrEnum):
-    """Name of a convergence criterion."""
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Limits, all of which the difference between the inputs x of a step and the values `found` for them must meet.
 
-    ABSOLUTE = "absolute"
-    RELATIVE = "relative"
-    RESIDUAL_RELATIVE = "residual-relative"
+    With a `count`, each step has that number of iterations instead, because some flow and structure solvers offer only
+    a number of outer corrections. Values that are not finite never pass; a larger change than the limit in the last
+    iteration is counted as not converged.
 
+    References
+    ----------
+    Uekermann 2016, "Partitioned fluid-structure interaction on massively parallel systems", §3.5 (residual-relative).
+    """
 
-class Measure(Protocol):
-    """Limit of the difference between the inputs x of a step and the values `found` for them."""
+    limits: tuple[MeasureLimit, ...]
+    count: int = 0
 
     @property
-    def name(self) -> str: ...
-
-    @property
-    def limits(self) -> tuple[MeasureLimit, ...]:
-        """Limits that decide whether an iterate has converged."""
-        ...
+    def name(self) -> str:
+        if self.count:
+            return f"none, after {counted(self.count, 'iteration')}"
+        return " and ".join(f"{_name(kind)} {limit:g}" for kind, limit in self.limits)
 
     def allowed(self, x: Floats, nominal: Floats) -> Floats:
         """The largest |found − x| that each signal may have, in its unit; inf if signals are not compared one by one.
 
         All (m,).
         """
-        ...
+        sizes = {MeasureKind.ABSOLUTE: np.ones_like(x), MeasureKind.RELATIVE: np.maximum(np.abs(x), nominal)}
+        alone = (limit * sizes[kind] if kind in sizes else np.full_like(x, np.inf) for kind, limit in self.limits)
+        return np.asarray(np.min(list(alone), axis=0))
 
 
-@dataclass(frozen=True, slots=True)
-class Absolute:
-    """Every |found − x| is at most the limit, in the unit of its signal."""
-
-    limit: float
-
-    @property
-    def name(self) -> str:
-        return f"absolute {self.limit:g}"
-
-    @property
-    def limits(self) -> tuple[MeasureLimit, ...]:
-        return (MeasureLimit(MeasureKind.ABSOLUTE, self.limit),)
-
-    def allowed(self, x: Floats, nominal: Floats) -> Floats:
-        return np.full_like(x, self.limit)
+def _name(kind: MeasureKind) -> str:
+    return kind.name.lower().replace("_", "-")
 
 
-@dataclass(frozen=True, slots=True)
-class Relative:
+def relative(limit: float, count: int = 0) -> Measure:
     """Every |found − x| is at most limit · max(|x|, nominal)."""
-
-    limit: float
-
-    @property
-    def name(self) -> str:
-        return f"relative {self.limit:g}"
-
-    @property
-    def limits(self) -> tuple[MeasureLimit, ...]:
-        return (MeasureLimit(MeasureKind.RELATIVE, self.limit),)
-
-    def allowed(self, x: Floats, nominal: Floats) -> Floats:
-        return np.asarray(self.limit * np.maximum(np.abs(x), nominal))
-
-
-@dataclass(frozen=True, slots=True)
-class ResidualRelative:
-    """‖found − x‖ is at most `limit` times its value at the first guess, or the rounding error; 2-norm in nominal
-    values.
-
-    References
-    ----------
-    Uekermann 2016, "Partitioned fluid-structure interaction on massively parallel systems", §3.5.
-    """
-
-    limit: float
-
-    @property
-    def name(self) -> str:
-        return f"residual-relative {self.limit:g}"
-
-    @property
-    def limits(self) -> tuple[MeasureLimit, ...]:
-        return (MeasureLimit(MeasureKind.RESIDUAL_RELATIVE, self.limit),)
-
-    def allowed(self, x: Floats, nominal: Floats) -> Floats:
-        return np.full_like(x, np.inf)
-
-
-@dataclass(frozen=True, slots=True)
-class AllOf:
-    """Several measures that must all be met."""
-
-    measures: tuple[Measure, ...]
-
-    @property
-    def name(self) -> str:
-        return " and ".join(measure.name for measure in self.measures)
-
-    @property
-    def limits(self) -> tuple[MeasureLimit, ...]:
-        return tuple(limit for measure in self.measures for limit in measure.limits)
-
-    def allowed(self, x: Floats, nominal: Floats) -> Floats:
-        return np.asarray(np.min([measure.allowed(x, nominal) for measure in self.measures], axis=0))
+    return Measure((MeasureLimit(MeasureKind.RELATIVE, limit),), count)
 
 
 DEFAULT_TOLERANCE = 1e-8
@@ -128,34 +62,7 @@ smallest tolerance.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class FixedCount:
-    """A fixed number of iterations per step, without a convergence measure.
-
-    Some flow and structure solvers offer only a number of outer corrections. Values that are not finite never pass. A
-    larger change than `limit` in the last iteration, relative to the size of a signal, does not count.
-    """
-
-    count: int
-    limit: float = DEFAULT_TOLERANCE
-
-    @property
-    def name(self) -> str:
-        return f"none, after {counted(self.count, 'iteration')}"
-
-    @property
-    def limits(self) -> tuple[MeasureLimit, ...]:
-        return (MeasureLimit(MeasureKind.RELATIVE, self.limit),)
-
-    def allowed(self, x: Floats, nominal: Floats) -> Floats:
-        return np.asarray(self.limit * np.maximum(np.abs(x), nominal))
-
-
-MEASURES: Mapping[MeasureName, Callable[[float], Measure]] = {
-    MeasureName.ABSOLUTE: Absolute,
-    MeasureName.RELATIVE: Relative,
-    MeasureName.RESIDUAL_RELATIVE: ResidualRelative,
-}
+_KINDS = {_name(kind): kind for kind in MeasureKind}
 
 
 def choose_measure(settings: Settings, *, single: bool) -> tuple[Measure, str]:
@@ -167,26 +74,26 @@ def choose_measure(settings: Settings, *, single: bool) -> tuple[Measure, str]:
     WrongValue
         A measure of this name does not exist, or its limit is not positive.
     """
-    measures = list(_measures(settings))
-    if not measures and single:
-        return Relative(SINGLE_TOLERANCE), "signals of type Float32"
-    if not measures and settings.adaptive is not None:
+    limits = tuple(_limits(settings))
+    if limits:
+        return Measure(limits), ASKED
+    if single:
+        return relative(SINGLE_TOLERANCE), "signals of type Float32"
+    if settings.adaptive is not None:
         limit = min(max(BESIDE_ERRORS * settings.adaptive, LEAST_TOLERANCE), DEFAULT_TOLERANCE)
-        return Relative(limit), "beside the errors of adaptive steps"
-    if not measures:
-        return Relative(DEFAULT_TOLERANCE), "default"
-    return measures[0] if len(measures) == 1 else AllOf(tuple(measures)), ASKED
+        return relative(limit), "beside the errors of adaptive steps"
+    return relative(DEFAULT_TOLERANCE), "default"
 
 
-def _measures(settings: Settings) -> Iterator[Measure]:
-    """Measures in the settings; `tolerance` is the short form of a relative one."""
-    limits: dict[str, float] = {} if settings.tolerance is None else {MeasureName.RELATIVE: settings.tolerance}
+def _limits(settings: Settings) -> Iterator[MeasureLimit]:
+    """Limits in the settings; `tolerance` is the short form of a relative one."""
+    limits = {} if settings.tolerance is None else {_name(MeasureKind.RELATIVE): settings.tolerance}
     for name, limit in (limits | dict(settings.convergence)).items():
-        if name not in list(MeasureName):
-            raise WrongValue(f"convergence must be one of {', '.join(MeasureName)}; found {name!r}")
+        if name not in _KINDS:
+            raise WrongValue(f"convergence must be one of {', '.join(_KINDS)}; found {name!r}")
         if not 0 < limit < float("inf"):
             raise WrongValue(f"the {name} limit of convergence must be positive, found {limit:g}")
-        yield MEASURES[MeasureName(name)](limit)
+        yield MeasureLimit(_KINDS[name], limit)
 
 
 _HELD: Mapping[int, str] = {

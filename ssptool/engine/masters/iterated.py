@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ssptool.engine.kernel.calls import HeldInputs, Instruction, IterationCalls, Op, Trial
-from ssptool.engine.masters.acceleration import Acceleration, InterfaceNewton, IqnIls, choose_acceleration
+from ssptool.engine.kernel.calls import HeldInputs, Instruction, IterateRule, IterationCalls, Op, RuleKind, Trial
+from ssptool.engine.masters.acceleration import IQN_ILS, choose_acceleration
 from ssptool.engine.masters.convergence import (
     DEFAULT_TOLERANCE,
     SINGLE_TOLERANCE,
-    FixedCount,
     Measure,
-    Relative,
     choose_measure,
+    relative,
 )
 from ssptool.engine.masters.master import Coupling
 from ssptool.engine.masters.program import Hold, Interpolate, Mean, MidStep, Program, ProgrammedMaster, set_inputs
@@ -64,8 +63,8 @@ class Iterated(ProgrammedMaster):
     """
 
     inputs: InputApproximation = field(default_factory=Interpolate)
-    acceleration: Acceleration = field(default_factory=IqnIls)
-    measure: Measure = field(default_factory=lambda: Relative(1e-8))
+    acceleration: IterateRule = IQN_ILS
+    measure: Measure = field(default_factory=lambda: relative(DEFAULT_TOLERANCE))
     max_iterations: int = 30
     prediction: int = PREDICTION_ORDER
     retreats: bool = False
@@ -79,7 +78,7 @@ class Iterated(ProgrammedMaster):
         No method can agree before the second iterate. As long as plain iteration does, the default method is not
         needed, and costs more than a small FMU.
         """
-        return 2 if isinstance(self.acceleration, IqnIls) else 1
+        return 2 if self.acceleration.kind is RuleKind.SECANTS else 1
 
     @property
     def tries(self) -> bool:
@@ -90,7 +89,7 @@ class Iterated(ProgrammedMaster):
     @property
     def count(self) -> int:
         """Number of iterations of each step, if it is fixed."""
-        return self.measure.count if isinstance(self.measure, FixedCount) else 0
+        return self.measure.count
 
     @property
     def name(self) -> str:
@@ -116,8 +115,8 @@ class Iterated(ProgrammedMaster):
         return tuple(lines)
 
     def _repetition(self) -> str:
-        if isinstance(self.measure, FixedCount):
-            times = counted(self.measure.count, "time")
+        if self.count:
+            times = counted(self.count, "time")
             return f"repeat, exactly {times} in all (acceleration: {self.acceleration.name}):"
         return (
             f"repeat, at most {counted(self.max_iterations, 'time')}, until inputs and their sources agree "
@@ -152,7 +151,7 @@ def _iteration(method: Iterated, group: InstanceGroup) -> IterationCalls:
         order=method.inputs.order,
         prediction=method.prediction,
         measures=method.measure.limits,
-        rule=method.acceleration.rule,
+        rule=method.acceleration,
         plain_iterations=method.plain_iterations,
         max_iterations=method.max_iterations,
         retreats=method.retreats,
@@ -197,10 +196,13 @@ def create(inputs: InputApproximation, settings: Settings, situation: Situation)
     measure, reason = choose_measure(settings, single=situation.single)
     limit = settings.max_iterations if settings.max_iterations is not None else MAX_ITERATIONS
     if settings.iterations is not None:
-        measure, reason, limit = _fixed_count(settings.iterations, situation), ASKED, settings.iterations
+        limit = settings.iterations
+        measure = relative(SINGLE_TOLERANCE if situation.single else DEFAULT_TOLERANCE, limit)
+        reason = ASKED
     order = PREDICTION_ORDER if settings.prediction_order is None else settings.prediction_order
     asked = {True: ASKED, False: "default"}
-    jacobian = [_jacobian(situation)] if isinstance(acceleration, InterfaceNewton) else []
+    jacobian = [_jacobian(situation)] if acceleration.kind is RuleKind.NEWTON else []
+    default = settings.acceleration is None and settings.max_iterations is None
     method = Iterated(
         inputs,
         acceleration,
@@ -208,7 +210,7 @@ def create(inputs: InputApproximation, settings: Settings, situation: Situation)
         limit,
         order,
         retreats=not _asked_for(settings),
-        newton=isinstance(acceleration, IqnIls) and settings.acceleration is None and settings.max_iterations is None,
+        newton=default and acceleration.kind is RuleKind.SECANTS,
         damps=_damps(inputs, settings),
     )
     return method, (
@@ -225,10 +227,6 @@ def _damps(inputs: InputApproximation, settings: Settings) -> bool:
     runs = inputs.order > 0 or not isinstance(inputs.where_held, Hold)
     asked = settings.iterations, settings.adaptive, settings.acceleration, settings.relaxation
     return runs and settings.approximation is ApproximationName.AUTO and all(one is None for one in asked)
-
-
-def _fixed_count(iterations: int, situation: Situation) -> FixedCount:
-    return FixedCount(iterations, SINGLE_TOLERANCE if situation.single else DEFAULT_TOLERANCE)
 
 
 def _asked_for(settings: Settings) -> bool:

@@ -12,9 +12,8 @@ from fractions import Fraction
 from typing import TypeGuard
 
 from ssptool.documents.document import garbage_collection_paused
-from ssptool.engine.kernel.calls import ACCESS, Call, DrivenInput, Instruction, IterationCalls, Op, SolveLoop
+from ssptool.engine.kernel.calls import ACCESS, Call, DrivenInput, Instruction, IterationCalls, Op, RuleKind, SolveLoop
 from ssptool.engine.kernel.interface import NOTHING
-from ssptool.engine.masters.acceleration import InterfaceNewton
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.master import Coupling, CouplingMaster, Master, SteppingMaster, StepSizeControl
@@ -175,7 +174,7 @@ def coupling_master(plan: Plan) -> CouplingMaster:
 
 def is_newton(master: Master) -> bool:
     """True if macro steps are iterated by Newton's method."""
-    return isinstance(master, Iterated) and isinstance(master.acceleration, InterfaceNewton)
+    return isinstance(master, Iterated) and master.acceleration.kind is RuleKind.NEWTON
 
 
 def asks_python(master: Master) -> TypeGuard[SteppingMaster]:
