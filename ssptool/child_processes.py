@@ -646,7 +646,7 @@ class ChildError(Exception):
     """An error of a class that only the child knows; the message has its name."""
 
 
-def error_from(data: Any) -> BaseException:
+def error_from(data: Any) -> Exception:
     """The error that a child has sent, of a class that this process has loaded or that is of this package.
 
     Its constructor is not called: it is made of its fields. Raises BadMessage.

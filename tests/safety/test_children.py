@@ -31,7 +31,7 @@ from ssptool.child_processes import (
 )
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.isolation import child, parent
-from ssptool.engine.isolation.child import Committed, Finished, InitializedMessage, message_from
+from ssptool.engine.isolation.child import Committed, message_from
 from ssptool.engine.run.execution import Counts, Execution
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.errors import WrongUsage
@@ -261,9 +261,9 @@ def test_a_fork_keeps_the_descriptors_that_it_needs(tmp_path):
 
 REPORT = InitializationReport((), None, 0.5, ("a note",))
 MESSAGES = [
-    InitializedMessage(REPORT),
+    REPORT,
     Committed(3, child.NewEntries((b"\x00\xff", b""), (1, 2))),
-    Finished(Execution(REPORT, Failure(Ending.FMI, "m", "a", float("inf"), "A"), Counts(steps=3))),
+    Execution(REPORT, Failure(Ending.FMI, "m", "a", float("inf"), "A"), Counts(steps=3)),
 ]
 
 
@@ -278,13 +278,13 @@ def test_messages_come_back_as_they_were_sent(message):
         b"",
         b"null",
         b"[" * 100_000,
-        b'["Finished", []]',
+        b'["Execution", []]',
         b'["Committed", ["3", [[], []]]]',
         b'["Committed", [true, [[], []]]]',
         b'["Committed", [3, [["*"], []]]]',
-        b'["InitializedMessage", [1, [[], null, 0.5, []]]]',
-        b'["InitializedMessage", [[[], null, "0.5", []]]]',
-        b'["Raised", 3]',
+        b'["InitializationReport", [1, null, 0.5, [], []]]',
+        b'["InitializationReport", [[], null, "0.5", [], []]]',
+        b'["Exception", 3]',
         b'["Unknown", []]',
         pickle.dumps(print),
     ],

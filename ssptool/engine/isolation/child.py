@@ -119,12 +119,6 @@ class Located:
         return self.paths[name]
 
 
-class InitializedMessage(NamedTuple):
-    """Message: initialization has ended; if it succeeded, rows follow."""
-
-    report: InitializationReport
-
-
 @dataclass(frozen=True, slots=True)
 class Committed:
     """Message: `count` rows of the next slot of the ring are final, with the new contents (texts, binary values) that
@@ -135,18 +129,13 @@ class Committed:
     entries: NewEntries = NO_ENTRIES
 
 
-class Finished(NamedTuple):
-    execution: Execution
+Message = InitializationReport | Committed | Execution | Exception
+"""End of initialization, after which rows follow if it succeeded; rows; end of the run; end by an error."""
+
+_RAISED = "Exception"
 
 
-class Raised(NamedTuple):
-    error: BaseException
-
-
-Message = InitializedMessage | Committed | Finished | Raised
-
-
-def _send(connection: Connection, message: Message) -> None:
+def _send(connection: Connection, message: InitializationReport | Committed | Execution) -> None:
     """Send a value as its name and its fields: data that the parent checks."""
     connection.send_bytes(encoded([type(message).__name__, message]))
 
@@ -157,11 +146,11 @@ def message_from(content: bytes) -> Message:
     if type(parts) is not list or len(parts) != 2:
         raise BadMessage("it has no name")
     name, data = parts
-    for kind in (InitializedMessage, Committed, Finished):
+    for kind in (InitializationReport, Committed, Execution):
         if name == kind.__name__:
             return value_of(kind, data, name)
-    if name == Raised.__name__:
-        return Raised(error_from(data))
+    if name == _RAISED:
+        return error_from(data)
     raise BadMessage(f"its name is {str(name)[:40]!r}")
 
 
@@ -175,7 +164,7 @@ class SharedRows:
         self._unread = 0
 
     def initialized(self, report: InitializationReport) -> None:
-        _send(self._connection, InitializedMessage(report))
+        _send(self._connection, report)
 
     def space(self, count: int) -> Floats:
         if self._unread == len(self._ring):
@@ -233,14 +222,14 @@ def work(assignment: ChildTask, memory: SharedMemory, connection: Connection, pa
     except Exception as error:
         if not is_own(error):  # a traceback stays in this process, and is needed to find a bug of ssptool
             error.add_note("".join(traceback.format_exception(error)))
-        connection.send_bytes(encoded([Raised.__name__, error_data(error)]))
+        connection.send_bytes(encoded([_RAISED, error_data(error)]))
     finally:
         # Skip the exit handlers inherited from the parent, but flush what FMUs have printed.
         flush_c_streams()
         os._exit(0)
 
 
-def _attempt(assignment: ChildTask, memory: SharedMemory, connection: Connection, parent: int) -> Message:
+def _attempt(assignment: ChildTask, memory: SharedMemory, connection: Connection, parent: int) -> Execution:
     settle(assignment.scratch, parent)
     if isinstance(assignment.job.sources, Located):
         assignment.job.sources.name_originals()
@@ -255,7 +244,7 @@ def _attempt(assignment: ChildTask, memory: SharedMemory, connection: Connection
         written = [*logs_of(assignment.job), *([] if assignment.offline else [Path(assignment.scratch)])]
         close_files([*system_paths(), *own], written, assignment.folder, assignment.without)
     # Libraries stay loaded: a thread that an FMU has left running would crash without its code.
-    return Finished(execute(assignment.job, SharedRows(ring, connection), watch, Pool(reuse=False)))
+    return execute(assignment.job, SharedRows(ring, connection), watch, Pool(reuse=False))
 
 
 def logs_of(job: Job) -> list[Path]:

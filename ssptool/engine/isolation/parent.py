@@ -15,11 +15,8 @@ from ssptool.engine.isolation.child import (
     ChildProcess,
     ChildTask,
     Committed,
-    Finished,
-    InitializedMessage,
     Located,
     Message,
-    Raised,
     SharedMemory,
     logs_of,
     message_from,
@@ -46,14 +43,8 @@ END_SECONDS = 10.0
 """Time for a child to exit after it has closed the connection [s]."""
 
 
-class Overdue(Exception):
-    """A limit was reached."""
-
-    def __init__(self, ending: Ending, what: str, advice: str) -> None:
-        super().__init__(what)
-        self.ending = ending
-        self.what = what
-        self.advice = advice
+Overdue = tuple[Ending, str, str]
+"""A limit that was reached: ending of the run, text, advice."""
 
 
 class LimitWatch:
@@ -87,37 +78,29 @@ class LimitWatch:
             return min(max(0.0, self._began + limits.seconds - time.monotonic()), 3600.0)
         return None
 
-    def check(self, progress: Callable[[], tuple[int, int]]) -> None:
-        """Check all limits. `progress` grows with every macro step; it is called only if steps are limited.
-
-        Raises
-        ------
-        Overdue
+    def check(self, progress: Callable[[], tuple[int, int]]) -> Overdue | None:
+        """The limit that is reached, if any. `progress` grows with every macro step; it is called only if steps are
+        limited.
         """
         limits, now = self._limits, time.monotonic()
         if limits.go_on is not None:
             limits.go_on()
         if limits.seconds is not None and now - self._began >= limits.seconds:
             what = f"the run exceeds its time limit of {limits.seconds:g} s"
-            raise Overdue(Ending.TIMEOUT, what, "raise --timeout, or use fewer or larger steps")
+            return Ending.TIMEOUT, what, "raise --timeout, or use fewer or larger steps"
         if now - self._looked < LOOK_SECONDS:
-            return
+            return None
         self._looked = now
         if limits.step_seconds is not None:
-            self._check_step(progress(), limits.step_seconds + self._waiting, now)
-        if limits.memory is not None:
-            self._check_memory(limits.memory)
-
-    def _check_step(self, progress: tuple[int, int], allowed: float, now: float) -> None:
-        if progress != self._progress:
-            self._progress, self._moved = progress, now
-        if now - self._moved >= allowed:
-            what = f"a macro step exceeds its time limit of {allowed:g} s"
-            raise Overdue(Ending.TIMEOUT, what, "raise --step-timeout, or report the FMU to its supplier")
-
-    def _check_memory(self, allowed: int) -> None:
-        if (used := used_memory(self._pid, allowed)) > allowed:
-            raise Overdue(Ending.MEMORY, too_much_memory(used, allowed), _LESS_MEMORY)
+            if (moved := progress()) != self._progress:
+                self._progress, self._moved = moved, now
+            allowed = limits.step_seconds + self._waiting
+            if now - self._moved >= allowed:
+                what = f"a macro step exceeds its time limit of {allowed:g} s"
+                return Ending.TIMEOUT, what, "raise --step-timeout, or report the FMU to its supplier"
+        if limits.memory is not None and (used := used_memory(self._pid, limits.memory)) > limits.memory:
+            return Ending.MEMORY, too_much_memory(used, limits.memory), _LESS_MEMORY
+        return None
 
 
 _LESS_MEMORY = "raise --memory-limit, or report the FMU to its supplier"
@@ -193,16 +176,15 @@ class _Parent:
         """
         try:
             self.recorder.begin()
-            while True:
-                self._wait()
+            while (overdue := self._wait()) is None:
                 with interrupts_deferred():
                     message = self._receive()
                 match message:
-                    case Finished(execution):
+                    case Execution():
                         self.child.wait()
-                        return execution
-                    case Raised(error):
-                        raise error
+                        return message
+                    case Exception():
+                        raise message
                     case None:
                         status = self._end_of_child()
                         self._salvage()
@@ -212,13 +194,12 @@ class _Parent:
             self.child.kill()
             self._salvage()
             return self._ended(Ending.EXITED, str(bad), _REPORT, calls)
-        except Overdue as overdue:
-            calls = self.watch.in_flight()
-            self._drain()
-            return self._ended(overdue.ending, overdue.what, overdue.advice, calls)
         except BaseException:
             self._drain()
             raise
+        calls = self.watch.in_flight()
+        self._drain()
+        return self._ended(*overdue, calls)
 
     def _end_of_child(self) -> int:
         """Exit status after the last message. If an FMU has closed the connection, the child may continue; it is not
@@ -231,12 +212,13 @@ class _Parent:
             time.sleep(LOOK_SECONDS)
         return self.child.wait()
 
-    def _wait(self) -> None:
-        """Wait for the next message, or for the end of the child."""
-        ready = False
-        while not ready:
+    def _wait(self) -> Overdue | None:
+        """Wait for the next message, for the end of the child, or until a limit is reached."""
+        ready, overdue = False, None
+        while not ready and overdue is None:
             ready = self.child.connection.poll(self.limits.patience())
-            self.limits.check(self._progress)
+            overdue = self.limits.check(self._progress)
+        return overdue
 
     def _progress(self) -> tuple[int, int]:
         """Progress of the child: turns of the ring, and finished rows of the present turn."""
@@ -250,8 +232,8 @@ class _Parent:
             return None
         self._check(message)
         match message:
-            case InitializedMessage(report):
-                self.recorder.initialized(report)
+            case InitializationReport():
+                self.recorder.initialized(message)
             case Committed(count, entries):
                 self._take(self._committed(count, entries), entries)
                 self._answer()
@@ -262,10 +244,9 @@ class _Parent:
         match message:
             case Committed() if self.recorder.report is None:
                 raise BadMessage("rows before the end of initialization")
-            case InitializedMessage() if self.recorder.report is not None:
+            case InitializationReport() if self.recorder.report is not None:
                 raise BadMessage("a second end of initialization")
-            case Finished(execution):
-                failure = execution.failure
+            case Execution(failure=failure):
                 if failure is not None and failure.component and failure.component not in self.components:
                     raise BadMessage(f"a failure of a component {failure.component!r}, which the system does not have")
 

@@ -277,26 +277,6 @@ def _hidden(bond: PowerBond, integrated: Container[str], settings: Settings) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Bond:
-    """A power bond by its slots: two outputs, and the inputs of the other component that they are connected to.
-
-    The input of the first is `first_scale` times the output of the second, and vice versa; factors convert products of
-    output and input to watts, with the same sign on both sides.
-    """
-
-    name: str
-    first: int
-    second: int
-    into_first: int
-    into_second: int
-    first_factor: float
-    second_factor: float
-    first_scale: float
-    second_scale: float
-    nominal: float
-
-
-@dataclass(frozen=True, slots=True)
 class EnergyControlled:
     """Macro steps at which the energy residual of every bond stays about `tolerance` · h · (the power of the bond).
 
@@ -323,7 +303,7 @@ class EnergyControlled:
 
     base: ProgrammedMaster
     tolerance: float
-    bonds: tuple[Bond, ...]
+    bonds: tuple[PowerBond, ...]
     order: int = 0
     largest: float = math.inf
     safety: float = 0.8
@@ -344,18 +324,18 @@ class EnergyControlled:
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         return (
             *self.base.outline(groups),
-            f"energy residuals of {', '.join(bond.name for bond in self.bonds)}: the size of the next step",
+            f"energy residuals of {', '.join(map(str, self.bonds))}: the size of the next step",
         )
 
 
 def log_energies(
-    log: IterationLog, bonds: Sequence[Bond], facts: tuple[float, float], carried: Floats, residual: Floats
+    log: IterationLog, bonds: Sequence[PowerBond], facts: tuple[float, float], carried: Floats, residual: Floats
 ) -> None:
     """Log a macro step: its end [s] and its error (1 is allowed), and for each bond the energy that went through it and
     its residual [J].
     """
     end, error = facts
-    names = [bond.name for bond in bonds]
+    names = list(map(str, bonds))
     energies, residuals = (dict(zip(names, one.tolist(), strict=True)) for one in (carried, residual))
     log.write((end, "power bonds", 1, error, error <= 1.0), energies, residuals)
 

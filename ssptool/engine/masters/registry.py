@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import NamedTuple
 
-from ssptool.engine.masters.energy import Bond
+from ssptool.engine.masters.energy import PowerBond
 from ssptool.engine.masters.master import CouplingMaster
 from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.method_names import ApproximationName, NamedMaster, named, registered
@@ -107,17 +107,21 @@ def _obstacles(fmu: FmuDescription, interface: Interface, wired: tuple[str, ...]
 @dataclass(frozen=True, slots=True)
 class Situation:
     """The system for which a master is chosen, in document order: components with connected inputs, cycles of mutually
-    coupled components, and all components. `bonds` are the power bonds between the components `bonded`; `successors`
+    coupled components, and all components. `bonds` are power bonds; `successors`
     are fed by others. `single`: inputs of mutually coupled components are of type Float32.
     """
 
     capabilities: Mapping[str, Capabilities]
     cycles: Sequence[tuple[str, ...]]
     everyone: Mapping[str, Capabilities]
-    bonds: tuple[Bond, ...] = ()
-    bonded: tuple[str, ...] = ()
+    bonds: tuple[PowerBond, ...] = ()
     successors: frozenset[str] = frozenset()
     single: bool = False
+
+    @property
+    def bonded(self) -> tuple[str, ...]:
+        """Components at power bonds."""
+        return tuple(dict.fromkeys(end.component for bond in self.bonds for end in (bond.first, bond.second)))
 
     @property
     def cyclic(self) -> tuple[str, ...]:

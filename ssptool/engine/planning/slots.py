@@ -8,7 +8,6 @@ from typing import overload
 
 from ssptool.engine.kernel.calls import ACCESS, FLOAT
 from ssptool.engine.kernel.interface import NOTHING
-from ssptool.engine.masters.energy import Bond, PowerBond
 from ssptool.engine.masters.registry import capabilities
 from ssptool.engine.planning.events import CLOCK, EventModes, clock_signals
 from ssptool.engine.planning.plan import PlannedInstance, PlannedWire
@@ -82,23 +81,6 @@ class SlotTable:
             return [self.slots_of(signal) if signal.component else () for signal in signals]
         slots = self.slots
         return [(slots[signal],) if signal in slots and signal.component else () for signal in signals]
-
-    def bond(self, bond: PowerBond) -> Bond:
-        first, second, into_first, into_second = (
-            self.slots[signal] for signal in (bond.first, bond.second, bond.into_first, bond.into_second)
-        )
-        return Bond(
-            name=str(bond),
-            first=first,
-            second=second,
-            into_first=into_first,
-            into_second=into_second,
-            first_factor=bond.first_factor,
-            second_factor=bond.second_factor,
-            first_scale=bond.first_scale,
-            second_scale=bond.second_scale,
-            nominal=bond.nominal,
-        )
 
     def kind(self, signal: Signal) -> str:
         """The type of a scalar, an element or an array."""

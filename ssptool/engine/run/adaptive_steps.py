@@ -88,7 +88,7 @@ def _adaptive(
         )
     follow = all(situation.everyone[name].follows for name in situation.bonded)
     order = base.inputs.order_of_accuracy - 1 if follow else 0
-    bonds = ", ".join(bond.name for bond in situation.bonds)
+    bonds = ", ".join(map(str, situation.bonds))
     return EnergyControlled(base, tolerance, situation.bonds, order, limits.largest), Choice(
         "adaptive",
         f"energy residuals of at most {tolerance:g} of the energy through {bonds}",

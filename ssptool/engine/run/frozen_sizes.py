@@ -1,14 +1,16 @@
 """Control of macro step sizes as data, for the frozen plan of a run."""
 
 import math
+from collections.abc import Mapping
 
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.defects import DefectControlled
-from ssptool.engine.masters.energy import Bond, EnergyControlled
+from ssptool.engine.masters.energy import EnergyControlled, PowerBond
 from ssptool.engine.masters.master import Master
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.coupling import nominal_stated, other_slots, real_slots
 from ssptool.engine.run.frozen_variables import Json
+from ssptool.network.network import Signal
 
 _CONTROL = ("safety", "integral", "proportional", "least_factor", "largest_factor")
 
@@ -49,17 +51,18 @@ def _compared(plan: Plan, master: Adaptive | DefectControlled) -> Json:
 def _energy(plan: Plan, master: EnergyControlled) -> Json:
     """Limits, bonds, and signals that are not real numbers."""
     limits = ("tolerance", "largest", "smallest", "order")
+    slots = {signal: slot for slot, signal in enumerate(plan.signals)}
     return {
         **{name: getattr(master, name) for name in (*limits, *_CONTROL)},
-        "bonds": [_bond(one) for one in master.bonds],
+        "bonds": [_bond(one, slots) for one in master.bonds],
         "others": other_slots(plan).tolist(),
     }
 
 
-def _bond(bond: Bond) -> Json:
+def _bond(bond: PowerBond, slots: Mapping[Signal, int]) -> Json:
     return {
-        "outputs": [bond.first, bond.second],
-        "inputs": [bond.into_first, bond.into_second],
+        "outputs": [slots[bond.first], slots[bond.second]],
+        "inputs": [slots[bond.into_first], slots[bond.into_second]],
         "factors": [bond.first_factor, bond.second_factor],
         "scales": [bond.first_scale, bond.second_scale],
         "nominal": bond.nominal,

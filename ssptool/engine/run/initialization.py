@@ -16,7 +16,7 @@ from ssptool.engine.method_names import WarningsName
 from ssptool.engine.planning.plan import Feedthrough, FoundAtStart, Plan, PlannedInstance
 from ssptool.engine.run.contradictions import UnheldStart, overridden_starts, unheld_starts
 from ssptool.engine.run.feedthrough import undeclared_feedthrough
-from ssptool.engine.run.loops import ComponentFailed, LoopReport, RunningLoop
+from ssptool.engine.run.loops import LoopReport, RunningLoop
 from ssptool.errors import abbreviated
 from ssptool.fmu.description import Value
 from ssptool.fmu.instance import NO_FUNCTION, FmiError
@@ -142,8 +142,6 @@ class Initialization:
             failure = stopped.failure
         except FmiError as error:
             failure = assembly.refused(error, start)
-        except ComponentFailed as error:
-            failure = assembly.explain(error.outcome, start)
         seconds = perf_counter() - began
         report = InitializationReport(tuple(self._reports), failure, seconds, tuple(self._notes), self._unheld)
         return InitializedSystem(report, self._found)
@@ -221,7 +219,7 @@ class Initialization:
         if refusal is None:
             return
         if refusal.outcome is not None:
-            raise ComponentFailed(refusal.outcome)
+            raise RunError(self._assembly.explain(refusal.outcome, start))
         if refusal.loop is not None:
             raise RunError(self._reports[-1].failure())
         if refusal.unsettled is not Unsettled.NOTHING:

@@ -16,7 +16,7 @@ from ssptool.engine.failure import (
     largest_first,
     residual_curves,
 )
-from ssptool.engine.kernel.calls import Floats, Outcome
+from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.kernel.solutions import Convergence, Iterate, Solution, SolutionStatus
 from ssptool.engine.planning.plan import Plan, PlannedLoop
 from ssptool.engine.trace import NUMBERED, holds_integer
@@ -125,14 +125,6 @@ class LoopWork:
 
     solved: int = 0
     iterations: int = 0
-
-
-class ComponentFailed(Exception):
-    """An FMU failed while a loop was evaluated, and cannot continue."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        super().__init__(str(outcome))
-        self.outcome = outcome
 
 
 class RunningLoop:

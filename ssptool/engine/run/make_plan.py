@@ -309,11 +309,10 @@ def _choose_master(
     fed = {
         one.name: one.capabilities for one in schedules.instances if one.name in exchange or schedules.table.feeds(one)
     }
-    bonded = tuple(dict.fromkeys(signal.component for bond in bonds for signal in (bond.first, bond.second)))
     successors = frozenset(wire.destination.component for wire in schedules.table.flow.wires if wire.source.component)
-    power, cycles = tuple(map(schedules.table.bond, bonds)), schedules.cycles()
+    cycles = schedules.cycles()
     single = any("Float32" in one.input_types for one in schedules.instances if any(one.name in c for c in cycles))
-    situation = Situation(fed, cycles, everyone, power, bonded, successors, single)
+    situation = Situation(fed, cycles, everyone, bonds, successors, single)
     chosen, choices = choose_master(situation, settings, interval)
     threads = tuple(_threads(settings, chosen.base if isinstance(chosen, StepSizeControl) else chosen, ode))
     _refuse_jumps_inside(schedules.table.stimuli, everyone, interval)
