@@ -7,11 +7,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ssptool.errors import WrongValue, missing_kernel
 from ssptool.fmu.c_types import fmi1, fmi2, fmi3
 from ssptool.fmu.description import FmuDescription
+
+if TYPE_CHECKING:
+    from ssptool.fmu._messages import Clock, Log
 
 STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
 
@@ -60,93 +63,24 @@ Raw: TypeAlias = tuple[float, int, bytes, bytes]
 """Time [s], status, category, text."""
 
 
-class _Log(Protocol):
-    """Messages of one instance."""
-
-    @property
-    def key(self) -> int:
-        """A unique number of the log."""
-
-    def answer_to(self, key: int) -> None:
-        """Assign messages with this environment (in FMI 1.0: of this instance) to the log."""
-
-    def begin(self) -> None:
-        """Assign messages of this thread with an unknown key to the log, while the instance is being made."""
-
-    def end(self) -> None: ...
-    def close(self) -> None:
-        """Ignore all later messages."""
-
-    def clear(self) -> None: ...
-    def follow(self, clock: Any, /) -> None: ...
-
-    def write_to(
-        self, file: Any, level: int, categories: list[str], names: dict[str, str], references: bool, /
-    ) -> None:
-        """Write messages of at least this severity and in one of the categories (empty: all); errors in any
-        category.
-        """
-
-    def counts(self) -> Mapping[int, int]:
-        """Number of messages by status."""
-
-    def messages(self) -> Sequence[Raw]:
-        """The latest messages, oldest first."""
-
-    def kinds(self) -> Sequence[tuple[int, Raw]]:
-        """The first message of each kind worse than ok, and the number of messages of this kind."""
-
-
-class Callbacks(NamedTuple):
-    """Addresses of C functions (logger with printf arguments for FMI 1.0 and 2.0, logger without them for FMI 3.0,
-    calloc, free); the receiver of messages; and the process state that calls must not change.
-    """
-
-    log_formatted: int
-    log_plain: int
-    allocate: int
-    release: int
-    log: Any
-    file: Any
-    clock: Any
-    process_state: Any
-
-
 @cache
-def callbacks() -> Callbacks:
-    """Callbacks of the native module. Raises MissingPackage."""
+def native_messages() -> Any:
+    """The native module: callbacks (loggers with and without printf arguments, calloc, free), logs of instances and
+    their files, the clock of a run, and the process state that calls must not change. Raises MissingPackage.
+    """
     try:
         from ssptool.fmu import _messages
     except ImportError:
         raise missing_kernel() from None
-    return Callbacks(
-        _messages.log_formatted,
-        _messages.log_plain,
-        _messages.allocate,
-        _messages.release,
-        _messages.Log,
-        _messages.LogFile,
-        _messages.Clock,
-        _messages.ProcessState,
-    )
+    return _messages
 
 
 # -- logs ------------------------------------------------------------------------------------------------------------
 
 
-class RunTime(Protocol):
-    """Present time of a run, written by a kernel."""
-
-    time: float
-    """Time [s]; nan if there is none yet."""
-
-    @property
-    def address(self) -> int:
-        """Address of the double."""
-
-
-def new_run_time() -> RunTime:
-    clock: RunTime = callbacks().clock()
+def new_clock() -> "Clock":
+    """Present time of a run, which a kernel writes; nan before the start."""
+    clock: Clock = native_messages().Clock()
     return clock
 
 
@@ -170,7 +104,7 @@ class MessageFile:
             file = opened.enter_context(path.open("wb", buffering=0))
             if not json_lines:
                 file.write((",".join(COLUMNS) + "\r\n").encode())
-            self.rows = callbacks().file(file.fileno(), json_lines)
+            self.rows = native_messages().LogFile(file.fileno(), json_lines)
             opened.callback(self.rows.close)
             self._opened = opened.pop_all()
 
@@ -202,23 +136,22 @@ class MessageLog:
 
     def __init__(self, component: str, description: FmuDescription) -> None:
         self.component = component
-        self.clock: RunTime | None = None
         self._description = description
-        self._callbacks = callbacks()
-        self._log: _Log = self._callbacks.log(component)
+        self._native = native_messages()
+        self._log: Log = self._native.Log(component)
         self._fmi2 = fmi2.fmi2CallbackFunctions(
-            logger=fmi2.fmi2CallbackLoggerTYPE(self._callbacks.log_formatted),
-            allocateMemory=fmi2.fmi2CallbackAllocateMemoryTYPE(self._callbacks.allocate),
-            freeMemory=fmi2.fmi2CallbackFreeMemoryTYPE(self._callbacks.release),
+            logger=fmi2.fmi2CallbackLoggerTYPE(self._native.log_formatted),
+            allocateMemory=fmi2.fmi2CallbackAllocateMemoryTYPE(self._native.allocate),
+            freeMemory=fmi2.fmi2CallbackFreeMemoryTYPE(self._native.release),
             componentEnvironment=self._log.key,
         )
 
     def fmi1_callbacks(self) -> Any:
         """The fmiCallbackFunctions of FMI 1.0; call `answer_to` for the instance after it was made."""
         return fmi1.fmi1CallbackFunctions(
-            logger=fmi1.fmi1CallbackLoggerTYPE(self._callbacks.log_formatted),
-            allocateMemory=fmi1.fmi1CallbackAllocateMemoryTYPE(self._callbacks.allocate),
-            freeMemory=fmi1.fmi1CallbackFreeMemoryTYPE(self._callbacks.release),
+            logger=fmi1.fmi1CallbackLoggerTYPE(self._native.log_formatted),
+            allocateMemory=fmi1.fmi1CallbackAllocateMemoryTYPE(self._native.allocate),
+            freeMemory=fmi1.fmi1CallbackFreeMemoryTYPE(self._native.release),
             stepFinished=None,
         )
 
@@ -230,7 +163,7 @@ class MessageLog:
     def fmi3_callback(self, environment: int) -> tuple[Any, int]:
         """The fmi3LogMessageCallback and the instanceEnvironment: the given one, or a new one for 0."""
         self.answer_to(environment or self._log.key)
-        return fmi3.fmi3LogMessageCallback(self._callbacks.log_plain), environment or self._log.key
+        return fmi3.fmi3LogMessageCallback(self._native.log_plain), environment or self._log.key
 
     def answer_to(self, key: int) -> None:
         """Receive messages with this environment (in FMI 1.0: of this instance)."""
@@ -245,9 +178,8 @@ class MessageLog:
         finally:
             self._log.end()
 
-    def follow(self, clock: RunTime) -> None:
+    def follow(self, clock: "Clock") -> None:
         """Use the time of a run for messages."""
-        self.clock = clock
         self._log.follow(clock)
 
     def write_to(self, file: MessageFile, level: str = "ok", categories: Sequence[str] = ()) -> None:

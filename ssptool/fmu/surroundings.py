@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from types import TracebackType
 
-from ssptool.fmu.messages import callbacks
+from ssptool.fmu.messages import native_messages
 from ssptool.working_directory import KeptWorkingDirectory, came_home
 
 ROUNDING, FLUSHING, TRAPS = 1, 2, 4
@@ -27,7 +27,7 @@ class Surroundings:
     __slots__ = ("_state",)
 
     def __init__(self) -> None:
-        self._state = callbacks().process_state()
+        self._state = native_messages().ProcessState()
 
     def restore(self) -> tuple[str, ...]:
         """Restore changes since then; returns texts for them."""

@@ -13,7 +13,7 @@ import pytest
 from ssptool.fmu import messages
 from ssptool.fmu.binary import load
 from ssptool.fmu.instance import FmiError
-from ssptool.fmu.messages import MessageFile, MessageLog, new_run_time, problem_categories
+from ssptool.fmu.messages import MessageFile, MessageLog, new_clock, problem_categories
 from ssptool.fmu.read_description import read_description
 from tests.fmu.chatty_fmu import CATEGORIES, FAIL, LOG_IN_THREADS, LOG_ODDLY, WARN, build
 from tests.fmu.starting import enter_initialization, exit_initialization
@@ -42,7 +42,7 @@ def binary(fmu):
 def log(fmus):
     """One with the variables of an FMU of FMI 2.0, and what sends messages to it."""
     log = MessageLog("A", read_description(fmus / "chatty2.fmu"))
-    say = PLAIN(messages.callbacks().log_plain)
+    say = PLAIN(messages.native_messages().log_plain)
     log.answer_to(4711)
     return log, lambda status, category, text, key=4711: say(key, status, category, text)
 
@@ -214,7 +214,7 @@ def test_references_to_variables_are_shown_by_name(log, text, tmp_path):
 def test_of_fmi3_messages_stay_as_they_are(fmus):
     log = MessageLog("A", read_description(fmus / "chatty3.fmu"))
     log.answer_to(1 << 40)
-    PLAIN(messages.callbacks().log_plain)(1 << 40, OK, b"", b"#r0# ##")
+    PLAIN(messages.native_messages().log_plain)(1 << 40, OK, b"", b"#r0# ##")
     assert log.lines == ("ok: #r0# ##",)
 
 
@@ -227,7 +227,7 @@ SHOWN = ['two\nlines, "quoted"', "Größe ½", "caf\ufffd \ufffd", "tab\t, bell 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl"])
 def test_a_file_has_a_row_for_each_message(log, tmp_path, ending):
     log, say = log
-    clock, path = new_run_time(), tmp_path / f"log{ending}"
+    clock, path = new_clock(), tmp_path / f"log{ending}"
     log.follow(clock)
     with MessageFile(path) as file:
         log.write_to(file)
@@ -284,7 +284,7 @@ def test_rows_of_many_threads_stay_whole(fmus, tmp_path):
     """8 threads, 4 logs, one file; a reader in between."""
     description = read_description(fmus / "chatty2.fmu")
     logs = [MessageLog(f"C{i}", description) for i in range(4)]
-    say = PLAIN(messages.callbacks().log_plain)
+    say = PLAIN(messages.native_messages().log_plain)
 
     def send(number):
         for k in range(500):
@@ -311,7 +311,7 @@ def test_rows_of_many_threads_stay_whole(fmus, tmp_path):
 
 
 def test_memory_is_that_of_the_c_library():
-    backend = messages.callbacks()
+    backend = messages.native_messages()
     allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)(backend.allocate)
     release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(backend.release)
     place = allocate(100, 8)

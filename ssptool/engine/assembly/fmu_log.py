@@ -15,9 +15,8 @@ from ssptool.fmu.messages import (
     FmuMessage,
     MessageFile,
     MessageLog,
-    RunTime,
     check_message_file,
-    new_run_time,
+    new_clock,
     problem_categories,
 )
 
@@ -65,7 +64,7 @@ class FmuLogging:
     def __init__(self, settings: Settings, file: MessageFile | None) -> None:
         self._settings = settings
         self._file = file
-        self.clock: RunTime = new_run_time()
+        self.clock = new_clock()
 
     @property
     def everything(self) -> bool:

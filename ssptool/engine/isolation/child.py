@@ -54,7 +54,7 @@ from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.trace import NO_ENTRIES, NewEntries
 from ssptool.engine.watch import Watch
 from ssptool.errors import MissingPackage, WrongValue, is_own
-from ssptool.fmu.messages import callbacks
+from ssptool.fmu.messages import native_messages
 from ssptool.foreign_output import may_be_copied
 from ssptool.guard import ask_to_end, stand_guard
 from ssptool.sandbox import NAMESPACES, close_files, system_paths
@@ -382,7 +382,7 @@ class ChildProcess:
 def load_native() -> None:
     """Load what each copy of this process would load again."""
     with suppress(MissingPackage):  # the child reports it
-        callbacks()
+        native_messages()
 
 
 def _copy(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
