@@ -15,10 +15,10 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.drawing.text import columns
 from ssptool.engine.kernel import NATIVE
-from ssptool.errors import abbreviated, counted
+from ssptool.errors import MissingPackage, abbreviated, counted
 from ssptool.exporting.runtimes import PLATFORMS, can_build, kept_library, own_platform
 from ssptool.fmu.binary import MissingBinary, require_binary
-from ssptool.fmu.compiling import NoCompiler, available_compiler, cache_folder
+from ssptool.fmu.compiling import available_compiler, cache_folder
 from ssptool.fmu.description import InterfaceType, UnreadableFmu, UnusableFmu
 from ssptool.fmu.model_description_xml import this_platform
 from ssptool.fmu.read_description import read_description
@@ -177,7 +177,7 @@ def _tools() -> Iterator[InstalledPart]:
         compiler = available_compiler()
         more = "" if compiler.cxx else "; no C++ compiler"
         yield InstalledPart("Tools", "compiler", f"{compiler.version}{more}")
-    except NoCompiler as problem:
+    except MissingPackage as problem:
         found, _, remedy = str(problem).partition(": ")
         yield InstalledPart("Tools", "compiler", f"{found}; for FMUs with sources only (--compile)", remedy)
     said = f"closes {', '.join(CLOSED)} (--sandbox)"

@@ -107,7 +107,8 @@ def _with_fmus(sources: Path) -> Path:
 
     Raises
     ------
-    NoCompiler
+    MissingPackage
+        There is no C compiler.
     WrongUsage
         The FMUs cannot be compiled.
     """

@@ -156,10 +156,6 @@ WITHOUT_VALUE = {"--statistics": ("text", "json")}
 """Option that may stand without a value → its values; the first is the one that is meant then."""
 
 
-class CtrlC(BaseException):
-    """Ctrl-C, raised from its `KeyboardInterrupt`, which typer would end without a message."""
-
-
 class Commands(TyperGroup):
     """A group whose commands are found as they are asked for."""
 
@@ -190,8 +186,8 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise CtrlC from error
+        except KeyboardInterrupt as error:  # typer would end without a message
+            raise Terminated(signal.SIGINT) from error
 
 
 def _meant(arguments: list[str]) -> list[str]:
@@ -434,12 +430,10 @@ def command() -> None:
         with _ended_by_request(), warnings.catch_warnings():
             warnings.showwarning = _warn
             sys.exit(app(standalone_mode=False) or 0)
-    except CtrlC as stopped:
-        complain(_with_notes("interrupted", stopped.__cause__))
-        sys.exit(130)
     except Terminated as stopped:
+        what = "interrupted" if stopped.number == signal.SIGINT else "terminated"
         with suppress(OSError):  # the terminal may be closed
-            complain(_with_notes("terminated", stopped))
+            complain(_with_notes(what, stopped.__cause__ or stopped))
         sys.exit(128 + stopped.number)
     except BrokenPipeError:
         # The reader of our output (`ssptool … | head`) has seen enough.
@@ -475,8 +469,8 @@ def _warn(
 
 
 class Terminated(BaseException):
-    """A request to end the process: SIGTERM, for example of a job scheduler, or SIGHUP of a closed terminal. As after
-    Ctrl-C, results so far are kept and temporary files are removed.
+    """A request to end the process: SIGINT (Ctrl-C), SIGTERM, for example of a job scheduler, or SIGHUP of a closed
+    terminal. Results so far are kept and temporary files are removed.
     """
 
     def __init__(self, number: int) -> None:

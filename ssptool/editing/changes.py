@@ -37,10 +37,6 @@ class Change:
         return f"{self.position}: {self.loss}: {self.message}"
 
 
-class NoText(Exception):
-    """A file with an unknown encoding, or without text."""
-
-
 @dataclass(frozen=True, slots=True)
 class FileEdit:
     """A file before and after an edit; `before` is None for a new file, `after` for a deleted one."""
@@ -52,9 +48,8 @@ class FileEdit:
     @property
     def diff(self) -> str:
         """A unified diff; for a binary file only a line that states a difference."""
-        try:
-            before, after = (_lines(content) for content in (self.before, self.after))
-        except NoText:
+        before, after = (_lines(content) for content in (self.before, self.after))
+        if before is None or after is None:
             return f"Binary file {self.name} differs\n"
         old = "/dev/null" if self.before is None else f"a/{self.name}"
         new = "/dev/null" if self.after is None else f"b/{self.name}"
@@ -151,11 +146,12 @@ def unified_diff(edits: Iterable[FileEdit]) -> str:
     return "".join(edit.diff for edit in edits)
 
 
-def _lines(content: bytes | None) -> list[str]:
+def _lines(content: bytes | None) -> list[str] | None:
+    """Lines of a file; None if its encoding is unknown, or it is no text."""
     # not splitlines(), which also splits at characters that are not line ends in XML
     text, certain = decoded(content or b"")
     if text is None or not certain:
-        raise NoText
+        return None
     text = text.replace("\r\n", "\n")
     lines = text.split("\n")
     return [line + "\n" for line in lines[:-1]] + lines[-1:] * bool(lines[-1])

@@ -26,6 +26,7 @@ from lxml import etree
 from ssptool.child_processes import child_environment, interpreter
 from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, read_bytes
 from ssptool.documents.uri import unsafe
+from ssptool.errors import MissingPackage
 from ssptool.fmu.description import FmuDescription, Interface, UnreadableFmu, UnusableFmu
 from ssptool.fmu.model_description_xml import (
     BINARIES,
@@ -79,10 +80,6 @@ _LIBRARY = re.compile(r"[A-Za-z0-9_+.-]+")
 _SEARCHED = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "SDKROOT")
 _SHOWN = 5
 """Number of compiler errors in a message."""
-
-
-class NoCompiler(Exception):
-    """This machine has no C compiler, or none that can be started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,23 +184,23 @@ def cache_folder() -> Path:
 
 
 def available_compiler() -> Compiler:
-    """The compilers of this machine, or those in CC and CXX. Raises NoCompiler."""
+    """The compilers of this machine, or those in CC and CXX. Raises MissingPackage."""
     c = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     cxx = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     if c is None:
         advice = "install gcc or clang, or name a compiler in the environment variable CC"
-        raise NoCompiler(f"this machine has no C compiler (cc, gcc, clang): {advice}")
+        raise MissingPackage(f"this machine has no C compiler (cc, gcc, clang): {advice}")
     try:
         said = subprocess.run([c, "--version"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as problem:
-        raise NoCompiler(f"the C compiler {c} cannot be started: {problem}") from problem
+        raise MissingPackage(f"the C compiler {c} cannot be started: {problem}") from problem
     return Compiler(c, cxx, said.partition("\n")[0].strip())
 
 
 def _compiler(path: Path) -> Compiler:
     try:
         return available_compiler()
-    except NoCompiler as problem:
+    except MissingPackage as problem:
         raise UnusableFmu(path, str(problem)) from problem
 
 

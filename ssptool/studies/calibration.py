@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -268,21 +269,19 @@ CONFIDENCE = 0.95
 
 
 class CalibrationFailed(Exception):
-    """A necessary run failed, or there is no parameter to find; `point` contains the values of the factors."""
+    """A necessary run failed or has no residuals, or there is no parameter to find; `point` contains the values of the
+    factors, if known.
+    """
 
-    def __init__(self, reason: str, point: Mapping[str, FactorValue]) -> None:
+    def __init__(self, reason: str, point: Mapping[str, FactorValue] = MappingProxyType({})) -> None:
         where = ", ".join(f"{name} = {value:.6g}" for name, value in point.items() if isinstance(value, float))
         super().__init__(f"{reason}{f' (at {where})' if where else ''}")
         self.reason = reason
         self.point = dict(point)
 
 
-class NoResidual(Exception):
-    """A run has no residuals, because it failed or a result has no value."""
-
-
 Residuals = Callable[[RunOutcome], Floats]
-"""Function: completed run → residuals. Raises NoResidual."""
+"""Function: completed run → residuals. Raises CalibrationFailed if there are none."""
 
 
 def fit_trace(trials: "Trials", measured: Trace, *, scales: Mapping[str, float], confidence: float = CONFIDENCE) -> Fit:
@@ -309,7 +308,7 @@ def fit_trace(trials: "Trials", measured: Trace, *, scales: Mapping[str, float],
         assert outcome.samples is not None
         found = ((outcome.samples - wanted) / scale)[there]
         if not np.isfinite(found).all():
-            raise NoResidual(
+            raise CalibrationFailed(
                 f"it was measured from {measured.t[0]:g} s to {measured.t[-1]:g} s, and the run does not have all of "
                 "that; set start_time and stop_time"
             )
@@ -440,10 +439,10 @@ class Trials:
 
         def at(u: Floats) -> float:
             (found,) = self._evaluate([u], lambda outcome: np.array([value(outcome)]), None)
-            self.history.append(float("nan") if isinstance(found, NoResidual) else float(found[0]))
-            if isinstance(found, NoResidual) and not worst:
+            self.history.append(float("nan") if isinstance(found, CalibrationFailed) else float(found[0]))
+            if isinstance(found, CalibrationFailed) and not worst:
                 raise CalibrationFailed(f"the first run is of no use: {found}", self.about.point(u))
-            if isinstance(found, NoResidual):
+            if isinstance(found, CalibrationFailed):
                 return max(worst) + abs(max(worst)) + 1.0
             worst.append(float(found[0]))
             return worst[-1]
@@ -462,7 +461,7 @@ class Trials:
         if outcome.status is RunStatus.FAILED:
             return Verification(None, outcome.message, wanted=stated)
         found = Verification(outcome.accuracy, outcome.accuracy_remark, wanted=stated)
-        with suppress(NoResidual):
+        with suppress(CalibrationFailed):
             found = replace(found, **compared(outcome))
         return found
 
@@ -475,7 +474,7 @@ class Trials:
 
         def at(u: Floats) -> Floats:
             (found,) = self._residuals([u], residuals, samples)
-            if isinstance(found, NoResidual):
+            if isinstance(found, CalibrationFailed):
                 if not seen:
                     raise CalibrationFailed(str(found), self.about.point(u))
                 return np.full_like(next(iter(seen.values())), np.nan)  # scipy then shortens its step
@@ -518,7 +517,7 @@ class Trials:
             usable = [(u[k], base)]
             for side in (k, k + len(u)):
                 each = found[side]
-                if not isinstance(each, NoResidual) and sides[side, k] != u[k]:
+                if not isinstance(each, CalibrationFailed) and sides[side, k] != u[k]:
                     usable.append((float(sides[side, k]), each))
             if len(usable) == 1:
                 raise CalibrationFailed(f"runs on both sides failed: {found[k]}", self.about.point(u))
@@ -528,22 +527,22 @@ class Trials:
 
     def _residuals(
         self, places: Sequence[Floats] | Floats, residuals: Residuals, samples: Samples | None
-    ) -> list[Floats | NoResidual]:
+    ) -> list[Floats | CalibrationFailed]:
         found = self._evaluate(places, residuals, samples)
-        sizes = (np.nan if isinstance(one, NoResidual) else np.sqrt(np.mean(one**2)) for one in found)
+        sizes = (np.nan if isinstance(one, CalibrationFailed) else np.sqrt(np.mean(one**2)) for one in found)
         self.history += map(float, sizes)
         return found
 
     def _evaluate(
         self, places: Sequence[Floats] | Floats, residuals: Residuals, samples: Samples | None
-    ) -> list[Floats | NoResidual]:
-        found: list[Floats | NoResidual] = []
+    ) -> list[Floats | CalibrationFailed]:
+        found: list[Floats | CalibrationFailed] = []
         for outcome in self._evaluations([self.about.point(u) for u in places], samples):
             try:
                 if outcome.status is RunStatus.FAILED:
-                    raise NoResidual(f"a run failed: {outcome.message}")
+                    raise CalibrationFailed(f"a run failed: {outcome.message}")
                 found.append(residuals(outcome))
-            except NoResidual as problem:
+            except CalibrationFailed as problem:
                 self._failures.append(str(problem))
                 found.append(problem)
         return found
@@ -603,7 +602,7 @@ def _scale(measured: Trace, signal: str, scales: Mapping[str, float]) -> float:
 def _value_of(outcome: RunOutcome, result: str) -> float:
     found = outcome.results[result]
     if found is None:
-        raise NoResidual(f"a result has no value: {outcome.message}")
+        raise CalibrationFailed(f"a result has no value: {outcome.message}")
     return found
 
 

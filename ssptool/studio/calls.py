@@ -17,7 +17,7 @@ from ssptool.editing.add import SUFFIXES
 from ssptool.editing.changes import EditError
 from ssptool.editing.draft import RESOURCES, Draft
 from ssptool.editing.names import Sharing
-from ssptool.errors import WrongUsage, similar_names
+from ssptool.errors import UnusableFile, WrongUsage, similar_names
 from ssptool.foreign_text import one_line
 from ssptool.network.tree import ElementPath, dotted
 from ssptool.rules.kept import Kept
@@ -40,7 +40,7 @@ from ssptool.studio.stimuli import (
     results_of,
 )
 from ssptool.studio.studies import StudyRuns
-from ssptool.studio.unsaved import BadUnsavedFile, UnsavedEdits
+from ssptool.studio.unsaved import UnsavedEdits
 from ssptool.studio.values import parameter_rows
 
 Answer = Any
@@ -183,8 +183,9 @@ class PageCalls:
             return None
         try:
             edits = UnsavedEdits.read(file)
-        except (BadUnsavedFile, OSError) as problem:
-            return {"file": file.name, "time": "", "names": [], "problem": str(problem)}
+        except (UnusableFile, OSError) as problem:
+            reason = problem.reason if isinstance(problem, UnusableFile) else str(problem)
+            return {"file": file.name, "time": "", "names": [], "problem": reason}
         return {"file": file.name, "time": edits.time, "names": edits.names, "problem": ""}
 
     def findings(self) -> Answer:

@@ -14,7 +14,7 @@ from ssptool.documents.foreign_files import ArchiveLimits
 from ssptool.documents.saving import replaced_atomically
 from ssptool.documents.storage import MissingEntry, ZipEntries
 from ssptool.editing.names import Sharing
-from ssptool.errors import WrongUsage, abbreviated
+from ssptool.errors import UnusableFile, WrongUsage, abbreviated
 from ssptool.foreign_text import json_content, strict_json
 
 Files = Mapping[str, bytes | None]
@@ -24,13 +24,6 @@ _CONTENTS = "edits.json"
 _METHOD = 1
 """Version of the format."""
 _FOLDERS = ("system", "around")
-
-
-class BadUnsavedFile(WrongUsage):
-    """A file of unsaved edits cannot be read."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"it is not a file of unsaved edits of this version of ssptool ({reason})")
 
 
 class OtherFiles(WrongUsage):
@@ -90,7 +83,7 @@ class UnsavedEdits:
 
     @classmethod
     def read(cls, source: Path) -> Self:
-        """Edits from a file. Raises BadUnsavedFile, OSError."""
+        """Edits from a file. Raises UnusableFile, OSError."""
         try:
             entries = ZipEntries(source, ArchiveLimits())
             try:
@@ -99,7 +92,8 @@ class UnsavedEdits:
             finally:
                 entries.close()
         except (InvalidDocument, MissingEntry, ValueError, TypeError, KeyError, AttributeError) as problem:
-            raise BadUnsavedFile(str(problem)) from None
+            reason = f"it is not a file of unsaved edits of this version of ssptool ({problem})"
+            raise UnusableFile(source.name, reason) from None
 
     @classmethod
     def _of_content(cls, source: Path, stated: Any, contents: dict[str, bytes | None]) -> Self:

@@ -15,7 +15,7 @@ import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.studio.calls import PageCalls
 from ssptool.studio.session import EditSession
-from ssptool.studio.unsaved import BadUnsavedFile, UnsavedEdits
+from ssptool.studio.unsaved import UnsavedEdits
 from tests.cli.browser import browser, violations
 from tests.studio.conftest import COOKIES, copy_of, opened
 from tests.waiting import until
@@ -312,7 +312,7 @@ def test_another_file_of_that_name_is_told_of_and_can_be_discarded(start, folder
     file.write_bytes(content)
     calls = start(folder)
     assert kept(calls)["problem"]
-    with pytest.raises(BadUnsavedFile):
+    with pytest.raises(ssptool.exceptions.UnusableFile):
         calls.call("open_unsaved", {"file": file.name})
     with pytest.raises(ssptool.exceptions.WrongUsage):
         calls.call("discard_unsaved", {"file": f"{folder.name}/{SSD}"})

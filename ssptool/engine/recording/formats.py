@@ -24,8 +24,8 @@ from ssptool.tempfiles import locked_output
 from ssptool.working_directory import absolute
 
 
-class ResultsNotWritten(Exception):
-    """The result file could not be created, or no more rows can be written.
+class ResultsNotWritten(WrongUsage):
+    """The result file could not be created (then nothing was run), or no more rows can be written.
 
     Attributes
     ----------
@@ -33,16 +33,13 @@ class ResultsNotWritten(Exception):
         Time of the first row that was not written, if known; None: the file could not be begun or ended.
     """
 
-    def __init__(self, path: Path, reason: str, time: float | None) -> None:
+    def __init__(self, path: Path, reason: str, time: float | None, *, begun: bool = True) -> None:
         since, kept = ("", "") if time is None else (f" at t = {time:g} s", "; the file keeps what is in it")
         super().__init__(f"{path}: results cannot be written{since}: {reason}{kept}")
         self.path = path
         self.reason = reason
         self.time = time
-
-
-class ResultsNotBegun(WrongUsage, ResultsNotWritten):
-    """The result file cannot be created, so nothing was run."""
+        self.exit_status = 1 if begun else 2
 
 
 class GuardedWriter:
@@ -56,7 +53,7 @@ class GuardedWriter:
     Raises
     ------
     ResultsNotWritten
-        From all methods; ResultsNotBegun from the constructor.
+        From all methods and the constructor.
     """
 
     def __init__(self, path: Path, begin: Callable[[ExitStack], Writer]) -> None:
@@ -69,15 +66,14 @@ class GuardedWriter:
                 self._writer = begin(files)
                 self._files = files.pop_all()
         except BlockingIOError:
-            raise ResultsNotBegun(
-                path, "another process writes results to it; wait for it, or choose another file", None
-            ) from None
+            reason = "another process writes results to it; wait for it, or choose another file"
+            raise ResultsNotWritten(path, reason, None, begun=False) from None
         except BaseException as error:
             if not existed:
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
             if isinstance(error, OSError):
-                raise ResultsNotBegun(path, disk_trouble(error), None) from error
+                raise ResultsNotWritten(path, disk_trouble(error), None, begun=False) from error
             raise
 
     def write(self, rows: Floats) -> None:
