@@ -14,10 +14,10 @@ import numpy as np
 from ssptool.analysis.linearize import Request, coupled_blocks, direct
 from ssptool.analysis.part_jacobian import part_jacobian
 from ssptool.analysis.probing import Probe
-from ssptool.engine.kernel.calls import Floats
+from ssptool.engine.kernel.calls import Floats, Op
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.program import Hold, Mean
+from ssptool.engine.masters.program import MEAN
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.macro_steps import MacroSteps
 from ssptool.errors import abbreviated
@@ -243,12 +243,12 @@ def _chosen(plan: Plan) -> tuple[str, str]:
         late = ", exchange late" if master.late else ""
         name = f"jacobi, {master.inputs.name}{late}"
     elif isinstance(master, Iterated) and not master.count:
-        name = f"iterated, {'mean' if isinstance(master.inputs, Mean) else master.inputs.name}"
+        name = f"iterated, {'mean' if master.inputs == MEAN else master.inputs.name}"
     else:
         return "", f"{master.name} is not a master of this table"
     if name not in MASTERS:
         return "", f"{name} is not in this table"
-    if held and not isinstance(master.inputs, Hold | Mean):
+    if held and not (master.inputs.op is Op.HOLD or master.inputs == MEAN):
         return "", f"inputs of {abbreviated(held)} are held, because the FMU does not follow them"
     if plan.substep_counts:
         return "", f"{abbreviated(plan.substep_counts)} takes substeps"

@@ -7,12 +7,13 @@ from pytest import approx
 
 from ssptool import Settings
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
+from ssptool.engine.kernel.calls import Op
 from ssptool.engine.masters.convergence import relative
 from ssptool.engine.masters.defects import DefectControlled
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, MidStep
+from ssptool.engine.masters.program import HOLD, extrapolate, interpolate, mid_step
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.errors import WrongValue
 from ssptool.exceptions import ContradictingSettings
@@ -53,7 +54,7 @@ def test_threads_that_a_master_has_no_use_for_are_told(master, told):
 @pytest.mark.parametrize("sources", [None, FMI3, NO_FLANGE])
 def test_components_that_feed_each_other_are_iterated_with_interpolated_inputs(sources):
     plan = make_plan(oscillator(sources), Settings())
-    assert isinstance(plan.master.coupling, Iterated) and isinstance(plan.master.coupling.inputs, Interpolate)
+    assert isinstance(plan.master.coupling, Iterated) and plan.master.coupling.inputs.op is Op.INTERPOLATE
     assert "System1, System2 are mutually coupled" in choice(plan, "master")[1]
 
 
@@ -63,8 +64,8 @@ HOLDS = {"saves_state": False, "input_derivatives": False}
 @pytest.mark.parametrize(
     ("flags", "inputs", "reason"),
     [
-        ({"saves_state": False}, Extrapolate(), "System2 cannot save its state"),
-        (HOLDS, Extrapolate(1, MidStep()), "System2 cannot save its state"),
+        ({"saves_state": False}, extrapolate(), "System2 cannot save its state"),
+        (HOLDS, extrapolate(1, mid_step()), "System2 cannot save its state"),
     ],
 )
 def test_what_an_fmu_lacks_decides_the_master_and_is_the_reason(flags, inputs, reason):
@@ -80,7 +81,7 @@ def test_inputs_are_held_at_mid_step_if_no_fmu_can_do_better():
     for name in net.components:
         net = with_interface(net, name, **HOLDS)
     plan = make_plan(net, Settings())
-    assert plan.master.coupling == Jacobi(MidStep())
+    assert plan.master.coupling == Jacobi(mid_step())
 
 
 @pytest.mark.parametrize("holding", [["System2"], ["System1", "System2"]])
@@ -90,7 +91,7 @@ def test_fmus_that_save_states_are_iterated_although_they_cannot_follow_inputs(h
         net = with_interface(net, name, input_derivatives=False)
     plan = make_plan(net, Settings())
     assert isinstance(plan.master.coupling, Iterated)
-    assert isinstance(plan.master.coupling.inputs, MidStep if len(holding) == 2 else Interpolate)
+    assert plan.master.coupling.inputs.op is (Op.MID_STEP if len(holding) == 2 else Op.INTERPOLATE)
     assert "System2: canInterpolateInputs is not set" in choice(plan, "approximation")[1]
 
 
@@ -103,9 +104,9 @@ def test_a_system_without_cycle_is_not_iterated():
 def test_without_cycle_followers_are_stepped_in_their_order():
     """What comes before them is known over the whole step then, and needs no extrapolation."""
     net = network(FMI2, [("System1.x1", "System2.x1")])
-    assert make_plan(net, Settings()).master.coupling == GaussSeidel(Interpolate())
-    assert make_plan(net, Settings(approximation="hold")).master.coupling == Jacobi(Hold())
-    assert make_plan(net, Settings(approximation="extrapolate")).master.coupling == Jacobi(Extrapolate())
+    assert make_plan(net, Settings()).master.coupling == GaussSeidel(interpolate())
+    assert make_plan(net, Settings(approximation="hold")).master.coupling == Jacobi(HOLD)
+    assert make_plan(net, Settings(approximation="extrapolate")).master.coupling == Jacobi(extrapolate())
     alone = make_plan(network({"System2": "System2.fmu"}, []), Settings())
     # It lets components that are side by side step at the same time.
     assert isinstance(alone.master.coupling, Jacobi)
@@ -119,7 +120,7 @@ def test_the_alternative_to_what_an_fmu_lacks_is_one_that_works():
     with pytest.raises(UnsupportedByFmu, match="; use approximation auto, which holds only these inputs"):
         make_plan(net, Settings(master="jacobi", approximation="extrapolate"))
     plan = make_plan(net, Settings(master="jacobi", approximation="auto"))
-    assert plan.master.coupling == Jacobi(Extrapolate(1, MidStep()))
+    assert plan.master.coupling == Jacobi(extrapolate(1, mid_step()))
 
 
 def test_an_fmu_outside_of_all_cycles_does_not_keep_others_from_being_iterated():
@@ -128,23 +129,23 @@ def test_an_fmu_outside_of_all_cycles_does_not_keep_others_from_being_iterated()
     net = with_interface(net, "Third", saves_state=False)
     assert isinstance(make_plan(net, Settings(adaptive=1e-3)).master.base, DefectControlled)
     assert make_plan(net, Settings(master="iterated")).master.coupling == Iterated(
-        Interpolate(), newton=True, damps=True
+        interpolate(), newton=True, damps=True
     )
 
 
 @pytest.mark.parametrize(
     ("settings", "master"),
     [
-        (Settings(master="jacobi"), Jacobi(Extrapolate())),
-        (Settings(master="jacobi", approximation="hold"), Jacobi(Hold())),
-        (Settings(master="jacobi", approximation="mid-step"), Jacobi(MidStep())),
-        (Settings(master="jacobi", input_order=2), Jacobi(Extrapolate(2))),
-        (Settings(approximation="extrapolate"), Jacobi(Extrapolate())),
-        (Settings(master="gauss-seidel"), GaussSeidel(Interpolate())),
-        (Settings(master="gauss-seidel", approximation="hold"), GaussSeidel(Hold())),
-        (Settings(master="iterated", approximation="hold"), Iterated(Hold(), newton=True)),
-        (Settings(master="iterated", approximation="mid-step"), Iterated(MidStep(ends=True), newton=True)),
-        (Settings(input_order=2), Iterated(Interpolate(2), retreats=True, newton=True, damps=True)),
+        (Settings(master="jacobi"), Jacobi(extrapolate())),
+        (Settings(master="jacobi", approximation="hold"), Jacobi(HOLD)),
+        (Settings(master="jacobi", approximation="mid-step"), Jacobi(mid_step())),
+        (Settings(master="jacobi", input_order=2), Jacobi(extrapolate(2))),
+        (Settings(approximation="extrapolate"), Jacobi(extrapolate())),
+        (Settings(master="gauss-seidel"), GaussSeidel(interpolate())),
+        (Settings(master="gauss-seidel", approximation="hold"), GaussSeidel(HOLD)),
+        (Settings(master="iterated", approximation="hold"), Iterated(HOLD, newton=True)),
+        (Settings(master="iterated", approximation="mid-step"), Iterated(mid_step(ends=True), newton=True)),
+        (Settings(input_order=2), Iterated(interpolate(2), retreats=True, newton=True, damps=True)),
     ],
 )
 def test_what_is_asked_for_is_taken(settings, master):

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ssptool.engine.failure import Ending, Failure
+from ssptool.engine.kernel.calls import Op
 from ssptool.engine.masters.master import CouplingMaster
-from ssptool.engine.masters.program import Extrapolate, MidStep
+from ssptool.engine.masters.program import mid_step
 from ssptool.engine.masters.protocols import InputApproximation, Participants
 
 _RECOVERABLE = (Ending.COUPLING, Ending.LOOP, Ending.NONFINITE)
@@ -91,7 +92,7 @@ _FROM_THE_PAST = {1: 1.0, 2: 5 / 9, 3: 9 / 23}
 
 
 def _share(inputs: InputApproximation) -> float:
-    if isinstance(inputs, Extrapolate) or inputs == MidStep():
+    if inputs.op is Op.EXTRAPOLATE or inputs == mid_step():
         return _FROM_THE_PAST[inputs.order_of_accuracy]
     return 1 / (2.0**inputs.order_of_accuracy - 1)
 

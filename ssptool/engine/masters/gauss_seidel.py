@@ -1,11 +1,11 @@
 """Gauss–Seidel master: instances step in turn, each with the newest values."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ssptool.engine.kernel.calls import Instruction, Op
 from ssptool.engine.masters.master import Coupling, CouplingMaster
-from ssptool.engine.masters.program import Hold, Program, set_inputs
+from ssptool.engine.masters.program import HOLD, Program, set_inputs
 from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup, Participants
 from ssptool.engine.masters.registry import MasterEntry, Situation
 from ssptool.engine.method_names import ApproximationName
@@ -24,7 +24,7 @@ class GaussSeidel(CouplingMaster):
     Kübler and Schiehlen 2000, "Two methods of simulator coupling".
     """
 
-    inputs: InputApproximation = field(default_factory=Hold)
+    inputs: InputApproximation = HOLD
 
     @property
     def name(self) -> str:

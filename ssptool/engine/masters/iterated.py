@@ -13,7 +13,7 @@ from ssptool.engine.masters.convergence import (
     relative,
 )
 from ssptool.engine.masters.master import Coupling
-from ssptool.engine.masters.program import Hold, Interpolate, Mean, MidStep, Program, ProgrammedMaster, set_inputs
+from ssptool.engine.masters.program import HOLD, Program, ProgrammedMaster, interpolate, mid_step, set_inputs
 from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup, Participants
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
 from ssptool.engine.method_names import AUTO, ApproximationName
@@ -62,7 +62,7 @@ class Iterated(ProgrammedMaster):
     Kübler and Schiehlen 2000, "Two methods of simulator coupling"; Küttler and Wall 2008 (acceleration).
     """
 
-    inputs: InputApproximation = field(default_factory=Interpolate)
+    inputs: InputApproximation = field(default_factory=interpolate)
     acceleration: IterateRule = IQN_ILS
     measure: Measure = field(default_factory=lambda: relative(DEFAULT_TOLERANCE))
     max_iterations: int = 30
@@ -83,8 +83,7 @@ class Iterated(ProgrammedMaster):
     @property
     def tries(self) -> bool:
         """True if trial steps in a cycle decide how to hold inputs that can only be constant."""
-        held = self.inputs.where_held
-        return isinstance(held, MidStep) and held.tried
+        return self.inputs.where_held.tried
 
     @property
     def count(self) -> int:
@@ -128,15 +127,15 @@ MAX_ITERATIONS = 30
 
 
 def _held_inputs(inputs: InputApproximation) -> HeldInputs:
-    if isinstance(inputs, MidStep):
+    if inputs.op is Op.MID_STEP:
         return HeldInputs.TRIED if inputs.tried else HeldInputs.MID_STEP
-    return HeldInputs.MEAN if isinstance(inputs, Mean) else HeldInputs.END
+    return HeldInputs.MEAN if inputs.op is Op.INTERPOLATE else HeldInputs.END
 
 
 def _tried(inputs: InputApproximation, trial: int) -> InputApproximation:
     """The approximation of inputs after trial steps."""
-    held = MidStep(ends=True) if trial == Trial.INTEGRATES else Hold()
-    return replace(inputs, held=held) if isinstance(inputs, Interpolate) else held
+    held = mid_step(ends=True) if trial == Trial.INTEGRATES else HOLD
+    return replace(inputs, held=held) if inputs.op is Op.INTERPOLATE and inputs.order else held
 
 
 def _iteration(method: Iterated, group: InstanceGroup) -> IterationCalls:
@@ -224,7 +223,7 @@ def create(inputs: InputApproximation, settings: Settings, situation: Situation)
 
 def _damps(inputs: InputApproximation, settings: Settings) -> bool:
     """True unless a setting contradicts steps with inputs held at their value at the end."""
-    runs = inputs.order > 0 or not isinstance(inputs.where_held, Hold)
+    runs = inputs.order > 0 or inputs.where_held.op is not Op.HOLD
     asked = settings.iterations, settings.adaptive, settings.acceleration, settings.relaxation
     return runs and settings.approximation is ApproximationName.AUTO and all(one is None for one in asked)
 

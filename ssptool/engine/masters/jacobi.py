@@ -1,12 +1,12 @@
 """Jacobi master: all instances read their inputs, then all step."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 
 from ssptool.engine.kernel.calls import Instruction, Op
 from ssptool.engine.masters.master import Coupling, CouplingMaster
-from ssptool.engine.masters.program import Hold, Program, set_inputs
+from ssptool.engine.masters.program import HOLD, Program, set_inputs
 from ssptool.engine.masters.protocols import InputApproximation, Participants
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
 from ssptool.engine.method_names import ApproximationName, ExchangeName
@@ -28,7 +28,7 @@ class Jacobi(CouplingMaster):
     Kübler and Schiehlen 2000, "Two methods of simulator coupling".
     """
 
-    inputs: InputApproximation = field(default_factory=Hold)
+    inputs: InputApproximation = HOLD
     late: bool = False
 
     @property

@@ -1,6 +1,6 @@
 """Macro steps as kernel programs, and input approximations (hold, mid-step, extrapolation, interpolation)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from ssptool.engine.kernel.calls import Instruction, IterationCalls, Op
@@ -55,41 +55,31 @@ def set_inputs(instances: InstanceGroup, inputs: InputApproximation) -> tuple[In
     return (inputs.where_held.instruction(instances.held), inputs.instruction(instances.following))
 
 
-@dataclass(frozen=True, slots=True)
-class Hold(InputApproximation):
-    """Constant inputs: their values at the start of the step. With `ahead`, inputs whose values at the end of the step
-    are not yet known are held at mid-step.
-    """
+HOLD = InputApproximation(Op.HOLD)
+"""Constant inputs: their values at the start of the step."""
 
-    ahead: bool = False
+HOLD_AHEAD = InputApproximation(Op.HOLD, ahead=True)
+"""The same; inputs whose values at the end of the step are not yet known are held at mid-step."""
 
-    @property
-    def name(self) -> str:
-        return "hold, at mid-step what is not known yet" if self.ahead else "hold"
+MEAN = InputApproximation(Op.INTERPOLATE)
+"""Constant inputs: the mean of the values at both ends of the step.
 
-    @property
-    def order(self) -> int:
-        return 0
+If a component integrates with small steps inside of the step, this has order 2: two such components that are mutually
+coupled and iterated keep the energy of an undamped oscillator, as Newmark's method of average acceleration does. A
+component that does one implicit step itself interprets its inputs as those at the end of the step.
 
-    @property
-    def from_the_past(self) -> "Hold | MidStep":
-        return MidStep() if self.ahead else self
-
-    @property
-    def order_of_accuracy(self) -> int:
-        return 1
-
-    def instruction(self, group: int) -> Instruction:
-        return Instruction(Op.HOLD, group)
+References
+----------
+Newmark 1959, "A method of computation for structural dynamics" (β = 1/4, γ = 1/2).
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class MidStep(InputApproximation):
+def mid_step(*, ends: bool = False, tried: bool = False) -> InputApproximation:
     """Constant inputs: the value in the middle of the step, extrapolated, or with `ends` the mean of both ends.
 
     If a component integrates with small steps inside of the step, this has order 2. Extrapolated, it is the method of
     Adams and Bashforth for the coupling, with half the range of stable steps on the negative real axis. Therefore an
-    input whose last changes differ in sign, or by more than a factor of two, is held as by `Hold`: after such changes
+    input whose last changes differ in sign, or by more than a factor of two, is held as by `HOLD`: after such changes
     the next one cannot be predicted, and jumps or oscillations must not be amplified. At a smooth extremum this costs
     no order, because the value hardly changes there. With `ends`, the value at the end of the step damps ringing.
     Iterated steps that are `tried` use the mean only if trial steps at the start show that the components integrate
@@ -100,118 +90,18 @@ class MidStep(InputApproximation):
     Hairer, Nørsett, Wanner 1993, "Solving ordinary differential equations I", §III.1 (Adams); Rannacher 1984, "Finite
     element solution of diffusion problems with irregular data" (damped steps after jumps).
     """
-
-    ends: bool = False
-    tried: bool = False
-
-    @property
-    def name(self) -> str:
-        if self.tried:
-            return "mid-step (mean of both ends) where trial steps allow it, else the value at the end"
-        return "mid-step (mean of both ends)" if self.ends else "mid-step (extrapolated)"
-
-    @property
-    def order(self) -> int:
-        return 0
-
-    @property
-    def from_the_past(self) -> "MidStep":
-        return MidStep()
-
-    @property
-    def order_of_accuracy(self) -> int:
-        return 2
-
-    def instruction(self, group: int) -> Instruction:
-        return Instruction(Op.MID_STEP, group, int(self.ends))
+    return InputApproximation(Op.MID_STEP, ends=ends, tried=tried)
 
 
-@dataclass(frozen=True, slots=True)
-class Extrapolate(InputApproximation):
+def extrapolate(order: int = 1, held: InputApproximation = HOLD) -> InputApproximation:
     """Inputs that continue the polynomial through the last accepted points; `held`: approximation of inputs that can
     only be constant.
     """
-
-    order: int = 1
-    held: Hold | MidStep = field(default_factory=Hold)
-
-    @property
-    def name(self) -> str:
-        return f"extrapolate (order {self.order})"
-
-    @property
-    def from_the_past(self) -> "Extrapolate":
-        return self
-
-    @property
-    def where_held(self) -> Hold | MidStep:
-        return self.held
-
-    @property
-    def order_of_accuracy(self) -> int:
-        return self.order + 1
-
-    def instruction(self, group: int) -> Instruction:
-        return Instruction(Op.EXTRAPOLATE, group, self.order)
+    return InputApproximation(Op.EXTRAPOLATE, order, held)
 
 
-@dataclass(frozen=True, slots=True)
-class Mean(InputApproximation):
-    """Constant inputs: the mean of the values at both ends of the step.
-
-    If a component integrates with small steps inside of the step, this has order 2: two such components that are
-    mutually coupled and iterated keep the energy of an undamped oscillator, as Newmark's method of average acceleration
-    does. A component that does one implicit step itself interprets its inputs as those at the end of the step.
-
-    References
-    ----------
-    Newmark 1959, "A method of computation for structural dynamics" (β = 1/4, γ = 1/2).
-    """
-
-    @property
-    def name(self) -> str:
-        return "mean of both ends of each step"
-
-    @property
-    def order(self) -> int:
-        return 0
-
-    @property
-    def from_the_past(self) -> Hold:
-        return Hold()
-
-    @property
-    def order_of_accuracy(self) -> int:
-        return 2
-
-    def instruction(self, group: int) -> Instruction:
-        return Instruction(Op.INTERPOLATE, group, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Interpolate(InputApproximation):
+def interpolate(order: int = 1, held: InputApproximation = HOLD) -> InputApproximation:
     """Inputs on the polynomial through the last accepted points and the values at the end of the step; `held`:
     approximation of inputs that can only be constant.
     """
-
-    order: int = 1
-    held: Hold | Mean | MidStep = field(default_factory=Hold)
-
-    @property
-    def name(self) -> str:
-        return f"interpolate (order {self.order})"
-
-    @property
-    def from_the_past(self) -> Extrapolate:
-        return Extrapolate(self.order, self.held.from_the_past)
-
-    @property
-    def where_held(self) -> Hold | Mean | MidStep:
-        return self.held
-
-    @property
-    def order_of_accuracy(self) -> int:
-        return self.order + 1
-
-    def instruction(self, group: int) -> Instruction:
-        return Instruction(Op.INTERPOLATE, group, self.order)
+    return InputApproximation(Op.INTERPOLATE, order, held)

@@ -1,8 +1,8 @@
-"""Protocols of the parts of a coupled system besides instances: input approximation, ODE, stimuli, checkpoints."""
+"""Parts of a coupled system besides instances: input approximations, groups of instances, saved states."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -25,39 +25,73 @@ def part_of(state: SavedState, name: str) -> SavedState:
     return {key.removeprefix(f"{name}/"): value for key, value in state.items() if key.startswith(f"{name}/")}
 
 
-class InputApproximation(Protocol):
+@dataclass(frozen=True, slots=True)
+class InputApproximation:
     """Approximation of inputs over a macro step (hold, mid-step, extrapolate, interpolate), as an instruction of a
-    program or applied directly.
+    program or applied directly; see `masters.program`.
 
     Attributes
     ----------
+    op
+        HOLD, MID_STEP, EXTRAPOLATE or INTERPOLATE.
     order
-        Order of the polynomial.
-    order_of_accuracy
-        Order of accuracy of the solution of a coupled system with such inputs.
-    from_the_past
-        The approximation to use if the values at the end of the step are not known before it.
-    where_held
-        The approximation for components whose inputs can only be constant over a step.
+        Order of the polynomial; 0: constant.
+    held
+        The approximation for components whose inputs can only be constant over a step; None: the same.
+    ends, tried
+        MID_STEP: from the values at both ends; only if trial steps allow it.
+    ahead
+        HOLD: inputs whose values at the end of the step are not yet known are held at mid-step.
     """
 
-    @property
-    def name(self) -> str: ...
+    op: Op
+    order: int = 0
+    held: "InputApproximation | None" = None
+    ends: bool = False
+    tried: bool = False
+    ahead: bool = False
 
     @property
-    def order(self) -> int: ...
+    def name(self) -> str:
+        match self.op:
+            case Op.HOLD:
+                return "hold, at mid-step what is not known yet" if self.ahead else "hold"
+            case Op.MID_STEP if self.tried:
+                return "mid-step (mean of both ends) where trial steps allow it, else the value at the end"
+            case Op.MID_STEP:
+                return "mid-step (mean of both ends)" if self.ends else "mid-step (extrapolated)"
+            case Op.INTERPOLATE if self.order == 0:
+                return "mean of both ends of each step"
+            case _:
+                return f"{self.op.name.lower()} (order {self.order})"
 
     @property
-    def order_of_accuracy(self) -> int: ...
+    def order_of_accuracy(self) -> int:
+        """Order of accuracy of the solution of a coupled system with such inputs."""
+        return {Op.HOLD: 1, Op.MID_STEP: 2}.get(self.op, self.order + 1 if self.order else 2)
 
     @property
-    def from_the_past(self) -> "InputApproximation": ...
+    def from_the_past(self) -> "InputApproximation":
+        """The approximation to use if the values at the end of the step are not known before it."""
+        match self.op:
+            case Op.MID_STEP:
+                return InputApproximation(Op.MID_STEP)
+            case Op.HOLD if self.ahead:
+                return InputApproximation(Op.MID_STEP)
+            case Op.INTERPOLATE if self.order == 0:
+                return InputApproximation(Op.HOLD)
+            case Op.INTERPOLATE:
+                return InputApproximation(Op.EXTRAPOLATE, self.order, self.where_held.from_the_past)
+            case _:
+                return self
 
     @property
     def where_held(self) -> "InputApproximation":
-        return self
+        """The approximation for components whose inputs can only be constant over a step."""
+        return self.held or self
 
-    def instruction(self, group: int) -> Instruction: ...
+    def instruction(self, group: int) -> Instruction:
+        return Instruction(self.op, group, int(self.ends) if self.op is Op.MID_STEP else self.order)
 
     def apply(self, kernel: Kernel, group: int, h: float) -> None:
         """Set the inputs of a group over a step of size h [s], as `instruction` does."""

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.calls import FLOAT, DrivenInputMode, Stretches
+from ssptool.engine.kernel.calls import FLOAT, DrivenInputMode, Op, Stretches
 from ssptool.engine.masters.energy import PowerBond, bonds_of_units
-from ssptool.engine.masters.program import Extrapolate, Hold, MidStep
+from ssptool.engine.masters.program import mid_step
 from ssptool.engine.method_names import GAUSS_SEIDEL, ITERATED, WarningsName
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.rows_inside import rows_inside
@@ -331,10 +331,10 @@ def _courses(plan: Plan) -> Mapping[str, _Course]:
     for one in plan.instances:
         if one.interface is InterfaceType.CO_SIMULATION and plan.substeps(one).count == 1:
             inputs = coupling if one.capabilities.follows else coupling.where_held
-            if isinstance(inputs, Hold):
+            if inputs.op is Op.HOLD:
                 found[one.name] = _Course.END if master.name == ITERATED else _Course.START
             else:
-                on_line = isinstance(inputs, Extrapolate) or inputs == MidStep()
+                on_line = inputs.op is Op.EXTRAPOLATE or inputs == mid_step()
                 found[one.name] = _Course.LINE if on_line else _Course.MEAN
     return found
 

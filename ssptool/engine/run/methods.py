@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.masters.master import CouplingMaster, Master, StepSizeControl
-from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, Mean, MidStep
+from ssptool.engine.masters.program import HOLD, HOLD_AHEAD, MEAN, extrapolate, interpolate, mid_step
 from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.masters.registry import (
     FOLLOWS,
@@ -499,11 +499,11 @@ def _check_inputs(settings: Settings) -> None:
         )
 
 
-_APPROXIMATIONS: Mapping[ApproximationName, Callable[[int, Hold | MidStep], InputApproximation]] = {
+_APPROXIMATIONS: Mapping[ApproximationName, Callable[[int, InputApproximation], InputApproximation]] = {
     ApproximationName.HOLD: lambda order, held: held,
-    ApproximationName.EXTRAPOLATE: Extrapolate,
-    ApproximationName.INTERPOLATE: Interpolate,
-    ApproximationName.MEAN: lambda order, held: Interpolate(order, Mean()),
+    ApproximationName.EXTRAPOLATE: extrapolate,
+    ApproximationName.INTERPOLATE: interpolate,
+    ApproximationName.MEAN: lambda order, held: interpolate(order, MEAN),
 }
 
 
@@ -511,34 +511,34 @@ def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputA
     entry, order = master_entry(name), settings.input_order or 1
     best = entry.approximation
     if settings.approximation is ApproximationName.MID_STEP:
-        return MidStep(ends=best is ApproximationName.INTERPOLATE), ASKED
+        return mid_step(ends=best is ApproximationName.INTERPOLATE), ASKED
     if settings.approximation is not ApproximationName.AUTO:
         _must_follow(settings.approximation, situation)
-        return _APPROXIMATIONS[settings.approximation](order, Hold()), ASKED
+        return _APPROXIMATIONS[settings.approximation](order, HOLD), ASKED
     if settings.exchange is ExchangeName.LATE:
-        return Hold(), "required by late outputs"
+        return HOLD, "required by late outputs"
     if best is ApproximationName.HOLD:
-        return Hold(), f"default of master {name}"
+        return HOLD, f"default of master {name}"
     obstacles = situation.obstacles()
-    held = _held(entry, situation, settings) if obstacles else Hold()
+    held = _held(entry, situation, settings) if obstacles else HOLD
     if not situation.following():
         return held, f"no FMU supports more ({obstacles})" if obstacles else "no input of an FMU changes in a step"
     reason = f"held where the FMU supports no more ({obstacles})" if obstacles else "all FMUs follow inputs"
     return _APPROXIMATIONS[best](order, held), reason
 
 
-def _held(entry: MasterEntry, situation: Situation, settings: Settings) -> Hold | MidStep:
+def _held(entry: MasterEntry, situation: Situation, settings: Settings) -> InputApproximation:
     """The default for inputs that can only be constant over a step."""
     if settings.adaptive is not None and situation.bonds and not _all_save(situation):
-        return Hold()  # step sizes follow from the energy residuals that held inputs cause
+        return HOLD  # step sizes follow from the energy residuals that held inputs cause
     if settings.adaptive is not None and not entry.repeats_steps:  # a higher order allows longer steps
-        return MidStep(ends=entry.approximation is ApproximationName.INTERPOLATE)
+        return mid_step(ends=entry.approximation is ApproximationName.INTERPOLATE)
     if not entry.repeats_steps:
         # If its value at the end of a step is known, an input is best held there for FMUs that follow it at once.
-        return Hold(ahead=True) if entry.approximation is ApproximationName.INTERPOLATE else MidStep()
+        return HOLD_AHEAD if entry.approximation is ApproximationName.INTERPOLATE else mid_step()
     cyclic = [can for name, can in situation.capabilities.items() if can.obstacles and name in situation.cyclic]
     able = all(can.saves_state and can.varies_step for can in cyclic)
-    return MidStep(ends=True, tried=True) if able else Hold()
+    return mid_step(ends=True, tried=True) if able else HOLD
 
 
 def _all_save(situation: Situation) -> bool:

@@ -30,7 +30,7 @@ from ssptool.errors import UnusableFile, WrongValue, abbreviated
 from ssptool.fmu.instance import FmiError
 from ssptool.foreign_text import json_content, strict_json
 
-_FORMAT = 12
+_FORMAT = 13
 _FACTS, _SYSTEM, _MEMORY, _CHECKSUM = "facts", "system", "master", "sha256"
 _SIGNALS, _STARTS = "signals", "start values"
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,7 @@ from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.isolation import child
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
-from ssptool.engine.masters.program import Hold
+from ssptool.engine.masters.program import HOLD
 from ssptool.engine.masters.protocols import InputApproximation, Participants, SavedState
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation, entry_of
 from ssptool.engine.method_names import (
@@ -53,7 +53,7 @@ KEPT = 8
 class RelaxedJacobi(CouplingMaster):
     """Components step side by side, with relaxed inputs."""
 
-    inputs: InputApproximation = field(default_factory=Hold)
+    inputs: InputApproximation = HOLD
     factor: float = 1.0
 
     @property
