@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.calls import Floats, Outcome
+from ssptool.engine.kernel.calls import Outcome
 from ssptool.engine.kernel.stopped import Refused, Stopped
 
 References = NDArray[np.uint32]
@@ -17,17 +17,6 @@ Pattern = NDArray[np.bool_]
 
 Addresses = Callable[[str], int]
 """Addresses of functions by name."""
-
-
-class SolverKind(IntEnum):
-    """Integration formulas: one-step formulas of the kernel (explicit, and linearly implicit for stiff systems), and
-    the linear multistep formulas of CVODE.
-    """
-
-    DORMAND_PRINCE = 0
-    ROSENBROCK = 1
-    ADAMS = 2
-    BDF = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,34 +40,6 @@ class OdePart:
     rows: NDArray[np.intp]
     columns: NDArray[np.intp]
     pattern: Pattern
-
-
-@dataclass(frozen=True, slots=True)
-class JacobianCalls:
-    """Ways to get df/dx.
-
-    Attributes
-    ----------
-    directional
-        True: by directional derivatives of the components, which are checked. False: by differences.
-    relative_step
-        Step of differences, relative to the larger of a state and its nominal value.
-    kept_for
-        Number of integrator starts that may use one Jacobian.
-    pattern : (n, n)
-        (i, j) is true if derivative i may depend on state j; None: all may.
-    parts
-        One per component, if `directional`.
-    wires : (m, p)
-        W, the factors of the wires between components.
-    """
-
-    directional: bool
-    relative_step: float
-    kept_for: int
-    pattern: Pattern | None
-    parts: Sequence[OdePart]
-    wires: Floats
 
 
 Explain = Callable[[Outcome, float], Stopped]

@@ -8,17 +8,16 @@ from ssptool.engine.masters.protocols import Participants
 
 
 class Method(IntEnum):
-    """Formulas of integrators.
+    """Formulas of integrators, with the numbers that the kernel gives them.
 
-    Linear multistep formulas of CVODE, with the numbers that CVODE gives them: Adams-Moulton for smooth problems, BDF
-    for stiff ones. One-step formulas of the kernel: Dormand-Prince for problems that are not stiff, a Rosenbrock method
-    for stiff ones.
+    One-step formulas of the kernel: Dormand-Prince for problems that are not stiff, a Rosenbrock method (linearly
+    implicit) for stiff ones. Linear multistep formulas of CVODE: Adams-Moulton for smooth problems, BDF for stiff ones.
     """
 
-    ADAMS = 1
-    BDF = 2
-    DORMAND_PRINCE = 3
-    ROSENBROCK = 4
+    DORMAND_PRINCE = 0
+    ROSENBROCK = 1
+    ADAMS = 2
+    BDF = 3
 
     @classmethod
     def named(cls, name: str) -> "Method":

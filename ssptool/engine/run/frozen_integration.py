@@ -6,11 +6,23 @@ import numpy as np
 
 from ssptool.engine.kernel.ode import Pattern
 from ssptool.engine.ode.integrator import Integrator
-from ssptool.engine.ode.jacobian import jacobian_calls, kept_for
+from ssptool.engine.ode.structure import structure
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.stimuli import slot_sources
 from ssptool.engine.run.frozen_variables import Json
 from ssptool.engine.run.macro_steps import MacroSteps
+from ssptool.network.signal_graph import Stage
+
+EXACT_STEP = 1.5e-8
+"""√ε: balances truncation and rounding of a one-sided difference."""
+
+LOOP_STEP = 1e-6
+"""The same for an f that is accurate to 1e-12 only, because it contains algebraic loops that are solved to that
+accuracy.
+"""
+
+KEPT_FOR = 20
+"""Number of integrator starts for which CVODE may use one Jacobian; the accuracy of one-step formulas depends on it."""
 
 
 def integrator_of(plan: Plan) -> Integrator:
@@ -36,7 +48,7 @@ def integration_of_run(plan: Plan) -> Json:
     of_ode, of_points = plan.slots_of_ode, plan.slots_of_points
     return {
         "slopes": [[slope.name for slope in one.description.state_derivatives] for one in plan.integrated],
-        "kept_for": kept_for(integrator_of(plan).method),
+        "kept_for": KEPT_FOR if integrator_of(plan).method.is_of_cvode else 0,
         "knots": sorted({time for one in slot_sources(plan) for time in one.time_signal.knots}),
         # Columns of rows, after the time.
         "of_ode": [place for place, slot in enumerate(plan.recorded) if slot in of_ode],
@@ -54,22 +66,25 @@ def _integration(plan: Plan, integrator: Integrator) -> Json:
 
 
 def _jacobian(plan: Plan, integrator: Integrator) -> Json:
-    """Data for computing df/dx."""
-    states = sum(len(one.description.state_derivatives) for one in plan.integrated)
-    calls = jacobian_calls(plan, states, integrator)
-    places = ((i, j, float(calls.wires[i, j])) for i, j in np.argwhere(calls.wires).tolist())
+    """Data for computing df/dx, which has coloured columns if components declare their dependencies.
+
+    CVODE's own differences are not used: their increments shrink with the step size, far below the accuracy to which
+    algebraic loops are solved, and with a noisy Jacobian Newton's method stops at points that are not solutions.
+    """
+    whole = structure(plan)
+    wires = whole.wires if integrator.directional else np.empty((0, 0))
     return {
-        "directional": calls.directional,
-        "relative_step": calls.relative_step,
-        "pattern": None if calls.pattern is None or not states else _pattern(calls.pattern),
+        "directional": integrator.directional,
+        "relative_step": LOOP_STEP if any(loop.stage is Stage.CONTINUOUS for loop in plan.loops) else EXACT_STEP,
+        "pattern": _pattern(whole.pattern()) if whole.states else None,
         "parts": [
             {name: getattr(part, name).tolist() for name in ("unknowns", "knowns", "rows", "columns")}
             | {"pattern": _pattern(part.pattern)}
-            for part in calls.parts
+            for part in (whole.parts if integrator.directional else ())
         ],
-        "inputs": calls.wires.shape[0],
-        "outputs": calls.wires.shape[1],
-        "wires": list(places),
+        "inputs": wires.shape[0],
+        "outputs": wires.shape[1],
+        "wires": [(i, j, float(wires[i, j])) for i, j in np.argwhere(wires).tolist()],
     }
 
 

@@ -17,7 +17,7 @@ from ssptool.engine.kernel.stopped import Refused, Stopped
 from ssptool.engine.masters.master import StepBatch
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.ode.events_between import EventsBetweenPoints
-from ssptool.engine.ode.solvers import ChosenSolver, choose_solver, on_retreat
+from ssptool.engine.ode.solvers import choose_solver, on_retreat
 from ssptool.engine.planning.interval import coarseness
 from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
 from ssptool.engine.run.coupling import Evaluation, evaluation_in
@@ -49,9 +49,9 @@ class OdeInSystem:
         """`functions` drive the inputs of a system that consists of one ODE."""
         self._native, self._assembly, self._loops, self._functions = native, assembly, loops, functions
         plan = assembly.plan
-        self._solver: ChosenSolver = choose_solver(integrator_of(plan).method, assembly.remark)
+        self._method, cvode = choose_solver(integrator_of(plan).method, assembly.remark)
         sample = self._sample if functions else None
-        native.integrate(self._solver.kind, self._solver.cvode, self._explained, self._explained_refusal, sample)
+        native.integrate(self._method, cvode, self._explained, self._explained_refusal, sample)
         assembly.at_end.callback(native.let_go)
         if note := coarseness(plan.interval.step, plan.interval.start, plan.interval.stop):
             assembly.remark(note)
@@ -61,7 +61,7 @@ class OdeInSystem:
         for what, t, reason in self._native.take_remarks():
             match IntegrationEvent(what):
                 case IntegrationEvent.RETREAT:
-                    self._assembly.remark(on_retreat(self._solver.kind, t, reason))
+                    self._assembly.remark(on_retreat(self._method, t, reason))
                 case IntegrationEvent.WRONG_DERIVATIVES:
                     self._assembly.remark(WRONG_DERIVATIVES)
                 case IntegrationEvent.WRONG_DERIVATIVES_IN_LOOP:
@@ -176,62 +176,39 @@ class OdeSteps(StepsOfSystem):
         )
 
 
-class OdeBeside:
-    """The ODE of a mixed system, as an instance of the kernel that a system steps.
-
-    Attributes
-    ----------
-    assembly
-        Assembly with the kernel of the ODE.
-    events
-        Events of the ODE, for remarks on them.
-    """
-
-    def __init__(self, native: "NativeSystem", assembly: Assembly) -> None:
-        self._native = native
-        kernel = native.kernel_of_ode()
-        kernel.report_time(assembly.logging.clock.address)
-        self.assembly = replace(assembly, explain_ode=self.explain, ode_kernel=kernel)
-        self.events = EventsBetweenPoints(assembly.plan)
-        self._told = 0, 0
-
-    def begin(self, *, resumed: bool) -> None:
-        """Evaluate the first instant of a coupled system, unless it is `resumed`."""
-        self._words = OdeInSystem(self._native, self.assembly.of_ode, self._native.loops_of_ode)
-        if not resumed:
-            self._native.begin_beside()
-        self._words.remark()
-
-    def remark(self) -> None:
-        """Add remarks on new events since the last call."""
-        self._words.remark()
-
-    def explain(self) -> Failure:
-        """Failure of the last step."""
-        try:
-            self._native.rethrow()
-        except (Stopped, Refused) as error:
-            return self._words.failure(error, self._native.time_of_ode)
-
-    def new_counts(self) -> tuple[int, int]:
-        before, self._told = self._told, self._native.counts_of_ode()
-        return self._told[0] - before[0], self._told[1] - before[1]
-
-
 class OdeBesideSteps(SystemSteps):
     """Steps of a mixed system; rows of events of the ODE are inserted between those of macro steps."""
 
     def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
-        self._beside = OdeBeside(loaded.native, assembly)
-        super().__init__(loaded, self._beside.assembly, resumed=resumed)
-        self.limit = assembly.plan.interval.stop
+        kernel = loaded.native.kernel_of_ode()  # the ODE is an instance of the kernel of the system
+        kernel.report_time(assembly.logging.clock.address)
+        self._events = EventsBetweenPoints(assembly.plan)
+        self._told = 0, 0
         self._waiting = False  # finished rows wait for space
+        own = replace(assembly, explain_ode=self._explain_ode, ode_kernel=kernel)
+        super().__init__(loaded, own, resumed=resumed)
+        self.limit = assembly.plan.interval.stop
 
     def _begin_ode(self, *, resumed: bool) -> None:
-        self._beside.begin(resumed=resumed)
+        self._ode = OdeInSystem(self._native, self.assembly.of_ode, self._native.loops_of_ode)
+        if not resumed:
+            self._native.begin_beside()
+        self._ode.remark()
+
+    def _explain_ode(self) -> Failure:
+        """Failure of the last step of the ODE."""
+        try:
+            self._native.rethrow()
+        except (Stopped, Refused) as error:
+            return self._ode.failure(error, self._native.time_of_ode)
+
+    def _new_counts(self) -> tuple[int, int]:
+        """Numbers of events of the ODE and of evaluations of f since the last call."""
+        before, self._told = self._told, self._native.counts_of_ode()
+        return self._told[0] - before[0], self._told[1] - before[1]
 
     def remarks(self) -> Iterator[str]:
-        yield from self._beside.events.remarks()
+        yield from self._events.remarks()
         yield from super().remarks()
 
     def _time_of(self, component: str, time: float) -> float:
@@ -249,14 +226,14 @@ class OdeBesideSteps(SystemSteps):
             done = self._advanced(rows)
             self._waiting = done.waiting
             for t, at_point in done.events_between:
-                self._beside.events.add(t, at_point=at_point)
+                self._events.add(t, at_point=at_point)
             batch = self._batch(done)._replace(points=np.array(done.points, dtype=bool))
-        self._beside.remark()
-        own, evaluations = self._beside.new_counts()
+        self._ode.remark()
+        own, evaluations = self._new_counts()
         failure = None if self._waiting else self.failure
         return batch._replace(failure=failure, events=batch.events + own, evaluations=evaluations)
 
     def go_back(self, number: int) -> None:
         super().go_back(number)
         self._waiting = False
-        self._beside.new_counts()  # discard counts of undone steps
+        self._new_counts()  # discard counts of undone steps

@@ -10,13 +10,11 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from ssptool.engine.kernel._methods import NativeOdeSolver
-from ssptool.engine.kernel.ode import SolverKind
+from ssptool.engine.ode.integrator import Method
 from tests.engine.kernel.kernels import bits
 from tests.engine.kernel.methods import IntegrationFailed
 
-KINDS = pytest.mark.parametrize(
-    "kind", (SolverKind.DORMAND_PRINCE, SolverKind.ROSENBROCK), ids=lambda kind: kind.name.lower()
-)
+KINDS = pytest.mark.parametrize("kind", (Method.DORMAND_PRINCE, Method.ROSENBROCK), ids=lambda kind: kind.name.lower())
 LATE = 1e9  # [s]
 
 
@@ -148,7 +146,7 @@ def test_no_unit_of_time_is_hidden(kind):
 
 
 def stiff(f, x0, rtol, end, **options):
-    solver = make(SolverKind.ROSENBROCK, f, x0, rtol, **options)
+    solver = make(Method.ROSENBROCK, f, x0, rtol, **options)
     go_to(solver, end)
     return solver
 
@@ -158,7 +156,7 @@ def radau(f, x0, end):
 
 
 def test_robertson():
-    solver = NativeOdeSolver(SolverKind.ROSENBROCK, by_address(robertson, 3, 3), 3, 1e-7)
+    solver = NativeOdeSolver(Method.ROSENBROCK, by_address(robertson, 3, 3), 3, 1e-7)
     solver.x[:], solver.atol[:] = (1.0, 0.0, 0.0), (1e-7, 1e-12, 1e-7)
     solver.start(0.0)
     go_to(solver, 4e4)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from ssptool.engine.kernel._methods import NativeOdeSolver
-from ssptool.engine.kernel.ode import SolverKind
 from ssptool.engine.ode.cvode import address
+from ssptool.engine.ode.integrator import Method
 from tests.engine.kernel.methods import IntegrationFailed
 
-METHODS = pytest.mark.parametrize("method", [SolverKind.ADAMS, SolverKind.BDF])
+METHODS = pytest.mark.parametrize("method", [Method.ADAMS, Method.BDF])
 
 
 def make(method, f, n, rtol, g=None, roots=0, jacobian=None):
@@ -73,7 +73,7 @@ def test_it_never_steps_past_the_limit_and_arrives_exactly():
         latest.append(t)
         return harmonic(t, x, slopes)
 
-    solver = make(SolverKind.BDF, watched, 2, rtol=1e-6)
+    solver = make(Method.BDF, watched, 2, rtol=1e-6)
     solver.x[:] = 1.0, 0.0
     solver.atol[:] = 1e-6
     solver.start(0.0)
@@ -83,7 +83,7 @@ def test_it_never_steps_past_the_limit_and_arrives_exactly():
 
 
 def test_between_internal_steps_states_are_interpolated_with_the_accuracy_of_the_formula():
-    solver = oscillator(SolverKind.BDF, 1e-9)
+    solver = oscillator(Method.BDF, 1e-9)
     before = 0.0
     while (arrival := solver.reach(5.0)).t < 5.0:
         middle = (before + arrival.t) / 2
@@ -94,7 +94,7 @@ def test_between_internal_steps_states_are_interpolated_with_the_accuracy_of_the
 
 
 def test_a_restart_forgets_the_past_and_keeps_the_counts():
-    solver = oscillator(SolverKind.BDF, 1e-7)
+    solver = oscillator(Method.BDF, 1e-7)
     go_to(solver, 1.0)
     first = solver.effort
     solver.x[:] = 0.0, 1.0
@@ -110,7 +110,7 @@ def test_an_exception_in_f_comes_out_of_the_step():
     def broken(_t, _x, _slopes):
         raise LookupError("no such variable")
 
-    solver = make(SolverKind.BDF, broken, 1, rtol=1e-6)
+    solver = make(Method.BDF, broken, 1, rtol=1e-6)
     solver.x[:], solver.atol[:] = 1.0, 1e-6
     solver.start(0.0)
     with pytest.raises(LookupError, match="no such variable"):
@@ -128,7 +128,7 @@ def test_points_at_which_f_cannot_be_evaluated_are_avoided():
         vector(slopes, 1)[0] = 1 / (1 - value)
         return True
 
-    solver = make(SolverKind.BDF, refused_above_one, 1, rtol=1e-8)
+    solver = make(Method.BDF, refused_above_one, 1, rtol=1e-8)
     solver.x[:], solver.atol[:] = 0.0, 1e-8
     solver.start(0.0)
     go_to(solver, 0.49)
@@ -140,7 +140,7 @@ def test_points_at_which_f_cannot_be_evaluated_are_avoided():
 
 
 def test_failure_at_the_first_call_is_told(capfd):
-    solver = make(SolverKind.BDF, lambda *_: False, 1, rtol=1e-6)
+    solver = make(Method.BDF, lambda *_: False, 1, rtol=1e-6)
     solver.x[:], solver.atol[:] = 1.0, 1e-6
     solver.start(0.0)
     with pytest.raises(IntegrationFailed, match="first call"):
@@ -150,8 +150,8 @@ def test_failure_at_the_first_call_is_told(capfd):
 
 
 def test_closing_twice_or_never_does_no_harm():
-    solver = oscillator(SolverKind.BDF, 1e-6)
+    solver = oscillator(Method.BDF, 1e-6)
     solver.close()
     solver.close()
-    oscillator(SolverKind.ADAMS, 1e-6)
+    oscillator(Method.ADAMS, 1e-6)
     gc.collect()

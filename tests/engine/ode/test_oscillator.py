@@ -78,14 +78,13 @@ def test_signals_of_a_row_belong_to_one_instant():
 
 def test_differences_do_as_well_as_directional_derivatives(monkeypatch):
     """With a heavy flange, whose loop is solved to 1e-12 only, increments must be far above that."""
-    ways, asked = frozen_integration.jacobian_calls, []
+    chosen = frozen_integration.integrator_of
 
-    def without(plan, size, integrator):
-        assert integrator.directional
-        asked.append(size)
-        return ways(plan, size, replace(integrator, directional=False))
+    def without(plan):
+        assert chosen(plan).directional
+        return replace(chosen(plan), directional=False)
 
-    monkeypatch.setattr(frozen_integration, "jacobian_calls", without)
+    monkeypatch.setattr(frozen_integration, "integrator_of", without)
     for flange in (0.0, 100.0):
         trace = run(flange=flange)
         assert np.max(np.abs(trace["System1.x1"] - oscillation(trace.t, flange)[0])) <= 1e-7
