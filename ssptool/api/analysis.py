@@ -23,7 +23,7 @@ from ssptool.analysis.steady_state import Conditions, steady_state, unsatisfied
 from ssptool.analysis.steady_state import SteadyState as SteadyState
 from ssptool.analysis.steady_text import STEADY_RENDERERS as STEADY_RENDERERS
 from ssptool.api.check import SystemOptions, shows
-from ssptool.api.run import SHOWN, RunOptions, opened_plan
+from ssptool.api.run import BOXED, BoxedOptions, opened_plan
 from ssptool.arguments import mapping, number, seconds, texts
 from ssptool.engine.failure import UnsupportedByFmu
 from ssptool.engine.planning.plan import Plan
@@ -37,7 +37,7 @@ CONNECTOR = "the full name of a connector"
 
 
 @public
-@shows(SHOWN, RunOptions, SettingsOptions)
+@shows(BOXED, BoxedOptions, SettingsOptions)
 def linearize(
     system: Path | str,
     *,
@@ -45,14 +45,14 @@ def linearize(
     input: str | list[str] | tuple[str, ...] = (),
     measure: str | list[str] | tuple[str, ...] = (),
     open: str | list[str] | tuple[str, ...] = (),
-    **options: Unpack[RunOptions],
+    **options: Unpack[BoxedOptions],
 ) -> LinearModel:
     """Linearize a system at one instant: x' = A x + B u, y = C x + D u.
 
     All components are run by model exchange. The partial derivatives of each component are its directional derivatives
     where its FMU gives them, and differences otherwise; the connections couple them exactly, also through algebraic
     loops. The result is compared with the system itself, and states its error. The FMUs run in the process of the
-    program.
+    program, or in a sandbox.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def linearize(
 
 
 @public
-@shows(SHOWN, RunOptions, SettingsOptions)
+@shows(BOXED, BoxedOptions, SettingsOptions)
 def trim(
     system: Path | str,
     *,
@@ -103,13 +103,13 @@ def trim(
     target: Mapping[str, float] = NOTHING,
     slope: Mapping[str, float | None] = NOTHING,
     at: float | str | None = None,
-    **options: Unpack[RunOptions],
+    **options: Unpack[BoxedOptions],
 ) -> SteadyState:
     """Find a steady state of a system: states and inputs for which all derivatives are 0, near the start.
 
     There must be as many unknowns (states, and free inputs) as equations (derivatives, and outputs with targets). All
-    components are run by model exchange, and the FMUs run in the process of the program. If not all offer it, and
-    nothing else is asked for, a co-simulation runs until all signals rest.
+    components are run by model exchange, and the FMUs run in the process of the program, or in a sandbox. If not all
+    offer it, and nothing else is asked for, a co-simulation runs until all signals rest.
 
     Parameters
     ----------
@@ -169,8 +169,8 @@ def trim(
 
 
 @public
-@shows(SHOWN, RunOptions, SettingsOptions)
-def stability(system: Path | str, **options: Unpack[RunOptions]) -> CouplingStability:
+@shows(BOXED, BoxedOptions, SettingsOptions)
+def stability(system: Path | str, **options: Unpack[BoxedOptions]) -> CouplingStability:
     """Compute whether macro steps of co-simulation are stable, before a run.
 
     The linear models of the components at the start, and the master, give the matrix of one macro step. Its spectral
@@ -198,7 +198,8 @@ def stability(system: Path | str, **options: Unpack[RunOptions]) -> CouplingStab
     """
     with opened_plan(stability, system, with_implementation(options, "cs")) as opened:
         plan: Plan = opened.plan
-    of_system = {name: value for name, value in options.items() if name in (*SystemOptions.__annotations__, "accept")}
+    kept = (*SystemOptions.__annotations__, "accept", "sandbox")
+    of_system = {name: value for name, value in options.items() if name in kept}
     with probed_run(stability, system, {**of_system, "start_time": plan.interval.start}, None) as run:
         return stability_of(plan, components(run.probe()))
 
@@ -206,11 +207,10 @@ def stability(system: Path | str, **options: Unpack[RunOptions]) -> CouplingStab
 def _rest(system: Path | str, options: Mapping[str, Any]) -> SteadyState:
     """The state in which a simulation comes to rest."""
     with opened_plan(trim, system, options) as opened:
-        opened.refuse_sandbox(trim.__name__)
         interval, settings = opened.plan.interval, opened.plan.settings
         span = interval.stop - interval.start
         longer = replace(settings, step_size=interval.step, stop_time=interval.start + LONGEST * span)
-        with SteppedRun(opened.replan(settings=longer), opened.archive) as run:
+        with SteppedRun(opened.replan(settings=longer), opened.archive, sandbox=opened.box()) as run:
             return simulated_rest(run, span)
 
 
@@ -263,14 +263,13 @@ def probed_run(
     """A run by model exchange of all components, at this time [s] (None: at the start)."""
     with opened_plan(function, system, with_implementation(options, "me")) as opened:
         plan: Plan = opened.plan
-        opened.refuse_sandbox(function.__name__)
         check_probed(plan, function.__name__)
         interval = plan.interval
         if until is not None and until < interval.start:
             raise WrongValue(f"t = {until!r} s is before the start time of {interval.start!r} s")
         if until is not None and until > interval.stop:
             plan = opened.replan(settings=replace(plan.settings, stop_time=until))
-        with ProbedRun(plan, opened.archive) as run:
+        with ProbedRun(plan, opened.archive, sandbox=opened.box()) as run:
             if until is not None:
                 run.run_until(until)
             yield run

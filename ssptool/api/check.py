@@ -90,6 +90,7 @@ DEFAULTS: Mapping[str, Any] = {
     "start_values": NO_START_VALUES,
     "settings": None,
     "settings_file": True,
+    "sandbox": None,
 }
 """Defaults of keywords that several functions share."""
 

@@ -63,10 +63,10 @@ from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Trace as Trace
 from ssptool.errors import ContradictingSettings
+from ssptool.fmu.processes import AVAILABLE, MISSING
 from ssptool.option_words import AccuracyWord, Boxing
 from ssptool.public_calls import public
 from ssptool.rules.selection import Acceptance
-from ssptool.sandbox import DEFAULT as SANDBOX_VARIABLE
 from ssptool.sandbox import check_sandbox
 from ssptool.sandbox import wanted as wanted_sandbox
 from ssptool.working_directory import absolute
@@ -82,7 +82,14 @@ class RunOptions(SystemOptions, SettingsOptions, total=False):
     settings: Settings | Mapping[str, object] | None
 
 
+class BoxedOptions(RunOptions, total=False):
+    """Keywords of functions that call FMUs one by one, from the process of the program; see `simulate`."""
+
+    sandbox: Boxing | None
+
+
 SHOWN = (*SystemOptions.__annotations__, "accept", "settings")
+BOXED = (*SHOWN, "sandbox")
 
 
 @public
@@ -331,8 +338,8 @@ def _recording(
 
 class _OpenedPlan(NamedTuple):
     """An open system, the plan of its run, the arguments that it was made with, the documents of its SSD, the files of
-    parameters, a function that makes the plan with other settings, what is kept between calls, and the accuracy and the
-    sandbox that the settings file of the caller asks for.
+    parameters, a function that makes the plan with other settings, what is kept between calls, the accuracy that the
+    settings file of the caller asks for, and the sandbox of FMUs that are called from this process.
     """
 
     archive: Archive
@@ -343,22 +350,24 @@ class _OpenedPlan(NamedTuple):
     replan: Callable[..., Plan]
     kept: KeptPlan
     accuracy: WantedAccuracy | None
-    sandbox: Boxing | None
+    sandbox: Boxing
     earlier: EarlierRuns | None
 
-    def refuse_sandbox(self, function: str) -> None:
-        """Refuse a function that runs FMUs in this process if sandboxes are the default.
+    def box(self) -> Boxing:
+        """The sandbox of FMUs that are called from this process.
 
         Raises
         ------
+        NoSandbox
         ContradictingSettings
+            FMUs cannot have a process of their own here.
         """
-        if wanted_sandbox(None, self.sandbox):
+        check_sandbox(self.sandbox)
+        if self.sandbox and not AVAILABLE:
             raise ContradictingSettings(
-                f"a sandbox by default ({SANDBOX_VARIABLE}, or ssptool.toml), with {function}",
-                "it runs the FMUs in this process, without a sandbox",
-                f"set {SANDBOX_VARIABLE}=0 for this call if you trust them",
+                f"sandbox = {self.sandbox}", MISSING, "use sandbox=False (--no-sandbox) if you trust the FMUs"
             )
+        return self.sandbox
 
     def built(self, compiled: bool) -> tuple[Plan, Sources, Callable[..., Plan]]:
         """The plan, the sources of its FMUs, and what makes it with other settings; `compiled`: of FMUs without a
@@ -446,7 +455,7 @@ def opened_plan(
         arguments = Arguments.of(known)
         yield _OpenedPlan(
             *(archive, made.plan, arguments, documents, files, replan, made),
-            *(switches.accuracy, switches.sandbox, opened.earlier),
+            *(switches.accuracy, wanted_sandbox(boxing(given["sandbox"]), switches.sandbox), opened.earlier),
         )
 
 

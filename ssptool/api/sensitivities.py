@@ -25,7 +25,7 @@ from ssptool.analysis.sensitivities import Sensitivities as Sensitivities
 from ssptool.analysis.sensitivity_text import SENSITIVITY_RENDERERS as SENSITIVITY_RENDERERS
 from ssptool.api.analysis import CONNECTOR, probed_run, with_implementation, with_values
 from ssptool.api.check import shows
-from ssptool.api.run import SHOWN, RunOptions, opened_plan, simulate
+from ssptool.api.run import BOXED, BoxedOptions, opened_plan, simulate
 from ssptool.arguments import texts
 from ssptool.engine.failure import RunError, Unsupported
 from ssptool.engine.kernel.calls import Floats
@@ -41,18 +41,18 @@ NOT_ALL = "not all components run by model exchange"
 
 
 @public
-@shows(SHOWN, RunOptions, SettingsOptions)
+@shows(BOXED, BoxedOptions, SettingsOptions)
 def sensitivities(
     system: Path | str,
     to: str | list[str] | tuple[str, ...],
     measure: str | list[str] | tuple[str, ...] = (),
-    **options: Unpack[RunOptions],
+    **options: Unpack[BoxedOptions],
 ) -> Sensitivities:
     """Compute derivatives of outputs over time with respect to parameters and start values.
 
     If all components offer model exchange, no event occurs, and inputs do not jump, the variational equations are
     integrated together with the system. Otherwise, four runs for each parameter are compared. The result states which,
-    and its error. The FMUs run in the process of the program.
+    and its error. The FMUs run in the process of the program, or in a sandbox.
 
     Parameters
     ----------
@@ -131,7 +131,6 @@ class _Runs:
     def __init__(self, system: Path | str, options: Mapping[str, Any], outputs: Sequence[str]) -> None:
         self.system, self.options = system, options
         with opened_plan(sensitivities, system, options) as opened:
-            opened.refuse_sandbox(sensitivities.__name__)
             self.plan: Plan = opened.plan
         self._names = list(outputs) or list(_outputs(self.plan))
         self.first = self._run({})
@@ -158,7 +157,7 @@ class _Runs:
         """Values and units of parameters at the start."""
         with (
             opened_plan(sensitivities, self.system, self.options) as opened,
-            ProbedRun(opened.plan, opened.archive) as run,
+            ProbedRun(opened.plan, opened.archive, sandbox=opened.box()) as run,
         ):
             return tuple(run.quantity(name) for name in names)
 

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Unpack
 
 from ssptool.api.check import shows
-from ssptool.api.run import SHOWN, RunOptions, opened_plan
+from ssptool.api.run import BOXED, BoxedOptions, opened_plan
 from ssptool.arguments import flag, path, texts
 from ssptool.engine.run.selection import select
 from ssptool.engine.settings import SettingsOptions
@@ -28,6 +28,9 @@ class Simulation(simulation.SteppedRun):
         full names, such as "*.x1", for `trace` (default: inputs and outputs).
     saved
         Continue from this file of `save`. System and settings must be the same.
+    sandbox
+        Run the FMUs in a child process in a sandbox (Linux), as in `simulate`. Without it, they run in the process of
+        the program.
     compile
         Compile FMUs that have sources but no library for this platform, as in `simulate`.
 
@@ -44,11 +47,11 @@ class Simulation(simulation.SteppedRun):
     ------
     InvalidSystem
         The system has errors. No binary has been loaded.
-    ContradictingSettings
-        Sandboxes are the default (docs/untrusted_fmus.md): the FMUs run in the process of the program.
+    NoSandbox
+        This system does not support a sandbox.
     """
 
-    @shows(SHOWN, RunOptions, SettingsOptions)
+    @shows(BOXED, BoxedOptions, SettingsOptions)
     def __init__(
         self,
         system: Path | str,
@@ -56,15 +59,15 @@ class Simulation(simulation.SteppedRun):
         record: str | list[str] | tuple[str, ...] = (),
         saved: Path | str | None = None,
         compile: bool = False,
-        **options: Unpack[RunOptions],
+        **options: Unpack[BoxedOptions],
     ) -> None:
         patterns = texts("record", record, "a pattern such as '*.x1'")
         file = None if saved is None else path("saved", saved)
         with ExitStack() as stack:
             opened = stack.enter_context(opened_plan(type(self), system, options))
-            opened.refuse_sandbox(type(self).__name__)
+            box = opened.box()
             plan, sources, _ = opened.built(flag("compile", compile))
-            super().__init__(select(plan, patterns), sources, saved=file)
+            super().__init__(select(plan, patterns), sources, saved=file, sandbox=box)
             self._opened = stack.pop_all()
 
     def __exit__(

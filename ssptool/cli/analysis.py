@@ -10,8 +10,10 @@ from ssptool.cli.app import say
 from ssptool.cli.completion import full_names
 from ssptool.cli.options import (
     Accept,
+    Sandbox,
     SystemPath,
     TextOrJson,
+    advise,
     bundled,
     changes_from,
     codes,
@@ -91,6 +93,7 @@ def linearize_command(
     measure: OutputNames = None,
     open: OpenedNames = None,
     accept: Accept = None,
+    sandbox: Sandbox = None,
     format: Format = TextOrJson.TEXT,
     output: Annotated[
         Path | None,
@@ -105,8 +108,9 @@ def linearize_command(
 ) -> None:
     """Linearize a system at one instant: matrices A, B, C, D.
 
-    All components run by model exchange, in the process of the command. Derivatives go through algebraic loops; they
-    are directional derivatives of the FMUs, or differences. The output states the error, and the modes.
+    All components run by model exchange, in the process of the command or in a sandbox. Derivatives go through
+    algebraic loops; they are directional derivatives of the FMUs, or differences. The output states the error, and the
+    modes.
 
     Examples:
       ssptool linearize plant
@@ -114,6 +118,7 @@ def linearize_command(
     """
     if output is not None and output.suffix.lower() not in LINEAR_FILES:
         ssptool.renderers.check_plot_name(output, (*LINEAR_FILES, *PLOT_FILES))
+    advise(system, sandbox, changes)
     with busy():
         model = ssptool.linearize(
             system,
@@ -122,6 +127,7 @@ def linearize_command(
             measure=measure or (),
             open=open or (),
             accept=codes(accept),
+            sandbox=sandbox,
             **changes,
             **stimuli,
         )
@@ -142,6 +148,7 @@ def modes_command(
     stimuli: dict[str, Any],
     at: At = None,
     accept: Accept = None,
+    sandbox: Sandbox = None,
     format: Format = TextOrJson.TEXT,
     output: Annotated[
         Path | None,
@@ -164,8 +171,9 @@ def modes_command(
     """
     if output is not None:
         ssptool.renderers.check_plot_name(output)
+    advise(system, sandbox, changes)
     with busy():
-        model = ssptool.linearize(system, at=at, accept=codes(accept), **changes, **stimuli)
+        model = ssptool.linearize(system, at=at, accept=codes(accept), sandbox=sandbox, **changes, **stimuli)
         if output is not None:
             model.draw_modes(output)
     name = "json" if format is TextOrJson.JSON else "modes"
@@ -190,6 +198,7 @@ def trim_command(
         ),
     ] = None,
     accept: Accept = None,
+    sandbox: Sandbox = None,
     format: Format = TextOrJson.TEXT,
     output: Annotated[
         Path | None,
@@ -212,6 +221,7 @@ def trim_command(
     """
     if output is not None:
         ssptool.renderers.check_plot_name(output, STEADY_FILES)
+    advise(system, sandbox, changes)
     with busy():
         point = ssptool.trim(
             system,
@@ -221,6 +231,7 @@ def trim_command(
             slope={name: None if value == "any" else _number(value, "--slope") for name, value in _named(slope)},
             at=at,
             accept=codes(accept),
+            sandbox=sandbox,
             **changes,
             **stimuli,
         )
@@ -248,6 +259,7 @@ def sensitivities_command(
         _named_option("--measure", "CONNECTOR", "Output to derive (default: outputs of the system, or of components)."),
     ] = None,
     accept: Accept = None,
+    sandbox: Sandbox = None,
     format: Format = TextOrJson.TEXT,
     output: Annotated[
         Path | None,
@@ -259,16 +271,18 @@ def sensitivities_command(
     """Derive outputs over time with respect to parameters.
 
     If all components offer model exchange, and nothing jumps, the variational equations are integrated. Otherwise, four
-    runs for each parameter are compared, in the process of the command. The output states which, and the error.
+    runs for each parameter are compared. The FMUs run in the process of the command or in a sandbox. The output states
+    the method and the error.
 
     Examples:
       ssptool sensitivities plant Motor.R Load.J --measure Load.w --stop-time 5 -o sensitivities.csv
     """
     if output is not None:
         ssptool.renderers.check_plot_name(output, SENSITIVITY_FILES)
+    advise(system, sandbox, changes)
     with busy():
         found = ssptool.sensitivities(
-            system, to, measure or (), settings=settings, accept=codes(accept), **changes, **stimuli
+            system, to, measure or (), settings=settings, accept=codes(accept), sandbox=sandbox, **changes, **stimuli
         )
     say(ssptool.renderers.SENSITIVITY_RENDERERS[format.value](found), verbatim=format is TextOrJson.JSON)
     if output is not None:

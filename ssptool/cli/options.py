@@ -14,8 +14,10 @@ import typer
 
 import ssptool
 from ssptool.arguments import parse_time
+from ssptool.cli.app import say
 from ssptool.cli.completion import assignments
 from ssptool.option_words import Boxing
+from ssptool.sandbox import advice
 
 PROCESS, RULES = "Process and pace", "Rules and other files"
 """Panels of the help."""
@@ -178,6 +180,12 @@ def sandbox_setting(system: Path, given: Mapping[str, Any]) -> Boxing | None:
     from ssptool.rules.selection import caller_switches  # takes long to load
 
     return caller_switches(system, given.get("settings_file", True)).sandbox
+
+
+def advise(path: Path, sandbox: Boxing | None, given: Mapping[str, Any]) -> None:
+    """Print a note about a downloaded system whose FMUs are to run without a sandbox, or about gaps of the sandbox."""
+    if line := advice(path, sandbox, sandbox_setting(path, given)):
+        say(f"note: {line}", err=True)
 
 
 def process_options(

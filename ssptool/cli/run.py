@@ -26,6 +26,7 @@ from ssptool.cli.options import (
     SystemPath,
     TextOrJson,
     Timeout,
+    advise,
     bundled,
     changes_from,
     chosen_units,
@@ -42,7 +43,7 @@ from ssptool.engine.settings import INSIGHT
 from ssptool.errors import MissingPackage
 from ssptool.foreign_text import joined_lines
 from ssptool.option_words import AccuracyWord
-from ssptool.sandbox import CLOSED, advice, check_sandbox, gaps, gaps_told, open_subjects, wanted
+from ssptool.sandbox import CLOSED, check_sandbox, gaps, gaps_told, open_subjects, wanted
 
 if TYPE_CHECKING:
     from ssptool.engine.planning.plan import Plan
@@ -209,7 +210,9 @@ def plan_command(
         say(f"\nExported FMU (FMI {fmi}.0)\n{_export_text(plan, fmi)}")
     if stability:
         with busy():
-            found = ssptool.stability(system, settings=settings, accept=codes(accept), **changes, **stimuli)
+            found = ssptool.stability(
+                system, settings=settings, accept=codes(accept), sandbox=sandbox, **changes, **stimuli
+            )
         say(f"\n{found}")
     if boxed:
         still = open_subjects(gaps(boxed))
@@ -338,8 +341,7 @@ def run_command(
     limits: dict[str, Any] = {"timeout": timeout, "step_timeout": step_timeout, "memory_limit": memory_limit}
     if not isolated:
         _refuse_options_of_child_process(**limits, sandbox=sandbox or None)
-    if line := advice(system, sandbox if isolated else False, sandbox_setting(system, changes)):
-        say(f"note: {line}", err=True)
+    advise(system, sandbox if isolated else False, changes)
     read = [system, *changes["parameters"], *_files_of(stimuli)]
     first, *copies = _outputs(output, system, read, [one for one in logs.values() if isinstance(one, Path)])
     with report.progress() as progress:

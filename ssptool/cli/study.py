@@ -17,16 +17,15 @@ from ssptool.cli.options import (
     SystemPath,
     TextOrJson,
     Variant,
+    advise,
     bundled,
     judged_by,
-    sandbox_setting,
     time,
 )
 from ssptool.cli.terminal import progress_bar
 from ssptool.documents.outside import permission
 from ssptool.errors import counted
 from ssptool.option_words import StudyWord
-from ssptool.sandbox import advice
 
 if TYPE_CHECKING:
     from ssptool.studies.forecast import Forecast
@@ -115,8 +114,7 @@ def study_run(
     Examples:
       ssptool study springs.toml --workers 4
     """
-    if line := advice(file, sandbox, sandbox_setting(file, judged)):
-        say(f"note: {line}", err=True)
+    advise(file, sandbox, judged)
     with progress_bar("running") as progress:
         results = ssptool.study(
             file,
@@ -187,8 +185,7 @@ def study_resume(
     judged: dict[str, Any],
 ) -> None:
     """Continue an interrupted study: `ssptool study resume springs.study`."""
-    if line := advice(folder, sandbox, sandbox_setting(folder, judged)):
-        say(f"note: {line}", err=True)
+    advise(folder, sandbox, judged)
     with progress_bar("running") as progress:
         results = ssptool.studies.resume_study(
             folder,
@@ -266,8 +263,7 @@ def study_calibrate(
 
     For measurements, the fit has 95 % confidence intervals.
     """
-    if line := advice(file, sandbox, sandbox_setting(file, judged)):
-        say(f"note: {line}", err=True)
+    advise(file, sandbox, judged)
     fit = ssptool.calibrate(
         file,
         output,
@@ -319,8 +315,7 @@ def sweep_command(
     Examples:
       ssptool sweep plant.ssp Motor.R=0.3:0.8:6 Motor.L=1,2 --result 'max("Motor.w")'
     """
-    if line := advice(system, sandbox, sandbox_setting(system, judged)):
-        say(f"note: {line}", err=True)
+    advise(system, sandbox, judged)
     with progress_bar("running") as progress:
         results = ssptool.sweep(
             system,

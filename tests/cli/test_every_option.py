@@ -264,7 +264,10 @@ ELSEWHERE = {
     **dict.fromkeys(((f"study {name}", "--scheduler") for name in ("run", "resume", "calibrate")), "clusters"),
     **dict.fromkeys(((f"study {name}", "--insecure-scheduler") for name in ("run", "resume", "calibrate")), "clusters"),
     **dict.fromkeys((("plot", "--live"), ("plot", "--stop-time")), "plots in a terminal"),
-    **dict.fromkeys(((name, "--sandbox") for name in ("run", "reproduce")), "not on every system"),
+    **dict.fromkeys(
+        ((name, "--sandbox") for name in ("run", "reproduce", "linearize", "modes", "trim", "sensitivities")),
+        "not on every system",
+    ),
 }
 """Options with tests of their own, and why."""
 

@@ -22,6 +22,7 @@ from ssptool.fmu.processes import AVAILABLE
 from ssptool.fmu.processes import process as fmu_process
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, network, oscillator
 from tests.engine.small.fmus import Var, make_fmu
+from tests.engine.systems import write_system
 from tests.fmus import build as fmus
 from tests.waiting import until
 
@@ -120,6 +121,15 @@ def test_texts_and_states_come_from_other_processes(tmp_path, version):
     net = network({"A": "A.fmu", "B": "B.fmu"}, [("A.s", "B.s")], folder=tmp_path)
     plan = make_plan(net, Settings(stop_time=0.2, step_size=0.1, processes="each"))
     assert run(plan, Folder(tmp_path)).unwrap()["B.n"] == approx(np.full(3, size))
+
+
+def test_components_with_one_fmu_may_ask_for_different_inputs(start, tmp_path):
+    """The second one drives an input inside of its steps, the first has none that moves."""
+    system = write_system(
+        tmp_path / "s", fmus.build() / "fmi3", {"A": "Misbehaving", "B": "Misbehaving"}, [("A.y", "B.u")]
+    )
+    runs = [ssptool.simulate(system, implementation="cs", processes=which, step_size=0.1) for which in (None, 1)]
+    assert np.array_equal(runs[0].trace.y, runs[1].trace.y) and runs[0]["B.y"][-1] > 0.1
 
 
 def test_a_simulation_is_saved_and_goes_on_in_other_processes(tmp_path):

@@ -475,35 +475,3 @@ def test_the_setting_is_true_false_or_best(tmp_path, monkeypatch, text):
         ssptool.validate(SYSTEM)
     with pytest.raises(ssptool.exceptions.WrongArgument, match="True, False or 'best'"):
         ssptool.simulate(SYSTEM, settings_file=False, sandbox="on")
-
-
-def begun(**more):
-    with ssptool.Simulation(SYSTEM, stop_time=0.05, **more):
-        pass
-
-
-@pytest.mark.parametrize("text", ["true", '"best"'])
-@pytest.mark.parametrize(
-    "call",
-    [
-        begun,
-        partial(ssptool.linearize, SYSTEM),
-        partial(ssptool.trim, SYSTEM),
-        partial(ssptool.trim, SYSTEM, implementation="cs"),
-        partial(ssptool.stability, SYSTEM),
-        partial(ssptool.sensitivities, SYSTEM, "System1.m1", "System1.x1", stop_time=0.05),
-        partial(ssptool.sensitivities, SYSTEM, "System1.m1", "System1.x1", stop_time=0.05, implementation="cs"),
-    ],
-    ids=["Simulation", "linearize", "trim", "trim cs", "stability", "sensitivities", "sensitivities cs"],
-)
-def test_where_a_sandbox_is_the_default_no_fmu_runs_in_this_process(tmp_path, monkeypatch, call, text):
-    """These calls have no sandbox, and did not say so."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("SSPTOOL_SANDBOX", raising=False)
-    Path("ssptool.toml").write_text(f"sandbox = {text}\n", encoding="utf-8")
-    with monkeypatch.context() as closed:
-        closed.setattr("ssptool.engine.stepping.simulation.SteppedRun.__init__", lambda *_, **__: pytest.fail("it ran"))
-        with pytest.raises(ssptool.exceptions.ContradictingSettings, match="SSPTOOL_SANDBOX=0"):
-            call()
-    monkeypatch.setenv("SSPTOOL_SANDBOX", "0")
-    call()

@@ -337,6 +337,7 @@ def assemble(
         logging = stack.enter_context(open_fmu_logging(plan.settings))
         remarks: dict[str, None] = {}
         supply = pool if pool is not None else stack.enter_context(Fresh())
+        supply.enclose(plan, archive)
         instances: list[FmuInstance] = []
         for index, planned in enumerate(plan.instances):
             path = supply.path(planned.source, archive)

@@ -18,9 +18,15 @@ from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.fmu.processes import AVAILABLE, MISSING
 from ssptool.fmu.surroundings import Surroundings
 from ssptool.fmu.unpacked import UnpackedFmus
+from ssptool.option_words import Boxing
 
 if TYPE_CHECKING:
     from ssptool.fmu.processes.process import FmuProcess
+
+
+OWN, BOXED = 0, -1
+"""The process that steps all components by default, and the one in its place if FMUs are in a sandbox; other processes
+are counted from 1."""
 
 
 class EarlierRuns:
@@ -57,6 +63,8 @@ class Pool:
         If false, each run makes new instances; libraries stay loaded.
     earlier
         Resources that are shared with other runs.
+    sandbox
+        Load FMUs in child processes in a sandbox instead of this process.
 
     Attributes
     ----------
@@ -64,8 +72,10 @@ class Pool:
         Systems in C++ that earlier runs have loaded.
     """
 
-    def __init__(self, *, reuse: bool = True, earlier: EarlierRuns | None = None) -> None:
+    def __init__(self, *, reuse: bool = True, earlier: EarlierRuns | None = None, sandbox: Boxing = False) -> None:
         self.reuse = reuse
+        self._sandbox = sandbox
+        self._enclosed: tuple[Path, ...] = ()
         self._folders = None if earlier is None else earlier.folders
         self.reused = 0
         self.systems: list[object] = [] if earlier is None else earlier.systems
@@ -80,14 +90,21 @@ class Pool:
             self._paths[source] = sources.local_path(source)
         return self._paths[source]
 
+    def enclose(self, plan: Plan, sources: "Sources") -> None:
+        """Let sandboxes that start from now on see the FMUs of a plan."""
+        self._enclosed = tuple(dict.fromkeys(self.path(one.source, sources) for one in plan.instances))
+
     def binary(self, path: Path, description: FmuDescription, interface: InterfaceType, process: int = 0) -> FmuBinary:
         """A loaded FMU, in this process (0) or in another one, which starts with its first FMU. Raises as `load`."""
+        process = process or (BOXED if self._sandbox else OWN)
         key = (path, interface, process)
         if process and (known := self._processes.get(process)) is not None and known.lost is not None:
             self._give_up(process)
         if key not in self._binaries:
-            if process == 0:
+            if process == OWN:
                 self._binaries[key] = load(path, description, interface, self._folders)
+            elif self._sandbox:
+                self._binaries[key] = self._remote(FmuBinary(path, description, path, None, interface), process)
             else:
                 # This process removes unpacked files, so it also unpacks the FMUs of other processes.
                 self._binaries[key] = self._remote(self.binary(path, description, interface), process)
@@ -98,7 +115,7 @@ class Pool:
         from ssptool.fmu.processes.process import FmuProcess, RemoteBinary
 
         if number not in self._processes:
-            self._processes[number] = FmuProcess(number)
+            self._processes[number] = FmuProcess(number, self._sandbox, self._enclosed)
         return RemoteBinary(unpacked, self._processes[number])
 
     def _give_up(self, process: int) -> None:
@@ -200,9 +217,6 @@ def with_libraries(plan: Plan, archive: Sources) -> tuple[Plan, Sources]:
     copies = {source: one.path for source, one in made.items()}
     return replace(plan, notes=(*plan.notes, *compilation_notes(made))), WithLibraries(archive, copies)
 
-
-OWN = 0
-"""The process that steps all components by default; other processes are counted from 1."""
 
 REPORT = "the FMU is at fault: report it to its supplier; --in-process under a debugger shows where it happens"
 

@@ -54,6 +54,7 @@ from ssptool.errors import UnusableFile, WrongValue
 from ssptool.fmu.binary import UNUSABLE
 from ssptool.fmu.description import Value
 from ssptool.fmu.instance import FmiError
+from ssptool.option_words import Boxing
 from ssptool.public_calls import public
 from ssptool.working_directory import KeptWorkingDirectory, absolute
 
@@ -111,6 +112,8 @@ class SteppedRun:
         The plan, and the sources of its FMUs.
     saved
         Continue from this file of `save`, or from the state of another simulation, instead of initializing.
+    sandbox
+        Run the FMUs in a child process in a sandbox.
 
     Raises
     ------
@@ -122,11 +125,19 @@ class SteppedRun:
         is entered again.
     """
 
-    def __init__(self, plan: Plan, sources: Sources, *, saved: Path | SavedSimulation | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        sources: Sources,
+        *,
+        saved: Path | SavedSimulation | None = None,
+        sandbox: Boxing = False,
+    ) -> None:
         self._use(plan)
         self._sources = sources
         self._saved = saved if saved is None or isinstance(saved, SavedSimulation) else absolute(saved)
-        self._pool = Pool()
+        self._sandbox = sandbox
+        self._pool = Pool(sandbox=sandbox)
         self._stack = ExitStack()
         self._lock = RLock()
         self._running = self._ended = False
@@ -181,7 +192,7 @@ class SteppedRun:
     def _renew(self) -> None:
         """Prepare new FMUs."""
         self._pool.close()
-        self._pool = Pool()
+        self._pool = Pool(sandbox=self._sandbox)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -508,7 +519,7 @@ class SteppedRun:
             An FMU cannot serialize its state.
         """
         self._check_running()
-        return SteppedRun(self.plan, self._sources, saved=self._saved_now())
+        return SteppedRun(self.plan, self._sources, saved=self._saved_now(), sandbox=self._sandbox)
 
     @one_at_a_time
     def snapshot(self) -> SimulationSnapshot:

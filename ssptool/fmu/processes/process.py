@@ -5,10 +5,14 @@ import ctypes
 import os
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from ssptool.child_processes import (
@@ -27,9 +31,12 @@ from ssptool.fmu.instance import FATAL, Fmi1Instance, Fmi1Slave, Fmi2Instance, F
 from ssptool.fmu.messages import MessageLog
 from ssptool.fmu.processes import MISSING
 from ssptool.fmu.processes._proxy import Client, functions
-from ssptool.fmu.processes.serving import EndInstance, Free, Instantiate, Request, serve_as_copy
+from ssptool.fmu.processes.serving import Box, EndInstance, Free, Instantiate, Request, serve_as_copy
 from ssptool.foreign_output import may_be_copied
 from ssptool.foreign_text import one_line
+from ssptool.option_words import Boxing
+from ssptool.sandbox import gaps
+from ssptool.tempfiles import TemporaryFolder
 
 _ENTRY = "ssptool.fmu.processes.serving:main"
 _ANSWER_SECONDS, _END_SECONDS = 10.0, 1.0
@@ -51,11 +58,13 @@ class LostProcess(Exception):
 class FmuProcess:
     """A running process for FMUs. `number` is unique in a run.
 
-    It runs untrusted code. If it sends invalid data, it is ended, as if it had ended by itself.
+    It runs untrusted code. If it sends invalid data, it is ended, as if it had ended by itself. In a `sandbox` it sees
+    only the FMUs in `files`, and unpacks them itself.
     """
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, sandbox: Boxing = False, files: Sequence[Path] = ()) -> None:
         self.number = number
+        self.boxed = sandbox is not False
         self.names: list[str] = []
         """Names of its instances, in the order of their creation."""
         self._status: int | None = None
@@ -64,7 +73,11 @@ class FmuProcess:
         try:
             self.client = Client(memory)
             # A copy works immediately; it contains only the copying thread.
-            self._child: _ForkedProcess | _NewProcess = (_ForkedProcess if may_be_copied() else _NewProcess)(memory)
+            self._child: _ForkedProcess | _NewProcess
+            if self.boxed:
+                self._child = _lastingly(lambda: _BoxedProcess(memory, sandbox, files))
+            else:
+                self._child = (_ForkedProcess if may_be_copied() else _NewProcess)(memory)
         finally:
             os.close(memory)
         self.client.process(self._child.pid)
@@ -177,13 +190,21 @@ class _ForkedProcess(Fork):
 class _NewProcess:
     """A new interpreter."""
 
-    def __init__(self, memory: int) -> None:
+    def __init__(self, memory: int, box: Box | None = None) -> None:
         theirs, self._alive = os.pipe()
+        arguments, boxed = (memory, theirs, os.getpid()), box is not None
         try:
-            self._process = start_interpreter(_ENTRY, (memory, theirs, os.getpid()), (memory, theirs))
+            self._process = start_interpreter(
+                _ENTRY, arguments, (memory, theirs), guarded=boxed, offline=box is not None and box.apart
+            )
+        except BaseException:
+            os.close(self._alive)
+            raise
         finally:
             os.close(theirs)
         self.pid = self._process.pid
+        with os.fdopen(os.dup(self._alive), "wb") as task, contextlib.suppress(BrokenPipeError):
+            task.write(dumps(box))
 
     def wait(self) -> int:
         return self._process.wait()
@@ -196,8 +217,38 @@ class _NewProcess:
         self._process.wait()
 
 
+class _BoxedProcess(_NewProcess):
+    """A new interpreter in a sandbox."""
+
+    def __init__(self, memory: int, sandbox: Boxing, files: Sequence[Path]) -> None:
+        self._scratch = TemporaryFolder()
+        try:
+            super().__init__(memory, Box(tuple(files), tuple(gaps(sandbox)), self._scratch.name))
+        except BaseException:
+            self._scratch.cleanup()
+            raise
+
+    def end(self, patience: float) -> None:
+        super().end(patience)
+        self._scratch.cleanup()
+
+
+def _lastingly(start: Callable[[], _BoxedProcess]) -> _BoxedProcess:
+    """Start a process in a thread that lasts as long as this process: a guard ends with the thread that started it."""
+    if threading.current_thread() is threading.main_thread():
+        return start()
+    return _lasting_thread().submit(copy_context().run, start).result()
+
+
+@cache
+def _lasting_thread() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1)
+
+
 class RemoteBinary(FmuBinary):
-    """An FMU loaded in another process, used like `FmuBinary`; `unpacked` must stay open longer."""
+    """An FMU loaded in another process, used like `FmuBinary`; `unpacked` must stay open longer. A process in a sandbox
+    unpacks it itself.
+    """
 
     def __init__(self, unpacked: FmuBinary, process: FmuProcess) -> None:
         super().__init__(unpacked.path, unpacked.description, unpacked.folder, None, unpacked.interface)
@@ -232,7 +283,8 @@ class RemoteBinary(FmuBinary):
             "early_return": early_return,
         }
         slim = _slim(self.description, {name: own.variables[name] for name in required_inputs})
-        request = Instantiate(index, name, self.path, self.folder, slim, self.interface, arguments)
+        folder = None if self.process.boxed else self.folder
+        request = Instantiate(index, name, self.path, folder, slim, self.interface, arguments)
         try:
             present = self.process.request(request)
         except FmiError as error:  # its messages are in this process

@@ -7,30 +7,56 @@ import os
 import pickle
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from ssptool.child_processes import close_descriptors, encoded, end_with, error_data, flush_c_streams, scrub
-from ssptool.fmu.binary import FmuBinary
+from ssptool.fmu.binary import FmuBinary, load
 from ssptool.fmu.c_types import calloc, fmi1, fmi2, fmi3, free
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FmuInstance
 from ssptool.fmu.messages import LATEST, MessageLog
 from ssptool.fmu.processes._proxy import LOG, LOG_FORMATTED, UPDATE, Host
+from ssptool.guard import stands
+from ssptool.sandbox import NAMESPACES, close_files, system_paths
 
 
 class Instantiate(NamedTuple):
-    """Request for an instance; the answer lists the functions of the library. `folder` contains the unpacked FMU."""
+    """Request for an instance; the answer lists the functions of the library. `folder` contains the unpacked FMU; None:
+    it is to be unpacked.
+    """
 
     number: int
     name: str
     path: Path
-    folder: Path
+    folder: Path | None
     description: FmuDescription
     interface: InterfaceType
     arguments: Mapping[str, Any]
+
+
+class Box(NamedTuple):
+    """Sandbox of a process: the FMUs that it can read, the layers that the system lacks, and a folder for temporary
+    files, if these are not in memory.
+    """
+
+    files: tuple[Path, ...]
+    without: tuple[str, ...]
+    scratch: str
+
+    @property
+    def apart(self) -> bool:
+        """Whether the process begins in namespaces of its own."""
+        return NAMESPACES not in self.without
+
+    def close(self) -> None:
+        """Close the sandbox around this process, which has one thread. Raises OSError."""
+        tempfile.tempdir = self.scratch
+        written = [] if self.apart else [Path(self.scratch)]
+        close_files([*system_paths(), *self.files], written, Path.cwd(), self.without)
 
 
 class Free(NamedTuple):
@@ -131,11 +157,13 @@ class _Served:
     def _instantiate(self, request: Instantiate) -> tuple[str, ...]:
         key = (request.path, request.interface)
         if key not in self._binaries:
+            of = request.path, request.description
             folder, interface = request.folder, request.interface
-            self._binaries[key] = FmuBinary(request.path, request.description, folder, None, interface)
+            self._binaries[key] = load(*of, interface) if folder is None else FmuBinary(*of, folder, None, interface)
         binary = self._binaries[key]
         environment = self._host.place(request.number)
-        asked = {**request.arguments, "environment": environment, "intermediate_update": UPDATE}
+        callbacks = {"environment": environment, "intermediate_update": UPDATE}
+        asked = {**request.arguments, **callbacks, "description": request.description}
         instance = binary.instantiate(request.name, log=ForwardedLog(environment), **asked)
         self._host.define(request.number, instance.component, dict(instance.functions))
         self._instances[request.number] = (binary, instance)
@@ -150,7 +178,7 @@ def serve(descriptor: int, parent: int) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     faulthandler.disable()
-    if os.getppid() != parent:
+    if not stands() and os.getppid() != parent:
         os._exit(1)
     _Served(descriptor).serve()
 
@@ -164,15 +192,19 @@ def serve_as_copy(descriptor: int, parent: int) -> NoReturn:
 
 
 def main() -> NoReturn:
-    """Serve FMUs in a new interpreter. Its arguments are the shared memory, a pipe that closes when the parent ends,
-    and the parent's process id.
+    """Serve FMUs in a new interpreter. Its arguments are the shared memory, a pipe that brings its sandbox and closes
+    when the parent ends, and the parent's process id.
     """
     descriptor, alive, parent = map(int, sys.argv[1:])
-    threading.Thread(target=_end_after, args=(alive,), daemon=True).start()
+    pipe = os.fdopen(alive, "rb")
+    box: Box | None = pickle.load(pipe)
+    if box is not None:
+        box.close()
+    threading.Thread(target=_end_after, args=(pipe,), daemon=True).start()
     serve(descriptor, parent)
 
 
-def _end_after(pipe: int) -> None:
+def _end_after(pipe: BinaryIO) -> None:
     # The notice of the operating system would come when the thread ends that started this process.
-    os.read(pipe, 1)
+    pipe.read(1)
     os._exit(1)
