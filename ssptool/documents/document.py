@@ -5,7 +5,7 @@ Also repairs of documents that XML readers reject: other encodings, undeclared n
 
 import gc
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -254,6 +254,18 @@ class Positions:
         self._name = document.name
         self._line_of: Callable[[etree._Element], int] = attrgetter("line") if document.frozen else document.line_of
         self._addresses: dict[etree._Element, str] = {}
+
+    def of_siblings(self, elements: Iterable[Element]) -> Iterator[Position]:
+        """The positions of elements with the same parent."""
+        name, around = self._name, None
+        for element in elements:
+            if around is None and (parent := element.getparent()) is not None:
+                around = self._address(parent)
+            if around is not None and element.local_name and (attributes := element.telling(element.identity)):
+                later = made(LaterAddress, (around, element.local_name, element.identity, attributes))
+                yield made(Position, (name, self._line_of(element), later))
+            else:
+                yield self.position(element)
 
     def position(self, element: Element) -> Position:
         parent, line = element.getparent(), self._line_of(element)

@@ -179,9 +179,9 @@ def _extents(dimensions: Iterable[ssc.Dimension]) -> Extents:
 def _of_component(
     place: ComponentPlace, known: Mapping[tuple[int, ...], dict[Hashable, _Facts]]
 ) -> Iterator[FlatConnector]:
-    path, name, position = place.path, dotted(place.path), place.scope.survey.position
+    path, name, connectors = place.path, dotted(place.path), place.component.connectors
     alike = known[id(place.fmu), id(place.elements), id(place.scope.units)]
-    for connector in place.component.connectors:
+    for connector, position in zip(connectors, place.scope.survey.of_siblings(connectors), strict=True):
         likeness = connector.likeness()
         facts = None if likeness is None else alike.get(likeness)
         if facts is None:
@@ -193,7 +193,7 @@ def _of_component(
                 alike[likeness] = facts
         own, shared = facts
         key, signal = made(ConnectorKey, (path, own, False, None)), made(Signal, (name, own))
-        yield made(FlatConnector, (key, signal, position(connector), *shared))
+        yield made(FlatConnector, (key, signal, position, *shared))
 
 
 def _facts(connector: ssd.Connector, variable: Variable, place: ComponentPlace) -> _Facts:

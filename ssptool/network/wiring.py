@@ -154,9 +154,9 @@ class Wiring:
         self, place: SystemPlace, connectors: Mapping[ConnectorKey, FlatConnector], numbers: Iterator[int]
     ) -> Iterator[Segment | PlainConnection]:
         """The legal connections of a system, and the steps through its boundary."""
-        position, owners = place.scope.survey.position, _Owners(place)
+        stated, owners = place.system.connections, _Owners(place)
         manners = _Manners(place.scope.document.version, self._passes_on)
-        for connection in place.system.connections:
+        for connection, at in zip(stated, place.scope.survey.of_siblings(stated), strict=True):
             (start_element, start_name), (end_element, end_name) = connection.ends
             (owner, path, inner), (other, to_path, to_inner) = owners[start_element], owners[end_element]
             # Plain tuples, which are equal to keys and made in less time: there are very many.
@@ -168,10 +168,10 @@ class Wiring:
             if forward is None:
                 if all(ticks(by, one.interval, one.variable) for by, one in ((owner, start), (other, end))):
                     reason = "a connection of two time-based clocks"
-                    self._tree.refuse(position(connection), reason, rules=("SSD-CONN-003",))
+                    self._tree.refuse(at, reason, rules=("SSD-CONN-003",))
                 continue
             source, destination = (start, end) if forward else (end, start)
-            at, number = position(connection), next(numbers)
+            number = next(numbers)
             # If both ends name elements, four attributes contain nothing else.
             if plain and len(connection.keys()) == 4 and not len(connection):
                 ends = source.signal, destination.signal

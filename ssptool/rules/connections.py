@@ -153,10 +153,11 @@ def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]
     Accepted: the first of the connections, in the order of the document, counts.
     """
     first: dict[Hashable, ssd.Connection] = {}
-    for connection, start, end, *indices in connections(system, structure):
+    for stated in connections(system, structure):
+        connection, start, end = stated.connection, stated.start, stated.end
         ends: Hashable = (start, end) if start < end else (end, start)
-        if indices != [None, None]:
-            ends = frozenset(zip((start, end), indices, strict=True))
+        if stated.start_indices is not None or stated.end_indices is not None:
+            ends = frozenset(((start, stated.start_indices), (end, stated.end_indices)))
         other = first.setdefault(ends, connection)
         if other is not connection:
             message = f"line {structure.line_of(other)} connects the same connectors"

@@ -405,6 +405,8 @@ def attached(system: ssd.System, structure: Structure) -> Mapping[str, tuple[Car
     seen = interface(system, structure)
     found: dict[str, tuple[Carried, ...]] = {}
     for stated in connections(system, structure):
+        if stated.start.element and stated.end.element:
+            continue
         connection = stated.connection
         for place, (other, own) in ((stated.start, stated.end), (stated.end, stated.start)):
             if not place[0] or other:
