@@ -58,6 +58,8 @@ class LinearVariable(NamedTuple):
 @dataclass(frozen=True)
 class LinearModel(Printed):
     """The linear model of a system near one point: x' = f + A (x - x0) + B (u - u0), y = y0 + C (x - x0) + D (u - u0).
+    If not all components run by model exchange, it is a discrete model of the deviation from a run without changes:
+    x(t + h) = A x(t) + B u(t), y(t) = C x(t) + D u(t).
 
     Attributes
     ----------
@@ -78,9 +80,11 @@ class LinearModel(Printed):
         Estimated error of the matrices: that of an element, relative to the largest element of its row in [A B] or
         [C D].
     ways
-        Component → "directional derivatives" or "differences".
+        Component → "directional derivatives", "differences" or "responses to jumps".
     notes
         Remarks, for example on derivatives that are not unique at this point.
+    step
+        Macro step h of a discrete model [s]; 0 for a continuous one.
     """
 
     system: str
@@ -96,6 +100,7 @@ class LinearModel(Printed):
     error: float
     ways: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    step: float = 0.0
 
     def __post_init__(self) -> None:
         for matrix in (self.A, self.B, self.C, self.D, self.slopes):
@@ -108,15 +113,16 @@ class LinearModel(Printed):
     @cached_property
     def modes(self) -> tuple[Mode, ...]:
         """Eigenvalues of A with frequency, damping and participation: one for a pair of complex ones. The slowest to
-        decay comes first.
+        decay comes first. Eigenvalues z of a discrete model are shown as log(z) / h, without those that are 0 within
+        their error.
         """
         errors = self.error * np.abs(np.hstack([self.A, self.B])).max(axis=1, initial=0.0)
-        return modes_of(self.A, errors, [(one.name, one.component) for one in self.states])
+        return modes_of(self.A, errors, [(one.name, one.component) for one in self.states], self.step)
 
     @property
     def stable(self) -> bool | None:
-        """True if all eigenvalues of A have negative real parts, False if one has a positive real part. None if the
-        largest real part is 0 within its error: small deviations neither decay nor grow, or nonlinear terms decide.
+        """True if the eigenvalues of all modes have negative real parts, False if one has a positive real part. None if
+        the largest real part is 0 within its error: small deviations neither decay nor grow, or nonlinear terms decide.
         """
         return None if abs(self.margin) <= self.margin_error else self.margin > 0
 
@@ -141,7 +147,7 @@ class LinearModel(Printed):
         return f"{'stable' if self.stable else 'not stable'}: stability margin {self.margin:.6g} 1/s"
 
     def response(self, frequencies: Any) -> Any:
-        """Frequency response C (i 2πf - A)⁻¹ B + D.
+        """Frequency response C (s - A)⁻¹ B + D, with s = i 2πf, or exp(i 2πf h) for a discrete model.
 
         Parameters
         ----------
@@ -152,8 +158,9 @@ class LinearModel(Printed):
         (k, p, m) complex
         """
         found = np.atleast_1d(np.asarray(frequencies, dtype=float))
-        unit = np.eye(len(self.states))
-        return np.array([self.C @ np.linalg.solve(2j * np.pi * one * unit - self.A, self.B) + self.D for one in found])
+        unit, s = np.eye(len(self.states)), 2j * np.pi * found
+        s = np.exp(s * self.step) if self.step else s
+        return np.array([self.C @ np.linalg.solve(one * unit - self.A, self.B) + self.D for one in s])
 
     def step_response(self, times: Any) -> Floats:
         """Change of the outputs after a unit step of each input at 0 s, exact except for rounding.
@@ -161,7 +168,7 @@ class LinearModel(Printed):
         Parameters
         ----------
         times : (k,) [s]
-            Equidistant, from 0 s on.
+            Equidistant, from 0 s on. Values of a discrete model are those of the macro step before.
 
         Returns
         -------
@@ -169,7 +176,7 @@ class LinearModel(Printed):
         """
         from ssptool.analysis.pictures import step_responses  # loads scipy
 
-        return step_responses(self.A, self.B, self.C, self.D, np.asarray(times, dtype=float))
+        return step_responses(self.A, self.B, self.C, self.D, np.asarray(times, dtype=float), self.step)
 
     def save(self, path: Path | str) -> None:
         """Write a .json, .mat or .txt file. A .mat file has `A`, `B`, `C`, `D`, the point (`x0`, `u0`, `y0`, `f`), and
@@ -233,6 +240,7 @@ class LinearModel(Printed):
         return {
             "system": self.system,
             "time": self.time,
+            "step": self.step,
             "error": self.error,
             "ways": dict(self.ways),
             "notes": list(self.notes),
@@ -246,10 +254,10 @@ class LinearModel(Printed):
         }
 
     def to_scipy(self) -> "StateSpace":
-        """The matrices as a `scipy.signal.StateSpace`."""
+        """The matrices as a `scipy.signal.StateSpace`, discrete for a discrete model."""
         from scipy.signal import StateSpace
 
-        return StateSpace(self.A, self.B, self.C, self.D)
+        return StateSpace(self.A, self.B, self.C, self.D, **({"dt": self.step} if self.step else {}))
 
     def to_control(self) -> Any:
         """The matrices as a `control.StateSpace` of python-control, with names: `Motor/w` for `Motor.w`, as it takes no
@@ -266,14 +274,14 @@ class LinearModel(Printed):
             raise MissingPackage("this needs python-control: pip install control", "control") from None
         kinds = ("states", "inputs", "outputs")
         names = {kind: [one.name.replace(".", "/") for one in getattr(self, kind)] for kind in kinds}
-        return control.StateSpace(self.A, self.B, self.C, self.D, **names)
+        return control.StateSpace(self.A, self.B, self.C, self.D, self.step, **names)
 
 
 def _mat(model: LinearModel) -> bytes:
     from scipy.io import savemat  # only this file needs it
 
     content: dict[str, Any] = {name: getattr(model, name) for name in MATRICES}
-    content |= {"f": model.slopes[:, None], "time": model.time, "error": model.error}
+    content |= {"f": model.slopes[:, None], "time": model.time, "step": model.step, "error": model.error}
     for kind, point in (("states", "x0"), ("inputs", "u0"), ("outputs", "y0")):
         signals: Sequence[LinearVariable] = getattr(model, kind)
         content[kind] = np.array([one.name for one in signals], dtype=object).reshape(-1, 1)

@@ -20,14 +20,15 @@ def linear_text(model: LinearModel) -> str:
     """Sizes, point, modes, and the matrices where they are small."""
     sizes = [counted(len(getattr(model, f"{kind}s")), kind) for kind in ("state", "input", "output")]
     ways = sorted(set(model.ways.values()))
+    kind = f"discrete linear model (macro steps of {model.step:.6g} s)" if model.step else "linear model"
     lines = [
-        f"linear model of {model.system} at t = {model.time:.12g} s: {', '.join(sizes)}",
+        f"{kind} of {model.system} at t = {model.time:.12g} s: {', '.join(sizes)}",
         f"error of the matrices: about {model.error:.1g} of the largest element of a row ({', '.join(ways)})",
         *(f"note: {note}" for note in model.notes),
     ]
     slopes = model.slopes.tolist()
     lines += [f"note: {note}: see the slopes" for note in _on_slopes(model)]
-    if model.states:
+    if model.states and not model.step:
         rows = [(one.name, _value(one), f"{slope:.6g}") for one, slope in zip(model.states, slopes, strict=True)]
         lines += ["", *table([("state", "value", "slope per s"), *rows])]
     for kind, signals in (("input", model.inputs), ("output", model.outputs)):
@@ -46,7 +47,8 @@ def _on_slopes(model: LinearModel) -> list[str]:
 
 def modes_text(model: LinearModel) -> str:
     """One line for each mode, and the stability margin."""
-    head = f"modes of {model.system} at t = {model.time:.12g} s"
+    kind = f"discrete modes (macro steps of {model.step:.6g} s)" if model.step else "modes"
+    head = f"{kind} of {model.system} at t = {model.time:.12g} s"
     notes = [f"note: {note}" for note in (*model.notes, *_on_slopes(model))]
     return joined_lines([head, *notes, *(_modes(model) if model.states else ["the system has no states"])])
 

@@ -10,11 +10,14 @@ import numpy as np
 from ssptool.engine.kernel.calls import Floats
 from ssptool.public_calls import public
 
+VANISHES = 1e-9
+"""Magnitude up to which an eigenvalue of a macro step is 0: what it belongs to has vanished after the step."""
+
 
 @public
 @dataclass(frozen=True)
 class Mode:
-    """A real eigenvalue, or a pair of complex ones, of x' = A x.
+    """A real eigenvalue, or a pair of complex ones, of x' = A x, or of a macro step.
 
     Attributes
     ----------
@@ -72,9 +75,9 @@ class Mode:
         return f"<Mode {self.eigenvalue:.6g} 1/s>"
 
 
-def modes_of(A: Floats, errors: Floats, states: Sequence[tuple[str, str]]) -> tuple[Mode, ...]:
+def modes_of(A: Floats, errors: Floats, states: Sequence[tuple[str, str]], step: float = 0.0) -> tuple[Mode, ...]:
     """Modes of A (n, n), the slowest to decay first. States have names, and names of components. `errors` (n,) are
-    those of the elements of each row of A.
+    those of the elements of each row of A. A is that of a macro step [s]; 0: of derivatives.
     """
     if not len(A):
         return ()
@@ -83,7 +86,12 @@ def modes_of(A: Floats, errors: Floats, states: Sequence[tuple[str, str]]) -> tu
     spread = (np.abs(left) @ errors) * np.abs(right).sum(axis=0)  # |w| ΔA |v|, in which wᵀ v is 1
     shares = np.abs(right * left.T)
     shares /= np.maximum(shares.sum(axis=0), np.finfo(float).tiny)
-    order = sorted(range(len(values)), key=lambda k: (-values[k].real, -abs(values[k].imag)))
+    kept = list(range(len(values)))
+    if step:
+        kept = [k for k in kept if abs(values[k]) > max(spread[k], VANISHES)]
+        sizes = np.maximum(np.abs(values), VANISHES)
+        spread, values = spread / (step * sizes), np.log(values + (np.abs(values) <= VANISHES)) / step
+    order = sorted(kept, key=lambda k: (-values[k].real, -abs(values[k].imag)))
     return tuple(
         _mode(complex(values[k]), float(spread[k]), shares[:, k].tolist(), states) for k in order if values[k].imag >= 0
     )

@@ -134,11 +134,21 @@ def _written(figure: Any, path: Path, title: str) -> None:
     return save_file(path, page)
 
 
-def step_responses(A: Floats, B: Floats, C: Floats, D: Floats, times: Floats) -> Floats:
-    """(k, p, m) Responses to unit steps of the inputs at equidistant times (k,), exact except for rounding."""
+def step_responses(A: Floats, B: Floats, C: Floats, D: Floats, times: Floats, step: float = 0.0) -> Floats:
+    """(k, p, m) Responses to unit steps of the inputs at equidistant times (k,), exact except for rounding. `step`:
+    macro step of a discrete model [s].
+    """
     from scipy.linalg import expm  # only pictures need it
 
     n, m = B.shape
+    if step:
+        reached = np.floor(times / step + 1e-9).astype(int)
+        every, states = [], np.zeros((n, m))
+        for _ in range(reached[-1] + 1):
+            every.append(C @ states + D)
+            states = A @ states + B
+        responses: Floats = np.array(every)[reached]
+        return responses
     whole = np.zeros((n + m, n + m))
     whole[:n, :n], whole[:n, n:] = A, B
     forward = expm(whole * (times[1] - times[0]))

@@ -1,6 +1,6 @@
 """Questions about a system at one instant: its linear model, and its steady state."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
@@ -11,6 +11,7 @@ from typing import Any, Unpack
 from ssptool.analysis.coupling_stability import CouplingStability as CouplingStability
 from ssptool.analysis.coupling_stability import components
 from ssptool.analysis.coupling_stability import stability as stability_of
+from ssptool.analysis.identification import STEPS, check_identified, default_inputs, identified, real_outputs
 from ssptool.analysis.linear_model import LinearModel as LinearModel
 from ssptool.analysis.linear_model import LinearVariable as LinearVariable
 from ssptool.analysis.linear_text import LINEAR_RENDERERS as LINEAR_RENDERERS
@@ -27,6 +28,7 @@ from ssptool.api.run import BOXED, BoxedOptions, opened_plan
 from ssptool.arguments import mapping, number, seconds, texts
 from ssptool.engine.failure import UnsupportedByFmu
 from ssptool.engine.planning.plan import Plan
+from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Settings, SettingsOptions
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.errors import WrongValue, is_own
@@ -51,8 +53,9 @@ def linearize(
 
     All components are run by model exchange. The partial derivatives of each component are its directional derivatives
     where its FMU gives them, and differences otherwise; the connections couple them exactly, also through algebraic
-    loops. The result is compared with the system itself, and states its error. The FMUs run in the process of the
-    program, or in a sandbox.
+    loops. If not all components offer it, the result is a discrete model of the macro steps of a co-simulation, from
+    its responses to jumps of unconnected inputs. The result is compared with the system itself, and states its error.
+    The FMUs run in the process of the program, or in a sandbox.
 
     Parameters
     ----------
@@ -72,10 +75,8 @@ def linearize(
     ------
     InvalidSystem
         The system has errors. No binary has been loaded.
-    UnsupportedByFmu
-        An FMU does not offer model exchange.
     Unsupported
-        An algebraic loop has no unique solution.
+        An algebraic loop has no unique solution; or a co-simulation has no unconnected input, no fixed step, or events.
     UnknownName, WrongValue
         A connector does not exist, or does not vary continuously; the time is before the start.
     RunError, FmiError
@@ -88,9 +89,12 @@ def linearize(
     """
     names = [texts(name, value, CONNECTOR) for name, value in (("input", input), ("measure", measure), ("open", open))]
     time = None if at is None else seconds("at", at)
-    with probed_run(linearize, system, options, time) as run:
-        probe = run.probe()
-        return linear_model(probe, request(probe, *names))
+    try:
+        with probed_run(linearize, system, options, time) as run:
+            probe = run.probe()
+            return linear_model(probe, request(probe, *names))
+    except UnsupportedByFmu:
+        return _identified(system, options, time, *names)
 
 
 @public
@@ -202,6 +206,27 @@ def stability(system: Path | str, **options: Unpack[BoxedOptions]) -> CouplingSt
     of_system = {name: value for name, value in options.items() if name in kept}
     with probed_run(stability, system, {**of_system, "start_time": plan.interval.start}, None) as run:
         return stability_of(plan, components(run.probe()))
+
+
+def _identified(
+    system: Path | str,
+    options: Mapping[str, Any],
+    until: float | None,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    opened_inputs: Sequence[str],
+) -> LinearModel:
+    """The discrete linear model of co-simulation."""
+    with opened_plan(linearize, system, options) as opened:
+        interval, settings = opened.plan.interval, opened.plan.settings
+        time, names = interval.start if until is None else until, list(inputs) or default_inputs(opened.plan)
+        check_identified(opened.plan, time, opened_inputs, names)
+        stop = max(interval.stop, time + (STEPS + 1) * interval.step)
+        plan = opened.replan(settings=replace(settings, step_size=interval.step, stop_time=stop))
+        plan = select(plan, list(outputs) or list(real_outputs(plan)))
+        with ProbedRun(plan, opened.archive, sandbox=opened.box()) as run:
+            run.run_until(time)
+            return identified(run, time, [run.quantity(name) for name in names])
 
 
 def _rest(system: Path | str, options: Mapping[str, Any]) -> SteadyState:

@@ -1,6 +1,6 @@
 """Sensitivities of a system along a trajectory."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from math import inf
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ssptool.analysis.identification import real_outputs
 from ssptool.analysis.linear_model import LinearVariable
 from ssptool.analysis.probing import Probe, ProbedRun
 from ssptool.analysis.sensitivities import (
@@ -132,7 +133,7 @@ class _Runs:
         self.system, self.options = system, options
         with opened_plan(sensitivities, system, options) as opened:
             self.plan: Plan = opened.plan
-        self._names = list(outputs) or list(_outputs(self.plan))
+        self._names = list(outputs) or list(real_outputs(self.plan))
         self.first = self._run({})
         for column in self.first.columns:
             if column.type not in REAL_TYPES:
@@ -172,16 +173,6 @@ class _Runs:
         return Sensitivities(
             self.plan.name, self.first.t.copy(), parameters, tuple(outputs), *found, way=way, runs=runs, notes=notes
         )
-
-
-def _outputs(plan: Plan) -> Iterator[str]:
-    """Real outputs of the system; if it has none, those of components."""
-    fed = {wire.destination for wire in plan.wires}
-    root = {slot for slot in fed if not plan.signals[slot].component}
-    own = root or {slot for one in plan.instances for slot in one.output_slots}
-    for slot, column in zip(plan.recorded, plan.columns, strict=True):
-        if slot in own and column.type in REAL_TYPES:
-            yield column.signal
 
 
 def _varied(runs: _Runs, names: Sequence[str]) -> Sensitivities | str:

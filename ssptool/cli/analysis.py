@@ -83,9 +83,14 @@ Format = Annotated[TextOrJson, typer.Option("--format", help="Print as text or j
 PLOT_FILES = (".png", ".svg", ".pdf", ".html")
 
 
-@bundled(changes=changes_from, stimuli=stimuli_from)
+STEPPED = ("step_size", "master")
+"""Settings of the runs that tell a linear model of co-simulation."""
+
+
+@bundled(settings=settings_options(STEPPED), changes=changes_from, stimuli=stimuli_from)
 def linearize_command(
     system: SystemPath,
+    settings: dict[str, Any],
     changes: dict[str, Any],
     stimuli: dict[str, Any],
     at: At = None,
@@ -109,8 +114,9 @@ def linearize_command(
     """Linearize a system at one instant: matrices A, B, C, D.
 
     All components run by model exchange, in the process of the command or in a sandbox. Derivatives go through
-    algebraic loops; they are directional derivatives of the FMUs, or differences. The output states the error, and the
-    modes.
+    algebraic loops; they are directional derivatives of the FMUs, or differences. If not all components offer model
+    exchange, the model is discrete, from responses of a co-simulation to jumps of unconnected inputs. The output states
+    the error and the modes.
 
     Examples:
       ssptool linearize plant
@@ -126,6 +132,7 @@ def linearize_command(
             input=input or (),
             measure=measure or (),
             open=open or (),
+            settings=settings,
             accept=codes(accept),
             sandbox=sandbox,
             **changes,
@@ -141,9 +148,10 @@ def linearize_command(
         say(f"picture: {output}")
 
 
-@bundled(changes=changes_from, stimuli=stimuli_from)
+@bundled(settings=settings_options(STEPPED), changes=changes_from, stimuli=stimuli_from)
 def modes_command(
     system: SystemPath,
+    settings: dict[str, Any],
     changes: dict[str, Any],
     stimuli: dict[str, Any],
     at: At = None,
@@ -173,7 +181,8 @@ def modes_command(
         ssptool.renderers.check_plot_name(output)
     advise(system, sandbox, changes)
     with busy():
-        model = ssptool.linearize(system, at=at, accept=codes(accept), sandbox=sandbox, **changes, **stimuli)
+        known = {**changes, **stimuli, "accept": codes(accept), "sandbox": sandbox}
+        model = ssptool.linearize(system, at=at, settings=settings, **known)
         if output is not None:
             model.draw_modes(output)
     name = "json" if format is TextOrJson.JSON else "modes"

@@ -31,7 +31,7 @@ from ssptool.fmu.instance import FATAL, Fmi1Instance, Fmi1Slave, Fmi2Instance, F
 from ssptool.fmu.messages import MessageLog
 from ssptool.fmu.processes import MISSING
 from ssptool.fmu.processes._proxy import Client, functions
-from ssptool.fmu.processes.serving import Box, EndInstance, Free, Instantiate, Request, serve_as_copy
+from ssptool.fmu.processes.serving import EndInstance, Free, Instantiate, Request, Sandboxing, serve_as_copy
 from ssptool.foreign_output import may_be_copied
 from ssptool.foreign_text import one_line
 from ssptool.option_words import Boxing
@@ -190,7 +190,7 @@ class _ForkedProcess(Fork):
 class _NewProcess:
     """A new interpreter."""
 
-    def __init__(self, memory: int, box: Box | None = None) -> None:
+    def __init__(self, memory: int, box: Sandboxing | None = None) -> None:
         theirs, self._alive = os.pipe()
         arguments, boxed = (memory, theirs, os.getpid()), box is not None
         try:
@@ -223,7 +223,7 @@ class _BoxedProcess(_NewProcess):
     def __init__(self, memory: int, sandbox: Boxing, files: Sequence[Path]) -> None:
         self._scratch = TemporaryFolder()
         try:
-            super().__init__(memory, Box(tuple(files), tuple(gaps(sandbox)), self._scratch.name))
+            super().__init__(memory, Sandboxing(tuple(files), tuple(gaps(sandbox)), self._scratch.name))
         except BaseException:
             self._scratch.cleanup()
             raise

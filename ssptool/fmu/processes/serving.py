@@ -38,7 +38,7 @@ class Instantiate(NamedTuple):
     arguments: Mapping[str, Any]
 
 
-class Box(NamedTuple):
+class Sandboxing(NamedTuple):
     """Sandbox of a process: the FMUs that it can read, the layers that the system lacks, and a folder for temporary
     files, if these are not in memory.
     """
@@ -192,12 +192,12 @@ def serve_as_copy(descriptor: int, parent: int) -> NoReturn:
 
 
 def main() -> NoReturn:
-    """Serve FMUs in a new interpreter. Its arguments are the shared memory, a pipe that brings its sandbox and closes
+    """Serve FMUs in a new interpreter. Its arguments are the shared memory, a pipe that carries its sandbox and closes
     when the parent ends, and the parent's process id.
     """
     descriptor, alive, parent = map(int, sys.argv[1:])
     pipe = os.fdopen(alive, "rb")
-    box: Box | None = pickle.load(pipe)
+    box: Sandboxing | None = pickle.load(pipe)
     if box is not None:
         box.close()
     threading.Thread(target=_end_after, args=(pipe,), daemon=True).start()

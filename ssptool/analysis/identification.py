@@ -1,0 +1,200 @@
+"""Discrete linear models of co-simulation, from responses to jumps of inputs.
+
+FMUs of co-simulation hide their states, but two runs that differ in the jump of one input tell the Markov parameters
+D, C B, C A B, … of a macro step. A realization of them (Ho and Kalman, balanced) has as many states as the inputs
+excite and the outputs show; which are left out as noise follows from a second jump of twice the size.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ssptool.analysis.linear_model import LinearModel, LinearVariable
+from ssptool.engine.failure import Unsupported
+from ssptool.engine.kernel.calls import Floats
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.run.saved import NotSavable
+from ssptool.engine.stepping.simulation import TOLERANCE, SteppedRun
+from ssptool.engine.trace import REAL_TYPES
+from ssptool.errors import WrongValue, abbreviated
+from ssptool.fmu.description import InterfaceType
+
+STEPS = 400
+"""Macro steps of each response."""
+
+JUMP = 1e-3
+"""Jump of an input, relative to its value, or to 1 if that is 0."""
+
+NOISE = 10.0
+"""Singular values of noise are up to this multiple of what the noise of single elements lets expect."""
+
+MOVES = 1e-6
+"""Relative change of an output without jumps from which on it moves."""
+
+EPSILON = 2.0**-52
+
+_WHAT = "a discrete linear model of co-simulation"
+
+_HOW = (
+    "a model of macro steps, because not all components run by model exchange: it has what its inputs excite and its "
+    f"outputs show within {STEPS} steps"
+)
+
+
+class Responses(NamedTuple):
+    """Responses of all outputs to unit jumps of the inputs.
+
+    Attributes
+    ----------
+    found : (k + 1, p, m)
+    noise : (p, m)
+        Largest error of an element.
+    """
+
+    found: Floats
+    noise: Floats
+
+
+def default_inputs(plan: Plan) -> list[str]:
+    """Real inputs of the system; if it has none, unconnected ones of components."""
+    fed = {wire.destination for wire in plan.wires} | {slot for one in plan.instances for slot in one.output_slots}
+    root = {wire.source for wire in plan.wires if not plan.signals[wire.source].component} - fed
+    own = root or {slot for one in plan.instances for slot in one.input_slots} - fed
+    named = zip(plan.recorded, plan.columns, strict=True)
+    return [column.signal for slot, column in named if slot in own and column.type in REAL_TYPES]
+
+
+def real_outputs(plan: Plan) -> Iterator[str]:
+    """Real outputs of the system; if it has none, those of components."""
+    fed = {wire.destination for wire in plan.wires}
+    root = {slot for slot in fed if not plan.signals[slot].component}
+    own = root or {slot for one in plan.instances for slot in one.output_slots}
+    for slot, column in zip(plan.recorded, plan.columns, strict=True):
+        if slot in own and column.type in REAL_TYPES:
+            yield column.signal
+
+
+def check_identified(plan: Plan, time: float, opened: Sequence[str], inputs: Sequence[str]) -> None:
+    """Check that responses from this time [s] on tell a linear model. Raises Unsupported, WrongValue."""
+    stepped = [one.name for one in plan.instances if one.interface is InterfaceType.CO_SIMULATION]
+    advice = f"use FMUs of {abbreviated(stepped)} that offer model exchange"
+    if opened:
+        raise Unsupported(_WHAT, f"{', '.join(opened)}: a connected input cannot be opened in a run", advice)
+    if not inputs:
+        raise Unsupported(_WHAT, "it needs an unconnected input that can jump, and the system has none", advice)
+    if plan.master.chooses_steps:
+        raise Unsupported(_WHAT, "macro steps have no fixed size", "choose one: --step-size")
+    steps = (time - plan.interval.start) / plan.interval.step
+    if abs(steps - round(steps)) > TOLERANCE:
+        nearest = plan.interval.start + round(steps) * plan.interval.step
+        raise WrongValue(f"t = {time!r} s is not at the end of a macro step; the nearest is at {nearest!r} s")
+
+
+def identified(run: SteppedRun, time: float, inputs: Sequence[LinearVariable]) -> LinearModel:
+    """The discrete linear model of a run at this time [s], whose plan records the outputs. Raises RunError, FmiError,
+    Unsupported.
+    """
+    columns = [place for place, column in enumerate(run.plan.columns) if column.type in REAL_TYPES]
+    start = _starts(run, time)
+    sizes = np.array([JUMP * (abs(one.value) or 1.0) for one in inputs])
+
+    def after(jumps: Mapping[str, float]) -> Floats:
+        start()
+        for one in inputs:
+            run.set(one.name, one.value + jumps.get(one.name, 0.0))
+        run.step(STEPS)
+        t, y = run.trace.t[-STEPS - 1 :], run.trace.y[-STEPS - 1 :, columns]
+        if np.abs(np.diff(t) - run.plan.interval.step).max() > TOLERANCE * run.plan.interval.step:
+            raise Unsupported(_WHAT, "events divide macro steps", "choose a time after which none occurs: --at")
+        return np.asarray(y, dtype=np.float64)
+
+    usual = after({})
+    responses = _responses([one.name for one in inputs], sizes, after, np.abs(usual).max(axis=0))
+    A, B, C, error = _realized(responses, sizes)
+    D = responses.found[0]
+    test = np.where(np.arange(len(inputs)) % 2, -0.6, 1.0) * sizes
+    measured = after(dict(zip([one.name for one in inputs], test.tolist(), strict=True))) - usual
+    predicted = _predicted(A, B, C, D) @ test
+    scale = np.maximum(np.abs(responses.found).max(axis=0) @ np.abs(test), np.finfo(float).tiny)
+    error = max(error, float((np.abs(measured - predicted) / scale).max()))
+    shown = [run.plan.columns[place] for place in columns]
+    return LinearModel(
+        system=run.plan.name,
+        time=time,
+        A=A,
+        B=B,
+        C=C,
+        D=D,
+        slopes=np.zeros(len(A)),
+        states=tuple(LinearVariable(f"z{number}", None, 0.0) for number in range(1, len(A) + 1)),
+        inputs=tuple(inputs),
+        outputs=tuple(
+            LinearVariable(one.signal, one.unit, float(value)) for one, value in zip(shown, usual[0], strict=True)
+        ),
+        error=error,
+        ways=dict.fromkeys((one.name for one in run.plan.instances), "responses to jumps"),
+        notes=(_HOW, *_on_motion(usual)),
+        step=run.plan.interval.step,
+    )
+
+
+def _on_motion(usual: Floats) -> Iterator[str]:
+    """Note on outputs that move without jumps."""
+    if np.any(np.ptp(usual, axis=0) > MOVES * np.abs(usual).max(axis=0)):
+        yield "the system is not at rest here: the modes of a system that is not linear can be other ones then"
+
+
+def _starts(run: SteppedRun, time: float) -> Callable[[], object]:
+    """Function that takes a run back to this time [s]: by its state, or if an FMU cannot save that, from the start."""
+    try:
+        return partial(run.restore, run.snapshot())
+    except NotSavable:
+
+        def again() -> None:
+            run.reset()
+            run.run_until(time)
+
+        return again
+
+
+def _responses(
+    inputs: Sequence[str], sizes: Floats, after: Callable[[Mapping[str, float]], Floats], values: Floats
+) -> Responses:
+    found, noise = [], []
+    for name, size in zip(inputs, sizes.tolist(), strict=True):
+        near, far = ((after({name: one}) - after({name: -one})) / (2 * one) for one in (size, 2 * size))
+        found.append(near)
+        noise.append(np.abs(far - near).max(axis=0) + 4 * EPSILON * values / size)
+    return Responses(np.stack(found, axis=-1), np.stack(noise, axis=-1))
+
+
+def _realized(responses: Responses, sizes: Floats) -> tuple[Floats, Floats, Floats, float]:
+    """A, B and C of a realization, and its relative error. Outputs and inputs are scaled to their sizes meanwhile."""
+    height = np.abs(responses.found).max(axis=(0, 2))
+    rows, columns = np.where(height > 0, 1 / np.where(height > 0, height, 1.0), 0.0), sizes / sizes.max()
+    scaled = np.diff(responses.found, axis=0) * rows[:, None] * columns
+    noise = 2 * float((responses.noise * rows[:, None] * columns).max())
+    half, (p, m) = (len(scaled) - 1) // 2, scaled.shape[1:]
+    whole = np.concatenate([np.concatenate(scaled[i : i + half + 1], axis=1) for i in range(half)])
+    left, values, right = np.linalg.svd(whole[:, : half * m], full_matrices=False)
+    threshold = NOISE * noise * (np.sqrt(half * p) + np.sqrt(half * m))
+    order = int(np.count_nonzero(values > threshold))
+    root = np.sqrt(values[:order])
+    observed, reached = left[:, :order] * root, right[:order] * root[:, None]
+    A = (left[:, :order] / root).T @ whole[:, m:] @ (right[:order] / root[:, None]).T
+    B, C = reached[:, :m] / columns, observed[:p] * np.where(height > 0, height, 0.0)[:, None]
+    return A, B, C, noise * np.sqrt(half) / float(values[order - 1]) if order else noise
+
+
+def _predicted(A: Floats, B: Floats, C: Floats, D: Floats) -> Floats:
+    """(k + 1, p, m) Responses of a discrete model to unit jumps."""
+
+    def each() -> Iterator[Floats]:
+        states = np.zeros(B.shape)
+        for _ in range(STEPS + 1):
+            yield C @ states + D
+            states = A @ states + B
+
+    return np.array([*each()])

@@ -1,0 +1,178 @@
+"""Discrete linear models of co-simulation, against the map of a macro step in closed form."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+import ssptool
+from ssptool.engine.failure import Unsupported
+from ssptool.errors import WrongValue
+from tests.engine.event_mode.systems import write_system
+from tests.engine.small.fmus import Var, make_fmu
+
+H = 0.05
+A = np.array([[0.0, 1.0], [-9.0, -0.8]])
+B = np.array([[0.0], [2.5]])
+C = np.array([[1.5, 0.2]])
+D = 0.3
+
+
+def exact(A, B, h=H):
+    """Transition over a step, and the effect of an input that is held."""
+    n, m = B.shape
+    whole = expm(np.block([[A, B], [np.zeros((m, n + m))]]) * h)
+    return whole[:n, :n], whole[:n, n:]
+
+
+def plant(folder: Path, **more) -> Path:
+    """Co-simulation alone; its steps are exact for a held input: y = 1.5 x + 0.2 v + 0.3 u + 0.7."""
+    (phi, gamma) = exact(A, B)
+    rows = [(*phi[k], gamma[k, 0]) for k in range(2)]
+    new = [" + ".join(f"({c!r}) * {n}" for c, n in zip(row, ("v->x", "v->v", "v->u"), strict=True)) for row in rows]
+    variables = (
+        Var("u", "input", start=0.4),
+        Var("x", "local", start=0.5),
+        Var("v", "local", start=-0.25),
+        Var("y", "output", needs=["u"]),
+    )
+    step = f"double x = {new[0]}; v->v = {new[1]}; v->x = x; calc(v); return OK;".replace("np.float64", "")
+    make_fmu(
+        folder / "Plant.fmu",
+        variables,
+        me=None,
+        calc="v->y = 1.5 * v->x + 0.2 * v->v + 0.3 * v->u + 0.7;",
+        step=step,
+        **more,
+    )
+    return write_system(folder / "plant", folder, {"P": "Plant"})
+
+
+@pytest.mark.parametrize("saves", [True, False])
+def test_a_plant_with_a_held_input_is_its_matrix_exponential(tmp_path, saves):
+    system = plant(tmp_path, saves=saves)
+    phi, gamma = exact(A, B)
+    model = ssptool.linearize(system, step_size=H, at=4 * H)
+    assert (model.step, len(model.states), model.time) == (H, 2, 4 * H)
+    (mode,) = model.modes
+    expected = max(np.linalg.eigvals(A), key=lambda one: one.imag)
+    assert abs(mode.eigenvalue - expected) < max(mode.error, 1e-12) < 1e-6
+    found = np.array([model.D] + [model.C @ np.linalg.matrix_power(model.A, k) @ model.B for k in range(50)])
+    true = np.array([[[D]]] + [C @ np.linalg.matrix_power(phi, k) @ gamma for k in range(50)])
+    assert np.abs(found - true).max() <= model.error * np.abs(true).max() + 1e-12
+    assert model.error < 1e-8
+    z = np.exp(2j * np.pi * 0.8 * H)
+    assert model.response(0.8)[0, 0, 0] == pytest.approx((C @ np.linalg.solve(z * np.eye(2) - phi, gamma))[0, 0] + D)
+
+
+LAGS = {"First": (0.4, 1.8), "Second": (0.9, -2.5)}
+"""Name → time constant [s] and gain of T x' = gain a + 1.5 u - x, whose steps are exact for held inputs."""
+
+
+def lags(folder: Path) -> Path:
+    """Two lags, each of which feeds the other one: the inputs u of both are free."""
+    for name, (T, gain) in LAGS.items():
+        p = float(np.exp(-H / T))
+        variables = (
+            Var("a", "input", start=0.0),
+            Var("u", "input", start=0.5),
+            Var("x", "local", start=0.25),
+            Var("y", "output"),
+        )
+        step = f"v->x = {p!r} * v->x + {1 - p!r} * ({gain!r} * v->a + 1.5 * v->u); return OK;"
+        make_fmu(folder / f"{name}.fmu", variables, me=None, calc="v->y = 2 * v->x + 0.7;", step=step)
+    return write_system(
+        folder / "lags", folder, {one: one for one in LAGS}, [("First.y", "Second.a"), ("Second.y", "First.a")]
+    )
+
+
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel"])
+def test_modes_of_coupled_lags_are_those_of_the_map_of_the_master(tmp_path, master):
+    """With values held: of both from the step before, or of the first one from the same step."""
+    (p1, k1), (p2, k2) = ((float(np.exp(-H / T)), 2 * gain * (1 - np.exp(-H / T))) for T, gain in LAGS.values())
+    held = np.array([[p1, k1], [k2, p2]])
+    after = np.array([[p1, k1], [k2 * p1, p2 + k2 * k1]])
+    model = ssptool.linearize(lags(tmp_path), step_size=H, master=master, approximation="hold")
+    expected = np.linalg.eigvals(held if master == "jacobi" else after)
+    found = np.linalg.eigvals(model.A)
+    assert sorted(found, key=np.imag) == pytest.approx(sorted(expected, key=np.imag), abs=1e-9)
+
+
+def single(folder: Path, y: str, rate: float, **more) -> Path:
+    """x' = rate x + u, whose steps are exact for a held input."""
+    variables = (Var("u", "input", start=0.4), Var("x", "local", start=0.3), Var("y", "output"))
+    step = f"double p = exp({rate!r} * h); v->x = p * v->x + (p - 1) / ({rate!r}) * v->u; return OK;"
+    make_fmu(folder / "Single.fmu", variables, me=None, calc=f"v->y = {y};", step=step, **more)
+    return write_system(folder / "single", folder, {"P": "Single"})
+
+
+@pytest.mark.parametrize(
+    ("y", "rate", "h"),
+    [
+        ("2 * v->x + 0.7", 2.0, 0.05),
+        ("2 * v->x + 0.7", -0.01, 0.001),
+        ("2 * v->x + 0.7", 1e-9, 0.05),
+        ("2 * v->x + 0.7", -30.0, 0.5),
+        ("round(2e7 * v->x) / 1e7 + 0.7", -2.0, 0.05),
+        ("2 * sin(0.3 * v->x) + 0.7", -40.0, 0.01),
+    ],
+    ids=["grows", "slow", "integrates", "fast", "noisy", "at rest"],
+)
+def test_the_error_of_a_mode_is_stated(tmp_path, y, rate, h):
+    at = 100 * h if "sin" in y else 0.0
+    model = ssptool.linearize(single(tmp_path, y, rate), step_size=h, at=at)
+    (mode,) = model.modes
+    assert abs(mode.eigenvalue - rate) < mode.error < 0.15 * max(abs(rate), 1e-6)
+    assert model.stable is (None if abs(rate) < 1e-6 else rate < 0)
+
+
+def test_what_vanishes_within_a_step_is_no_mode(tmp_path):
+    model = ssptool.linearize(single(tmp_path, "2 * v->x + 0.7", -1e3), step_size=0.05)
+    assert model.modes == () and model.stable
+    assert model.step_response([0.0, 0.05, 0.1])[:, 0, 0] == pytest.approx([0, 2e-3, 2e-3])
+
+
+def test_a_delay_has_no_modes_of_its_own(tmp_path):
+    """Its eigenvalues are 0, and what rounding makes of them is within their errors."""
+    line = [Var(f"b{k}", "local") for k in range(6)]
+    shift = "".join(f"v->b{k} = v->b{k - 1};" for k in range(5, 0, -1)) + "v->b0 = v->x;"
+    variables = (Var("u", "input", start=0.4), Var("x", "local", start=0.3), *line, Var("y", "output"))
+    step = f"{shift} double p = exp(-2 * h); v->x = p * v->x + (1 - p) / 2 * v->u; return OK;"
+    make_fmu(tmp_path / "Line.fmu", variables, me=None, calc="v->y = v->b5 + 0.7;", step=step)
+    model = ssptool.linearize(write_system(tmp_path / "line", tmp_path, {"P": "Line"}), step_size=H)
+    assert len(model.states) == 7
+    assert [one.eigenvalue for one in model.modes] == pytest.approx([-2], abs=1e-9)
+
+
+def test_files_and_packages_know_the_step(tmp_path):
+    model = ssptool.linearize(plant(tmp_path), step_size=H)
+    assert model.to_scipy().dt == model.to_dict()["step"] == H
+    model.draw_modes(tmp_path / "modes.svg")
+    model.draw_response(tmp_path / "response.svg")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"open": "Second.a"}, "opened"),
+        ({"adaptive": 1e-4}, "--step-size"),
+        ({"input": "Second.a"}, "driven"),
+    ],
+)
+def test_what_no_response_tells_is_refused(tmp_path, options, reason):
+    with pytest.raises((Unsupported, WrongValue), match=reason):
+        ssptool.linearize(lags(tmp_path), **options)
+
+
+def test_a_system_without_inputs_is_refused(tmp_path):
+    parts = {"First": "First", "Second": "Second"}
+    lags(tmp_path)
+    wires = [("First.y", "Second.a"), ("Second.y", "First.a"), ("First.y", "Second.u"), ("Second.y", "First.u")]
+    with pytest.raises(Unsupported, match="unconnected input"):
+        ssptool.linearize(write_system(tmp_path / "closed", tmp_path, parts, wires))
+
+
+def test_a_time_within_a_step_is_refused_with_the_nearest_end(tmp_path):
+    with pytest.raises(WrongValue, match=r"nearest is at 0\.15"):
+        ssptool.linearize(plant(tmp_path), step_size=H, at=0.16)
