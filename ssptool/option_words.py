@@ -31,7 +31,7 @@ ChartWord: TypeAlias = Literal[
     "scatter", "tornado", "envelope", "sensitivity", "parallel", "surface", "front", "convergence", "fit"
 ]
 
-LINEAR_FILES = (".json", ".mat", ".txt")
+LINEAR_FILES = (".json", ".mat", ".txt", ".fmu")
 STEADY_FILES = (".ssv", ".json")
 SENSITIVITY_FILES = (".csv", ".json")
 """Endings of the files of an analysis, which its value saves and its command takes."""

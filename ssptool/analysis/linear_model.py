@@ -179,8 +179,9 @@ class LinearModel(Printed):
         return step_responses(self.A, self.B, self.C, self.D, np.asarray(times, dtype=float), self.step)
 
     def save(self, path: Path | str) -> None:
-        """Write a .json, .mat or .txt file. A .mat file has `A`, `B`, `C`, `D`, the point (`x0`, `u0`, `y0`, `f`), and
-        the names and units of `states`, `inputs` and `outputs`.
+        """Write a .json, .mat, .txt or .fmu file. A .mat file has `A`, `B`, `C`, `D`, the point (`x0`, `u0`, `y0`,
+        `f`), and the names and units of `states`, `inputs` and `outputs`. An FMU (FMI 2.0) is for model exchange, or if
+        the model is discrete, for co-simulation with its step.
 
         Raises
         ------
@@ -191,6 +192,10 @@ class LinearModel(Printed):
         ending = path.suffix.lower()
         if ending == ".mat":
             save_file(path, _mat(self))
+        elif ending == ".fmu":
+            from ssptool.analysis.linear_fmu import linear_fmu  # few calls write one
+
+            save_file(path, linear_fmu(self))
         else:
             save_file(path, f"{json_text(self.to_dict(), indent=2) if ending == '.json' else self}\n")
 

@@ -208,6 +208,7 @@ def _disagreement(probe: Probe, asked: Request, coupled: Coupled) -> float:
     if asked.opened:  # which the system itself cannot be
         return 0.0
     free = [place for place, slot in enumerate(asked.inputs) if slot not in probe.fed]
+    point = [(asked.inputs[place], float(probe.values0[asked.inputs[place]])) for place in free]
     usual = np.array([max(abs(probe.values0[slot]), probe.plan.nominal[slot]) for slot in asked.inputs])
     w = np.zeros(len(asked.inputs))
     w[free] = usual[free] * np.where(np.arange(len(free)) % 2, 0.6, 1.0)
@@ -233,5 +234,5 @@ def _disagreement(probe: Probe, asked: Request, coupled: Coupled) -> float:
             continue
         apart = np.abs(change - predicted)
         found.append(float(np.max(apart[scale > 0] / scale[scale > 0])))
-    probe.stand(probe.x0)
+    probe.stand(probe.x0, point)  # slots that nothing feeds keep what they were given last
     return min(found, default=np.nan)

@@ -106,7 +106,7 @@ def linearize_command(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write a .json, .mat or .txt file, or draw Bode and step responses: .png, .svg, .pdf or .html "
+            help="Write a .json, .mat, .txt or .fmu file, or draw Bode and step responses: .png, .svg, .pdf or .html "
             "(default: print the model).",
         ),
     ] = None,

@@ -2,16 +2,18 @@
 
 import io
 import zipfile
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 
 _BINARIES = Path(str(files("ssptool.documents").joinpath("binaries")))
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
 """Time of all entries, so that equal FMUs are identical files."""
 
 
-def packed(model: str, description: str) -> bytes:
-    """The FMU of a model with this modelDescription.xml, for the platform of this installation.
+def packed(model: str, description: str, resources: Mapping[str, bytes] = MappingProxyType({})) -> bytes:
+    """The FMU of a model with this modelDescription.xml and these resources, for the platform of this installation.
 
     Raises
     ------
@@ -24,6 +26,8 @@ def packed(model: str, description: str) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as fmu:
         fmu.writestr(zipfile.ZipInfo("modelDescription.xml", _EARLIEST), description)
+        for name, own in resources.items():
+            fmu.writestr(zipfile.ZipInfo(f"resources/{name}", _EARLIEST), own, zipfile.ZIP_DEFLATED)
         for library in libraries:
             entry = f"binaries/{library.relative_to(_BINARIES).as_posix()}"
             fmu.writestr(zipfile.ZipInfo(entry, _EARLIEST), library.read_bytes(), zipfile.ZIP_DEFLATED)

@@ -74,16 +74,18 @@ EXPORTED Status fmi2CompletedIntegratorStep(void* instance, int no_going_back, i
   return OK;
 }
 EXPORTED Status fmi2SetTime(void* instance, double time) { return (void)instance, (void)time, OK; }
-/* There are neither states nor event indicators. */
+/* There are no event indicators, and mostly no states. */
 #define NO_ARRAY(Name, Type)                                                \
   EXPORTED Status fmi2##Name(void* instance, Type values[], size_t count) { \
     (void)instance, (void)values;                                           \
     return count ? FAILED : OK;                                             \
   }
+NO_ARRAY(GetEventIndicators, double)
+#ifndef HAS_STATES
 NO_ARRAY(SetContinuousStates, const double)
 NO_ARRAY(GetContinuousStates, double)
 NO_ARRAY(GetDerivatives, double)
-NO_ARRAY(GetEventIndicators, double)
 NO_ARRAY(GetNominalsOfContinuousStates, double)
+#endif
 
 #endif

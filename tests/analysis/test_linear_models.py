@@ -259,6 +259,15 @@ def test_what_cannot_be_linearized_is_refused_by_name(tmp_path):
         ssptool.linearize(system, input="N.n")
 
 
+def test_the_point_has_the_values_of_the_system(tmp_path):
+    """Unconnected inputs were those of the last comparison with the system, 5.99994, as were outputs and slopes."""
+    model = ssptool.linearize(drive(tmp_path), start_values={"R.load": 0.5, "u": 6.0})
+    assert [one.value for one in model.inputs] == [6.0]
+    assert model.slopes == pytest.approx(
+        [(6 - 1.5 * 2 - 0.25 * 3) / 0.01, (0.25 * 2 - 0.002 * 3 - 0.5) / 0.05], rel=1e-12
+    )
+
+
 def test_files_have_the_matrices_with_names_and_units(tmp_path):
     model = ssptool.linearize(OSCILLATOR, input="System1.F")
     model.save(tmp_path / "model.json")

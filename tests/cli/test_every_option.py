@@ -307,7 +307,7 @@ LISTED = {
         "run": "o.csv o.parquet o.mat o.h5 o.mf4",
         "plot": "p.png p.svg p.pdf p.html",
         "study results": "all.csv all.parquet",
-        "linearize": "l.json l.mat l.txt l.svg",
+        "linearize": "l.json l.mat l.txt l.fmu l.svg",
         "trim": "t.ssv t.json",
         "sensitivities": "s.csv s.json",
         "modes": "m.png m.svg m.pdf m.html",
