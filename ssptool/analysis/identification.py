@@ -84,6 +84,8 @@ def check_identified(plan: Plan, time: float, opened: Sequence[str], inputs: Seq
         raise Unsupported(_WHAT, f"{', '.join(opened)}: a connected input cannot be opened in a run", advice)
     if not inputs:
         raise Unsupported(_WHAT, "it needs an unconnected input that can jump, and the system has none", advice)
+    if plan.event_modes.members:
+        raise Unsupported(_WHAT, f"events of {abbreviated(plan.event_modes.members)} end macro steps", advice)
     if plan.master.chooses_steps:
         raise Unsupported(_WHAT, "macro steps have no fixed size", "choose one: --step-size")
     steps = (time - plan.interval.start) / plan.interval.step
@@ -107,7 +109,7 @@ def identified(run: SteppedRun, time: float, inputs: Sequence[LinearVariable]) -
         run.step(STEPS)
         t, y = run.trace.t[-STEPS - 1 :], run.trace.y[-STEPS - 1 :, columns]
         if np.abs(np.diff(t) - run.plan.interval.step).max() > TOLERANCE * run.plan.interval.step:
-            raise Unsupported(_WHAT, "events divide macro steps", "choose a time after which none occurs: --at")
+            raise Unsupported(_WHAT, "events divide macro steps", "use FMUs that offer model exchange")
         return np.asarray(y, dtype=np.float64)
 
     usual = after({})

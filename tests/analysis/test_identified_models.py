@@ -176,3 +176,25 @@ def test_a_system_without_inputs_is_refused(tmp_path):
 def test_a_time_within_a_step_is_refused_with_the_nearest_end(tmp_path):
     with pytest.raises(WrongValue, match=r"nearest is at 0\.15"):
         ssptool.linearize(plant(tmp_path), step_size=H, at=0.16)
+
+
+def test_steps_that_events_end_are_refused(tmp_path):
+    variables = (
+        Var("u", "input", start=0.4),
+        Var("x", "local", start=0.3),
+        Var("y", "output"),
+        Var("count", "output", "Int32", start=0, initial="exact", needs=[]),
+    )
+    make_fmu(
+        tmp_path / "Timed.fmu",
+        variables,
+        version=3,
+        me=None,
+        cs='hasEventMode="true"',
+        calc="v->y = 2 * v->x + 0.7;",
+        event="v->count++; e->has_next = v->time < 0.22 - 1e-9; e->next = 0.22; return OK;",
+        step="double p = exp(-2 * h); v->x = p * v->x + (1 - p) / 2 * v->u; return OK;",
+    )
+    system = write_system(tmp_path / "timed", tmp_path, {"P": "Timed"})
+    with pytest.raises(Unsupported, match=r"events of P.*model exchange"):
+        ssptool.linearize(system, step_size=H)
