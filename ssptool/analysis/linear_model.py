@@ -195,7 +195,9 @@ class LinearModel(Printed):
         elif ending == ".fmu":
             from ssptool.analysis.linear_fmu import linear_fmu  # few calls write one
 
-            save_file(path, linear_fmu(self))
+            matrix = np.block([[self.A, self.B], [self.C, self.D]])
+            signals = self.states, self.inputs, self.outputs
+            save_file(path, linear_fmu(self.system, matrix, self.slopes, *signals, self.step))
         else:
             save_file(path, f"{json_text(self.to_dict(), indent=2) if ending == '.json' else self}\n")
 

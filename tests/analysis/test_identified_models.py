@@ -7,8 +7,7 @@ import pytest
 from scipy.linalg import expm
 
 import ssptool
-from ssptool.engine.failure import Unsupported
-from ssptool.errors import WrongValue
+from ssptool.exceptions import Unsupported, WrongValue
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
 

@@ -10,8 +10,8 @@ import pytest
 
 import ssptool
 from ssptool import sandbox
-from ssptool.engine.failure import Ending, RunError
-from ssptool.sandbox import NoSandbox
+from ssptool.engine.failure import Ending
+from ssptool.exceptions import NoSandbox, RunError
 from tests.engine.systems import write_system
 from tests.fmus import build as fmus
 from tests.safety.test_left_processes import LEFT, happens, left, no_process_left  # noqa: F401
