@@ -83,7 +83,7 @@ Format = Annotated[TextOrJson, typer.Option("--format", help="Print as text or j
 PLOT_FILES = (".png", ".svg", ".pdf", ".html")
 
 
-STEPPED = ("step_size", "master")
+STEPPED = ("step_size",)
 """Settings of the runs that tell a linear model of co-simulation."""
 
 

@@ -11,7 +11,8 @@ import pytest
 import ssptool
 from ssptool import sandbox
 from ssptool.engine.failure import Ending
-from ssptool.exceptions import NoSandbox, RunError
+from ssptool.exceptions import RunError
+from ssptool.sandbox import NoSandbox
 from tests.engine.systems import write_system
 from tests.fmus import build as fmus
 from tests.safety.test_left_processes import LEFT, happens, left, no_process_left  # noqa: F401
