@@ -18,6 +18,7 @@ class Ending(StrEnum):
     STEP = "the macro step became too small"
     FMI = "an FMU refused a call"
     NONFINITE = "a component returned nan or inf"
+    UNSTABLE = "the coupling is unstable with these steps"
     CRASHED = "the process of the FMUs crashed"
     EXITED = "an FMU ended the process"
     TIMEOUT = "the time allowed was used up"

@@ -129,17 +129,14 @@ def test_a_failing_step_ends_the_run_with_its_place_and_keeps_the_rows(failing, 
         result.unwrap()
 
 
-def test_an_unstable_coupling_ends_with_the_component_that_overflows():
-    """Held inputs with h = 0.5 s and k2 = 1e6 N/m: |x| grows by orders of magnitude per step until it is
-    inf.
-    """
+def test_an_unstable_coupling_ends_long_before_a_component_overflows():
+    """Held inputs with h = 0.5 s and k2 = 1e6 N/m: |x| grows by orders of magnitude per step."""
     net = oscillator(System2__k2=1e6)
     result = simulate(net, master="jacobi", approximation="hold", stop_time=100.0, step_size=0.5)
-    assert result.status in (Ending.NONFINITE, Ending.FMI)
-    assert result.failure.component in ("System1", "System2")
+    assert result.status is Ending.UNSTABLE
     assert 0 < len(result.trace) < 201
-    assert np.all(np.isfinite(result.trace.y[:-1]))  # the last row may have the first value that is none
-    assert np.all(np.isfinite(result.trace.y[-1])) == (result.status is Ending.FMI)
+    assert result.trace.t[-1] == approx(result.failure.time)
+    assert 1e12 < np.abs(result.trace.y).max() < 1e40
 
 
 def test_an_iteration_that_does_not_converge_is_a_failure_with_advice():

@@ -42,10 +42,16 @@ HALVINGS = 16
 """Number of communication points before each jump; each is half as far away as the one before."""
 
 
+APART = 1e3
+"""Growth of a signal over its start and nominal value, and ratio to its size with finer steps, from which on a run has
+blown up.
+"""
+
 INSIDE = "more than smaller steps show: it is inside the FMUs; `--implementation me` has none of it"
 LATE = "a jump of"
 PERHAPS_LATE = "may be noticed late"
 TOO_LARGE = "the steps are too large for a reliable estimate"
+BLOWN_UP = "the coupling is unstable with these steps"
 NOT_FALLING = "it does not fall with smaller steps"
 UNSEEN = "the results do not depend on the step, so there is no coupling error; errors inside the FMUs are not seen"
 
@@ -109,6 +115,11 @@ class Accuracy:
     def met(self) -> bool:
         """True if the error is at most the requested one, or if no error was requested."""
         return is_within(self.wanted, self.error, self.remark)
+
+    @property
+    def blown_up(self) -> bool:
+        """True if a signal is larger than in finer runs by orders of magnitude, or smaller, after it has grown."""
+        return self.remark.startswith(BLOWN_UP)
 
     def __str__(self) -> str:
         if self.method is AccuracyMethod.NOT_CHECKED:
@@ -288,6 +299,38 @@ def with_larger(found: Accuracy, other: Accuracy, ratio: float = 1.0) -> Accurac
         if error > ratio * found.errors.get(signal, 0.0)
     }
     return replace(found, errors={**found.errors, **larger})
+
+
+def growth(trace: Trace, nominal: Mapping[str, float]) -> dict[int, tuple[float, float]]:
+    """Continuous signals, by column, that grow to more than APART times their start and their nominal value: how many
+    times, and to which size.
+    """
+    found: dict[int, tuple[float, float]] = {}
+    for place, column in enumerate(trace.columns):
+        if not column.real or column.held or not len(trace.t):
+            continue
+        values = np.abs(numbers_of(column, trace.cells[:, place], trace))
+        size, before = float(values.max()), max(float(values[0]), abs(nominal.get(column.signal, 1.0)))
+        if size > APART * before:
+            found[place] = size / before, size
+    return found
+
+
+def grown_apart(traces: Sequence[Trace], nominal: Mapping[str, float], step: str, *, failed: bool) -> Accuracy | None:
+    """The accuracy of the first of several traces if it has blown up: of a signal that has grown, the size in a finer
+    run differs by orders of magnitude, or is infinite because the finer run has `failed` with it. `step` is the step of
+    that run in words.
+    """
+    base = traces[0]
+    for place, (_, size) in growth(base, nominal).items():
+        column = base.columns[place]
+        values, *others = (np.abs(numbers_of(column, one.cells[:, place], one)) for one in traces)
+        sizes = [float(one.max()) for one in others]
+        if failed or any(not size / APART < one < size * APART for one in sizes):
+            ends = "the run fails" if failed else f"to {sizes[-1]:.2g}"
+            told = f"{BLOWN_UP}: {column.signal} grows to {size:.2g}, and with {step} {ends}"
+            return Accuracy(None, column.signal, float(base.t[np.flatnonzero(values > size / APART)[0]]), remark=told)
+    return None
 
 
 def _of_exact(t: Floats, values: Floats, least: Floats, most: Floats, scale: float) -> Accuracy:

@@ -228,6 +228,8 @@ class OdeBesideSteps(SystemSteps):
             for t, at_point in done.events_between:
                 self._events.add(t, at_point=at_point)
             batch = self._batch(done)._replace(points=np.array(done.points, dtype=bool))
+            batch = self._judged(batch, rows)
+            self._waiting &= batch.steps == done.steps
         self._ode.remark()
         own, evaluations = self._new_counts()
         failure = None if self._waiting else self.failure

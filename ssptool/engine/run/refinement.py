@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssptool.engine.failure import Failure, Unsupported
+from ssptool.engine.failure import Ending, Failure, Unsupported
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.planning.fixed_steps import bound_to_steps
@@ -28,12 +28,15 @@ from ssptool.engine.run.accuracy import (
     AccuracyMethod,
     estimated,
     first_late,
+    grown_apart,
+    growth,
     is_within,
     noticed_jumps,
     points_before,
     with_larger,
 )
 from ssptool.engine.run.macro_steps import MacroSteps
+from ssptool.engine.run.unresolved_growth import GROWN
 from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.time_signals import is_function
 from ssptool.engine.trace import Trace
@@ -147,6 +150,7 @@ class RefinedRuns:
         self.plan, self._replan, self._carry_out, self._left = plan, replan, carry_out, left
         self.traces: dict[int, Trace] = {}
         self._substeps: Choice | None = None
+        self._failures: dict[int, Failure | None] = {}
         self.seconds: dict[int, float] = {}
         self._of_points = frozenset(str(plan.signals[slot]) for slot in plan.slots_of_points)
         self.adaptive = plan.settings.adaptive is not None
@@ -196,14 +200,23 @@ class RefinedRuns:
             found = self._trace(more, left, _met(base) if self.adaptive else ())
             if isinstance(found, str):
                 if len(traces) == 1:
-                    return Accuracy(remark=found)
+                    return self._apart(traces, more) or Accuracy(remark=found)
                 break
             traces.append(found)
         steps = [self.value(level + each) for each in range(len(traces))]
+        if (apart := self._apart(traces, level + len(traces) - 1)) is not None:
+            return replace(apart, method=self.method, steps=tuple(steps))
         compared = self._estimated(traces, self.method, steps)
         if self.setting != "step_size" or (compared.error is None and compared.remark != UNSEEN):
             return compared
         return self._with_late_jumps(level, traces, compared, left)
+
+    def _apart(self, traces: Sequence[Trace], finest: int) -> Accuracy | None:
+        """The accuracy of a run that has blown up; None if it has not. The `finest` run may have failed."""
+        failure = self._failures.get(finest)
+        if failure is not None and failure.ending not in (Ending.NONFINITE, Ending.UNSTABLE):
+            return None
+        return grown_apart(traces, nominal_values(self.plan), self.words(finest), failed=failure is not None)
 
     def _with_late_jumps(self, level: int, traces: Sequence[Trace], found: Accuracy, reserve: float) -> Accuracy:
         """The accuracy `found` from runs of this and finer levels; or the error of jumps that all of them may have
@@ -335,6 +348,7 @@ class RefinedRuns:
             done = max((reached - interval.start) / (interval.stop - interval.start), 1e-3)
         if not met or self.adaptive:
             self.seconds[level] = (perf_counter() - began) / done
+        self._failures[level] = failure
         if failure is not None or trace is None:
             return f"the run with {self.words(level)} failed" + ("" if failure is None else f": {failure.message}")
         if not met:
@@ -359,6 +373,11 @@ class RefinedRuns:
             return min(self._longest, self._left()) if self.bounded else self._longest
         usual = max(OVERDUE * self.expected(level), LEAST_SECONDS)
         return min(usual, self._left() - max(self.seconds.values())) if self.bounded else inf
+
+
+def nominal_values(plan: Plan) -> dict[str, float]:
+    """Nominal values of signals by name."""
+    return {str(signal): plan.nominal[slot] for slot, signal in enumerate(plan.signals) if slot < len(plan.nominal)}
 
 
 def _values_of(trace: Trace) -> list[tuple[str, str]]:
@@ -402,13 +421,16 @@ class AccuracyCheck:
         """The accuracy of a run that took `seconds` [s] and gave this trace; `left` returns the remaining time [s]."""
         if reason := unrepeatable(plan, self.asked):
             return Accuracy(remark=reason)
-        if self.earlier is not None:
+        # However far the system itself may grow, the reader cannot see whether such values are right.
+        far = [] if trace is None else [by for by, _ in growth(trace, nominal_values(plan)).values() if by > GROWN]
+        asked = self.asked or bool(far)
+        if self.earlier is not None and not far:
             return Accuracy(remark=f"a run with these settings was checked: {self.earlier}")
-        end = perf_counter() + (inf if self.asked else AUTO_SECONDS)
+        end = perf_counter() + (inf if asked else AUTO_SECONDS)
         levels = RefinedRuns(plan, self.replan, carry_out, lambda: min(left(), end - perf_counter()))
         levels.seconds[0] = seconds
         whole = levels.expected(1) + levels.expected(2)
-        if trace is None or (not self.asked and levels.expected(1) > AUTO_SECONDS):
+        if trace is None or (not asked and levels.expected(1) > AUTO_SECONDS):
             return Accuracy(remark=f"`--accuracy check` takes about {_rounded(whole)} s")
         levels.traces[0] = trace
         return levels.inside(0, levels.accuracy(0))

@@ -35,6 +35,7 @@ from ssptool.engine.run.coupling import Evaluation, Registrations, evaluation_in
 from ssptool.engine.run.freeze import asks_python, coupling_master, frozen_run, frozen_starts, program_of
 from ssptool.engine.run.initialization import Initialization, InitializedSystem, refused_call
 from ssptool.engine.run.loops import WRONG_DERIVATIVES, LoopWork
+from ssptool.engine.run.unresolved_growth import UnresolvedGrowth
 from ssptool.fmu.instance import FmiError
 from ssptool.foreign_text import strict_json
 
@@ -352,6 +353,7 @@ class SystemSteps(StepsOfSystem):
         self._schedules = self.kernel.schedule(()) + 1
         self._native.couple()
         self._sources = _InputSources(assembly.plan, self.kernel, self._native)
+        self._growth = UnresolvedGrowth(assembly.plan)
         self._asked = self._ask(coupling_master(assembly.plan)) if loaded.asks_python else None
         self._begin_ode(resumed=resumed)
         if resumed:
@@ -443,7 +445,15 @@ class SystemSteps(StepsOfSystem):
 
     def run(self, first: int, rows: Floats) -> StepBatch:
         """Do steps until `rows` is full. Each call continues where the previous one ended."""
-        return StepBatch(0, self.failure) if self.failure is not None else self._batch(self._advanced(rows))
+        if self.failure is not None:
+            return StepBatch(0, self.failure)
+        return self._judged(self._batch(self._advanced(rows)), rows)
+
+    def _judged(self, batch: StepBatch, rows: Floats) -> StepBatch:
+        """The batch, cut where the coupling turns out to be unstable."""
+        batch = self._growth.judged(batch, rows)
+        self.failure = batch.failure
+        return batch
 
     def _advanced(self, rows: Floats) -> SystemBatch:
         done = self._native.run(self.limit, rows, self._sources.sample)

@@ -1,0 +1,99 @@
+"""Signals of loops that grow by orders of magnitude and are not resolved by the steps: a coupling that blows up."""
+
+import numpy as np
+
+from ssptool.engine.failure import Ending, Failure
+from ssptool.engine.kernel.calls import FLOAT, Floats
+from ssptool.engine.masters.master import StepBatch
+from ssptool.engine.planning.plan import Plan
+
+GROWN = 1e12
+"""Growth over the start or nominal value (the larger one) from which on a signal is examined."""
+
+AGAIN = 1e3
+"""Further growth after which a resolved signal is examined again."""
+
+MOST_ROWS, FEWEST_ROWS = 24, 8
+"""Number of rows up to the growth that are examined."""
+
+ROUGH = 0.5
+"""Typical distance of a value from the line through the last two, relative to the largest of the three, from which on a
+signal is not resolved: an exponential that grows to 3.4 times its value in one step, or 9 steps per period. Inputs that
+are held or follow a polynomial are then wrong by about as much as they change.
+"""
+
+
+class UnresolvedGrowth:
+    """Examination of the rows of a run. Growth alone is legitimate: the system itself may be unstable."""
+
+    def __init__(self, plan: Plan) -> None:
+        loops = {slot for group in plan.groups for slot in group.unknowns}
+        continuous = {slot for one in plan.instances for _, slot in one.moving}
+        fed = {wire.source for wire in plan.wires if wire.destination in loops & continuous}
+        places = [place for place, slot in enumerate(plan.recorded) if slot in fed and plan.types[slot] == FLOAT]
+        self._names = [str(plan.signals[plan.recorded[place]]) for place in places]
+        self._cells = [0, *(1 + place for place in places)]
+        self._nominal = np.abs([plan.nominal[plan.recorded[place]] for place in places])
+        self._limits: Floats | None = None
+        self._rows = np.empty((0, len(self._cells)))
+
+    def judged(self, batch: StepBatch, rows: Floats) -> StepBatch:
+        """The batch, which has filled the first `rows`; up to the first growth that is not resolved, with a failure."""
+        if not self._names or not batch.steps:
+            return batch
+        new = rows[: batch.steps, self._cells]
+        if self._limits is None:
+            self._limits = GROWN * np.maximum(np.abs(new[0, 1:]), self._nominal)
+        before = self._rows[self._rows[:, 0] <= new[0, 0]]  # later ones were taken back
+        own = np.concatenate((before, new))
+        self._rows = own[-MOST_ROWS:]
+        with np.errstate(all="ignore"):
+            over = np.flatnonzero((np.abs(new[:, 1:]) > self._limits).any(axis=0))
+            found = [(row, place) for place in over.tolist() if (row := self._first(own, place)) is not None]
+        if not found:
+            return batch
+        row, place = min(found)
+        steps = min(max(row - len(before) + 1, 1), batch.steps)
+        return batch._replace(
+            steps=steps,
+            iterations=batch.iterations[:steps],
+            points=None if batch.points is None else batch.points[:steps],
+            failure=unstable(
+                f"{self._names[place]} has grown to {own[row, 1 + place]:.2g} and changes in each step by as much: "
+                "with these steps, the coupling is unstable",
+                float(own[row, 0]),
+            ),
+        )
+
+    def _first(self, rows: Floats, place: int) -> int | None:
+        """The first row up to which a signal has grown without being resolved; None if there is none."""
+        assert self._limits is not None
+        t, values = rows[:, 0], rows[:, 1 + place]
+        while len(beyond := np.flatnonzero(np.abs(values) > self._limits[place])):
+            row = max(int(beyond[0]), FEWEST_ROWS - 1)
+            if row >= len(rows):
+                return None
+            part = slice(max(row + 1 - MOST_ROWS, 0), row + 1)
+            if is_rough(t[part], values[part]):
+                return row
+            self._limits[place] = AGAIN * np.abs(values[row])
+        return None
+
+
+def unstable(what: str, time: float) -> Failure:
+    """Failure of a run that blows up from a time [s] on."""
+    advice = "use FMUs that save their state, or a smaller --step-size (--accuracy 1e-3 looks for one)"
+    return Failure(Ending.UNSTABLE, what, advice, time)
+
+
+def is_rough(t: Floats, values: Floats) -> bool:
+    """True if values (n,) at times (n,) [s] are typically far from the line through the two before. Rows at one time
+    are not compared.
+    """
+    scaled = values / np.abs(values).max()
+    slopes = np.diff(scaled) / np.diff(t)
+    apart = np.abs((slopes[1:] - slopes[:-1]) * np.diff(t)[1:])
+    size = np.abs(scaled)
+    apart /= np.maximum(np.maximum(size[:-2], size[1:-1]), size[2:])
+    known = apart[np.isfinite(apart)]
+    return len(known) > 0 and bool(np.median(known) > ROUGH)
