@@ -122,7 +122,7 @@ bool System::leave_event(bool changed, bool first) {
   if (ode_apart())
     leave_beside_ode();
   else
-    forget_past();
+    accept_event();
   events_->show_ticks();
   return seen;
 }
@@ -131,7 +131,7 @@ bool System::leave_event(bool changed, bool first) {
 void System::leave_beside_ode() {
   for (int i = 0; i < max_event_iterations; ++i) {
     component_->intervene([] {});
-    forget_past();
+    accept_event();
     if (!events_->pending()) return;
     events_->enter();
     (void)settle_event();

@@ -155,7 +155,7 @@ double System::timer_of_ode() const noexcept {
 // All parts are at the present time and get the consequences of the event.
 void System::handle_event_of_ode() {
   explained([&] { component_->intervene([] {}); });
-  forget_past();
+  accept_event();
   react_of_ode();
 }
 
@@ -168,7 +168,7 @@ void System::react_of_ode() {
       continue;
     }
     explained([&] { component_->intervene([] {}); });
-    forget_past();
+    accept_event();
   }
   explained([&] { throw ssptool::endless(now_, {}, {}); });
 }

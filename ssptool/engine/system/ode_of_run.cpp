@@ -165,8 +165,7 @@ void System::react(OdeOfRun& run) {
   kernel_->inputs.exchange(plan_.everyone);
   watched([&] { check(evaluate_surely(*kernel_, everything_, run), now_); });
   kernel_->inputs.exchange(plan_.everyone);
-  kernel_->history.accept(long_ago);
-  kernel_->history.accept(now_);
+  kernel_->history.accept_after_event(now_);
 }
 
 }  // namespace ssptool::runtime

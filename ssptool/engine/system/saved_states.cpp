@@ -44,7 +44,7 @@ std::unique_ptr<SystemState> System::save() {
   state->input_value = slots.input_value;
   state->input_rates = slots.input_rates;
   for (const History::Point& point : kernel_->history.all())
-    state->points.push_back({point.t, contents(point.values, *kernel_)});
+    state->points.push_back({point.t, point.after_event, point.replaces, contents(point.values, *kernel_)});
   for (Index i = 0; i < kernel_->iterations.size(); ++i)
     state->iterations.push_back({kernel_->iterations.memory(i), kernel_->iterations.accepted(i)});
   if (phase_ >= Phase::stepping) state->loops = saved_loops(loops_, *kernel_);
@@ -97,7 +97,8 @@ void System::go_on(const SystemState& state) {
   std::ranges::copy(state.input_value, slots.input_value.begin());
   std::ranges::copy(state.input_rates, slots.input_rates.begin());
   std::vector<History::Point> points;
-  for (const SavedPoint& point : state.points) points.push_back({point.t, values_of(point.contents, *kernel_)});
+  for (const SavedPoint& point : state.points)
+    points.push_back({point.t, values_of(point.contents, *kernel_), point.after_event, point.replaces});
   kernel_->history.go_on(points);
   for (Index i = 0; i < state.iterations.size(); ++i) {
     kernel_->iterations.set_memory(i, state.iterations[i].memory);

@@ -93,6 +93,8 @@ void visit(Visitor& each, SlotContents& contents) {
 template <class Visitor>
 void visit(Visitor& each, SavedPoint& point) {
   each(point.t);
+  each(point.after_event);
+  each(point.replaces);
   each(point.contents);
 }
 

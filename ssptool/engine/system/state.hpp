@@ -27,6 +27,7 @@ struct SlotContents {
 
 struct SavedPoint {
   double t = 0.0;
+  bool after_event = false, replaces = false;
   SlotContents contents;
 };
 

@@ -173,19 +173,18 @@ void System::settle() {
   if (phase_ == Phase::stepping) react_of_ode();
 }
 
-// Set values take effect at this instant. Unless the signal only continues, earlier points are not used for
-// extrapolation any more.
+// Set values take effect at this instant. Unless the signal only continues, it is an event.
 void System::jump() {
   refresh_outputs();
   kernel_->inputs.exchange(plan_.everyone);
   check(steps_->evaluate(everything_), now_);
   kernel_->inputs.exchange(plan_.everyone);
-  if (std::exchange(jumps_, false)) kernel_->history.accept(long_ago);
-  kernel_->history.accept(now_);
+  History& history = kernel_->history;
+  std::exchange(jumps_, false) ? history.accept_after_event(now_) : history.accept(now_);
 }
 
-// Outputs have changed at an event, so earlier points are not used for extrapolation any more.
-void System::forget_past() {
+// The right side of an event, at which outputs may have changed.
+void System::accept_event() {
   jumps_ = true;
   if (!adopts_) propagate();  // with adopted parts, no parameter was set
   jump();

@@ -311,7 +311,7 @@ class System {
   void set_tuned();
   // Handles events of an ODE next to other parts that are caused by signals which it receives at events only.
   void react_of_ode();
-  void forget_past();
+  void accept_event();
 
   // Registers the tables that drive inputs.
   void state_tables();

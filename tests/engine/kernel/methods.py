@@ -341,6 +341,9 @@ class Kernel(interface.Kernel, Protocol):
         or later are dropped first, so an instant can be accepted again.
         """
 
+    def accept_after_event(self, t: float) -> None:
+        """The same for the right side of an event: values that differ from those of the last point have no past."""
+
     def discard_point(self) -> None:
         """The values are those of the last accepted point again. Raises ValueError if there is none."""
 

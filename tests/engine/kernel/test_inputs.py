@@ -231,8 +231,6 @@ def accepted(kernel, points):
         kernel.accept(t)
 
 
-LONG_AGO = -1e300
-"""A time [s] so early that what was then does not bend a polynomial now."""
 RAMP = [(0.0, 1.0), (0.5, 2.0), (0.75, 2.5), (1.75, 4.5)]
 """1 + 2 t, in unequal steps."""
 
@@ -265,14 +263,66 @@ def test_at_mid_step_other_inputs_are_held(make_kernel, mocks, values):
     assert kernel.input_value[0] == values[-1]
 
 
+def event(kernel, t, value):
+    kernel.values[1] = value
+    kernel.exchange(0)
+    kernel.accept_after_event(t)
+
+
 def test_points_before_a_jump_do_not_count_at_mid_step(make_kernel, mocks):
     kernel, _, group = integrator(make_kernel, mocks)
-    accepted(kernel, [*RAMP, (LONG_AGO, 4.5), (1.75, 4.5), (2.0, 5.0)])
-    kernel.mid_step(group, 0, 0.25)
-    assert kernel.input_value[0] == 5.0
-    accepted(kernel, [(2.25, 5.5)])
-    kernel.mid_step(group, 0, 0.25)
-    assert kernel.input_value[0] == 5.75
+    accepted(kernel, RAMP)
+    event(kernel, 1.75, 7.0)
+    for t, value, held in ((1.75, 7.0, 7.0), (2.0, 7.5, 7.5), (2.25, 8.0, 8.0), (2.5, 8.5, 8.75)):
+        accepted(kernel, [(t, value)])
+        kernel.mid_step(group, 0, 0.25)
+        assert kernel.input_value[0] == held
+
+
+@pytest.mark.parametrize("events", [1, 3])
+def test_a_value_that_an_event_leaves_alone_continues_at_mid_step(make_kernel, mocks, events):
+    """Of several events at one instant, too."""
+    kernel, _, group = integrator(make_kernel, mocks)
+    accepted(kernel, RAMP)
+    for _ in range(events):
+        event(kernel, 1.75, 4.5)
+    kernel.mid_step(group, 0, 0.5)
+    assert kernel.input_value[0] == approx(5.0, rel=1e-15)
+
+
+def test_lines_lead_through_an_event_and_parabolas_begin_there(make_kernel, mocks):
+    """1 + 2 t until 1.75 s, then with the slope 6: a parabola would have the slope 10 at 2.25 s."""
+    kernel, _, group = integrator(make_kernel, mocks)
+    accepted(kernel, RAMP)
+    event(kernel, 1.75, 4.5)
+    for _ in range(2):
+        kernel.extrapolate(group, 2)
+        assert (kernel.input_value[0], *kernel.input_rates[:, 0]) == (4.5, 2.0, 0.0)
+        kernel.accept(1.75)  # as when a step is taken back
+    accepted(kernel, [(2.25, 7.5)])
+    kernel.extrapolate(group, 2)
+    assert (kernel.input_value[0], *kernel.input_rates[:, 0]) == (7.5, 6.0, 0.0)
+    kernel.values[0] = 10.5
+    kernel.interpolate(group, 2, 0.5)
+    assert kernel.input_rates[:, 0].tolist() == [6.0, 0.0]
+
+
+def test_short_steps_after_an_event_have_its_rate_of_change_at_once(make_kernel, mocks):
+    """1 + 2 t until 1.75 s, then with the slope 6 in steps of 1e-8 of those before."""
+    kernel, _, group = integrator(make_kernel, mocks)
+    accepted(kernel, RAMP)
+    event(kernel, 1.75, 4.5)
+    accepted(kernel, [(1.75 + number * 2.0**-27, 4.5 + 6 * number * 2.0**-27) for number in (1, 2)])
+    kernel.extrapolate(group, 1)
+    assert kernel.input_rates[0, 0] == 6.0
+
+
+def test_rates_of_change_are_not_those_of_points_that_nearly_coincide(make_kernel, mocks):
+    """An event just before a point of the grid, whose value has noise of 1e-9."""
+    kernel, _, group = integrator(make_kernel, mocks)
+    accepted(kernel, [*RAMP, (2.75, 6.5), (2.75 + 1e-9, 6.5 + 1e-9)])
+    kernel.extrapolate(group, 1)
+    assert kernel.input_rates[0, 0] == approx(2.0, rel=1e-6)
 
 
 def test_at_mid_step_no_input_leaves_its_range(make_kernel, mocks):

@@ -6,18 +6,66 @@
 
 namespace ssptool {
 
+namespace {
+
+// Largest difference between both sides of an event that is not a jump, relative to the change in the step before.
+constexpr double no_jump = 1e-6;
+// Distance of two points, relative to the step before.
+constexpr double too_close = 1e-5;
+
+// Lines continue through an event, at which rates of change jump as a rule; parabolas through it would be off by more.
+int order_within(int order, int possible, int since_event) {
+  return std::min({order, possible, std::max(since_event, 1)});
+}
+
+}  // namespace
+
 History::History(SlotValues& slot_values, const Wires& wires) : slot_values_(slot_values), wires_(wires) {
   for (Point& point : ring_) point.values.resize(slot_values.size());
 }
 
-// Drops points at this time or later, so that an instant can be accepted again.
+// Drops points at this time or later, so that an instant can be accepted again, and the last point if it is so close
+// that rates of change between both would be rounding. Of several such points in a row, only the first is dropped:
+// otherwise rates of change would stay those from before an event, however many short steps follow it.
 void History::accept(double t) noexcept {
   wires_.copy_outer();
-  for (; count_ > 0 && point(0).t >= t; --count_) ++latest_;
+  bool after_event = false, replaces = false;
+  for (; count_ > 0 && point(0).t >= t; --count_) {
+    replaces = point(0).t == t && point(0).replaces;
+    after_event = point(0).after_event && (point(0).t == t || point(0).replaces);
+    ++latest_;
+  }
+  if (!after_event && count_ > 1 && !point(0).replaces &&
+      t - point(0).t < too_close * (point(0).t - point(1).t)) {
+    after_event = point(0).after_event;
+    replaces = true;
+    ++latest_;
+    --count_;
+  }
   --latest_;
   count_ = std::min(count_ + 1, points);
   point(0).t = t;
+  point(0).after_event = after_event;
+  point(0).replaces = replaces;
   std::copy(slot_values_.values.begin(), slot_values_.values.end(), point(0).values.begin());
+}
+
+void History::accept_after_event(double t) noexcept {
+  wires_.copy_outer();
+  for (Slot slot = 0; count_ > 0 && slot < slot_values_.size(); ++slot) {
+    const double after = slot_values_.values[slot], before = point(0).values[slot];
+    const double change = count_ > 1 ? std::abs(before - point(1).values[slot]) : 0.0;
+    if (std::abs(after - before) <= no_jump * change) continue;
+    for (int k = 0; k < count_; ++k) point(static_cast<unsigned>(k)).values[slot] = after;
+  }
+  accept(t);
+  point(0).after_event = true;
+}
+
+int History::since_event() const noexcept {
+  for (int k = 0; k < count_; ++k)
+    if ((*this)[static_cast<unsigned>(k)].after_event) return k + 1;
+  return count_;
 }
 
 std::vector<History::Point> History::all() const {
@@ -38,9 +86,8 @@ void History::discard_point() {
   std::copy(point(0).values.begin(), point(0).values.end(), slot_values_.values.begin());
 }
 
-// Points before a jump have a time long ago, and are ignored.
 Trends::Trends(const History& history) noexcept {
-  for (int k = 0; k < history.size() && history[static_cast<unsigned>(k)].t > long_ago / 2.0; ++k) {
+  for (int k = 0; k < history.size(); ++k) {
     const History::Point& point = history[static_cast<unsigned>(k)];
     values_[k] = point.values.data();
     if (k > 0) durations_[k - 1] = history[static_cast<unsigned>(k - 1)].t - point.t;
@@ -65,7 +112,7 @@ void Inputs::extrapolate(Index group, int order) {
 
 void Inputs::extrapolate_slots(const InputSlots& inputs, int order) noexcept {
   if (history_.size() == 0) return hold_slots(inputs);
-  order = std::min(order, history_.size() - 1);
+  order = order_within(order, history_.size() - 1, history_.since_event() - 1);
   const History::Point& now = history_[0];
   stay(inputs, now.values);
   if (order == 0)
@@ -104,7 +151,7 @@ void Inputs::interpolate(Index group, int order, double h) {
 
 void Inputs::interpolate_slots(const InputSlots& inputs, int order, double h) noexcept {
   if (history_.size() == 0) return hold_slots(inputs);
-  order = std::min(order, history_.size());
+  order = order_within(order, history_.size(), history_.since_event());
   const History::Point &now = history_[0], &before = history_[1];
   stay(inputs, now.values);
   for (const Slot slot : inputs.floats) {

@@ -18,17 +18,24 @@ class History {
   struct Point {
     double t = 0.0;
     std::vector<double> values;
+    bool after_event = false;
+    bool replaces = false;  // a point just before it
   };
 
   [[nodiscard]] int size() const noexcept { return count_; }
   // The k-th latest point.
   [[nodiscard]] const Point& operator[](unsigned k) const noexcept { return ring_[(latest_ + k) % room]; }
 
+  // Number of points since the last event.
+  [[nodiscard]] int since_event() const noexcept;
   // All points, the latest first.
   [[nodiscard]] std::vector<Point> all() const;
   void go_on(const std::vector<Point>& points);
 
   void accept(double t) noexcept;
+  // Accepts the right side of an event at t [s]. Values that jumped there have no past: earlier points contain the new
+  // value. All others continue, and are extrapolated through the event.
+  void accept_after_event(double t) noexcept;
   void discard_point();
 
  private:
@@ -58,7 +65,7 @@ class Trends {
     if (!alike(latest, before) || (count_ > 2 && !alike(before, change(slot, 2)))) return 0.0;
     return latest;
   }
-  // Whether the value has changed its direction in each step, or whether there are too few steps since the last jump.
+  // Whether the value has changed its direction in each step, or whether there are too few steps since the start.
   [[nodiscard]] bool rings(Slot slot) const noexcept {
     if (count_ < 2) return true;
     const double before = change(slot, 1);
@@ -98,7 +105,7 @@ class Trends {
     return (values_[k][slot] - values_[k + 1][slot]) / durations_[k];
   }
 
-  int count_ = 0;  // number of changes since the last jump
+  int count_ = 0;  // number of known changes
   const double* values_[most + 1]{};
   double durations_[most]{};
 };

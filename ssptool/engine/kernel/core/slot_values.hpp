@@ -18,9 +18,6 @@ namespace ssptool {
 // Maximum order of the polynomials of inputs.
 inline constexpr int max_order = 2;
 
-// [s], earlier than any time: see interface.py.
-inline constexpr double long_ago = -1e300;
-
 // Throws for invalid arguments.
 void check_index(std::size_t index, std::size_t count, const char* what);
 void check_order(int order);

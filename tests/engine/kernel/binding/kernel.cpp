@@ -161,6 +161,7 @@ void bind_stimuli(nb::class_<Self> &kernel)
 void bind_steps(nb::class_<Self> &kernel)
 {
     kernel.def("accept", operation(&Kernel::history, &History::accept))
+        .def("accept_after_event", operation(&Kernel::history, &History::accept_after_event))
         .def("discard_point", operation(&Kernel::history, &History::discard_point))
         .def(
             "release", [](Self &self) { self.core().stepper.release(); }, nb::call_guard<Unlocked>())
