@@ -1,8 +1,8 @@
 """What large documents cost: a system of 1 000 components and 100 000 connections, and an FMU of 50 000 variables.
 
 Each stage runs in a process of its own, so that the peak of memory (above that of the imported libraries too) is its
-own. Times are CPU times, without the import of libraries, divided by how much longer than 0.15 s `import numpy` takes just
-before: budgets are those of a machine on which it takes 0.15 s.
+own. Times are CPU times, without the import of libraries. They are divided by how much longer than 0.15 s
+`import numpy` takes just before: budgets are those of a machine on which it takes 0.15 s.
 
 The components stand in a row; each has 100 inputs and 100 outputs, and every output needs one input at the same
 instant. The FMU has structured names as Modelica tools write them, among them such as der(der(x)), which FMI's naming

@@ -1,12 +1,13 @@
-/* A linear system: next = base + M (known - point), in which the known are states and inputs, and the next are derivatives
-   of the states (model exchange) or states after a step of a stated size (co-simulation), and then outputs. FMI 2.0.
+/* A linear system: next = base + M (known - point), in which the known are states and inputs, and the next are
+   derivatives of the states (model exchange) or states after a step of a stated size (co-simulation), and then outputs.
+   FMI 2.0.
 
    All numbers are in the file linear.bin of the resources. */
 #define HAS_STATES
-#include "plain_fmu.h"
-
 #include <math.h>
 #include <stdio.h>
+
+#include "plain_fmu.h"
 
 typedef struct {
   void (*log)(void* environment, const char* name, Status status, const char* category, const char* text, ...);
@@ -14,7 +15,7 @@ typedef struct {
 } Callbacks;
 
 typedef struct {
-  size_t states, known, next; /* the first of both are those of the states */
+  size_t states, known, next;    /* the first of both are those of the states */
   double *base, *point, *matrix; /* by rows; in one block of memory */
   double* values;                /* of the known, behind them */
   double step;

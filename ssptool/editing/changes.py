@@ -147,7 +147,7 @@ def unified_diff(edits: Iterable[FileEdit]) -> str:
 
 
 def _lines(content: bytes | None) -> list[str] | None:
-    """Lines of a file; None if its encoding is unknown, or it is no text."""
+    """Lines of a file; None if its encoding is unknown or it is not a text."""
     # not splitlines(), which also splits at characters that are not line ends in XML
     text, certain = decoded(content or b"")
     if text is None or not certain:

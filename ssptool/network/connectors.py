@@ -77,7 +77,7 @@ class FlatConnector(NamedTuple):
 
 
 _Facts: TypeAlias = tuple[str, tuple[object, ...]]
-"""What equal connectors of a variable share: its name, and the fields of `FlatConnector` from `kind` on."""
+"""Properties that equal connectors of a variable share: its name, and the fields of `FlatConnector` from `kind` on."""
 
 
 def flat_connectors(tree: Tree) -> dict[ConnectorKey, FlatConnector]:

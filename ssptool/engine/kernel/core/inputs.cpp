@@ -35,8 +35,7 @@ void History::accept(double t) noexcept {
     after_event = point(0).after_event && (point(0).t == t || point(0).replaces);
     ++latest_;
   }
-  if (!after_event && count_ > 1 && !point(0).replaces &&
-      t - point(0).t < too_close * (point(0).t - point(1).t)) {
+  if (!after_event && count_ > 1 && !point(0).replaces && t - point(0).t < too_close * (point(0).t - point(1).t)) {
     after_event = point(0).after_event;
     replaces = true;
     ++latest_;
