@@ -4,6 +4,7 @@ from ssptool.api.analysis import CouplingStability as CouplingStability
 from ssptool.api.analysis import LinearModel as LinearModel
 from ssptool.api.analysis import LinearVariable as LinearVariable
 from ssptool.api.analysis import Mode as Mode
+from ssptool.api.analysis import RootLocus as RootLocus
 from ssptool.api.analysis import SteadyState as SteadyState
 from ssptool.api.check import Report as Report
 from ssptool.api.compare import Tolerance as Tolerance

@@ -53,6 +53,38 @@ def draw_modes(modes: Sequence[Mode], title: str, path: Path) -> None:
     _written(figure, path, title)
 
 
+def draw_locus(
+    name: str, values: Floats, branches: NDArray[np.complex128], margins: Floats, title: str, path: Path
+) -> None:
+    """Draw the branches (k, n) of eigenvalues in the complex plane, from the first value (dot) to the last one (cross),
+    and the stability margins (k,) over the values (k,) of the parameter.
+
+    Raises as `draw_modes`.
+    """
+    check_plot_name(path)
+    if not branches.shape[1]:
+        raise WrongValue("there are no modes to draw: the system has no states")
+    figure = new_figure(2)
+    plane, margin = figure.subplots(2, 1)
+    for branch in branches.T:
+        (line,) = plane.plot(branch.real, branch.imag, linewidth=1.0, marker=".", markersize=3)
+        known = branch[~np.isnan(branch)]
+        for marker, end in (("o", known[0]), ("x", known[-1])):
+            plane.plot(end.real, end.imag, marker, color=line.get_color())
+    for axis in (plane, margin):
+        axis.grid(visible=True, alpha=0.3)
+        axis.axhline(0, color="black", linewidth=0.6)
+    plane.axvline(0, color="black", linewidth=0.8)
+    plane.set_xlabel("real part [1/s]")
+    plane.set_ylabel("imaginary part [1/s]")
+    ends = f"{name} from {values[0]:.6g} (dot) to {values[-1]:.6g} (cross)"
+    plane.set_title(f"{title}: {ends}", fontsize="small", loc="left")
+    margin.plot(values, margins, marker=".")
+    margin.set_xlabel(name)
+    margin.set_ylabel("stability margin [1/s]")
+    _written(figure, path, title)
+
+
 def _draw_shares(axis: Any, modes: Sequence[Mode]) -> None:
     names = list(dict.fromkeys(name for mode in modes for name in mode.components))
     places, left = np.arange(len(modes)), np.zeros(len(modes))

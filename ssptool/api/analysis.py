@@ -19,6 +19,9 @@ from ssptool.analysis.linearize import linear_model, request
 from ssptool.analysis.modes import Mode as Mode
 from ssptool.analysis.probing import ProbedRun, check_probed
 from ssptool.analysis.rest import LONGEST, simulated_rest
+from ssptool.analysis.root_locus import LOCUS_RENDERERS as LOCUS_RENDERERS
+from ssptool.analysis.root_locus import RootLocus as RootLocus
+from ssptool.analysis.root_locus import locus_of
 from ssptool.analysis.starting import Begun, start_in
 from ssptool.analysis.steady_state import Conditions, steady_state, unsatisfied
 from ssptool.analysis.steady_state import SteadyState as SteadyState
@@ -95,6 +98,49 @@ def linearize(
             return linear_model(probe, request(probe, *names))
     except UnsupportedByFmu:
         return _identified(system, options, time, *names)
+
+
+@public
+@shows(BOXED, BoxedOptions, SettingsOptions)
+def root_locus(
+    system: Path | str,
+    name: str,
+    values: Sequence[float],
+    *,
+    at: float | str | None = None,
+    **options: Unpack[BoxedOptions],
+) -> RootLocus:
+    """Compute the eigenvalues of a system over the values of a parameter.
+
+    The linear model of `linearize` is computed for each value.
+
+    Parameters
+    ----------
+    system, variant, parameters, start_values, settings, ...
+        As in `simulate`.
+    name
+        Full name of a parameter or start value.
+    values : (k,)
+        Its values, in its unit.
+    at
+        Time [s], as in `linearize`.
+
+    Raises
+    ------
+    WrongValue
+        There are no values.
+
+    All errors of `linearize`.
+
+    Examples
+    --------
+    >>> locus = ssptool.root_locus("systems/dual_mass_oscillator", "System1.c1", np.linspace(0.1, 20, 40))
+    >>> locus.crossings, locus.eigenvalues[:, 0]
+    """
+    given = [number("values", value) for value in values]
+    if not given:
+        raise WrongValue(f"{name}: there are no values")
+    return locus_of(name, given, lambda value: linearize(system, at=at, **with_values(options, {name: value})))
 
 
 @public

@@ -17,6 +17,7 @@ from ssptool.cli.options import (
     bundled,
     changes_from,
     codes,
+    factor,
     stimuli_from,
     time,
 )
@@ -155,6 +156,10 @@ def modes_command(
     changes: dict[str, Any],
     stimuli: dict[str, Any],
     at: At = None,
+    over: Annotated[
+        str | None,
+        _named_option("--over", "NAME=VALUES", "Root locus over a parameter: low:high:count, or a list 1,2,5."),
+    ] = None,
     accept: Accept = None,
     sandbox: Sandbox = None,
     format: Format = TextOrJson.TEXT,
@@ -164,31 +169,40 @@ def modes_command(
             "--output",
             "-o",
             metavar="FILE",
-            help="Draw eigenvalues and participation: a .png, .svg, .pdf or .html file.",
+            help="Draw eigenvalues and participation, or a root locus: a .png, .svg, .pdf or .html file. Write a root "
+            "locus to a .csv or .json file.",
         ),
     ] = None,
 ) -> None:
     """List eigenvalues of a system: frequency, damping, participation.
 
     The eigenvalues are those of the linear model of `linearize` at the start, or at a later time. Each mode states the
-    components that take part in it.
+    components that take part in it. With `--over`, they are computed for each value of a parameter.
 
     Examples:
       ssptool modes plant
       ssptool modes plant --at 2s -o modes.svg
+      ssptool modes plant --over Motor.R=0.3:0.8:20 -o locus.svg
     """
-    if output is not None:
-        ssptool.renderers.check_plot_name(output)
+    numbers = SENSITIVITY_FILES if over else ()
+    if output is not None and output.suffix.lower() not in numbers:
+        ssptool.renderers.check_plot_name(output, (*numbers, *PLOT_FILES))
     advise(system, sandbox, changes)
+    known = {**changes, **stimuli, "accept": codes(accept), "sandbox": sandbox, "at": at, "settings": settings}
     with busy():
-        known = {**changes, **stimuli, "accept": codes(accept), "sandbox": sandbox}
-        model = ssptool.linearize(system, at=at, settings=settings, **known)
+        if over is not None:
+            found = ssptool.root_locus(system, *_over(over), **known)
+            text = ssptool.renderers.LOCUS_RENDERERS[format.value](found)
+            draw = found.save if output is not None and output.suffix.lower() in numbers else found.draw
+        else:
+            model = ssptool.linearize(system, **known)
+            text = ssptool.renderers.LINEAR_RENDERERS["json" if format is TextOrJson.JSON else "modes"](model)
+            draw = model.draw_modes
         if output is not None:
-            model.draw_modes(output)
-    name = "json" if format is TextOrJson.JSON else "modes"
-    say(ssptool.renderers.LINEAR_RENDERERS[name](model), verbatim=format is TextOrJson.JSON)
+            draw(output)
+    say(text, verbatim=format is TextOrJson.JSON)
     if output is not None and format is TextOrJson.TEXT:
-        say(f"picture: {output}")
+        say(f"{'root locus' if over else 'picture'}: {output}")
 
 
 @bundled(changes=changes_from, stimuli=stimuli_from)
@@ -298,6 +312,16 @@ def sensitivities_command(
         found.save(output)
         if format is TextOrJson.TEXT:
             say(f"sensitivities: {output}")
+
+
+def _over(text: str) -> tuple[str, list[float]]:
+    """The parameter of a root locus, and its values."""
+    import numpy as np  # only root loci need it
+
+    name, values = factor(text, "--over")
+    if isinstance(values, dict):
+        return name, np.linspace(values["low"], values["high"], values["count"]).tolist()
+    return name, [_number(str(value), "--over") for value in values]
 
 
 def _named(texts: list[str] | None) -> list[tuple[str, str]]:

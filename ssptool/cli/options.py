@@ -229,6 +229,31 @@ def split_pairs(texts: list[str] | None, form: str, option: str | None = None) -
     return pairs
 
 
+def factor(text: str, hint: str = "NAME=VALUES") -> tuple[str, list[float] | list[str] | dict[str, Any]]:
+    """A factor as `NAME=low:high:count`, or as a list of values."""
+    name, sign, values = text.partition("=")
+    try:
+        if sign and ":" in values:
+            low, high, count = values.split(":")
+            return name, {"low": float(low), "high": float(high), "count": int(count)}
+        if sign and values:
+            listed = values.split(",")
+            if any(".." in value for value in listed):
+                raise ValueError
+            return name, [float(value) for value in listed] if all(map(_is_number, listed)) else listed
+    except ValueError:
+        pass
+    raise typer.BadParameter(f"{text!r}: expected NAME=low:high:count or NAME=1,2,5", param_hint=hint)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def chosen_units(unit: list[str] | None, display_units: bool) -> Any:
     """Units by patterns of signals, or "display", as arguments of the public API."""
     if unit and display_units:

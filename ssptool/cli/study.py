@@ -19,6 +19,7 @@ from ssptool.cli.options import (
     Variant,
     advise,
     bundled,
+    factor,
     judged_by,
     time,
 )
@@ -319,7 +320,7 @@ def sweep_command(
     with progress_bar("running") as progress:
         results = ssptool.sweep(
             system,
-            dict(map(_factor, factors)),
+            dict(map(factor, factors)),
             result or (),
             output,
             stop_time=stop_time,
@@ -332,31 +333,6 @@ def sweep_command(
             progress=progress,
         )
     _print_answer_and_exit(results, format, rows=20)
-
-
-def _factor(text: str) -> tuple[str, list[float] | list[str] | dict[str, Any]]:
-    """A factor as `NAME=low:high:count`, or as a list of values."""
-    name, sign, values = text.partition("=")
-    try:
-        if sign and ":" in values:
-            low, high, count = values.split(":")
-            return name, {"low": float(low), "high": float(high), "count": int(count)}
-        if sign and values:
-            listed = values.split(",")
-            if any(".." in value for value in listed):
-                raise ValueError
-            return name, [float(value) for value in listed] if all(map(_is_number, listed)) else listed
-    except ValueError:
-        pass
-    raise typer.BadParameter(f"{text!r}: expected NAME=low:high:count or NAME=1,2,5", param_hint="NAME=VALUES")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _announce(forecast: "Forecast") -> None:

@@ -224,6 +224,7 @@ OF = {
     ("trim", "--target"): "System1.x1=0",
     ("trim", "--output"): "point.ssv",
     ("modes", "--output"): "modes.svg",
+    ("modes", "--over"): "System1.c1=0.2:8:2",
     ("sensitivities", "--output"): "s.csv",
     ("sensitivities", "--measure"): "System1.x1",
     ("linearize", "--input"): "System1.F",

@@ -75,6 +75,7 @@ OF_THE_SHELL = {
     "fmi": "of `plan`: `ssptool.exportable`",
     "wires": "`connections`, by its earlier name",
     "stability": "of `plan`: `ssptool.stability`",
+    "over": "of `modes`: `ssptool.root_locus`",
     "sandbox": "of `plan`: printed whether `simulate` has one",
 }
 """Options without an argument of the same name, and what stands for them in Python."""
