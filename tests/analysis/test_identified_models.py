@@ -4,48 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.linalg import expm
 
 import ssptool
 from ssptool.exceptions import Unsupported, WrongValue
+from tests.analysis.systems import A, B, C, D, H, exact, plant
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
-
-H = 0.05
-A = np.array([[0.0, 1.0], [-9.0, -0.8]])
-B = np.array([[0.0], [2.5]])
-C = np.array([[1.5, 0.2]])
-D = 0.3
-
-
-def exact(A, B, h=H):
-    """Transition over a step, and the effect of an input that is held."""
-    n, m = B.shape
-    whole = expm(np.block([[A, B], [np.zeros((m, n + m))]]) * h)
-    return whole[:n, :n], whole[:n, n:]
-
-
-def plant(folder: Path, **more) -> Path:
-    """Co-simulation alone; its steps are exact for a held input: y = 1.5 x + 0.2 v + 0.3 u + 0.7."""
-    (phi, gamma) = exact(A, B)
-    rows = [(*phi[k], gamma[k, 0]) for k in range(2)]
-    new = [" + ".join(f"({c!r}) * {n}" for c, n in zip(row, ("v->x", "v->v", "v->u"), strict=True)) for row in rows]
-    variables = (
-        Var("u", "input", start=0.4),
-        Var("x", "local", start=0.5),
-        Var("v", "local", start=-0.25),
-        Var("y", "output", needs=["u"]),
-    )
-    step = f"double x = {new[0]}; v->v = {new[1]}; v->x = x; calc(v); return OK;".replace("np.float64", "")
-    make_fmu(
-        folder / "Plant.fmu",
-        variables,
-        me=None,
-        calc="v->y = 1.5 * v->x + 0.2 * v->v + 0.3 * v->u + 0.7;",
-        step=step,
-        **more,
-    )
-    return write_system(folder / "plant", folder, {"P": "Plant"})
 
 
 @pytest.mark.parametrize("saves", [True, False])

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 import ssptool
+from tests.analysis.systems import plant
 from tests.fmu import chatty_fmu
 from tests.fmus import build as misbehaving_fmu
 from tests.foreign.generators import python_fmu
@@ -101,8 +102,8 @@ def _masses(path: Path) -> None:
 
 
 def _plant(path: Path) -> None:
-    with ssptool.new(path, *(make(f"{name}.fmu", path.parent) for name in ("Motor", "Load")), stop_time=3) as plant:
-        plant.connect("Motor", "Load")
+    with ssptool.new(path, *(make(f"{name}.fmu", path.parent) for name in ("Motor", "Load")), stop_time=3) as system:
+        system.connect("Motor", "Load")
 
 
 def _vehicle(path: Path) -> None:
@@ -149,6 +150,12 @@ def _table(text: str) -> Callable[[Path], None]:
 
 def _results_of_the_oscillator(path: Path) -> None:
     ssptool.simulate(OSCILLATOR, stop_time=1, output=path)
+
+
+def _plant_of_macro_steps(path: Path) -> None:
+    plant(path.parent)
+    ssd = path / "SystemStructure.ssd"
+    ssd.write_text(ssd.read_text(encoding="utf-8").replace('name="test"', 'name="plant"'), encoding="utf-8")
 
 
 def _results_of_the_plant(path: Path) -> None:
@@ -203,6 +210,7 @@ OF_ANOTHER_TOOL: dict[str, Callable[[Path], None]] = {
 }
 FILES: dict[str, Callable[[Path], None]] = {
     **OF_ANOTHER_TOOL,
+    "plant": _plant_of_macro_steps,
     "B.fmu": _fmu_that_logs,
     "systems": _example_systems,
     "oscillators": _oscillator,
