@@ -9,6 +9,7 @@ import typer
 
 import ssptool
 from ssptool.cli.app import app
+from ssptool.engine.failure import Ending
 
 ROOT = Path(__file__).parents[3]
 NEWMARK = {"variant": "Newmark.ssd", "master": "iterated", "approximation": "hold", "acceleration": "none"}
@@ -22,11 +23,12 @@ def test_iterations_that_run_away_are_counted_with_the_worst_residual_and_its_si
         settings = {**NEWMARK, "step_size": 0.1, "iterations": 30}
         result = ssptool.simulate(SYSTEM, output=output, isolated=isolated, **settings)
         statistics = ssptool.read_manifest(output)["statistics"]
-        assert statistics["unconverged"] == statistics["steps"] == 10
+        assert result.status is Ending.UNSTABLE
+        assert 10 >= statistics["unconverged"] >= statistics["steps"] > 5  # steps beyond the failure were computed too
         assert statistics["residual"] > 1
         assert statistics["residual_signal"] in result
         (note,) = (note for note in result.notes if "did not converge" in note)
-        assert note.startswith("10 macro steps of Mass, SpringDamper did not converge in 30 iterations")
+        assert "macro steps of Mass, SpringDamper did not converge in 30 iterations" in note
         assert statistics["residual_signal"] in note
         assert "--acceleration iqn-ils" in note
 
