@@ -134,9 +134,9 @@ def test_an_unstable_coupling_ends_long_before_a_component_overflows():
     net = oscillator(System2__k2=1e6)
     result = simulate(net, master="jacobi", approximation="hold", stop_time=100.0, step_size=0.5)
     assert result.status is Ending.UNSTABLE
-    assert 0 < len(result.trace) < 201
+    assert 0 < len(result.trace) < 20
     assert result.trace.t[-1] == approx(result.failure.time)
-    assert 1e12 < np.abs(result.trace.y).max() < 1e40
+    assert 1e12 < np.abs(result.trace.y).max() < np.inf
 
 
 def test_an_iteration_that_does_not_converge_is_a_failure_with_advice():
