@@ -34,7 +34,6 @@ POSIX = (
     "safety/test_children.py",
     "safety/test_left_processes.py",
     "safety/test_sandbox.py",
-    "safety/test_sandboxed_analyses.py",
     "safety/test_sandboxed_commands.py",
     "safety/test_shared_memory.py",
     "safety/test_special_files.py",
