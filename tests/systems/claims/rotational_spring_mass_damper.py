@@ -9,6 +9,7 @@ from scipy.integrate import simpson
 
 import ssptool
 from ssptool import Settings
+from ssptool.engine.failure import Ending, RunError
 from tests.systems.claims.catalogue import SYSTEMS
 from tests.systems.claims.claim import Absolute, AtLeast, AtMost, Claim, Relative
 from tests.systems.claims.couplings import END_VALUE, NAMES
@@ -80,8 +81,15 @@ def stored_and_dissipated() -> float:
 
 
 def growth(step: float, count: int, **settings) -> float:
-    """Amplitude of the last fifth of a run over that of the second fifth, when only the slowest mode is left."""
-    _, y = run(step_size=step, stop_time=step * count, **settings)
+    """Amplitude of the last fifth of a run over that of the second fifth, when only the slowest mode is left; infinite
+    if the run blows up.
+    """
+    try:
+        _, y = run(step_size=step, stop_time=step * count, **settings)
+    except RunError as error:
+        if error.failure.ending is not Ending.UNSTABLE:
+            raise
+        return np.inf
     return float(np.max(np.abs(y[-count // 5 :])) / np.max(np.abs(y[count // 5 : 2 * count // 5])))
 
 
