@@ -121,6 +121,15 @@ NOT_FINITE = ("INF", "-INF", "NaN")
 """Numbers that JSON does not have, as xs:double spells them; Python reads these texts as numbers."""
 
 
+def reads_as_number(text: str) -> bool:
+    """True if a text is a number of Python, inf and nan included."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def number_name(value: float) -> str:
     """The name of a number that is not finite, as xs:double spells it: INF, -INF or NaN."""
     return "NaN" if math.isnan(value) else "INF" if value > 0 else "-INF"

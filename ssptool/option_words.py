@@ -33,7 +33,7 @@ ChartWord: TypeAlias = Literal[
 
 LINEAR_FILES = (".json", ".mat", ".txt", ".fmu")
 STEADY_FILES = (".ssv", ".json")
-SENSITIVITY_FILES = (".csv", ".json")
+NUMBER_FILES = (".csv", ".json")
 """Endings of the files of an analysis, which its value saves and its command takes."""
 
 OPTION_SYNONYMS: Mapping[str, tuple[str, ...]] = {

@@ -1,7 +1,7 @@
 """Linear models of systems: matrices with the names, units and values of what they relate."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from ssptool.documents.saving import save_file
 from ssptool.engine.kernel.calls import Floats
 from ssptool.errors import MissingPackage, WrongValue
 from ssptool.foreign_text import json_text
-from ssptool.option_words import LINEAR_FILES
+from ssptool.option_words import LINEAR_FILES, NUMBER_FILES
 from ssptool.printed import Printed
 from ssptool.public_calls import public
 
@@ -31,6 +31,12 @@ def checked_ending(path: Path | str, endings: Sequence[str]) -> Path:
     if path.suffix.lower() not in endings:
         raise WrongValue(f"{path}: the ending must be one of {', '.join(endings)}; found {path.suffix or 'none'}")
     return path
+
+
+def save_numbers(path: Path | str, content: Callable[[], Mapping[str, Any]], table: Callable[[], str]) -> None:
+    """Write everything to a .json file, or a table to a .csv file. Raises WrongValue."""
+    path = checked_ending(path, NUMBER_FILES)
+    save_file(path, json_text(content(), indent=1) if path.suffix.lower() == ".json" else table())
 
 
 class LinearVariable(NamedTuple):

@@ -1,6 +1,6 @@
 """Root loci: the eigenvalues of a system over a parameter."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from csv import writer
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.analysis.linear_model import LinearModel, checked_ending
+from ssptool.analysis.linear_model import LinearModel, save_numbers
 from ssptool.analysis.linear_text import table
-from ssptool.documents.saving import save_file
 from ssptool.engine.kernel.calls import Floats
 from ssptool.errors import counted
 from ssptool.foreign_text import joined_lines, json_text
-from ssptool.option_words import SENSITIVITY_FILES
 from ssptool.printed import Printed, prints
 from ssptool.public_calls import public
 
@@ -99,8 +97,7 @@ class RootLocus(Printed):
         WrongValue
             The file has another ending.
         """
-        path = checked_ending(path, SENSITIVITY_FILES)
-        save_file(path, json_text(self.to_dict(), indent=1) if path.suffix.lower() == ".json" else self._table())
+        save_numbers(path, self.to_dict, self._table)
 
     def draw(self, path: Path | str) -> None:
         """Draw the eigenvalues in the complex plane, and the stability margin over the parameter: a .png, .svg, .pdf or
@@ -166,8 +163,3 @@ LOCUS_RENDERERS: Mapping[str, Callable[[RootLocus], str]] = MappingProxyType(
     {"text": locus_text, "json": lambda locus: json_text(locus.to_dict(), indent=2)}
 )
 """Formats of a root locus."""
-
-
-def locus_of(name: str, values: Sequence[float], model_at: Callable[[float], LinearModel]) -> RootLocus:
-    """The root locus over these values of a parameter."""
-    return RootLocus(name, np.array(values, dtype=float), tuple(map(model_at, values)))

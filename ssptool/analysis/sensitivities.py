@@ -15,14 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssptool.analysis.linear_model import LinearVariable, checked_ending
+from ssptool.analysis.linear_model import LinearVariable, save_numbers
 from ssptool.analysis.probing import Probe
-from ssptool.documents.saving import save_file
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.recording.patterns import near_names
 from ssptool.errors import UnknownName
-from ssptool.foreign_text import json_text
-from ssptool.option_words import SENSITIVITY_FILES
 from ssptool.printed import Printed
 from ssptool.public_calls import public
 
@@ -109,8 +106,7 @@ class Sensitivities(Printed):
         WrongValue
             The file has another ending.
         """
-        path = checked_ending(path, SENSITIVITY_FILES)
-        save_file(path, json_text(self.to_dict(), indent=1) if path.suffix.lower() == ".json" else self._table())
+        save_numbers(path, self.to_dict, self._table)
 
     def _table(self) -> str:
         pairs = [(i, j) for j in range(len(self.parameters)) for i in range(len(self.outputs))]

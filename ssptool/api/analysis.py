@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Unpack
 
+import numpy as np
+
 from ssptool.analysis.coupling_stability import CouplingStability as CouplingStability
 from ssptool.analysis.coupling_stability import components
 from ssptool.analysis.coupling_stability import stability as stability_of
@@ -21,7 +23,6 @@ from ssptool.analysis.probing import ProbedRun, check_probed
 from ssptool.analysis.rest import LONGEST, simulated_rest
 from ssptool.analysis.root_locus import LOCUS_RENDERERS as LOCUS_RENDERERS
 from ssptool.analysis.root_locus import RootLocus as RootLocus
-from ssptool.analysis.root_locus import locus_of
 from ssptool.analysis.starting import Begun, start_in
 from ssptool.analysis.steady_state import Conditions, steady_state, unsatisfied
 from ssptool.analysis.steady_state import SteadyState as SteadyState
@@ -140,7 +141,8 @@ def root_locus(
     given = [number("values", value) for value in values]
     if not given:
         raise WrongValue(f"{name}: there are no values")
-    return locus_of(name, given, lambda value: linearize(system, at=at, **with_values(options, {name: value})))
+    models = [linearize(system, at=at, **with_values(options, {name: value})) for value in given]
+    return RootLocus(name, np.array(given), tuple(models))
 
 
 @public

@@ -23,7 +23,7 @@ from ssptool.cli.options import (
 )
 from ssptool.cli.settings_options import PLANNED, settings_options
 from ssptool.cli.terminal import busy
-from ssptool.option_words import LINEAR_FILES, SENSITIVITY_FILES, STEADY_FILES
+from ssptool.option_words import LINEAR_FILES, NUMBER_FILES, STEADY_FILES
 
 At = Annotated[
     float | None,
@@ -184,7 +184,7 @@ def modes_command(
       ssptool modes plant --at 2s -o modes.svg
       ssptool modes plant --over Motor.R=0.3:0.8:20 -o locus.svg
     """
-    numbers = SENSITIVITY_FILES if over else ()
+    numbers = NUMBER_FILES if over else ()
     if output is not None and output.suffix.lower() not in numbers:
         ssptool.renderers.check_plot_name(output, (*numbers, *PLOT_FILES))
     advise(system, sandbox, changes)
@@ -301,7 +301,7 @@ def sensitivities_command(
       ssptool sensitivities plant Motor.R Load.J --measure Load.w --stop-time 5 -o sensitivities.csv
     """
     if output is not None:
-        ssptool.renderers.check_plot_name(output, SENSITIVITY_FILES)
+        ssptool.renderers.check_plot_name(output, NUMBER_FILES)
     advise(system, sandbox, changes)
     with busy():
         found = ssptool.sensitivities(

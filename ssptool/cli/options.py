@@ -16,6 +16,7 @@ import ssptool
 from ssptool.arguments import parse_time
 from ssptool.cli.app import say
 from ssptool.cli.completion import assignments
+from ssptool.foreign_text import reads_as_number
 from ssptool.option_words import Boxing
 from ssptool.sandbox import advice
 
@@ -240,18 +241,10 @@ def factor(text: str, hint: str = "NAME=VALUES") -> tuple[str, list[float] | lis
             listed = values.split(",")
             if any(".." in value for value in listed):
                 raise ValueError
-            return name, [float(value) for value in listed] if all(map(_is_number, listed)) else listed
+            return name, [float(value) for value in listed] if all(map(reads_as_number, listed)) else listed
     except ValueError:
         pass
     raise typer.BadParameter(f"{text!r}: expected NAME=low:high:count or NAME=1,2,5", param_hint=hint)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def chosen_units(unit: list[str] | None, display_units: bool) -> Any:

@@ -257,23 +257,23 @@ class Positions:
 
     def of_siblings(self, elements: Iterable[Element]) -> Iterator[Position]:
         """The positions of elements with the same parent."""
-        name, around = self._name, None
+        parent = around = None
         for element in elements:
-            if around is None and (parent := element.getparent()) is not None:
+            if parent is None or around is None:
+                parent = element.getparent()
+                assert parent is not None
                 around = self._address(parent)
-            if around is not None and element.local_name and (attributes := element.telling(element.identity)):
-                later = made(LaterAddress, (around, element.local_name, element.identity, attributes))
-                yield made(Position, (name, self._line_of(element), later))
-            else:
-                yield self.position(element)
+            yield self._below(element, parent, around)
 
     def position(self, element: Element) -> Position:
-        parent, line = element.getparent(), self._line_of(element)
+        parent = element.getparent()
         if parent is None:
-            return Position(self._name, line, "/")
-        around = self._addresses.get(parent)
-        if around is None:
-            around = self._address(parent)
+            return Position(self._name, self._line_of(element), "/")
+        return self._below(element, parent, self._address(parent))
+
+    def _below(self, element: Element, parent: etree._Element, around: str) -> Position:
+        """The position of a child of an element at this address."""
+        line = self._line_of(element)
         if element.local_name and (attributes := element.telling(element.identity)):
             later = made(LaterAddress, (around, element.local_name, element.identity, attributes))
             return made(Position, (self._name, line, later))

@@ -211,9 +211,11 @@ def refuse_unchecked(network: Network, apart: Collection[str]) -> None:
 def _aliases(network: Network) -> Iterator[Unsupported]:
     """Errors for several names of one FMU variable with different values: only the last value would count."""
     aliased = _with_aliases(network)
-    connected = dict.fromkeys(wire.destination for wire in network.wires) if aliased else {}
+    if not aliased:
+        return
+    connected = dict.fromkeys(wire.destination for wire in network.wires)
     known: dict[tuple[str, str, int, int], Signal] = {}
-    for signal in (*connected, *network.assignments) if aliased else ():
+    for signal in (*connected, *network.assignments):
         component = network.components.get(signal.component)
         if component is None or id(component.description) not in aliased:
             continue

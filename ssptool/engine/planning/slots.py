@@ -54,7 +54,7 @@ class SlotTable:
         # A driven input of a component is recorded itself, not its source.
         hidden = {signal for signal, source in self.input_sources.items() if signal != source.signal}
         hidden |= {port.signal for one in network.components.values() if one.delays for port in one.ports}
-        self.recorded = tuple([slot for slot, signal in enumerate(self.signals) if not hidden or signal not in hidden])
+        self.recorded = tuple([slot for slot, signal in enumerate(self.signals) if signal not in hidden])
         self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
         self.whole = {signal: array for signal, array in wholes(network).items() if signal in self.slots}
         self.arrays: dict[Signal, list[int]] = defaultdict(list)
@@ -126,7 +126,7 @@ class SlotTable:
 
     def _wire(self, wire: Wire) -> PlannedWire:
         source, destination, conversion = self.slots[wire.source], self.slots[wire.destination], wire.conversion
-        variable, discrete = self.variables[destination], id(self.variables[source]) in self._held
+        variable, discrete = self.variables[destination], self._is_held(source)
         if variable is None or self.types[destination] != FLOAT:
             return PlannedWire(source, destination, conversion, discrete)
         return made(PlannedWire, (source, destination, conversion, discrete, variable.minimum, variable.maximum))

@@ -41,7 +41,7 @@ from ssptool.engine.trace import (
     values_of,
 )
 from ssptool.errors import UnusableFile, counted
-from ssptool.foreign_text import json_content, json_text, one_line
+from ssptool.foreign_text import json_content, json_text, one_line, reads_as_number
 
 try:
     from ssptool.engine.recording._text import csv as _csv
@@ -360,7 +360,7 @@ def _boolean(text: str) -> bool:
 
 def _guess(texts: Sequence[str]) -> str:
     """Type of a column, guessed from its cells."""
-    if texts and not any(map(_is_number, texts)):
+    if texts and not any(map(reads_as_number, texts)):
         return TEXT
     integers = list(_integers(texts))
     if len(integers) < len(texts) or all(int(float(number)) == number for number in integers):
@@ -369,14 +369,6 @@ def _guess(texts: Sequence[str]) -> str:
     if low >= -(2**63) and high < 2**63:
         return "Int64"
     return "UInt64" if low >= 0 and high < 2**64 else "Float64"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _integers(texts: Sequence[str]) -> Iterator[int]:
