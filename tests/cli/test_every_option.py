@@ -2,6 +2,7 @@
 with the options that it needs.
 """
 
+import contextlib
 import re
 import shutil
 from collections.abc import Iterator
@@ -363,6 +364,10 @@ def _split(stated):
     return [stated] if "(" in stated else stated.split(" ")
 
 
+SCENARIO = """
+events:
+  - {time: 0.01, model: first.mass, variable: F, action: override, value: 4.0}
+"""
 GRID = """
 system = "s"
 [settings]
@@ -387,27 +392,37 @@ data = "m.csv"
 """
 
 
+@pytest.fixture(scope="session")
+def originals(tmp_path_factory):
+    """A folder with the system, a run of it, and a file of each kind that options take."""
+    folder = tmp_path_factory.mktemp("originals")
+    with contextlib.chdir(folder):
+        shutil.copytree(SYSTEMS / "dual_mass_oscillator", "s")
+        shutil.copytree(SYSTEMS / "mass_spring_damper", "chain")
+        library.simulate("s", stop_time=0.02, step_size=0.01, output="r.csv", accuracy="off")
+        Path("u.csv").write_text("time,first.mass.F\n0,1\n10,2\n", encoding="utf-8")
+        Path("s.yaml").write_text(
+            "events:\n  - {time: 0.01, model: first.mass, variable: F, action: override, value: 4.0}\n",
+            encoding="utf-8",
+        )
+        Path("own.toml").write_text("strict = false\n", encoding="utf-8")
+        Path("values.csv").write_text("name,value\nSystem1.m1,2\n", encoding="utf-8")
+        shutil.copy("s/resources/dual_mass_oscillator.ssv", "v.ssv")
+        shutil.copytree("s", "two")
+        Path("t").mkdir()
+        shutil.copy("s/resources/System1.fmu", "t/Third.fmu")
+        library.upgrade("two")
+        library.pack("s", "packed.ssp")
+        Path("grid.toml").write_text(GRID, encoding="utf-8")
+        Path("fit.toml").write_text(FIT, encoding="utf-8")
+        Path("m.csv").write_text("time,System1.x1\n0,0\n0.01,0.00025\n0.02,0.001\n", encoding="utf-8")
+    return folder
+
+
 @pytest.fixture
-def files(ssptool, tmp_path, monkeypatch):
-    """The system, a run of it, and a file of each kind that options take."""
-    shutil.copytree(SYSTEMS / "dual_mass_oscillator", "s")
-    shutil.copytree(SYSTEMS / "mass_spring_damper", "chain")
-    library.simulate("s", stop_time=0.02, step_size=0.01, output="r.csv", accuracy="off")
-    Path("u.csv").write_text("time,first.mass.F\n0,1\n10,2\n", encoding="utf-8")
-    Path("s.yaml").write_text(
-        "events:\n  - {time: 0.01, model: first.mass, variable: F, action: override, value: 4.0}\n", encoding="utf-8"
-    )
-    Path("own.toml").write_text("strict = false\n", encoding="utf-8")
-    Path("values.csv").write_text("name,value\nSystem1.m1,2\n", encoding="utf-8")
-    shutil.copy("s/resources/dual_mass_oscillator.ssv", "v.ssv")
-    shutil.copytree("s", "two")
-    Path("t").mkdir()
-    shutil.copy("s/resources/System1.fmu", "t/Third.fmu")
-    library.upgrade("two")
-    library.pack("s", "packed.ssp")
-    Path("grid.toml").write_text(GRID, encoding="utf-8")
-    Path("fit.toml").write_text(FIT, encoding="utf-8")
-    Path("m.csv").write_text("time,System1.x1\n0,0\n0.01,0.00025\n0.02,0.001\n", encoding="utf-8")
+def files(ssptool, originals):
+    """Copies of these files in the present folder."""
+    shutil.copytree(originals, ".", dirs_exist_ok=True)
 
 
 def carried_out(ssptool, command, name, values):

@@ -49,14 +49,18 @@ class Messages(list):
         self.append((status, category.decode(), message.decode()))
 
 
+def unpack(fmu, folder):
+    """The folder with the files of an FMU, unpacked into `folder`; None: `fmu` is such a folder already."""
+    return fmu if folder is None else Path(fmpy.extract(str(fmu), unzipdir=str(folder)))
+
+
 @contextmanager
 def instance(fmu, folder, messages=None, *, logging=False):
     """An instance in FMPy, not initialized; `references` are those of its variables by name. It logs to `messages`."""
     description = fmpy.read_model_description(str(fmu))
-    unpacked = Path(fmpy.extract(str(fmu), unzipdir=str(folder)))
     slave = (FMU3Slave if description.fmiVersion.startswith("3") else FMU2Slave)(
         guid=description.guid,
-        unzipDirectory=str(unpacked),
+        unzipDirectory=str(unpack(fmu, folder)),
         modelIdentifier=description.coSimulation.modelIdentifier,
         instanceName="exported",
     )

@@ -10,7 +10,7 @@ import pytest
 from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import fmi2LastSuccessfulTime, fmi2Terminated
 from fmpy.fmi3 import FMU3Slave, fmi3ValueReference
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ssptool
@@ -19,7 +19,7 @@ from tests.engine.event_mode.systems import write_system
 from tests.engine.event_mode.test_clocks import bounces, sampled_loop
 from tests.engine.small.test_endings import ASKS, STAIRS, stair
 from tests.engine.small.test_endings import system as asking_to_end
-from tests.exporting.fmus import SYSTEMS, Messages, exported, initialize, instance, set_up
+from tests.exporting.fmus import SYSTEMS, Messages, exported, initialize, instance, set_up, unpack
 from tests.exporting.test_event_mode import CHAIN, LOOP, get
 
 CLOCKED = """
@@ -45,7 +45,7 @@ def importer(fmu, folder, messages=None, **use):
     description = fmpy.read_model_description(str(fmu))
     slave = FMU3Slave(
         guid=description.guid,
-        unzipDirectory=fmpy.extract(str(fmu), unzipdir=str(folder)),
+        unzipDirectory=str(unpack(fmu, folder)),
         modelIdentifier=description.coSimulation.modelIdentifier,
         instanceName="exported",
     )
@@ -435,11 +435,16 @@ def mixed(models, tmp_path_factory):
     return exported(system, folder, fmi=3, expose=["M.rate"], step_size=0.01, stop_time=1.0)
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.fixture(scope="module")
+def unpacked(mixed, tmp_path_factory):
+    return unpack(mixed, tmp_path_factory.mktemp("unpacked"))
+
+
+@settings(max_examples=80)
 @given(data=st.data())
-def test_calls_in_any_order(data, mixed, tmp_path):
+def test_calls_in_any_order(data, unpacked):
     """Calls that a state allows are more often drawn than others."""
-    with importer(mixed, tmp_path / "unpacked", Messages()) as slave:
+    with importer(unpacked, None, Messages()) as slave:
         state, t = "instantiated", 0.0
         for _ in range(data.draw(st.integers(0, 25))):
             allowed = sorted(call for call, states in ALLOWED.items() if state in states and call != "reset")

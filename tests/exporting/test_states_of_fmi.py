@@ -10,11 +10,11 @@ from fmpy.fmi3 import (
     fmi3LockPreemptionCallback,
     fmi3UnlockPreemptionCallback,
 )
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.stimuli.pushed_mass import MASS, write_pushed_mass
-from tests.exporting.fmus import SYSTEMS, Messages, exported, initialize, instance, real, set_real, set_up
+from tests.exporting.fmus import SYSTEMS, Messages, exported, initialize, instance, real, set_real, set_up, unpack
 
 EARLY = {"instantiated", "failed early"}
 ALWAYS = {*EARLY, "initialization", "stepping", "terminated", "failed"}
@@ -56,16 +56,21 @@ def fmu(fmi, tmp_path_factory):
     return exported(SYSTEMS / "one_dof_oscillator", folder, master="jacobi", expose=["Mass.m", "Mass.z"], fmi=fmi)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.fixture(scope="module")
+def unpacked(fmu, tmp_path_factory):
+    return unpack(fmu, tmp_path_factory.mktemp("unpacked"))
+
+
+@settings(max_examples=60)
 @given(data=st.data())
-def test_calls_in_any_order(data, fmi, fmu, tmp_path):
+def test_calls_in_any_order(data, fmi, unpacked):
     of_version = {
         2: {"setup": {"instantiated"}, "get parameter": ALWAYS - {"instantiated"}},
         3: {mode: set() for mode in MODES},
     }
     known = {**ALLOWED, **of_version[fmi]}
     calls = data.draw(st.lists(st.sampled_from(sorted(known)), max_size=25))
-    with instance(fmu, tmp_path / "unpacked", Messages()) as slave:
+    with instance(unpacked, None, Messages()) as slave:
         state, t = "instantiated", 0.0
         for call in calls:
             allowed = state in known[call]
