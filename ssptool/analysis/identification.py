@@ -7,12 +7,12 @@ excite and the outputs show; which are left out as noise follows from a second j
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from ssptool.analysis.linear_model import LinearModel, LinearVariable
-from ssptool.engine.failure import Unsupported
+from ssptool.engine.failure import RunError, Unsupported
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.saved import NotSavable
@@ -22,7 +22,18 @@ from ssptool.errors import WrongValue, abbreviated
 from ssptool.fmu.description import InterfaceType
 
 STEPS = 400
-"""Macro steps of each response."""
+"""Macro steps of each response, at most."""
+
+FEWEST_STEPS = 8
+"""Macro steps of a response below which it tells too little."""
+
+GROWTH = 1e4
+"""Responses are used up to where one has grown by this factor beyond its size in the first steps: later steps of an
+unstable system show only its fastest growth, and hide all else.
+"""
+
+WORST = 0.1
+"""Largest relative error of a model that is returned."""
 
 JUMP = 1e-3
 """Jump of an input, relative to its value, or to 1 if that is 0."""
@@ -36,11 +47,16 @@ MOVES = 1e-6
 EPSILON = 2.0**-52
 
 _WHAT = "a discrete linear model of co-simulation"
+_ADVICE = "use smaller steps (--step-size), or FMUs that offer model exchange"
 
 _HOW = (
     "a model of macro steps, because not all components run by model exchange: it has what its inputs excite and its "
-    f"outputs show within {STEPS} steps"
+    "outputs show within {} steps"
 )
+
+
+_Jumped: TypeAlias = Callable[[Mapping[str, float]], Floats]
+"""Function that gives the outputs (k + 1, p) after jumps of inputs by these amounts."""
 
 
 class Responses(NamedTuple):
@@ -99,28 +115,34 @@ def identified(run: SteppedRun, time: float, inputs: Sequence[LinearVariable]) -
     Unsupported.
     """
     columns = [place for place, column in enumerate(run.plan.columns) if column.type in REAL_TYPES]
-    start = _starts(run, time)
     sizes = np.array([JUMP * (abs(one.value) or 1.0) for one in inputs])
+    names = [one.name for one in inputs]
 
-    def after(jumps: Mapping[str, float]) -> Floats:
-        start()
-        for one in inputs:
-            run.set(one.name, one.value + jumps.get(one.name, 0.0))
-        run.step(STEPS)
-        t, y = run.trace.t[-STEPS - 1 :], run.trace.y[-STEPS - 1 :, columns]
-        if np.abs(np.diff(t) - run.plan.interval.step).max() > TOLERANCE * run.plan.interval.step:
-            raise Unsupported(_WHAT, "events divide macro steps", "use FMUs that offer model exchange")
-        return np.asarray(y, dtype=np.float64)
+    def measure(steps: int) -> tuple[_Jumped, Floats, Responses]:
+        after = partial(_outputs, run, inputs, columns, _starts(run, time), steps=steps)
+        usual = after({})
+        return after, usual, _responses(names, sizes, after, usual)
 
-    usual = after({})
-    responses = _responses([one.name for one in inputs], sizes, after, np.abs(usual).max(axis=0))
+    try:
+        after, usual, responses = measure(STEPS)
+    except RunError as problem:  # far from the point, as an unstable system gets
+        reached = int((problem.failure.time - time) / run.plan.interval.step / 2)
+        if reached < FEWEST_STEPS:
+            raise
+        run.reset()
+        run.run_until(time)
+        after, usual, responses = measure(reached)
+    steps = len(responses.found) - 1
     A, B, C, error = _realized(responses, sizes)
     D = responses.found[0]
     test = np.where(np.arange(len(inputs)) % 2, -0.6, 1.0) * sizes
-    measured = after(dict(zip([one.name for one in inputs], test.tolist(), strict=True))) - usual
-    predicted = _predicted(A, B, C, D) @ test
+    measured = (after(dict(zip(names, test.tolist(), strict=True))) - usual)[: steps + 1]
+    predicted = _predicted(A, B, C, D, steps) @ test
     scale = np.maximum(np.abs(responses.found).max(axis=0) @ np.abs(test), np.finfo(float).tiny)
     error = max(error, float((np.abs(measured - predicted) / scale).max()))
+    if not error <= WORST:
+        reason = f"responses to jumps do not follow one: an error of {error:.1g} of the largest element"
+        raise Unsupported(_WHAT, reason, _ADVICE)
     shown = [run.plan.columns[place] for place in columns]
     return LinearModel(
         system=run.plan.name,
@@ -137,9 +159,29 @@ def identified(run: SteppedRun, time: float, inputs: Sequence[LinearVariable]) -
         ),
         error=error,
         ways=dict.fromkeys((one.name for one in run.plan.instances), "responses to jumps"),
-        notes=(_HOW, *_on_motion(usual)),
+        notes=(_HOW.format(steps), *_on_motion(usual)),
         step=run.plan.interval.step,
     )
+
+
+def _outputs(
+    run: SteppedRun,
+    inputs: Sequence[LinearVariable],
+    columns: Sequence[int],
+    start: Callable[[], object],
+    jumps: Mapping[str, float],
+    *,
+    steps: int,
+) -> Floats:
+    """The outputs in these columns (steps + 1, p) after jumps of inputs, named with their amounts."""
+    start()
+    for one in inputs:
+        run.set(one.name, one.value + jumps.get(one.name, 0.0))
+    run.step(steps)
+    t, y = run.trace.t[-steps - 1 :], run.trace.y[-steps - 1 :, columns]
+    if np.abs(np.diff(t) - run.plan.interval.step).max() > TOLERANCE * run.plan.interval.step:
+        raise Unsupported(_WHAT, "events divide macro steps", "use FMUs that offer model exchange")
+    return np.asarray(y, dtype=np.float64)
 
 
 def _on_motion(usual: Floats) -> Iterator[str]:
@@ -161,15 +203,30 @@ def _starts(run: SteppedRun, time: float) -> Callable[[], object]:
         return again
 
 
-def _responses(
-    inputs: Sequence[str], sizes: Floats, after: Callable[[Mapping[str, float]], Floats], values: Floats
-) -> Responses:
-    found, noise = [], []
-    for name, size in zip(inputs, sizes.tolist(), strict=True):
-        near, far = ((after({name: one}) - after({name: -one})) / (2 * one) for one in (size, 2 * size))
-        found.append(near)
-        noise.append(np.abs(far - near).max(axis=0) + 4 * EPSILON * values / size)
-    return Responses(np.stack(found, axis=-1), np.stack(noise, axis=-1))
+def _responses(inputs: Sequence[str], sizes: Floats, after: _Jumped, usual: Floats) -> Responses:
+    near, far = (
+        np.stack(
+            [
+                (after({name: one}) - after({name: -one})) / (2 * one)
+                for name, one in zip(inputs, (times * sizes).tolist(), strict=True)
+            ],
+            axis=-1,
+        )
+        for times in (1, 2)
+    )
+    used = slice(_resolved(near) + 1)
+    noise = np.abs(far - near)[used].max(axis=0) + 4 * EPSILON * np.abs(usual[used]).max(axis=0)[:, None] / sizes
+    return Responses(near[used], noise)
+
+
+def _resolved(found: Floats) -> int:
+    """The steps of responses that show more than the fastest growth. Raises Unsupported."""
+    sizes = np.maximum.accumulate(np.abs(found), axis=0)
+    grown = (sizes > GROWTH * sizes[FEWEST_STEPS // 2]) & (sizes[FEWEST_STEPS // 2] > 0)
+    steps = int(np.argmax(grown.any(axis=(1, 2)))) if grown.any() else len(found) - 1
+    if steps < FEWEST_STEPS:
+        raise Unsupported(_WHAT, f"a response grows by more than {GROWTH:g} within {steps} steps", _ADVICE)
+    return steps
 
 
 def _realized(responses: Responses, sizes: Floats) -> tuple[Floats, Floats, Floats, float]:
@@ -190,12 +247,12 @@ def _realized(responses: Responses, sizes: Floats) -> tuple[Floats, Floats, Floa
     return A, B, C, noise * np.sqrt(half) / float(values[order - 1]) if order else noise
 
 
-def _predicted(A: Floats, B: Floats, C: Floats, D: Floats) -> Floats:
-    """(k + 1, p, m) Responses of a discrete model to unit jumps."""
+def _predicted(A: Floats, B: Floats, C: Floats, D: Floats, steps: int) -> Floats:
+    """(steps + 1, p, m) Responses of a discrete model to unit jumps."""
 
     def each() -> Iterator[Floats]:
         states = np.zeros(B.shape)
-        for _ in range(STEPS + 1):
+        for _ in range(steps + 1):
             yield C @ states + D
             states = A @ states + B
 

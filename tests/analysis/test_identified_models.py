@@ -74,13 +74,14 @@ def single(folder: Path, y: str, rate: float, **more) -> Path:
     ("y", "rate", "h"),
     [
         ("2 * v->x + 0.7", 2.0, 0.05),
+        ("2 * v->x + 0.7", 1.5, 1.0),
         ("2 * v->x + 0.7", -0.01, 0.001),
         ("2 * v->x + 0.7", 1e-9, 0.05),
         ("2 * v->x + 0.7", -30.0, 0.5),
         ("round(2e7 * v->x) / 1e7 + 0.7", -2.0, 0.05),
         ("2 * sin(0.3 * v->x) + 0.7", -40.0, 0.01),
     ],
-    ids=["grows", "slow", "integrates", "fast", "noisy", "at rest"],
+    ids=["grows", "grows fast", "slow", "integrates", "fast", "noisy", "at rest"],
 )
 def test_the_error_of_a_mode_is_stated(tmp_path, y, rate, h):
     at = 100 * h if "sin" in y else 0.0
@@ -88,6 +89,25 @@ def test_the_error_of_a_mode_is_stated(tmp_path, y, rate, h):
     (mode,) = model.modes
     assert abs(mode.eigenvalue - rate) < mode.error < 0.15 * max(abs(rate), 1e-6)
     assert model.stable is (None if abs(rate) < 1e-6 else rate < 0)
+
+
+def test_what_decays_beside_fast_growth_is_a_mode(tmp_path):
+    """After 400 steps the growth would be a factor of 1e173, and all else lost."""
+    h, rates = 0.5, (2.0, -0.3)
+    grown, kept = (float(np.exp(rate * h)) for rate in rates)
+    variables = (*(Var(name, "local", start=0.3) for name in "ab"), Var("u", "input", start=0.4), Var("y", "output"))
+    step = f"v->a = {grown!r} * v->a + 0.8 * v->u; v->b = {kept!r} * v->b + 1.7 * v->u; return OK;"
+    make_fmu(tmp_path / "Two.fmu", variables, me=None, calc="v->y = 2 * v->a + v->b + 0.7;", step=step)
+    model = ssptool.linearize(write_system(tmp_path / "two", tmp_path, {"P": "Two"}), step_size=h)
+    assert sorted((one.eigenvalue.real for one in model.modes), reverse=True) == pytest.approx(rates, abs=1e-3)
+    assert not model.stable and model.error < 1e-3
+
+
+def test_growth_that_hides_all_within_a_few_steps_is_refused(tmp_path):
+    system = single(tmp_path, "2 * v->x + 0.7", 4.0)
+    with pytest.raises(Unsupported, match="smaller steps"):
+        ssptool.linearize(system, step_size=1.0, stop_time=10.0)
+    assert ssptool.linearize(system, step_size=0.25, stop_time=10.0).modes[0].eigenvalue == pytest.approx(4, abs=1e-6)
 
 
 def test_what_vanishes_within_a_step_is_no_mode(tmp_path):
