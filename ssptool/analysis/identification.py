@@ -178,10 +178,10 @@ def _outputs(
     for one in inputs:
         run.set(one.name, one.value + jumps.get(one.name, 0.0))
     run.step(steps)
-    t, y = run.trace.t[-steps - 1 :], run.trace.y[-steps - 1 :, columns]
+    t, y = run.trace.t[-steps - 1 :], run.trace.cells[-steps - 1 :, columns]
     if np.abs(np.diff(t) - run.plan.interval.step).max() > TOLERANCE * run.plan.interval.step:
         raise Unsupported(_WHAT, "events divide macro steps", "use FMUs that offer model exchange")
-    return np.asarray(y, dtype=np.float64)
+    return y
 
 
 def _on_motion(usual: Floats) -> Iterator[str]:

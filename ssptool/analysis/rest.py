@@ -24,7 +24,7 @@ def simulated_rest(run: SteppedRun, first: float) -> SteadyState:
     while not found:
         run.run_until(min(start + duration, stop))
         trace = run.trace
-        y = trace.y[:, columns].astype(np.float64)
+        y = trace.cells[:, columns]
         later = trace.t >= start + (run.time - start) / 2
         moved, size = np.ptp(y[later], axis=0), np.abs(y).max(axis=0, initial=0.0)
         found = bool(np.all(moved <= MOVED * size))

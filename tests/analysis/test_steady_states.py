@@ -59,6 +59,16 @@ def test_co_simulation_comes_to_rest():
         ssptool.trim(CHAIN, implementation="cs", free="first.mass.F", target={"first.mass.s": 0.1})
 
 
+def test_co_simulation_with_text_beside_its_numbers_comes_to_rest(tmp_path):
+    """x' = 3 - 2 x."""
+    variables = (Var("x", "local", start=0.5), Var("y", "output"), Var("name", "output", "String", start=""))
+    step = "v->x += (1 - exp(-2 * h)) * (1.5 - v->x); return OK;"
+    make_fmu(tmp_path / "Lag.fmu", variables, me=None, calc="v->y = 2 * v->x + 0.7;", step=step)
+    point = ssptool.trim(write_system(tmp_path / "lag", tmp_path, {"A": "Lag"}), step_size=0.05)
+    assert point.found
+    assert values(point.outputs) == pytest.approx({"A.y": 3.7}, rel=1e-8)
+
+
 def test_co_simulation_without_rest_is_told():
     """An oscillator without damping."""
     point = ssptool.trim(SYSTEMS / "one_dof_oscillator", implementation="cs", stop_time=1.0)
