@@ -13,10 +13,9 @@ from weakref import WeakValueDictionary
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
 from ssptool.engine.assembly.instances import Fresh, Pool, Sources, lost_process
 from ssptool.engine.failure import Ending, Failure, wish_to_end
-from ssptool.engine.kernel.calls import EVENT_FUNCTIONS, Call, Code, Outcome, functions_for
-from ssptool.engine.kernel.interface import Kernel, read_slot
+from ssptool.engine.kernel.calls import ACCESS, EVENT_FUNCTIONS, Call, Code, Outcome, functions_for
+from ssptool.engine.kernel.slot_values import read_slot
 from ssptool.engine.masters.registry import ADJOINT
-from ssptool.engine.planning.events import EventMember
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.recording.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
 from ssptool.engine.settings import Settings
@@ -32,7 +31,7 @@ from ssptool.fmu.surroundings import Surroundings, words_for
 from ssptool.network.conversion import narrowing
 
 if TYPE_CHECKING:
-    from ssptool.engine.kernel._kernel import NativeSystem
+    from ssptool.engine.kernel._kernel import NativeKernel, NativeSystem
 
 
 class AdoptedInstances:
@@ -51,12 +50,12 @@ class AdoptedInstances:
     def add(
         self, index: int, instance: FmuInstance, functions: Callable[[], dict[str, int]], watch: Watch | None
     ) -> None:
-        """Give the system component `index` of its plan, with the functions that a kernel needs. An instance that the
-        system already has from the run before is not given again. A watch, if given, records the calls.
+        """Give the system component `index` of its plan, with its `functions`. An instance that the system already has
+        from the run before is not given again. A watch, if given, records the calls.
         """
         if self._adopted.get(index) is instance:
             return
-        taken, component = {**instance.functions, **functions()}, instance.component
+        taken, component = functions(), instance.component
         if watch:
             taken, component = watch.stand_ins(index, taken, component)
         self.native.adopt(index, taken, component)
@@ -91,14 +90,14 @@ class Assembly:
     """
 
     plan: Plan
-    kernel: Kernel
+    kernel: "NativeKernel"
     instances: tuple[FmuInstance, ...]
     logging: FmuLogging
     native: "NativeSystem"
     loop_log: IterationLog | None = None
     coupling_log: IterationLog | None = None
     explain_ode: Callable[[], Failure] | None = None
-    ode_kernel: Kernel | None = None
+    ode_kernel: "NativeKernel | None" = None
     remarks: dict[str, None] = field(default_factory=dict)
     at_end: ExitStack = field(default_factory=ExitStack)
     surroundings: Surroundings = field(default_factory=Surroundings)
@@ -352,8 +351,7 @@ def assemble(
                 instance.intercept(watch.around(index))
             if note := "; ".join(filter(None, (note, logging.start(instance)))):
                 remarks[note] = None
-            types = _event_types(planned, _member_of(plan, planned))
-            adopted.add(index, instance, partial(_functions, planned, instance, types), watch)
+            adopted.add(index, instance, partial(_functions, planned, instance), watch)
             instances.append(instance)
             stack.callback(supply.give_back, binary, instance, keep=_serves_again(plan, planned, watch))
         kernel = adopted.native.begin()
@@ -462,34 +460,17 @@ def _instantiated(
         raise FmiError(*facts, more_about(plan.settings, error.messages)) from None
 
 
-def _member_of(plan: Plan, planned: PlannedInstance) -> EventMember | None:
-    """Event member of an instance, in the system or in its ODE; None if it has no event mode."""
-    of_ode = plan.ode.events.members.get(planned.name) if plan.ode is not None else None
-    return plan.event_modes.members.get(planned.name) or of_ode
-
-
-def _event_types(planned: PlannedInstance, member: EventMember | None) -> tuple[str, ...]:
-    """Types of the variables that are exchanged at events only."""
-    variables = planned.description.variables
-    exchanged = () if member is None else (*member.inputs, *member.outputs)
-    return tuple(dict.fromkeys(variables[one.signal.variable].type for one in exchanged))
-
-
-def _functions(planned: PlannedInstance, instance: FmuInstance, event_types: tuple[str, ...]) -> dict[str, int]:
-    """Functions that a kernel and an integrator need. In place of missing functions of model exchange, which are never
-    called, there is one that returns an error.
+def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int]:
+    """Functions of the FMU. In place of missing functions that a kernel or an integrator looks up, there is one that
+    returns an error.
     """
-    observed = (one.type for one in planned.observed_variables)
-    types = (*planned.input_types, *planned.output_types, *observed, *event_types)
-    wanted = functions_for(planned.description.fmi_major, types)
-    present = instance.functions
-    at_events = EVENT_FUNCTIONS if planned.description.fmi_major == 3 else ()
-    if planned.interface is InterfaceType.CO_SIMULATION:
-        optional = (ADJOINT,) if planned.capabilities.adjoint_derivatives else ()
-        functions = {name: present.get(name, _REFUSAL) for name in (*wanted, *optional)}
-        return functions | {name: present[name] for name in at_events if name in present}
-    exchange = functions_of_exchange(planned.description.fmi_major)
-    return {name: present.get(name, _REFUSAL) for name in (*wanted, *exchange, *at_events)}
+    major = planned.description.fmi_major
+    wanted = functions_for(major, ACCESS[major])
+    if planned.interface is InterfaceType.MODEL_EXCHANGE:
+        wanted += functions_of_exchange(major) + (EVENT_FUNCTIONS if major == 3 else ())
+    elif planned.capabilities.adjoint_derivatives:
+        wanted += (ADJOINT,)
+    return {**dict.fromkeys(wanted, _REFUSAL), **instance.functions}
 
 
 _refuse = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: STATUS.index("error"))

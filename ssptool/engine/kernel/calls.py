@@ -1,6 +1,6 @@
 """Values that describe kernel operations (calls, loops, iterations, programs, driven inputs) and their results."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, TypeAlias
@@ -167,15 +167,6 @@ class MeasureLimit(NamedTuple):
     limit: float
 
 
-class HeldInputs(IntEnum):
-    """Value over a step of inputs that can only be constant, if their values at its end are known."""
-
-    END = 0  # the value at the end
-    MEAN = 1  # the mean of both ends
-    MID_STEP = 2  # the mean if the value runs smoothly, otherwise that at the end; see `Kernel.mid_step`
-    TRIED = 3  # as MID_STEP if trial steps show that the components integrate their inputs, otherwise as END
-
-
 class DividedSteps(NamedTuple):
     """Macro steps that the FMU of an instance has discarded, and then did in smaller ones.
 
@@ -199,46 +190,6 @@ class Trial(IntEnum):
     NONE = 0  # no trial steps
     INTEGRATES = 1
     STEPS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class IterationCalls:
-    """A step that is repeated until the `unknowns` (input slots) agree at its end with the outputs that feed them.
-
-    `group` are the instances. Inputs of those in `following` are interpolated with `order` (0: held at their value at
-    the end of the step), inputs of those in `held` are constant, as `held_inputs` says. The first guess continues the
-    polynomial of order `prediction` through the accepted points; with order 0 it is the value of each input at the
-    start. An iterate agrees if it meets all `measures`. Otherwise the first `plain_iterations` iterations use the found
-    values as next guess, as long as this converged in earlier steps; `rule` computes the others. With a `count`, a step
-    has exactly that number of iterations; steps whose last iterate does not meet the relative measure among `measures`
-    are counted.
-
-    A change that stops decreasing at the noise of the outputs is accepted. After `max_iterations` iterations, or if
-    iterates diverge, `newton` allows the same number of iterations of Newton's method with differences; it stays in use
-    if the rule did not converge for some steps. Then the operation fails; with `retreats` the step is repeated with
-    strong damping instead, and then done once with extrapolated inputs.
-
-    With `damps`, if the coupling is stiff, a step that does not give smooth signals is repeated with all inputs held at
-    their value at its end, and some following steps are done in the same way.
-    """
-
-    group: int
-    following: int
-    held: int
-    schedule: int
-    unknowns: Slots
-    nominal: Sequence[float]
-    order: int
-    prediction: int
-    measures: Sequence[MeasureLimit]
-    rule: IterateRule
-    plain_iterations: int
-    max_iterations: int
-    retreats: bool
-    held_inputs: HeldInputs = HeldInputs.END
-    count: int = 0
-    newton: bool = False
-    damps: bool = False
 
 
 Stretches: TypeAlias = tuple[tuple[float, float], ...]
@@ -485,17 +436,8 @@ def prefix(major: int) -> str:
     return "fmi" if major == 1 else f"fmi{major}"
 
 
-def functions_for(major: int, types: Iterable[str]) -> tuple[str, ...]:
-    """Functions that an instance with variables of these types must have.
-
-    Raises
-    ------
-    ValueError
-        FMI has no such type, or the kernel does not support it.
-    """
-    wanted = set(types)
-    if unknown := sorted(wanted - set(ACCESS[major])):
-        raise ValueError(f"variables of type {unknown[0]} are not carried in FMI {major}: {', '.join(ACCESS[major])}")
-    suffixes = dict.fromkeys(suffix for kind, suffix in ACCESS[major].items() if kind in wanted)
+def functions_for(major: int, types: Container[str]) -> tuple[str, ...]:
+    """Functions that an instance with variables of these types must have."""
+    suffixes = dict.fromkeys(suffix for kind, suffix in ACCESS[major].items() if kind in types)
     access = (f"{prefix(major)}{verb}{suffix}" for suffix in suffixes for verb in ("Set", "Get"))
     return tuple(dict.fromkeys((*FUNCTIONS[major], *access)))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ssptool.engine.kernel.calls import HeldInputs, Instruction, IterateRule, IterationCalls, Op, RuleKind, Trial
+from ssptool.engine.kernel.calls import Instruction, IterateRule, Op, RuleKind, Trial
 from ssptool.engine.masters.acceleration import IQN_ILS, choose_acceleration
 from ssptool.engine.masters.convergence import (
     DEFAULT_TOLERANCE,
@@ -13,7 +13,15 @@ from ssptool.engine.masters.convergence import (
     relative,
 )
 from ssptool.engine.masters.master import Coupling
-from ssptool.engine.masters.program import HOLD, Program, ProgrammedMaster, interpolate, mid_step, set_inputs
+from ssptool.engine.masters.program import (
+    HOLD,
+    FrozenIteration,
+    Program,
+    ProgrammedMaster,
+    interpolate,
+    mid_step,
+    set_inputs,
+)
 from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup, Participants
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
 from ssptool.engine.method_names import AUTO, ApproximationName
@@ -126,10 +134,14 @@ class Iterated(ProgrammedMaster):
 MAX_ITERATIONS = 30
 
 
-def _held_inputs(inputs: InputApproximation) -> HeldInputs:
+def _held_inputs(inputs: InputApproximation) -> str:
+    """Value over a step of inputs that can only be constant, if their values at its end are known: at the end, the mean
+    of both ends, the mean if the value runs smoothly (otherwise the end), or tried, i.e. `mid_step` if trial steps show
+    that the components integrate their inputs, otherwise `end`.
+    """
     if inputs.op is Op.MID_STEP:
-        return HeldInputs.TRIED if inputs.tried else HeldInputs.MID_STEP
-    return HeldInputs.MEAN if inputs.op is Op.INTERPOLATE else HeldInputs.END
+        return "tried" if inputs.tried else "mid_step"
+    return "mean" if inputs.op is Op.INTERPOLATE else "end"
 
 
 def _tried(inputs: InputApproximation, trial: int) -> InputApproximation:
@@ -138,33 +150,39 @@ def _tried(inputs: InputApproximation, trial: int) -> InputApproximation:
     return replace(inputs, held=held) if inputs.op is Op.INTERPOLATE and inputs.order else held
 
 
-def _iteration(method: Iterated, group: InstanceGroup) -> IterationCalls:
-    """The iterated step of this group as kernels represent it."""
-    return IterationCalls(
-        group=group.group,
-        following=group.following,
-        held=group.held,
-        schedule=group.schedule,
-        unknowns=group.unknowns,
-        nominal=group.nominal,
-        order=method.inputs.order,
-        prediction=method.prediction,
-        measures=method.measure.limits,
-        rule=method.acceleration,
-        plain_iterations=method.plain_iterations,
-        max_iterations=method.max_iterations,
-        retreats=method.retreats,
-        held_inputs=_held_inputs(method.inputs.where_held),
-        count=method.count,
-        newton=method.newton,
-        damps=method.damps,
-    )
+def _iteration(method: Iterated, group: InstanceGroup) -> FrozenIteration:
+    """The iterated step of this group, as the frozen plan contains it.
+
+    Inputs of instances in `following` are interpolated with `order`, inputs of those in `held` are constant, as
+    `held_inputs` says. An iterate agrees if it meets all `measures`. Otherwise the first `plain_iterations` iterations
+    use the found values as next guess, as long as this converged in earlier steps; `rule` computes the others. With a
+    `count`, a step has exactly that number of iterations.
+    """
+    return {
+        "group": group.group,
+        "following": group.following,
+        "held": group.held,
+        "schedule": group.schedule,
+        "unknowns": list(group.unknowns),
+        "nominal": list(group.nominal),
+        "order": method.inputs.order,
+        "prediction": method.prediction,
+        "plain_iterations": method.plain_iterations,
+        "max_iterations": method.max_iterations,
+        "retreats": method.retreats,
+        "count": method.count,
+        "newton": method.newton,
+        "damps": method.damps,
+        "rule": method.acceleration._asdict() | {"kind": method.acceleration.kind.name.lower()},
+        "measures": [{"kind": one.kind.name.lower(), "limit": one.limit} for one in method.measure.limits],
+        "held_inputs": _held_inputs(method.inputs.where_held),
+    }
 
 
 def _program(method: Iterated, coupling: Coupling) -> Program:
     """Steps of all groups in the order of the signal flow; groups with feedback are iterated."""
     steps: list[Instruction] = []
-    iterations: list[IterationCalls] = []
+    iterations: list[FrozenIteration] = []
     once = _tried(method.inputs, Trial.STEPS) if method.tries else method.inputs
     for group in coupling.groups:
         if len(group.unknowns):

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.calls import Code, Outcome
-from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup, Participants, SavedState
 from ssptool.engine.time_grid import grid_time
+
+if TYPE_CHECKING:
+    from ssptool.engine.kernel._kernel import NativeKernel
+
 
 CLOSE = 1e-9
 """Fraction of a macro step within which a communication point counts as at an event or a jump."""
@@ -59,7 +62,7 @@ class CoupledSystem:
         Slots of real numbers that matter to the run; None: all do.
     """
 
-    kernel: Kernel
+    kernel: "NativeKernel"
     start: float
     step: float
     coupling: Coupling

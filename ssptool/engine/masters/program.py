@@ -1,11 +1,14 @@
 """Macro steps as kernel programs, and input approximations (hold, mid-step, extrapolation, interpolation)."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from ssptool.engine.kernel.calls import Instruction, IterationCalls, Op
+from ssptool.engine.kernel.calls import Instruction, Op
 from ssptool.engine.masters.master import Coupling, CouplingMaster
 from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup
+
+FrozenIteration: TypeAlias = dict[str, Any]
+"""An iterated step of a group, as the frozen plan contains it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Program:
     """
 
     steps: tuple[Instruction, ...]
-    iterations: tuple[IterationCalls, ...] = ()
+    iterations: tuple[FrozenIteration, ...] = ()
     consistent: bool = True
     interruptible: bool = True
 

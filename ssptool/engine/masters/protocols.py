@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from ssptool.engine.kernel.calls import Instruction, Op, Slots
-from ssptool.engine.kernel.interface import Kernel
 from ssptool.errors import counted
 from ssptool.network.network import Signal
+
+if TYPE_CHECKING:
+    from ssptool.engine.kernel._kernel import NativeKernel
+
 
 SavedState = Mapping[str, NDArray[Any]]
 """State of a stepper or of a part of one, as arrays by name."""
@@ -93,7 +96,7 @@ class InputApproximation:
     def instruction(self, group: int) -> Instruction:
         return Instruction(self.op, group, int(self.ends) if self.op is Op.MID_STEP else self.order)
 
-    def apply(self, kernel: Kernel, group: int, h: float) -> None:
+    def apply(self, kernel: "NativeKernel", group: int, h: float) -> None:
         """Set the inputs of a group over a step of size h [s], as `instruction` does."""
         op, argument, order = self.instruction(group)
         match op:

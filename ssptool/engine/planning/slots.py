@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import overload
 
 from ssptool.engine.kernel.calls import ACCESS, FLOAT
-from ssptool.engine.kernel.interface import NOTHING
+from ssptool.engine.kernel.slot_values import NOTHING
 from ssptool.engine.masters.registry import capabilities
 from ssptool.engine.planning.events import CLOCK, EventModes, clock_signals
 from ssptool.engine.planning.plan import PlannedInstance, PlannedWire

@@ -13,7 +13,7 @@ from ssptool.engine.kernel.calls import (
     DrivenInputMode,
     Floats,
 )
-from ssptool.engine.kernel.interface import Kernel, slot_value
+from ssptool.engine.kernel.slot_values import slot_value
 from ssptool.engine.method_names import ApproximationName
 from ssptool.engine.planning.interval import start_time
 from ssptool.engine.planning.plan import Plan, PlannedInstance
@@ -29,6 +29,7 @@ from ssptool.network.network import Network, Signal
 from ssptool.public_calls import public
 
 if TYPE_CHECKING:
+    from ssptool.engine.kernel._kernel import NativeKernel
     from ssptool.engine.stimuli.inputs import InputData
 
 
@@ -117,7 +118,7 @@ class _Sampled(NamedTuple):
 class SampledFunctions:
     """Functions that drive inputs. The kernel stores the present value of each as a column with one row."""
 
-    def __init__(self, sources: Sequence[SlotSource], kernel: Kernel) -> None:
+    def __init__(self, sources: Sequence[SlotSource], kernel: "NativeKernel") -> None:
         self._kernel = kernel
         functions = [place for place, one in enumerate(sources) if table_rows(one.time_signal) is None]
         self._sampled = tuple(_Sampled(sources[place], kernel.table_column(place)) for place in functions)

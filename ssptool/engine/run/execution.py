@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter, sleep
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.calls import Floats, Stretches
-from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.masters.master import CLOSE, StepBatch
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.planning.plan import FoundAtStart, Plan
@@ -30,6 +29,10 @@ from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 from ssptool.errors import WrongValue
 from ssptool.fmu.surroundings import Surroundings
 from ssptool.working_directory import KeptWorkingDirectory
+
+if TYPE_CHECKING:
+    from ssptool.engine.kernel._kernel import NativeKernel
+
 
 PACED_CHUNK_SECONDS = 0.01
 """Wall time between two checks of the clock [s], if macro steps are shorter."""
@@ -361,7 +364,7 @@ def _between(batch: StepBatch) -> tuple[int, ...]:
 class _Contents:
     """String table of a kernel; from time to time, strings and bytes that no slot refers to are discarded."""
 
-    def __init__(self, kernel: Kernel, plan: Plan) -> None:
+    def __init__(self, kernel: "NativeKernel", plan: Plan) -> None:
         self._kernel = kernel
         self._recorded = any(column.type in NUMBERED for column in plan.columns)
         self._slots = np.array(plan.numbered, dtype=np.intp)

@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import TypeGuard
 
 from ssptool.documents.document import garbage_collection_paused
-from ssptool.engine.kernel.calls import ACCESS, Call, DrivenInput, Instruction, IterationCalls, Op, RuleKind, SolveLoop
-from ssptool.engine.kernel.interface import NOTHING
+from ssptool.engine.kernel.calls import ACCESS, Call, DrivenInput, Instruction, Op, RuleKind, SolveLoop
+from ssptool.engine.kernel.slot_values import NOTHING
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.master import Coupling, CouplingMaster, Master, SteppingMaster, StepSizeControl
@@ -212,7 +212,7 @@ def _stepping(plan: Plan, drives: bool) -> Json:
     stepping = {
         "groups": list(map(list, registrations.groups)),
         "schedules": list(map(_steps, registrations.schedules)),
-        "iterations": list(map(_iteration, program.iterations)),
+        "iterations": list(program.iterations),
         "everyone": coupling.everything.group,
         "everything": coupling.everything.schedule,
         "program": [
@@ -369,16 +369,6 @@ def _beside(plan: Plan, ode: PlannedOde, recorded: bool) -> Json:
         "event_sources": list(plan.ode_event_sources),
         **({"ends_steps": True} if ode.ends_steps else {}),
     }
-
-
-def _iteration(calls: IterationCalls) -> Json:
-    named = {
-        "rule": calls.rule._asdict() | {"kind": calls.rule.kind.name.lower()},
-        "measures": [{"kind": one.kind.name.lower(), "limit": one.limit} for one in calls.measures],
-        "held_inputs": calls.held_inputs.name.lower(),
-    }
-    plain = {name: getattr(calls, name) for name in calls.__dataclass_fields__ if name not in named}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()} | named
 
 
 def _slot_value(plan: Plan, slot: int, value: Value) -> Json:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ssptool.engine.kernel.calls import ACCESS, FLOAT
-from ssptool.engine.kernel.interface import NOTHING
+from ssptool.engine.kernel.slot_values import NOTHING
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.fmu.description import Value, Variability, element_names
 from ssptool.network.network import Conversion, Signal

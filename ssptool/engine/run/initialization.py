@@ -9,7 +9,7 @@ from ssptool.engine.assembly.applied_stimuli import endless_parameters, unsettle
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.stopped import explanation
 from ssptool.engine.failure import Ending, Failure, RunError
-from ssptool.engine.kernel.interface import read_slot
+from ssptool.engine.kernel.slot_values import read_slot
 from ssptool.engine.kernel.solutions import SystemRefusal, Unsettled
 from ssptool.engine.kernel.stopped import Refused, Stopped
 from ssptool.engine.method_names import WarningsName

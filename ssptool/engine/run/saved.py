@@ -10,14 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ssptool.documents.foreign_files import ArchiveLimits, ForeignZip, SpecialFile, exceeded
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.kernel.calls import Floats
-from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.masters.protocols import SavedState, part_of, under
 from ssptool.engine.planning.plan import FoundAtStart, Plan
 from ssptool.engine.run.freeze import frozen_starts, root_starts
@@ -29,6 +28,10 @@ from ssptool.engine.run.system import LoadedSystem
 from ssptool.errors import UnusableFile, WrongValue, abbreviated
 from ssptool.fmu.instance import FmiError
 from ssptool.foreign_text import json_content, strict_json
+
+if TYPE_CHECKING:
+    from ssptool.engine.kernel._kernel import NativeKernel
+
 
 _FORMAT = 13
 _FACTS, _SYSTEM, _MEMORY, _CHECKSUM = "facts", "system", "master", "sha256"
@@ -334,12 +337,12 @@ def memory_of(steps: AnySteps, plan: Plan) -> SavedState:
     return memory
 
 
-def contents(kernel: Kernel) -> tuple[bytes, ...]:
+def contents(kernel: "NativeKernel") -> tuple[bytes, ...]:
     """Contents of the kernel, by number."""
     return tuple(kernel.content(number) for number in range(kernel.contents))
 
 
-def number_contents(kernel: Kernel, contents: Iterable[bytes]) -> None:
+def number_contents(kernel: "NativeKernel", contents: Iterable[bytes]) -> None:
     """Add these contents to the kernel in order, so that they keep their numbers."""
     for content in contents:
         kernel.number(content)

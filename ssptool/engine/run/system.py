@@ -19,7 +19,6 @@ from ssptool.engine.assembly.stopped import failure_of
 from ssptool.engine.failure import Failure, RunError, failure_of_input
 from ssptool.engine.kernel import native_system
 from ssptool.engine.kernel.calls import Code, Floats, Op, Outcome, Stretches
-from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.kernel.solutions import NoSize, SystemBatch, SystemRefusal, Unsettled, WhyNoSize
 from ssptool.engine.kernel.stopped import Stopped
 from ssptool.engine.masters.adaptive import always_switching, too_inexact, too_small
@@ -40,7 +39,7 @@ from ssptool.fmu.instance import FmiError
 from ssptool.foreign_text import strict_json
 
 if TYPE_CHECKING:
-    from ssptool.engine.kernel._kernel import NativeSystem
+    from ssptool.engine.kernel._kernel import NativeKernel, NativeSystem
     from ssptool.engine.run.asked_steps import AskedSteps
     from ssptool.engine.run.iterate_logs import IterateLogs
 
@@ -176,7 +175,7 @@ def system_for(plan: Plan, pool: Pool | None) -> LoadedSystem:
 class _InputSources:
     """Input sources of a system, in its present segment."""
 
-    def __init__(self, plan: Plan, kernel: Kernel, native: "NativeSystem") -> None:
+    def __init__(self, plan: Plan, kernel: "NativeKernel", native: "NativeSystem") -> None:
         self._kernel, self._native = kernel, native
         self._functions = SampledFunctions(slot_sources(plan), kernel)
         self._segment = plan.interval.start, math.inf

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from math import floor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from ssptool.engine.assembly.applied_stimuli import propagate, why_not
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.failure import Failure, RunError
 from ssptool.engine.kernel.calls import Floats
-from ssptool.engine.kernel.interface import Kernel, read_slot, write_slot
+from ssptool.engine.kernel.slot_values import read_slot, write_slot
 from ssptool.engine.planning.events import CLOCK
 from ssptool.engine.planning.fixed_steps import (
     bound_to_steps,
@@ -32,6 +32,9 @@ from ssptool.fmu.instance import FmuInstance
 from ssptool.network.arrays import elements
 from ssptool.network.conversion import convert
 from ssptool.network.network import Signal
+
+if TYPE_CHECKING:
+    from ssptool.engine.kernel._kernel import NativeKernel
 
 
 def not_running(*, ended: bool) -> WrongUsage:
@@ -243,7 +246,7 @@ def _led_to(plan: Plan, signal: Signal) -> str:
 class SimulationChanges:
     """Changes at the present communication point. RunError is raised if the simulation cannot continue with them."""
 
-    def __init__(self, plan: Plan, kernel: Kernel, system: StepsOfSystem, values: SimulationValues) -> None:
+    def __init__(self, plan: Plan, kernel: "NativeKernel", system: StepsOfSystem, values: SimulationValues) -> None:
         self._plan = plan
         self._kernel = kernel
         self._system = system

@@ -8,7 +8,6 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from ssptool.engine.kernel import interface
 from ssptool.engine.kernel._methods import NativeKernel
 from ssptool.engine.kernel.calls import (
     AcceptedSteps,
@@ -16,8 +15,9 @@ from ssptool.engine.kernel.calls import (
     Floats,
     Instruction,
     Integers,
-    IterationCalls,
+    IterateRule,
     LoopCalls,
+    MeasureLimit,
     Outcome,
     Slots,
     Substeps,
@@ -188,6 +188,55 @@ class IterationMemory(NamedTuple):
     secants: SecantMemory
 
 
+class HeldInputs(IntEnum):
+    """Value over a step of inputs that can only be constant, if their values at its end are known."""
+
+    END = 0  # the value at the end
+    MEAN = 1  # the mean of both ends
+    MID_STEP = 2  # the mean if the value runs smoothly, otherwise that at the end; see `Kernel.mid_step`
+    TRIED = 3  # as MID_STEP if trial steps show that the components integrate their inputs, otherwise as END
+
+
+@dataclass(frozen=True, slots=True)
+class IterationCalls:
+    """A step that is repeated until the `unknowns` (input slots) agree at its end with the outputs that feed them.
+
+    `group` are the instances. Inputs of those in `following` are interpolated with `order` (0: held at their value at
+    the end of the step), inputs of those in `held` are constant, as `held_inputs` says. The first guess continues the
+    polynomial of order `prediction` through the accepted points; with order 0 it is the value of each input at the
+    start. An iterate agrees if it meets all `measures`. Otherwise the first `plain_iterations` iterations use the found
+    values as next guess, as long as this converged in earlier steps; `rule` computes the others. With a `count`, a step
+    has exactly that number of iterations; steps whose last iterate does not meet the relative measure among `measures`
+    are counted.
+
+    A change that stops decreasing at the noise of the outputs is accepted. After `max_iterations` iterations, or if
+    iterates diverge, `newton` allows the same number of iterations of Newton's method with differences; it stays in use
+    if the rule did not converge for some steps. Then the operation fails; with `retreats` the step is repeated with
+    strong damping instead, and then done once with extrapolated inputs.
+
+    With `damps`, if the coupling is stiff, a step that does not give smooth signals is repeated with all inputs held at
+    their value at its end, and some following steps are done in the same way.
+    """
+
+    group: int
+    following: int
+    held: int
+    schedule: int
+    unknowns: Slots
+    nominal: Sequence[float]
+    order: int
+    prediction: int
+    measures: Sequence[MeasureLimit]
+    rule: IterateRule
+    plain_iterations: int
+    max_iterations: int
+    retreats: bool
+    held_inputs: HeldInputs = HeldInputs.END
+    count: int = 0
+    newton: bool = False
+    damps: bool = False
+
+
 class LoopMethod(IntEnum):
     """A method for x = g(x). AUTO: a chain of them, each of which begins where the best one before it has ended."""
 
@@ -251,9 +300,9 @@ class IntegrationFailed(Exception):
 # -- operations --------------------------------------------------------------------------------------------------------
 
 
-class Kernel(interface.Kernel, Protocol):
-    """All that a kernel can do. The FMU instances belong to the caller and must outlive the last operation, `release`
-    included.
+class Kernel(Protocol):
+    """Operations of a kernel for tests; the stub of `_kernel` lists those of the product. The FMU instances belong to
+    the caller and must outlive the last operation, `release` included.
     """
 
     def environment(self) -> int:

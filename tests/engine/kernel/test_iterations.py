@@ -10,12 +10,12 @@ from ssptool.engine.kernel.calls import (
     Code,
     Instruction,
     IterateRule,
-    IterationCalls,
     MeasureKind,
     MeasureLimit,
     Op,
     RuleKind,
 )
+from tests.engine.kernel.methods import IterationCalls
 from tests.engine.kernel.mock_fmu import DO_STEP, GET_STATE, SET_STATE, Mock
 
 H = 0.1

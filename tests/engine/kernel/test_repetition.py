@@ -9,10 +9,8 @@ from ssptool.engine.kernel.calls import (
     AcceptedSteps,
     Call,
     Code,
-    HeldInputs,
     Instruction,
     IterateRule,
-    IterationCalls,
     LoopCalls,
     MeasureKind,
     MeasureLimit,
@@ -21,6 +19,7 @@ from ssptool.engine.kernel.calls import (
     SolveLoop,
 )
 from ssptool.engine.kernel.solutions import SolutionStatus
+from tests.engine.kernel.methods import HeldInputs, IterationCalls
 from tests.engine.kernel.mock_fmu import DO_STEP, Mock
 
 H = 0.1

@@ -115,10 +115,18 @@ class Inputs {
   Inputs(SlotValues& slot_values, const Wires& wires, Groups& groups, const History& history)
       : slot_values_(slot_values), wires_(wires), groups_(groups), history_(history) {}
 
+  // Copies every wire whose destination is an input of an instance of the group.
   void exchange(Index group) { wires_.copy(groups_.at(group).wires); }
+  // input_value = values, rates = 0, for inputs of all types. `advance` sets inputs like this.
   void hold(Index group) { hold_slots(groups_.at(group).inputs); }
+  // The polynomial through the last order + 1 accepted points (fewer while there are fewer; before the first: held).
+  // Types other than Float64 keep the value of the last accepted point, likewise in `interpolate`.
   void extrapolate(Index group, int order);
+  // The polynomial through the last `order` accepted points (or fewer) and the present values, which are those at the
+  // end of the step. Order 0: constant, the mean of both ends.
   void interpolate(Index group, int order, double h);
+  // Constant: the value in the middle of the step if the input runs smoothly (see `Trends`), otherwise its present
+  // value.
   void mid_step(Index group, int order, double h);
 
   // The same for these slots; the caller has checked the arguments.

@@ -1,4 +1,6 @@
-// A kernel, composed of its parts. interface.py documents the operations. No memory is allocated while stepping.
+// A kernel, composed of its parts, which document their operations. No memory is allocated while stepping. Operations
+// act on instances in the order given, and stop at the first FMI status worse than a warning and at the first output
+// that is nan or inf. Invalid arguments throw before any component is called.
 #pragma once
 
 #include <vector>

@@ -38,11 +38,19 @@ class Stepper {
   void report(double t) const noexcept {
     if (reported_time_ != nullptr) std::atomic_ref(*reported_time_).store(t, std::memory_order_relaxed);
   }
+  // Steps the instances of a group in parallel from now on, if their steps take long enough. Results do not depend on
+  // it; if a step fails, later instances of the group may have been stepped as well.
   void use_threads(std::size_t count);
+  // Steps that the FMU has discarded, which were then done in 2, 4, 8, … parts, at most 1024, from the state saved at
+  // the start; without one, the FMU must report that it is still at the start. FMI 2.0.4 §4.2.2 (fmi2Discard).
   [[nodiscard]] const DividedSteps& divided(Index index) const { return parts_.at(index).divided; }
   [[nodiscard]] bool has_threads() const noexcept { return workers_ != nullptr; }
 
+  // Sets inputs (and their rates where not zero), does a step from t to t + h, gets outputs. Rates that an FMI 2.0 FMU
+  // got in earlier steps are reset to zero when its inputs are held. Without a saved state,
+  // noSetFMUStatePriorToCurrentPoint is true.
   Outcome advance(Index group, double t, double h);
+  // One complete FMU state per instance, the last one saved; values and history are not touched.
   Outcome save(Index group);
   Outcome restore(Index group);
   void release() noexcept;
