@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ssptool.engine.kernel.calls import AcceptedSteps, Floats, MeasureKind, MeasureLimit, Trial
-from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
+from ssptool.engine.masters.protocols import NONE_UNCONVERGED, InstanceGroup, Unconverged
 from ssptool.engine.settings import ASKED, Settings
 from ssptool.errors import WrongValue, counted
 
@@ -102,67 +102,50 @@ _HELD: Mapping[int, str] = {
 }
 
 
-@dataclass(slots=True)
-class UnconvergedSteps:
-    """Accepted steps of a group whose iteration did not converge.
+def unconverged_steps(group: InstanceGroup, steps: AcceptedSteps, count: int) -> Unconverged:
+    """Steps with a fixed number (`count`) of iterations that had not converged, and the worst of them."""
+    if not steps.unconverged:
+        return NONE_UNCONVERGED
+    return Unconverged(
+        steps.unconverged, steps.residual, group.signals[steps.open_signal], steps.open_time, count, steps.grows
+    )
 
-    Attributes
-    ----------
-    signals
-        Names of the unknowns of the group.
-    accepted
-        Steps so far.
-    count
-        Iterations of each step, if their number is fixed.
-    """
 
-    signals: tuple[str, ...]
-    accepted: AcceptedSteps
-    count: int = 0
-
-    @property
-    def unconverged(self) -> Unconverged:
-        """Steps with a fixed number of iterations that had not converged, and the worst of them."""
-        steps = self.accepted
-        if not steps.unconverged:
-            return NONE_UNCONVERGED
-        worst = steps.residual, self.signals[steps.open_signal], steps.open_time
-        return Unconverged(steps.unconverged, *worst, self.count, steps.grows)
-
-    def remarks(self, names: tuple[str, ...]) -> Iterator[str]:
-        who, steps = ", ".join(names), self.accepted
-        if steps.trial != Trial.NONE:
-            yield f"inputs of {who} that can only be held have {_HELD[steps.trial]}"
-        if steps.noisy:
-            yield (
-                f"{_steps(steps.noisy)} of {who} stagnated at the noise of the FMUs and were accepted: "
-                f"{self.signals[steps.signal]} changed by up to {steps.level:.2g} of its size (step from t = "
-                f"{steps.time:.6g} s)"
-            )
-        if steps.ends:
-            yield (
-                f"in {_steps(steps.ends)} of {who}, the first from t = {steps.ends_from:.6g} s, inputs had their value "
-                "at the end of the step: the coupling is stiff, and would ring with inputs that run over the step; "
-                "such steps are of order 1"
-            )
-        if steps.by_newton:
-            yield (
-                f"{_steps(steps.by_newton)} of {who} used Newton's method, as IQN-ILS did not converge, the first from "
-                f"t = {steps.by_newton_from:.6g} s"
-            )
-        if steps.damped:
-            yield (
-                f"{_steps(steps.damped)} of {who} did not converge and were repeated with stronger damping or Newton's "
-                f"method, the first from t = {steps.damped_from:.6g} s"
-            )
-        if steps.unrepeated:
-            yield (
-                f"{_steps(steps.unrepeated)} of {who} did not converge and were done without iterations, with "
-                f"extrapolated inputs, the first from t = {steps.unrepeated_from:.6g} s; compare with a smaller step "
-                "size"
-            )
-        if steps.unconverged:
-            yield self.unconverged.text(who)
+def remarks_on_steps(group: InstanceGroup, steps: AcceptedSteps, count: int) -> Iterator[str]:
+    """Remarks on accepted steps of a group that did not converge, or were done otherwise than planned."""
+    who = ", ".join(group.names)
+    if steps.trial != Trial.NONE:
+        yield f"inputs of {who} that can only be held have {_HELD[steps.trial]}"
+    if steps.noisy:
+        yield (
+            f"{_steps(steps.noisy)} of {who} stagnated at the noise of the FMUs and were accepted: "
+            f"{group.signals[steps.signal]} changed by up to {steps.level:.2g} of its size (step from t = "
+            f"{steps.time:.6g} s)"
+        )
+    if steps.ends:
+        yield (
+            f"in {_steps(steps.ends)} of {who}, the first from t = {steps.ends_from:.6g} s, inputs had their value "
+            "at the end of the step: the coupling is stiff, and would ring with inputs that run over the step; "
+            "such steps are of order 1"
+        )
+    if steps.by_newton:
+        yield (
+            f"{_steps(steps.by_newton)} of {who} used Newton's method, as IQN-ILS did not converge, the first from "
+            f"t = {steps.by_newton_from:.6g} s"
+        )
+    if steps.damped:
+        yield (
+            f"{_steps(steps.damped)} of {who} did not converge and were repeated with stronger damping or Newton's "
+            f"method, the first from t = {steps.damped_from:.6g} s"
+        )
+    if steps.unrepeated:
+        yield (
+            f"{_steps(steps.unrepeated)} of {who} did not converge and were done without iterations, with "
+            f"extrapolated inputs, the first from t = {steps.unrepeated_from:.6g} s; compare with a smaller step "
+            "size"
+        )
+    if steps.unconverged:
+        yield unconverged_steps(group, steps, count).text(who)
 
 
 def _steps(count: int) -> str:

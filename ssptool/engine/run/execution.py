@@ -314,13 +314,13 @@ def _step(
     chunk = loaded.chunk or FIRST_CHUNK if pace is None else pace.chunk(plan.interval.step)
     steps, reached = plan.interval.steps, float(last[0])
     free = plan.master.chooses_steps or bool(job.met) or job.saved is not None
-    finished = steps == 0 if job.saved is None else system.run(0, np.empty((0, len(last)))).finished
+    finished = steps == 0 if job.saved is None else system.run(np.empty((0, len(last)))).finished
     while failure is None and not finished:
         chunk_began = perf_counter()
         space = rows.space(chunk if free else min(chunk, steps - counts.steps))
         if job.met:
             system.limit = _next_met(job, reached)
-        batch = _observed(system.run(counts.steps, space), space, system)
+        batch = _observed(system.run(space), space, system)
         system.assembly.restore_surroundings()
         failure = batch.failure
         counts.add(batch.steps, batch.iterations)

@@ -160,7 +160,7 @@ class OdeSteps(StepsOfSystem):
         n = len(states)
         return columns.reshape(n, n).T if len(columns) == n * n else None
 
-    def run(self, _first: int, rows: Floats) -> StepBatch:
+    def run(self, rows: Floats) -> StepBatch:
         """Compute as many rows as fit."""
         found = self._native.run_alone(self.limit, rows)
         self._loaded.check_logs()
@@ -220,7 +220,7 @@ class OdeBesideSteps(SystemSteps):
     def show_end(self, time: float) -> None:
         self._native.show_end(time)
 
-    def run(self, _first: int, rows: Floats) -> StepBatch:
+    def run(self, rows: Floats) -> StepBatch:
         batch = StepBatch(0)
         if self.failure is None or self._waiting:
             done = self._advanced(rows)

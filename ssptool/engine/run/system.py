@@ -18,11 +18,11 @@ from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.assembly.stopped import failure_of
 from ssptool.engine.failure import Failure, RunError, failure_of_input
 from ssptool.engine.kernel import native_system
-from ssptool.engine.kernel.calls import Code, Floats, Op, Outcome, Stretches
+from ssptool.engine.kernel.calls import AcceptedSteps, Code, Floats, Op, Outcome, Stretches
 from ssptool.engine.kernel.solutions import NoSize, SystemBatch, SystemRefusal, Unsettled, WhyNoSize
 from ssptool.engine.kernel.stopped import Stopped
 from ssptool.engine.masters.adaptive import always_switching, too_inexact, too_small
-from ssptool.engine.masters.convergence import UnconvergedSteps
+from ssptool.engine.masters.convergence import remarks_on_steps, unconverged_steps
 from ssptool.engine.masters.energy import residuals_too_large
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iteration_failures import IterationFailures
@@ -408,12 +408,12 @@ class SystemSteps(StepsOfSystem):
         return None if outcome.ok else self._evaluation.explain(outcome, time)
 
     @property
-    def _iterated(self) -> Iterator[tuple[InstanceGroup, UnconvergedSteps]]:
-        """Iterated groups, with their accepted steps that did not converge."""
+    def _iterated(self) -> Iterator[tuple[InstanceGroup, AcceptedSteps, int]]:
+        """Iterated groups, with their accepted steps, and the number of iterations of each step, if it is fixed."""
         master = coupling_master(self.assembly.plan)
         if isinstance(master, Iterated):
             for number, group in enumerate(one for one in self._coupling.groups if len(one.unknowns)):
-                yield group, UnconvergedSteps(group.signals, self.kernel.accepted_steps(number), master.count)
+                yield group, self.kernel.accepted_steps(number), master.count
 
     @property
     def _tells(self) -> bool:
@@ -425,7 +425,7 @@ class SystemSteps(StepsOfSystem):
         """Steps with a fixed number of iterations that had not converged, of all groups."""
         if not self._tells:
             return NONE_UNCONVERGED
-        return reduce(Unconverged.beside, (steps.unconverged for _, steps in self._iterated), NONE_UNCONVERGED)
+        return reduce(Unconverged.beside, (unconverged_steps(*one) for one in self._iterated), NONE_UNCONVERGED)
 
     @property
     def damped_phases(self) -> tuple[Stretches, ...]:
@@ -435,14 +435,14 @@ class SystemSteps(StepsOfSystem):
     def remarks(self) -> Iterator[str]:
         """Remarks on accepted steps, and on events between communication points."""
         if self._tells:
-            for group, steps in self._iterated:
-                yield from steps.remarks(group.names)
+            for one in self._iterated:
+                yield from remarks_on_steps(*one)
 
     def restart(self) -> None:
         """Restart the control of step sizes, if there is one."""
         self._native.restart()
 
-    def run(self, first: int, rows: Floats) -> StepBatch:
+    def run(self, rows: Floats) -> StepBatch:
         """Do steps until `rows` is full. Each call continues where the previous one ended."""
         if self.failure is not None:
             return StepBatch(0, self.failure)
@@ -537,5 +537,5 @@ class SystemSteps(StepsOfSystem):
         """Messages about failures of this iteration."""
         plan, master = self.assembly.plan, coupling_master(self.assembly.plan)
         assert isinstance(master, Iterated)
-        group, steps = list(self._iterated)[number]
-        return IterationFailures(master, group, interface_ends(plan, group), steps.accepted)
+        group, steps, _ = list(self._iterated)[number]
+        return IterationFailures(master, group, interface_ends(plan, group), steps)

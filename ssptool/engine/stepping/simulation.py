@@ -390,7 +390,7 @@ class SteppedRun:
 
     def _next_rows(self, count: int) -> StepBatch:
         rows = np.empty((count, len(self._rows.last)))
-        batch = self._stepper.run(self._steps, rows)
+        batch = self._stepper.run(rows)
         self._assembly.restore_surroundings()
         self._rows.add(rows[: batch.steps], batch.points)
         self._steps += batch.steps
@@ -657,7 +657,7 @@ class SteppedRun:
             raise UnusableFile(source, str(error)) from None
         self._steps = saved.steps
         self._rows.go_on(saved.accepted, saved.last)
-        self._finished = self._stepper.run(self._steps, np.empty((0, len(saved.last)))).finished
+        self._finished = self._stepper.run(np.empty((0, len(saved.last)))).finished
 
     def _step_by(self, steps: AnySteps) -> None:
         self._assembly, self._stepper = steps.assembly, steps

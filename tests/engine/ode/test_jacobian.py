@@ -28,7 +28,7 @@ def steps_of(net, folder=None):
 
 def evaluations(steps):
     """Since the last time."""
-    return steps.run(0, np.empty((0, 1 + len(steps.assembly.plan.recorded)))).evaluations
+    return steps.run(np.empty((0, 1 + len(steps.assembly.plan.recorded)))).evaluations
 
 
 @pytest.fixture
