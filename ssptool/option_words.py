@@ -5,6 +5,7 @@ The enumerations that check arguments at run time have the same words in the sam
 
 import re
 from collections.abc import Collection, Mapping
+from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
 MasterWord: TypeAlias = Literal["auto", "jacobi", "gauss-seidel", "iterated"]
@@ -30,6 +31,36 @@ StudyWord: TypeAlias = Literal["grid", "lhs", "sobol", "morris", "saltelli", "op
 ChartWord: TypeAlias = Literal[
     "scatter", "tornado", "envelope", "sensitivity", "parallel", "surface", "front", "convergence", "fit"
 ]
+
+
+class Sharing(StrEnum):
+    """Treatment of a document that is used several times, in an edit of one use."""
+
+    REFUSE = "refuse"
+    ALL = "all"
+    COPY = "copy"
+
+
+class Types(StrEnum):
+    """Treatment by an upgrade of types with two names in SSP 2.0: Real is Float64, Integer is Int32."""
+
+    KEEP = "keep"
+    FMI3 = "fmi3"
+
+
+class Highlight(StrEnum):
+    """Kinds of marks in a drawing."""
+
+    LOOPS = "loops"
+    FINDINGS = "findings"
+
+
+class DrawnConnections(StrEnum):
+    """Connections to draw as one line: those of two components if there are many, or none."""
+
+    BUNDLED = "bundled"
+    ALL = "all"
+
 
 LINEAR_FILES = (".json", ".mat", ".txt", ".fmu")
 STEADY_FILES = (".ssv", ".json")

@@ -1,7 +1,6 @@
 """Block diagrams of systems."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from ssptool.arguments import count, path, text, texts, word
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
-from ssptool.drawing.diagram.arrange import DrawnConnections
 from ssptool.drawing.diagram.drawing import DRAWINGS, Drawing
 from ssptool.drawing.diagram.groups import with_groups
 from ssptool.drawing.diagram.memory import Memory
@@ -23,15 +21,8 @@ from ssptool.network.explanation import Explained, explain_all
 from ssptool.network.flatten import build_network
 from ssptool.network.tree import ElementPath as NetworkPath
 from ssptool.network.tree import dotted
-from ssptool.option_words import ConnectionsWord, HighlightWord
+from ssptool.option_words import ConnectionsWord, DrawnConnections, Highlight, HighlightWord
 from ssptool.public_calls import public
-
-
-class Highlight(StrEnum):
-    """Kinds of marks in a drawing."""
-
-    LOOPS = "loops"
-    FINDINGS = "findings"
 
 
 @public

@@ -40,7 +40,6 @@ from ssptool.editing.editor import edit_block
 from ssptool.editing.package import Packed, Unpacked, VariantEdit
 from ssptool.editing.versions import (
     Migration,
-    Types,
     Version,
     downgrade_package,
     migrate_lone,
@@ -49,7 +48,7 @@ from ssptool.editing.versions import (
 from ssptool.fmu.read_description import read_description
 from ssptool.foreign_text import joined_lines
 from ssptool.network.inventory import VariantEntry
-from ssptool.option_words import SharedWord, SspWord, TypesWord
+from ssptool.option_words import SharedWord, SspWord, Types, TypesWord
 from ssptool.public_calls import public
 from ssptool.rules.load import load
 from ssptool.rules.report import Report, joined

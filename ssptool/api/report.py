@@ -11,7 +11,7 @@ from ssptool.arguments import path as file_path
 from ssptool.arguments import paths, texts
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
-from ssptool.drawing.diagram.arrange import MOST_SHEETS, DrawnConnections, all_arranged, arranged
+from ssptool.drawing.diagram.arrange import MOST_SHEETS, all_arranged, arranged
 from ssptool.drawing.diagram.groups import with_groups
 from ssptool.drawing.diagram.model import StatedSheet
 from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
@@ -26,6 +26,7 @@ from ssptool.engine.run.result import NO_UNITS, with_units
 from ssptool.errors import UnknownName, WrongValue, counted
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.tree import dotted
+from ssptool.option_words import DrawnConnections
 from ssptool.public_calls import public
 from ssptool.results.report import ReportPage, report_page, run_report_content, sheet_identity
 from ssptool.results.report.content import ReportPicture

@@ -6,7 +6,6 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -16,18 +15,10 @@ import ssptool
 from ssptool.cli.app import say
 from ssptool.cli.completion import elements, full_names
 from ssptool.cli.options import WHICH_VARIANT, AllowOutside, EditedSystem, bundled, split_pairs, time
-from ssptool.option_words import SspWord
+from ssptool.option_words import Sharing, SspWord
 
 if TYPE_CHECKING:
     from ssptool.editing.editor import Editor
-
-
-class Shared(StrEnum):
-    """Treatment of a nested document that several components use."""
-
-    REFUSE = "refuse"
-    ALL = "all"
-    COPY = "copy"
 
 
 EVERY_EDIT = "Every edit"
@@ -58,7 +49,7 @@ ExperimentStop = Annotated[
     typer.Option("--stop-time", parser=time, metavar="T", help="Stop time of the default experiment: 10, 2min."),
 ]
 SharedDocument = Annotated[
-    Shared,
+    Sharing,
     typer.Option(
         "--shared",
         help="If several components share the document: refuse the edit, edit it for all, or copy it "
@@ -73,7 +64,7 @@ class Editing:
     """Common options of edits: variant, sharing, the way to end, and folders outside that may be read."""
 
     variant: str | None
-    shared: Shared
+    shared: Sharing
     diff: bool
     force: bool
     allow_outside: list[Path]
@@ -81,7 +72,7 @@ class Editing:
 
 def editing_from(
     variant: EditedVariant = None,
-    shared: SharedDocument = Shared.REFUSE,
+    shared: SharedDocument = Sharing.REFUSE,
     diff: Diff = False,
     force: Force = False,
     allow_outside: AllowOutside = None,

@@ -1,7 +1,6 @@
 """Commands about packages, variants and versions: example, pack, unpack, convert, export, variant, upgrade, …"""
 
 import shlex
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -25,7 +24,7 @@ from ssptool.cli.options import (
 from ssptool.cli.settings_options import EXPORTED, EXPORTED_WORDS, settings_options
 from ssptool.cli.terminal import busy
 from ssptool.errors import counted
-from ssptool.option_words import InterfaceWord
+from ssptool.option_words import InterfaceWord, Types
 
 if TYPE_CHECKING:
     from ssptool.editing.package import VariantEdit
@@ -289,21 +288,16 @@ def migration_text(migration: "Migration", target: Path) -> str:
     return "\n".join(lines)
 
 
-class TypeNames(StrEnum):
-    KEEP = "keep"
-    FMI3 = "fmi3"
-
-
 def upgrade_command(
     system: DocumentPath,
     types: Annotated[
-        TypeNames,
+        Types,
         typer.Option(
             "--types",
             help="Keep types, or use those of FMI 3.0 (fmi3): Real becomes Float64 and Integer becomes "
             "Int32, also in documents of SSP 2.0.",
         ),
-    ] = TypeNames.KEEP,
+    ] = Types.KEEP,
     output: Output = None,
     diff: Diff = False,
     force: Force = False,

@@ -5,7 +5,6 @@ This module declares options for the results, the process and the pace of a run;
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
@@ -226,13 +225,8 @@ def _export_text(plan: "Plan", fmi: int) -> str:
     return joined_lines([*(f"  refused: {problem}" for problem in found.problems), *flags])
 
 
-class StatisticsFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
 StatisticsOption = Annotated[
-    StatisticsFormat | None,
+    TextOrJson | None,
     typer.Option(
         "--statistics",
         metavar="[FORMAT]",
@@ -287,7 +281,7 @@ def report_from(
 ) -> ReportChoice:
     """Options about the report of a run."""
     measured = statistics is not None
-    json = format is TextOrJson.JSON or statistics is StatisticsFormat.JSON
+    json = format is TextOrJson.JSON or statistics is TextOrJson.JSON
     if quiet and (verbose or json):
         raise typer.BadParameter("leave out --verbose, --format and --statistics json", param_hint="--quiet")
     if quiet:

@@ -26,6 +26,7 @@ from ssptool.documents.foreign_files import own_output
 from ssptool.documents.saving import save_file
 from ssptool.errors import counted
 from ssptool.foreign_text import several_lines
+from ssptool.option_words import DrawnConnections, Highlight
 
 
 def rule_command(
@@ -157,16 +158,6 @@ def graph_command(
         say(f"graph: {output}")
 
 
-class ConnectionsOption(StrEnum):
-    BUNDLED = "bundled"
-    ALL = "all"
-
-
-class HighlightOption(StrEnum):
-    LOOPS = "loops"
-    FINDINGS = "findings"
-
-
 def draw_command(
     system: SystemPath,
     variant: Variant = None,
@@ -190,17 +181,17 @@ def draw_command(
         ),
     ] = 0,
     highlight: Annotated[
-        list[HighlightOption] | None,
+        list[Highlight] | None,
         typer.Option("--highlight", help="Mark algebraic loops (loops) or findings (findings)."),
     ] = None,
     connections: Annotated[
-        ConnectionsOption,
+        DrawnConnections,
         typer.Option(
             "--connections", help="Draw more than 8 connections of two components as one line (bundled) or each (all)."
         ),
-    ] = ConnectionsOption.BUNDLED,
+    ] = DrawnConnections.BUNDLED,
     wires: Annotated[
-        ConnectionsOption | None, typer.Option("--wires", hidden=True, help="Earlier name of --connections.")
+        DrawnConnections | None, typer.Option("--wires", hidden=True, help="Earlier name of --connections.")
     ] = None,
     allow_outside: AllowOutside = None,
 ) -> None:

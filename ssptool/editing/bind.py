@@ -16,12 +16,13 @@ from ssptool.documents.foreign_files import read_bytes
 from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET, number_text
 from ssptool.editing.changes import EditError
 from ssptool.editing.draft import Draft, Place, store, store_copy, stored
-from ssptool.editing.names import Name, Sharing, enter, find_element, hosts, path_length, places, rest_below, shown
+from ssptool.editing.names import Name, enter, find_element, hosts, path_length, places, rest_below, shown
 from ssptool.errors import UnknownName, WrongUsage, counted, hint
 from ssptool.network.arrays import undivided
 from ssptool.network.targets import NamedTarget, Targets
 from ssptool.network.tree import build_tree
 from ssptool.network.wiring import Wiring
+from ssptool.option_words import Sharing
 
 R = TypeVar("R", bound=Element)
 

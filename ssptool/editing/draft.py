@@ -20,11 +20,12 @@ from ssptool.documents.storage import NESTING_MARK, MissingEntry
 from ssptool.documents.vocabulary import FMU, NSMAP, number_text
 from ssptool.documents.xml_text import quoted
 from ssptool.editing.changes import EditError, FileEdit
-from ssptool.editing.versions import Types, upgrade_document
+from ssptool.editing.versions import upgrade_document
 from ssptool.fmu.description import FmuDescription, UnreadableFmu
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
 from ssptool.fmu.read_description import read_description
 from ssptool.network.tree import fmu_path
+from ssptool.option_words import Types
 from ssptool.tempfiles import TemporaryFolder
 
 

@@ -32,7 +32,7 @@ from ssptool.editing.draft import Draft
 from ssptool.editing.duplicate import duplicate
 from ssptool.editing.geometry import align, place_at
 from ssptool.editing.grouping import move, unwrap, wrap
-from ssptool.editing.names import Name, Sharing, reach
+from ssptool.editing.names import Name, reach
 from ssptool.editing.remove import remove
 from ssptool.editing.rename import rename
 from ssptool.editing.replace import Consequence, consequences, replace
@@ -42,6 +42,7 @@ from ssptool.editing.targets import LegalTarget, Suggestion, legal_targets, sugg
 from ssptool.editing.transformations import Treatment
 from ssptool.errors import similar_names
 from ssptool.network.parameter_table import ParameterTable
+from ssptool.option_words import Sharing
 from ssptool.public_calls import public
 
 P = ParamSpec("P")

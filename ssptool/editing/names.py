@@ -6,7 +6,6 @@ refers to an element of that document, which is then edited.
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from enum import StrEnum
 from itertools import chain
 from typing import TypeAlias, TypeVar
 
@@ -20,6 +19,7 @@ from ssptool.editing.changes import EditError
 from ssptool.editing.draft import ConnectorPlace, Draft, Host, Place, copied
 from ssptool.errors import AmbiguousName, UnknownName, in_other_case
 from ssptool.network.tree import build_tree
+from ssptool.option_words import Sharing
 
 Name: TypeAlias = str | tuple[str, ...]
 """A full name as text, or its parts: names of elements from the outermost inwards, and of a connector."""
@@ -142,14 +142,6 @@ def _described(found: Place | ConnectorPlace) -> str:
         return "the element " + " / ".join(found.path)
     owner = " / ".join(found.owner.path) or "the system"
     return f"the connector {found.connector.name!r} of {owner}"
-
-
-class Sharing(StrEnum):
-    """Treatment of a document that is used several times, in an edit of one use."""
-
-    REFUSE = "refuse"
-    ALL = "all"
-    COPY = "copy"
 
 
 class SharedStructure(EditError):

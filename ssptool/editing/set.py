@@ -24,7 +24,7 @@ from ssptool.editing.bind import (
 )
 from ssptool.editing.changes import EditError
 from ssptool.editing.draft import RESOURCES, Draft, Place, copied, empty_parameter_set
-from ssptool.editing.names import Name, Sharing, shown
+from ssptool.editing.names import Name, shown
 from ssptool.editing.requested_values import RequestedValue, requested_value, values_by_signal
 from ssptool.editing.units import drop_unused, use_unit, used_enumerations, used_units
 from ssptool.errors import UnknownName, WrongUsage, counted, in_other_case
@@ -34,6 +34,7 @@ from ssptool.network.conversion import canonical, document_units, is_float, is_i
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Network, Signal, StepKind, Wire
 from ssptool.network.targets import VariableTarget
+from ssptool.option_words import Sharing
 
 T = TypeVar("T")
 

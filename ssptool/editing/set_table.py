@@ -12,7 +12,6 @@ from ssptool.documents.diagnostics import BadData, DataFinding
 from ssptool.editing.bind import Addressees
 from ssptool.editing.changes import EditError
 from ssptool.editing.draft import Draft
-from ssptool.editing.names import Sharing
 from ssptool.editing.parameter_files import read_parameters
 from ssptool.editing.parameter_rows import StatedRow, rows_of_frame, rows_of_table
 from ssptool.editing.requested_values import ROUNDING, RequestedValue, requested_value, target_called, value_now
@@ -34,6 +33,7 @@ from ssptool.network.flatten import build_network
 from ssptool.network.network import Network
 from ssptool.network.parameter_table import ParameterTable, parameter_table, value_text
 from ssptool.network.targets import NamedTarget
+from ssptool.option_words import Sharing
 from ssptool.printed import Printed, prints
 
 

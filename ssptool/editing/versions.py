@@ -26,6 +26,7 @@ from ssptool.fmu.description import UnreadableFmu
 from ssptool.fmu.read_description import read_description
 from ssptool.foreign_text import joined_lines
 from ssptool.network.tree import fmu_path
+from ssptool.option_words import Types
 
 MODERN = {"Real": "Float64", "Integer": "Int32"}
 """Types of 1.0 → their names in FMI 3; both names have the same meaning in SSP 2.0."""
@@ -123,13 +124,6 @@ _FOREIGN_FOLDERS = ("extra/", "documentation/")  # files of other tools and of u
 class Version(StrEnum):
     V1_0 = "1.0"
     V2_0 = "2.0"
-
-
-class Types(StrEnum):
-    """Treatment by an upgrade of types with two names in SSP 2.0: Real is Float64, Integer is Int32."""
-
-    KEEP = "keep"
-    FMI3 = "fmi3"
 
 
 @dataclass(frozen=True, slots=True)

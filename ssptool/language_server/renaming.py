@@ -20,13 +20,13 @@ from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.editing.changes import EditError
 from ssptool.editing.editor import Editor
-from ssptool.editing.names import Sharing
 from ssptool.language_server.fixes import PlacesOf, VersionOf, edit_of
 from ssptool.language_server.names import Named, NameKind
 from ssptool.language_server.navigation import location
 from ssptool.language_server.places import path_of
 from ssptool.language_server.snapshot import Spot, SystemSnapshot
 from ssptool.language_server.systems import Buffers, open_system
+from ssptool.option_words import Sharing
 from ssptool.rules.bindings import ParameterUse, uses
 from ssptool.rules.subjects import LoneDocument, around
 

@@ -16,10 +16,10 @@ from ssptool.drawing.diagram.model import Span
 from ssptool.editing.add import SUFFIXES
 from ssptool.editing.changes import EditError
 from ssptool.editing.draft import RESOURCES, Draft
-from ssptool.editing.names import Sharing
 from ssptool.errors import UnusableFile, WrongUsage, similar_names
 from ssptool.foreign_text import one_line
 from ssptool.network.tree import ElementPath, dotted
+from ssptool.option_words import Sharing
 from ssptool.rules.kept import Kept
 from ssptool.studio.findings import DrawnPlaces, finding_content, findings_of
 from ssptool.studio.gestures import Edits, FixFinding, Gesture, RewriteXml

@@ -10,8 +10,8 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.editing.editor import VERBS, Editor, no_such_verb
-from ssptool.editing.names import Sharing
 from ssptool.errors import WrongUsage, counted
+from ssptool.option_words import Sharing
 from ssptool.rules.runner import check_with_fixes
 from ssptool.rules.selection import Switches
 from ssptool.studio.findings import key_of

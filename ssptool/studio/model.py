@@ -11,7 +11,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
-from ssptool.drawing.diagram.arrange import DrawnConnections, arranged
+from ssptool.drawing.diagram.arrange import arranged
 from ssptool.drawing.diagram.drawing import Values, values_of
 from ssptool.drawing.diagram.groups import members_of, with_groups
 from ssptool.drawing.diagram.labels import CROWDED
@@ -26,6 +26,7 @@ from ssptool.network.explanation import Explained, explain_all
 from ssptool.network.flatten import build_network
 from ssptool.network.network import IDENTITY, Leg, Network, Port, Signal
 from ssptool.network.tree import ElementPath, dotted
+from ssptool.option_words import DrawnConnections
 from ssptool.studio.findings import DrawnPlaces
 
 MOST_ROUTED = 50

@@ -19,9 +19,8 @@ from ssptool.documents.saving import AtomicReplacement
 from ssptool.editing.changes import FileEdit, unified_diff
 from ssptool.editing.draft import empty_structure
 from ssptool.editing.editor import Editor
-from ssptool.editing.names import Sharing
 from ssptool.errors import WrongUsage, is_own
-from ssptool.option_words import Boxing
+from ssptool.option_words import Boxing, Sharing
 from ssptool.rules.kept import Kept
 from ssptool.rules.runner import open_checked
 from ssptool.rules.selection import Switches

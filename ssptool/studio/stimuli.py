@@ -11,7 +11,6 @@ from ssptool.documents.diagnostics import BadData
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import read_text
 from ssptool.documents.ssd import SystemStructureDescription
-from ssptool.editing.names import Sharing
 from ssptool.engine.planning.interval import start_time
 from ssptool.engine.planning.stimuli import resolve
 from ssptool.engine.recording.formats import FORMATS, is_result
@@ -24,7 +23,7 @@ from ssptool.errors import WrongUsage
 from ssptool.fmu.description import Variability
 from ssptool.network.conversion import document_units
 from ssptool.network.network import Network, Port, Signal
-from ssptool.option_words import ActionWord
+from ssptool.option_words import ActionWord, Sharing
 from ssptool.studio.scenario_text import EMPTY, with_changed, with_event, without
 from ssptool.studio.signal_text import SignalText, new_signals
 from ssptool.tempfiles import TemporaryFolder

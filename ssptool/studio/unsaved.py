@@ -13,9 +13,9 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.foreign_files import ArchiveLimits
 from ssptool.documents.saving import replaced_atomically
 from ssptool.documents.storage import MissingEntry, ZipEntries
-from ssptool.editing.names import Sharing
 from ssptool.errors import UnusableFile, WrongUsage, abbreviated
 from ssptool.foreign_text import json_content, strict_json
+from ssptool.option_words import Sharing
 
 Files = Mapping[str, bytes | None]
 

@@ -11,15 +11,13 @@ from typing import get_args
 import pytest
 
 from ssptool import option_words
-from ssptool.api.draw import Highlight
 from ssptool.arguments import AccuracyName
-from ssptool.drawing.diagram.arrange import DrawnConnections
-from ssptool.editing.names import Sharing
-from ssptool.editing.versions import Types, Version
+from ssptool.editing.versions import Version
 from ssptool.engine import method_names
 from ssptool.engine.settings import EACH
 from ssptool.engine.stimuli.time_signals import Action, Interpolation
 from ssptool.exporting.capabilities import ExportInterface
+from ssptool.option_words import DrawnConnections, Highlight, Sharing, Types
 from ssptool.studies.charts import ChartKind
 from ssptool.studies.first_draft import StudyKind
 

@@ -75,7 +75,7 @@ def both(system):
 
 
 def studio(folder):
-    from ssptool.editing.names import Sharing
+    from ssptool.option_words import Sharing
     from ssptool.studio.session import EditSession
 
     class Both:

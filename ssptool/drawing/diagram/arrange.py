@@ -4,7 +4,6 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from enum import StrEnum
 from itertools import chain, pairwise
 from statistics import median
 from typing import TypeAlias
@@ -43,6 +42,7 @@ from ssptool.drawing.diagram.read import (
 from ssptool.drawing.diagram.routing import Ends, Router, merged, nets_of, routed
 from ssptool.errors import WrongUsage
 from ssptool.network.tree import ElementPath
+from ssptool.option_words import DrawnConnections
 from ssptool.work_in_progress import one_by_one, tell
 
 End: TypeAlias = tuple[str, str]
@@ -64,13 +64,6 @@ def _too_many_systems(found: int) -> WrongUsage:
         f"{found} systems would be drawn, at most {MOST_SHEETS}; "
         "draw one of them as .svg or .png: --level NAME, with a smaller --depth"
     )
-
-
-class DrawnConnections(StrEnum):
-    """Connections to draw as one line: those of two components if there are many, or none."""
-
-    BUNDLED = "bundled"
-    ALL = "all"
 
 
 def bundled(stated: StatedSheet, open_ones: Collection[str] = ()) -> StatedSheet:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from lxml import etree
 
 from ssptool.documents.saving import save_file
-from ssptool.drawing.diagram.arrange import DrawnConnections, all_arranged, arranged, expanded
+from ssptool.drawing.diagram.arrange import all_arranged, arranged, expanded
 from ssptool.drawing.diagram.groups import members_of
 from ssptool.drawing.diagram.memory import DATA as LAYOUT
 from ssptool.drawing.diagram.memory import Memory
@@ -38,6 +38,7 @@ from ssptool.network.dependencies import SystemGraph, loop_edges
 from ssptool.network.explanation import Explained, Explanation
 from ssptool.network.network import FlatComponent, Port, Signal
 from ssptool.network.tree import ElementPath, dotted
+from ssptool.option_words import DrawnConnections
 
 SCALE = 2.0
 """Pixels per unit of the SVG, sharp on high-resolution screens."""

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssptool.drawing.diagram import memory
-from ssptool.drawing.diagram.arrange import DrawnConnections, all_arranged
+from ssptool.drawing.diagram.arrange import all_arranged
 from ssptool.drawing.diagram.labels import lettered
 from ssptool.drawing.diagram.memory import Memory
 from ssptool.drawing.diagram.model import Rectangle, Sheet, StatedSheet
+from ssptool.option_words import DrawnConnections
 from tests.drawing.sheets.random_systems import sheet, systems
 from tests.drawing.sheets.test_lanes import check_wiring, random_system
 from tests.drawing.sheets.test_readable import boxes, check_labels, overlap, segments

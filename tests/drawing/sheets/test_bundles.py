@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 import ssptool
-from ssptool.drawing.diagram.arrange import DrawnConnections, arranged, bundled
+from ssptool.drawing.diagram.arrange import arranged, bundled
 from ssptool.drawing.diagram.model import MOST_APART, StatedSheet
+from ssptool.option_words import DrawnConnections
 from tests.drawing.sheets.random_systems import sheet
 from tests.drawing.sheets.test_lanes import check_wiring
 from tests.drawing.sheets.test_sheets import SVG, connector, element, system

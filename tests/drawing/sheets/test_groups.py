@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ssptool
-from ssptool.drawing.diagram.arrange import DrawnConnections, all_arranged
+from ssptool.drawing.diagram.arrange import all_arranged
 from ssptool.drawing.diagram.groups import MOST_ELEMENTS, members_of, with_groups
 from ssptool.drawing.diagram.model import Rectangle, StatedSheet
+from ssptool.option_words import DrawnConnections
 from tests.drawing.sheets.random_systems import sheet
 from tests.drawing.sheets.test_lanes import check_wiring
 from tests.drawing.sheets.test_sheets import connector, element, system
