@@ -499,13 +499,14 @@ class _Checks(NamedTuple):
     wanted: WantedAccuracy
     identity: Hashable
 
-    def next(self, replan: Callable[..., Plan]) -> AccuracyCheck | None:
+    def next(self, replan: Callable[..., Plan]) -> AccuracyCheck:
         """The check of the next run."""
         if isinstance(self.wanted, float):
             return AccuracyCheck(replan, asked=True, wanted=self.wanted)
         if self.wanted is AccuracyName.AUTO:
             return AccuracyCheck(replan, earlier=_CHECKED.get(self.identity))
-        return AccuracyCheck(replan, asked=True) if self.wanted is AccuracyName.CHECK else None
+        checked = self.wanted is AccuracyName.CHECK
+        return AccuracyCheck(replan, asked=checked, only_growth=not checked)
 
     def keep(self, accuracy: Accuracy) -> None:
         """Keep what was found for later runs."""

@@ -333,8 +333,10 @@ PACED = "the run kept pace with the clock"
 
 def _checked(check: AccuracyCheck | None, finer: FinerRuns) -> tuple[Job, Limits | None, _Estimate | None]:
     """The job, with the step for a requested accuracy; its limits; and the function that estimates its accuracy."""
-    if check is None:
+    if check is None or (check.only_growth and finer.job.saved is not None):
         return finer.job, finer.whole, None
+    if check.only_growth:
+        return finer.job, finer.whole, partial(_accuracy, check, finer, perf_counter())
     if check.wanted is None:
         _take_resolved_step(check, finer)
         return finer.job, finer.limits(), partial(_accuracy, check, finer, perf_counter())
@@ -359,7 +361,7 @@ def _accuracy(
     if failed:
         return UNCHECKED
     if finer.job.realtime is not None:
-        return Accuracy(remark=PACED)
+        return UNCHECKED if check.only_growth else Accuracy(remark=PACED)
     return check.of(plan, trace, perf_counter() - began, finer, lambda: finer.left)
 
 
@@ -483,6 +485,7 @@ def _recorder(
         writer, lend = thread.around(writer), thread.lend
     decimation, rows = recording.decimation(plan), recording.rows(plan)
     keep = recording.keep or (check is not None and check.asked)
+    checked = check is not None and not check.only_growth
     # Strings and bytes stay in memory together with the kept rows.
     looks = plan.settings.warnings is WarningsName.ON and not any(one.type in NUMBERED for one in plan.columns)
     if keep and (recording.output_step is not None or not plan.master.chooses_steps):
@@ -490,8 +493,8 @@ def _recorder(
     return Recorder(
         plan,
         writer,
-        keep=keep or check is not None or looks,
-        most=inf if keep else MOST_LOOKED_AT if check is None else MOST_CHECKED,
+        keep=keep or checked or looks,
+        most=inf if keep else MOST_CHECKED if checked else MOST_LOOKED_AT,
         decimation=decimation,
         rows=rows,
         progress=progress,

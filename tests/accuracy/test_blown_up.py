@@ -51,10 +51,10 @@ def test_a_simulation_and_a_saved_one_fail_at_the_same_time(backlash):
 
 def test_growth_that_smaller_steps_do_not_have_ends_the_run(backlash):
     """Impacts that are resolved, but return more than they get: nothing but finer runs shows that."""
-    assert simulate(backlash, 1e5, 0.001).ok
-    result = simulate(backlash, 1e5, 0.001, accuracy="check")
-    assert result.status is Ending.UNSTABLE
-    assert len(result.t) == 2001 and result.accuracy.blown_up
+    for accuracy in ("off", "auto", "check"):
+        result = simulate(backlash, 1e5, 0.001, accuracy=accuracy)
+        assert result.status is Ending.UNSTABLE
+        assert len(result.t) == 2001 and result.accuracy.blown_up
     assert simulate(backlash, 1e4, 0.0001, accuracy="check").ok
 
 

@@ -23,6 +23,7 @@ from ssptool.engine.run.accuracy import (
     PERHAPS_LATE,
     ROUNDING,
     TOO_LARGE,
+    UNCHECKED,
     UNSEEN,
     Accuracy,
     AccuracyMethod,
@@ -408,21 +409,26 @@ class AccuracyCheck:
         Requested error, relative to the range of each signal; None: none was requested.
     earlier
         Accuracy of an earlier run with these settings, if that suffices; None: there is none.
+    only_growth
+        True if only a coupling that has blown up is of interest; other runs are not checked.
     """
 
     replan: Callable[..., Plan]
     asked: bool = False
     wanted: float | None = None
     earlier: Accuracy | None = None
+    only_growth: bool = False
 
     def of(
         self, plan: Plan, trace: Trace | None, seconds: float, carry_out: CarryOut, left: Callable[[], float]
     ) -> Accuracy:
         """The accuracy of a run that took `seconds` [s] and gave this trace; `left` returns the remaining time [s]."""
         if reason := unrepeatable(plan, self.asked):
-            return Accuracy(remark=reason)
+            return UNCHECKED if self.only_growth else Accuracy(remark=reason)
         # However far the system itself may grow, the reader cannot see whether such values are right.
         far = [] if trace is None else [by for by, _ in growth(trace, nominal_values(plan)).values() if by > GROWN]
+        if self.only_growth and not (far and any(group.unknowns for group in plan.groups)):
+            return UNCHECKED
         asked = self.asked or bool(far)
         if self.earlier is not None and not far:
             return Accuracy(remark=f"a run with these settings was checked: {self.earlier}")
@@ -433,6 +439,9 @@ class AccuracyCheck:
         if trace is None or (not asked and levels.expected(1) > AUTO_SECONDS):
             return Accuracy(remark=f"`--accuracy check` takes about {_rounded(whole)} s")
         levels.traces[0] = trace
+        if self.only_growth:
+            found = levels.accuracy(0, finer=1)
+            return found if found.blown_up else UNCHECKED
         return levels.inside(0, levels.accuracy(0))
 
     def search(self, plan: Plan, carry_out: CarryOut, left: Callable[[], float]) -> tuple[Plan, Accuracy]:
