@@ -9,7 +9,7 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count, repeat
 from typing import cast
@@ -27,6 +27,7 @@ XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 _TOKEN = re.compile(rb"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(?:[^>"']|"[^"]*"|'[^']*')+>""", re.DOTALL)
 _START = re.compile(rb"<(?:(?P<none>!\[CDATA\[.*?\]\]>|\?xml\s.*?\?>)|!--.*?-->|\?.*?\?>|[^/])", re.DOTALL)
 _NO_NODE = re.compile(rb"<!\[CDATA\[|<\?xml\s")
+_SLASH = ord("/")
 _ATTRIBUTE = re.compile(rb"""(\s+)([^\s=]+)(\s*=\s*)("[^"]*"|'[^']*')""")
 _NAME = re.compile(rb"<[^\s/>]+")
 # A parser would turn white space in attributes to spaces, and lone carriage returns to line breaks.
@@ -52,21 +53,13 @@ class Tags:
     -1.
     """
 
-    start: "array[int]" = field(default_factory=_offsets)
-    open_end: "array[int]" = field(default_factory=_offsets)
-    text_end: "array[int]" = field(default_factory=_offsets)
-    close_start: "array[int]" = field(default_factory=_offsets)
-    end: "array[int]" = field(default_factory=_offsets)
-    tail_end: "array[int]" = field(default_factory=_offsets)
-    parent: "array[int]" = field(default_factory=_offsets)
-
-    def add(self, start: int, end: int, parent: int) -> int:
-        """Add a node that has only a start tag so far."""
-        self.start.append(start)
-        self.parent.append(parent)
-        for place in (self.open_end, self.text_end, self.close_start, self.end, self.tail_end):
-            place.append(end)
-        return len(self.start) - 1
+    start: "array[int]"
+    open_end: "array[int]"
+    text_end: "array[int]"
+    close_start: "array[int]"
+    end: "array[int]"
+    tail_end: "array[int]"
+    parent: "array[int]"
 
 
 def find_starts(source: bytes) -> "array[int]":
@@ -76,27 +69,31 @@ def find_starts(source: bytes) -> "array[int]":
 
 def find_tags(source: bytes) -> Tags:
     """The tags of a well-formed document without DTD."""
-    tags = Tags()
+    start, open_end, text_end, close_start, close_end, tail_end, parent = columns = [list[int]() for _ in range(7)]
     opened: list[int] = []
-    run, owner = _offsets(), -1  # where to store the end of the present text
+    run, owner = tail_end, -1  # where to store the end of the present text
     for token in _TOKEN.finditer(source):
-        start, end = token.span()
-        if _NO_NODE.match(source, start):
+        first, last = token.span()
+        kind = source[first + 1]
+        if kind in b"!?" and _NO_NODE.match(source, first):
             continue
         if owner >= 0:
-            run[owner] = start
-        if source.startswith(b"</", start):
-            owner = opened.pop()
-            tags.close_start[owner], tags.end[owner] = start, end
-            run = tags.tail_end
+            run[owner] = first
+        if kind == _SLASH:
+            owner, run = opened.pop(), tail_end
+            close_start[owner], close_end[owner] = first, last
             continue
-        owner = tags.add(start, end, opened[-1] if opened else -1)
-        opens = source[start + 1] not in b"!?" and source[end - 2] != ord("/")
-        run = tags.text_end if opens else tags.tail_end
-        if opens:
+        owner = len(start)
+        start.append(first)
+        parent.append(opened[-1] if opened else -1)
+        for column in (open_end, text_end, close_start, close_end, tail_end):
+            column.append(last)
+        run = tail_end
+        if kind not in b"!?" and source[last - 2] != _SLASH:
             opened.append(owner)
+            run = text_end
     run[owner] = len(source)
-    return tags
+    return Tags(*map(_offsets, columns))
 
 
 def tag_name(tag: bytes) -> bytes:
@@ -238,10 +235,16 @@ class SourceText:
 
     def attribute_values(self, node: etree._Element) -> Iterator[tuple[str, int, int]]:
         """Attributes in the start tag of an element as written, with the offsets of their values."""
-        start, end = self.start_tag(node)
-        tag = self.bytes[start:end]
-        for found in _ATTRIBUTE.finditer(tag, len(tag_name(tag)) + 1):
-            yield found[2].decode(), start + found.start(4) + 1, start + found.end(4) - 1
+        return self.attribute_values_at(self.number[node])
+
+    def attribute_values_at(self, number: int) -> Iterator[tuple[str, int, int]]:
+        """The same for the number of a node, which is faster for many nodes."""
+        start, end = self.tags.start[number], self.tags.open_end[number]
+        name = _NAME.match(self.bytes, start)
+        assert name is not None
+        for found in _ATTRIBUTE.finditer(self.bytes, name.end(), end):
+            first, last = found.span(4)
+            yield found[2].decode(), first + 1, last - 1
 
     def to_bytes(self) -> bytes:
         return _SourceWriter(self).document()

@@ -109,7 +109,7 @@ class _Reader:
                     yield Mention(unit, document, element, "name", True)
                 case ssc.Enumeration() | ssv.Enumeration() if element.get("name"):
                     named = Named(NameKind.ENUMERATION, container(element), element.get("name", ""))
-                    yield Mention(named, document, element, "name", _is_definition(element))
+                    yield Mention(named, document, element, "name", is_definition(element))
                 case ssd.Component() | ssd.ParameterBinding() | ssd.ParameterMapping() | ssd.SignalDictionary():
                     yield from self._source(document, element)
             if isinstance(element, Element) and (unit_name := element.get("unit")):
@@ -204,7 +204,7 @@ class _Reader:
         return fmu_entry(self.structure.archive, self.structure.reference(element, element.source or "").entry)
 
 
-def _is_definition(element: Element) -> bool:
+def is_definition(element: Element) -> bool:
     """Whether the element defines an enumeration, and is not the type of a variable."""
     parent = element.getparent()
     return parent is not None and parent.tag.endswith("}Enumerations")

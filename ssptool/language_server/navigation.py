@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from lsprotocol import types
-from lxml import etree
 
 from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.document import Document
@@ -183,29 +182,25 @@ _SYMBOLS: dict[type[Element], types.SymbolKind] = {
 
 def symbols(snapshot: SystemSnapshot, document: Document) -> list[types.DocumentSymbol]:
     """The outline of a document: systems, components, connectors, connections, parameters, units."""
-    found: list[types.DocumentSymbol] = []
-    _add_symbols(snapshot, document, document.root, found)
-    return found
-
-
-def _add_symbols(
-    snapshot: SystemSnapshot, document: Document, node: etree._Element, found: list[types.DocumentSymbol]
-) -> None:
-    places = snapshot.places(document)
-    for child in node.iterchildren("*"):
-        kind = _SYMBOLS.get(child.element_class) if isinstance(child, Element) else None
-        if kind is None or not isinstance(child, Element):
-            _add_symbols(snapshot, document, child, found)
-            continue
-        below: list[types.DocumentSymbol] = []
-        _add_symbols(snapshot, document, child, below)
-        whole, tag = snapshot.whole(document, child), snapshot.extent(document, child)
-        around = places.range(*whole)
-        # Both begin with the tag: positions are checked when they are made, which takes most of the time.
-        selected = around if tag == whole else types.Range(around.start, places.position(tag[1]))
-        found.append(
-            types.DocumentSymbol(_title(child), kind, around, selected, detail=detail_of(child), children=below)
-        )
+    text = document.text
+    tags, shown = text.tags, list[tuple[int, Element, types.SymbolKind]]()
+    for number, node in enumerate(text.nodes):
+        if isinstance(node, Element) and (kind := _SYMBOLS.get(node.element_class)) is not None:
+            shown.append((number, node, kind))
+    offsets = [offset for at, _, _ in shown for offset in (tags.start[at], tags.open_end[at], tags.end[at])]
+    places = map(types.Position, *snapshot.lines_and_columns(document, offsets))
+    outermost: list[types.DocumentSymbol] = []
+    below: dict[int, list[types.DocumentSymbol]] = {-1: outermost}
+    for (number, node, kind), start, tag_end, end in zip(shown, places, places, places, strict=True):
+        parent = tags.parent[number]
+        while parent not in below:
+            parent = tags.parent[parent]
+        around = types.Range(start, end)
+        selected = around if tags.open_end[number] == tags.end[number] else types.Range(start, tag_end)
+        inside = below[number] = []
+        one = types.DocumentSymbol(_title(node), kind, around, selected, detail=detail_of(node), children=inside)
+        below[parent].append(one)
+    return outermost
 
 
 def _title(element: Element) -> str:

@@ -7,15 +7,20 @@ then only search in these tables.
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 from lsprotocol import types
 from pygls import uris
 from pygls.workspace import PositionCodec
 
 from ssptool.editing.changes import TextChange
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -43,6 +48,22 @@ class UnitTable:
         """The offset after `units` units; for a number inside a character, the offset after that character."""
         before = bisect_left(self._wide_units, units)
         return max(units - self._more[before], self._wide[before - 1] + 1 if before else 0)
+
+    def units_of_all(self, offsets: IntArray) -> IntArray:
+        """`units` for many offsets."""
+        if not self._wide:
+            return offsets
+        more: IntArray = np.asarray(self._more)[np.searchsorted(self._wide, offsets, "left")]
+        return offsets + more
+
+    def offsets_of_all(self, units: IntArray) -> IntArray:
+        """`offset` for many numbers of units."""
+        if not self._wide:
+            return units
+        before = np.searchsorted(self._wide_units, units, "left")
+        least = np.concatenate(([0], np.asarray(self._wide) + 1))
+        offsets: IntArray = np.maximum(units - np.asarray(self._more)[before], least[before])
+        return offsets
 
 
 class Places:
@@ -76,6 +97,14 @@ class Places:
         """The fields of a position."""
         line = bisect_right(self._starts, offset) - 1
         return line, self._columns.units(offset) - self._columns.units(self._starts[line])
+
+    def lines_and_columns(self, in_bytes: Sequence[int]) -> tuple[list[int], list[int]]:
+        """The lines and columns of many offsets in the text as UTF-8."""
+        offsets = self._bytes.offsets_of_all(np.asarray(in_bytes, np.int64))
+        starts = np.asarray(self._starts)
+        lines = np.searchsorted(starts, offsets, "right") - 1
+        columns = self._columns.units_of_all(offsets) - self._columns.units_of_all(starts)[lines]
+        return lines.tolist(), columns.tolist()
 
     def range(self, start: int, end: int) -> types.Range:
         return types.Range(self.position(start), self.position(end))

@@ -1,12 +1,13 @@
 """A system at one moment, with the unsaved texts of an editor: its documents, names, networks and text positions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from lsprotocol import types
 from lxml import etree
 from pygls.workspace import PositionCodec
 
@@ -134,14 +135,18 @@ class SystemSnapshot:
                 return self._to_text(document, start, end)
         return self._to_text(document, *document.text.start_tag(element))
 
-    def values(self, document: Document, element: etree._Element) -> dict[str, tuple[int, int]]:
-        """The ranges of the values of all attributes of an element in the text."""
-        found = document.text.attribute_values(element)
-        return {name: self._to_text(document, start, end) for name, start, end in found}
-
     def whole(self, document: Document, element: etree._Element) -> tuple[int, int]:
         """The range of an element in the text, with its content."""
         return self._to_text(document, *document.text.extent(element))
+
+    def lines_and_columns(self, document: Document, offsets: Sequence[int]) -> tuple[list[int], list[int]]:
+        """The lines and columns of many offsets in the bytes of a document."""
+        mark = self._mark(document)
+        return self.places(document).lines_and_columns([one - mark for one in offsets] if mark else offsets)
+
+    def start_of_line(self, document: Document, line: int) -> int:
+        """The offset of a line, counted from 0, in the bytes of a document; the end if there is no such line."""
+        return self._to_bytes(document, self.places(document).offset(types.Position(line, 0)))
 
     def _to_bytes(self, document: Document, offset: int) -> int:
         return self._mark(document) + self.places(document).in_bytes(offset)

@@ -1,13 +1,17 @@
 """Semantic tokens: the kinds of names in attributes, so that an editor can colour connectors and units differently."""
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import count
 from typing import NamedTuple
 
 from lsprotocol import types
 
+from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.document import Document
-from ssptool.language_server.names import Mention, NameKind
+from ssptool.documents.element import Element
+from ssptool.language_server.names import NameKind, is_definition
 from ssptool.language_server.snapshot import SystemSnapshot
 
 _TYPES = {
@@ -34,7 +38,7 @@ def tokens(snapshot: SystemSnapshot, document: Document, within: types.Range | N
     """The names in a document, or in a range of its lines."""
     data: list[int] = []
     line = start = 0
-    for one in sorted(_tokens(snapshot, document, within)):
+    for one in _tokens(snapshot, document, within):
         data += (one.line - line, one.start - (start if one.line == line else 0), one.length, one.kind, one.declares)
         line, start = one.line, one.start
     return types.SemanticTokens(data)
@@ -77,24 +81,63 @@ def _changed(before: Sequence[int], now: Sequence[int]) -> list[types.SemanticTo
     return [types.SemanticTokensEdit(head, len(before) - head - tail, now[head : len(now) - tail])]
 
 
+_NAMES: Mapping[type[Element], Mapping[str, NameKind]] = {
+    ssd.System: {"name": NameKind.ELEMENT},
+    ssd.Component: {"name": NameKind.ELEMENT},
+    ssd.SignalDictionaryReference: {"name": NameKind.ELEMENT, "dictionary": NameKind.DICTIONARY},
+    ssd.Connector: {"name": NameKind.CONNECTOR},
+    ssd.Clock: {"name": NameKind.CONNECTOR},
+    ssc.Dimension: {"sizeConnector": NameKind.CONNECTOR},
+    ssd.Connection: {
+        f"{side}{of}": kind
+        for side in ("start", "end")
+        for of, kind in (("Element", NameKind.ELEMENT), ("Connector", NameKind.CONNECTOR))
+    },
+    ssd.SignalDictionary: {"name": NameKind.DICTIONARY},
+    ssv.Parameter: {"name": NameKind.PARAMETER},
+    ssm.MappingEntry: {"source": NameKind.PARAMETER},
+    ssb.DictionaryEntry: {"name": NameKind.PARAMETER},
+    ssc.Unit: {"name": NameKind.UNIT},
+    ssc.Enumeration: {"name": NameKind.ENUMERATION},
+    ssv.Enumeration: {"name": NameKind.ENUMERATION},
+}
+"""Attributes that name things. What they name does not matter for their kind: no FMU and no other file is read."""
+
+
+@cache
+def _names_in(kind: type[Element]) -> Mapping[str, NameKind]:
+    units = {"unit": NameKind.UNIT} if "unit" in (one.name for one in kind.attributes().values()) else {}
+    return {**_NAMES.get(kind, {}), **units}
+
+
+def _declares(node: Element, attribute: str) -> bool:
+    """Whether the attribute gives a thing its name."""
+    if isinstance(node, ssc.Enumeration | ssv.Enumeration):
+        return is_definition(node)
+    return attribute == "name" and not isinstance(node, ssd.Clock)
+
+
 def _tokens(snapshot: SystemSnapshot, document: Document, within: types.Range | None) -> Iterator[_Token]:
-    places = snapshot.places(document)
-    read, values = None, {}  # those of one element follow each other
-    for (element, attribute), mentions in snapshot.names.at.items():
-        mention = next((one for one in mentions if one.named.kind in _NUMBERS), None)
-        if mention is None or mention.document is not document or not _is_in(within, mention):
+    text, found, places = document.text, list[tuple[NameKind, bool]](), list[int]()
+    for number in _numbers(snapshot, document, within):
+        node = text.nodes[number]
+        if not isinstance(node, Element) or not (wanted := _names_in(node.element_class)):
             continue
-        if element is not read:
-            read, values = element, snapshot.values(document, element)
-        place = values.get(attribute) or snapshot.extent(document, element, attribute)
-        first, last = map(places.line_and_column, place)
-        if first[0] == last[0] and last[1] > first[1]:
-            yield _Token(*first, last[1] - first[1], _NUMBERS[mention.named.kind], mention.defines)
+        for attribute, start, end in text.attribute_values_at(number):
+            if attribute in wanted and start < end and (node.getparent() is not document.root or attribute != "name"):
+                found.append((wanted[attribute], _declares(node, attribute)))
+                places += (start, end)
+    lines, columns = snapshot.lines_and_columns(document, places)
+    for at, (kind, declares) in enumerate(found):
+        first, last = 2 * at, 2 * at + 1
+        if lines[first] == lines[last]:
+            yield _Token(lines[first], columns[first], columns[last] - columns[first], _NUMBERS[kind], declares)
 
 
-def _is_in(within: types.Range | None, mention: Mention) -> bool:
-    """Whether a start tag begins in a range; a tag that begins above the range is left out even if it ends inside."""
+def _numbers(snapshot: SystemSnapshot, document: Document, within: types.Range | None) -> range:
+    """The nodes that begin in the lines of a range; one that begins above is left out even if it ends inside."""
+    starts = document.text.tags.start
     if within is None:
-        return True
-    line = mention.document.line_of(mention.element)
-    return within.start.line < line <= within.end.line + 1
+        return range(len(starts))
+    lines = (within.start.line, within.end.line + 1)
+    return range(*(bisect_left(starts, snapshot.start_of_line(document, line)) for line in lines))

@@ -38,6 +38,8 @@ def test_columns_are_counted_in_the_units_of_the_client(encoding: PositionEncodi
         assert places.position(offset) == Position(lines, column)
         in_line_break = text[offset - 1 : offset + 1] == "\r\n"
         assert places.offset(Position(lines, column)) == offset - in_line_break
+    together = places.lines_and_columns([len(text[:offset].encode()) for offset in range(len(text) + 1)])
+    assert list(map(Position, *together)) == [places.position(offset) for offset in range(len(text) + 1)]
 
 
 @given(text=texts)
