@@ -34,6 +34,18 @@ def test_impacts_that_are_not_resolved_end_the_run(backlash, stiffness, step, ma
     assert np.all(np.abs(result["Gap.f"][:-1]) < 1e12)
 
 
+@pytest.mark.parametrize("iterations", [1, 2])
+def test_no_step_is_done_after_the_failure(tmp_path, iterations):
+    made = {"A": mass(1.0, "-"), "B": mass(0.0, ""), "Gap": GAP}
+    folder = write(tmp_path / "made", {name: part.able(saves=True) for name, part in made.items()}, WITH_GAP)
+    result = simulate(folder, 1e7, 0.001, iterations=iterations, isolated=False, statistics=True)
+    assert result.status is Ending.UNSTABLE
+    counts = result.statistics
+    assert counts.steps == len(result.t) - 1 and 0 < counts.unconverged <= counts.steps
+    calls = {one.component: one.calls for one in counts.calls if one.function == "fmi2DoStep"}
+    assert all(iterations * counts.steps <= one < (iterations + 1) * counts.steps for one in calls.values())
+
+
 def test_rows_do_not_depend_on_where_the_run_was_told_to_stop(backlash):
     whole, part = (simulate(backlash, 1e6, 0.001, stop_time=stop) for stop in (2.0, 0.1))
     assert np.array_equal(whole["Gap.f"], part["Gap.f"])

@@ -352,7 +352,7 @@ class SystemSteps(StepsOfSystem):
         self._schedules = self.kernel.schedule(()) + 1
         self._native.couple()
         self._sources = _InputSources(assembly.plan, self.kernel, self._native)
-        self._growth = UnresolvedGrowth(assembly.plan)
+        self._growth = UnresolvedGrowth(assembly.plan, self.kernel)
         self._asked = self._ask(coupling_master(assembly.plan)) if loaded.asks_python else None
         self._begin_ode(resumed=resumed)
         if resumed:

@@ -1,11 +1,16 @@
 """Signals of loops that grow by orders of magnitude and are not resolved by the steps: a coupling that blows up."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.calls import FLOAT, Floats
 from ssptool.engine.masters.master import StepBatch
 from ssptool.engine.planning.plan import Plan
+
+if TYPE_CHECKING:
+    from ssptool.engine.kernel._kernel import NativeKernel
 
 GROWN = 1e12
 """Growth over the start or nominal value (the larger one) from which on a signal is examined."""
@@ -24,32 +29,41 @@ are held or follow a polynomial are then wrong by about as much as they change.
 
 
 class UnresolvedGrowth:
-    """Examination of the rows of a run. Growth alone is legitimate: the system itself may be unstable."""
+    """Examination of the rows of a run. Growth alone is legitimate: the system itself may be unstable.
 
-    def __init__(self, plan: Plan) -> None:
+    The kernel ends batches of steps at rows that must be examined, so that no step is done after a failure.
+    """
+
+    def __init__(self, plan: Plan, kernel: "NativeKernel") -> None:
+        """The kernel has the start values."""
         loops = {slot for group in plan.groups for slot in group.unknowns}
         continuous = {slot for one in plan.instances for _, slot in one.moving}
         fed = {wire.source for wire in plan.wires if wire.destination in loops & continuous}
         places = [place for place, slot in enumerate(plan.recorded) if slot in fed and plan.types[slot] == FLOAT]
         self._names = [str(plan.signals[plan.recorded[place]]) for place in places]
         self._cells = [0, *(1 + place for place in places)]
-        self._nominal = np.abs([plan.nominal[plan.recorded[place]] for place in places])
-        self._limits: Floats | None = None
+        slots = [plan.recorded[place] for place in places]
+        self._limits = GROWN * np.maximum(np.abs(kernel.values[slots]), np.abs([plan.nominal[slot] for slot in slots]))
         self._rows = np.empty((0, len(self._cells)))
+        self._kernel = kernel
+        self._watch()
+
+    def _watch(self) -> None:
+        self._kernel.watch(self._cells[1:], self._limits.tolist())
 
     def judged(self, batch: StepBatch, rows: Floats) -> StepBatch:
         """The batch, which has filled the first `rows`; up to the first growth that is not resolved, with a failure."""
         if not self._names or not batch.steps:
             return batch
         new = rows[: batch.steps, self._cells]
-        if self._limits is None:
-            self._limits = GROWN * np.maximum(np.abs(new[0, 1:]), self._nominal)
         before = self._rows[self._rows[:, 0] <= new[0, 0]]  # later ones were taken back
         own = np.concatenate((before, new))
         self._rows = own[-MOST_ROWS:]
         with np.errstate(all="ignore"):
             over = np.flatnonzero((np.abs(new[:, 1:]) > self._limits).any(axis=0))
             found = [(row, place) for place in over.tolist() if (row := self._first(own, place)) is not None]
+        if len(over):
+            self._watch()
         if not found:
             return batch
         row, place = min(found)
@@ -67,7 +81,6 @@ class UnresolvedGrowth:
 
     def _first(self, rows: Floats, place: int) -> int | None:
         """The first row up to which a signal has grown without being resolved; None if there is none."""
-        assert self._limits is not None
         t, values = rows[:, 0], rows[:, 1 + place]
         while len(beyond := np.flatnonzero(np.abs(values) > self._limits[place])):
             row = max(int(beyond[0]), FEWEST_ROWS - 1)

@@ -61,7 +61,9 @@ void RowsBeside::run(Stretch& found, VaryingSteps* varying, double limit, std::s
   if (failed_) return;
   failed_ = true;  // stays true if an exception is thrown
   bool goes_on = true;
-  while (goes_on && !room(found, rows).empty() && !finished(varying)) {
+  system_.kernel()->recorder.forget_exceeded();
+  const Recorder& recorder = system_.kernel()->recorder;
+  while (goes_on && !recorder.exceeded() && !room(found, rows).empty() && !finished(varying)) {
     if (!(varying != nullptr && varying->waiting()) && system_.component().event_pending())
       react(found, rows);
     else

@@ -35,7 +35,8 @@ void System::run(Stretch& found, double limit, std::span<double> rows) {
 void System::go_along(Stretch& found, std::span<double> rows, const GoOn& go_on) {
   const Watching watching(kernel_->loops, iterate_log_ != nullptr ? &iterates_ : nullptr);
   kernel_->iterations.observe(iterate_log_);
-  while (found.outcome.ok() && !found.unsampled) {
+  kernel_->recorder.forget_exceeded();
+  while (found.outcome.ok() && !found.unsampled && !kernel_->recorder.exceeded()) {
     const std::span<double> left = rows_left(found, rows);
     found.from = found.to = now_;
     if (left.empty()) return;

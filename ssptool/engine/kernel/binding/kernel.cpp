@@ -150,6 +150,14 @@ nb::class_<NativeKernel> bind_kernel(nb::module_& module) {
           "t"_a, "row"_a.noconvert(),
           nb::sig("def record(self, t: float, row: ssptool.engine.kernel.calls.Floats) -> "
                   "ssptool.engine.kernel.calls.Outcome"))
+      .def(
+          "watch",
+          [](Self& self, std::vector<std::size_t> places, std::vector<double> limits) {
+            self.core().recorder.watch(std::move(places), std::move(limits));
+          },
+          "places"_a, "limits"_a,
+          nb::sig("def watch(self, places: collections.abc.Sequence[int], limits: collections.abc.Sequence[float]) -> "
+                  "None"))
       .def("write", operation(&Kernel::driven, &DrivenInputs::write), "t"_a)
       .def("exchange", operation(&Kernel::inputs, &Inputs::exchange), "group"_a)
       .def("hold", operation(&Kernel::inputs, &Inputs::hold), "group"_a)

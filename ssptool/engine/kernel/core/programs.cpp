@@ -1,6 +1,7 @@
 #include "programs.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
@@ -42,7 +43,15 @@ bool Recorder::write_row(double t, double* row) noexcept {
   *row = t;
   if (const std::span<const double> values = recorded_.read(); !values.empty())
     std::memcpy(row + 1, values.data(), values.size_bytes());
+  for (std::size_t i = 0; i < watched_.size(); ++i) exceeded_ = exceeded_ || std::abs(row[watched_[i]]) > limits_[i];
   return true;
+}
+
+void Recorder::watch(std::vector<std::size_t> places, std::vector<double> limits) {
+  check_size(limits.size(), places.size(), "the array of limits");
+  for (const std::size_t place : places) check_index(place, width(), "number in a row");
+  watched_ = std::move(places);
+  limits_ = std::move(limits);
 }
 
 // Throws if the program is wrong. Instructions without effect, such as holding the inputs of no instance, are left out.
@@ -143,7 +152,8 @@ Outcome Programs::run(std::span<const Instruction> program, double start, double
   if (!times_.are(start, h)) times_ = {start, h};
   const Grid grid{times_, h, first, rows.data()};
   Outcome outcome = repeat(tasks, grid, 0, std::min<std::int64_t>(steps, 1));
-  if (outcome.ok() && steps > 1 && !event_wanted()) outcome = repeat(fast_path(tasks), grid, 1, steps);
+  if (outcome.ok() && steps > 1 && !event_wanted() && !recorder_.exceeded())
+    outcome = repeat(fast_path(tasks), grid, 1, steps);
   iterations_.end(outcome);
   return outcome;
 }
@@ -165,7 +175,7 @@ Outcome Programs::repeat(const std::vector<Task>& tasks, const Grid& grid, std::
       if (!ok) [[unlikely]]
         return stopped(k, task);
     }
-    if (reporting && event_wanted()) return {.steps = k + 1};
+    if ((reporting && event_wanted()) || recorder_.exceeded()) return {.steps = k + 1};
   }
   return {.steps = end};
 }

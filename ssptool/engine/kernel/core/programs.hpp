@@ -29,6 +29,11 @@ class Recorder {
   Outcome record(double t, std::span<double> row);
   bool write_row(double t, double* row) noexcept;
 
+  // From now on, batches of steps end after a row in which one of these numbers is larger than its limit.
+  void watch(std::vector<std::size_t> places, std::vector<double> limits);
+  [[nodiscard]] bool exceeded() const noexcept { return exceeded_; }
+  void forget_exceeded() noexcept { exceeded_ = false; }
+
   // Numbers in a row: the time and the recorded values.
   [[nodiscard]] std::size_t width() const noexcept { return 1 + recorded_.size(); }
 
@@ -39,6 +44,9 @@ class Recorder {
   Access& access_;
   std::vector<Observed> observed_;
   Window recorded_;
+  std::vector<std::size_t> watched_;  // places in a row
+  std::vector<double> limits_;
+  bool exceeded_ = false;
 };
 
 // Does a macro step from t by h [s], to a time that may differ from t + h by rounding, including consistent outputs; a
