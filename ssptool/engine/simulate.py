@@ -538,6 +538,7 @@ def _result(
             statistics.steps,
             execution.initialization.unheld,
             execution.damped,
+            execution.counts.inexact,
             error_is_known=accuracy.error is not None,
         ),
     )

@@ -10,6 +10,7 @@ import ssptool
 from tests.accuracy.adaptive_table import EXACT, MASTERSIM, able
 from tests.accuracy.measured import true_error, written
 from tests.accuracy.systems import SYSTEMS, bounces, bouncing, oscillator, thermostat
+from tests.engine.masters.test_damped_steps import GAP, WITH_GAP, mass, write
 
 
 def carried_out(system, folder, tolerance, **more):
@@ -45,6 +46,10 @@ def test_an_undamped_oscillator_is_as_exact_as_asked_for_however_long_it_takes(t
         assert 1e-4 <= error <= 1e-3
 
 
+def inexact(result):
+    return [one for one in result.warnings if one.code == "RUN-112"]
+
+
 HELD = ["oscillator that holds", "damped oscillator that holds", "driven at resonance", "slow source", "a day"]
 HELD += ["soft thermal link", "predators", "growth", "steps of 0.1 s", "bouncing ball"]
 
@@ -59,8 +64,52 @@ def test_fmus_that_cannot_save_their_states_have_adaptive_steps_as_well(name, tm
         result = ssptool.simulate(path, output=None, **options)
         assert true_error(system, result)[0] <= 10 * tolerance, tolerance
         steps.append(result.statistics.steps)
+        assert result.statistics.inexact_error < 1 and not inexact(result)
     assert result.statistics.rejected == 0
     assert 2 <= steps[1] / steps[0] <= 5  # of order 2
+
+
+LATE = ["thermostat of co-simulation", "relay", "late strike", "late strike that a ramp sets off", "sampled by steps"]
+LATE += ["contact of 1e6 N/m", "thermal link of 1e4 W/K"]
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_a_run_that_cannot_repeat_steps_states_that_they_are_too_inexact(name, tmp_path):
+    made = able(SYSTEMS[name], saves=False)
+    result = carried_out(made, tmp_path, 1e-3)
+    assert true_error(made, result)[0] > 1e-2
+    (warning,) = inexact(result)
+    assert result.statistics.inexact > 0 and warning.size == result.statistics.inexact_error
+    assert 0 < warning.time <= made.stop and warning.signal in {column.signal for column in result.columns}
+
+
+def test_steps_that_cannot_be_repeated_and_create_energy_are_stated(tmp_path):
+    """Two masses with play between them and 0.5 J in all, so that no speed exceeds 1 m/s."""
+    folder = write(tmp_path / "backlash", {"A": mass(1.0, "-"), "B": mass(0.0, ""), "Gap": GAP}, WITH_GAP)
+    options = {"start_values": {"Gap.k": "1e5"}, "stop_time": 0.2, "adaptive": 1e-3, "accuracy": "off"}
+    result = ssptool.simulate(folder, output=None, settings_file=False, **options)
+    assert np.abs(result["A.speed"]).max() > 1.05 and inexact(result)
+
+
+@pytest.mark.parametrize(("name", "signal"), [("thermostat of co-simulation", "Switch.on"), ("relay", "Relay.up")])
+def test_only_the_first_switches_are_late(name, signal, tmp_path):
+    """From them the values of inputs are known at which the others come."""
+    made = able(SYSTEMS[name], saves=False)
+    result = carried_out(made, tmp_path, 1e-3)
+    found = result.t[1:][np.diff(result[signal]) != 0]
+    exact = made.exact(result.t)[signal].times
+    assert len(found) == len(exact)
+    late = np.abs(np.diff(found) - np.diff(exact)) / made.stop
+    assert late[:2].max() > 1e-4 and late[8:].max() < 2e-6
+
+
+def test_smaller_steps_make_late_switches_less_late(tmp_path):
+    made = able(SYSTEMS["relay"], saves=False)
+    path = written(made, tmp_path)
+    options = {"adaptive": 1e-3, "accuracy": "off", "output": None}
+    first, other = (ssptool.simulate(path, **options, **more) for more in ({}, {"max_step_size": 1e-4}))
+    assert true_error(made, other)[0] < true_error(made, first)[0] / 10
+    assert inexact(first) and other.statistics.inexact_error < first.statistics.inexact_error / 10
 
 
 @pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])

@@ -17,7 +17,12 @@ class DefectControlled:
     the step; times the number of times that the input moves through its range in the run, it is kept within `tolerance`
     · (range of the input). A PI controller chooses the size of the next step from the defect; the step itself is kept.
     `order` is that of the master. No step is larger than `largest` [s]. After a change of a signal that is not a real
-    number, sizes restart with the `first` one. So a change is noticed only at the end of the step in which it happens.
+    number, sizes restart with the `first` one.
+
+    A change is noticed only at the end of the step in which it happens. The values of the inputs of the component that
+    has caused it are then known, and further steps become small before inputs reach these values again. After a jump of
+    an input, steps are so small that as many jumps per time as so far are within `tolerance`, but at least `tolerance`
+    times the interval. The estimated errors of all steps are added up, so that the run can state them.
 
     References
     ----------

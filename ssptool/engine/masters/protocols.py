@@ -155,6 +155,28 @@ class Unconverged:
 NONE_UNCONVERGED = Unconverged()
 
 
+class Inexact(NamedTuple):
+    """Errors of adaptive steps that cannot be repeated, as estimated.
+
+    Attributes
+    ----------
+    steps
+        Number of steps with more than ten times the error that they may have.
+    error
+        Sum of the errors of all steps, relative to the requested one.
+    time, signal
+        End of the worst step [s], and the signal that shows its error most.
+    """
+
+    steps: int = 0
+    error: float = 0.0
+    time: float = 0.0
+    signal: str = ""
+
+
+NONE_INEXACT = Inexact()
+
+
 class InstanceGroup(NamedTuple):
     """Instances that are stepped together, as registered with the kernel.
 

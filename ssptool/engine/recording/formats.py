@@ -390,6 +390,8 @@ _MANIFEST: Mapping[str, Any] = {
         "iterations_max?": (int, NoneType),
         "unconverged?": (int, NoneType),
         "residual?": _NUMBER_OR_NONE,
+        "inexact?": (int, NoneType),
+        "inexact_error?": _NUMBER_OR_NONE,
         "rejected?": (int, NoneType),
         "events?": (int, NoneType),
         "evaluations?": (int, NoneType),

@@ -15,7 +15,7 @@ from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.calls import Floats, Stretches
 from ssptool.engine.masters.master import CLOSE, StepBatch
-from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
+from ssptool.engine.masters.protocols import NONE_INEXACT, NONE_UNCONVERGED, Inexact, Unconverged
 from ssptool.engine.planning.plan import FoundAtStart, Plan
 from ssptool.engine.run.initialization import InitializationReport, InitializedSystem
 from ssptool.engine.run.last_row import last_row
@@ -139,7 +139,8 @@ class Rows(Protocol):
 class Counts:
     """Counts of an execution. `iterations` is summed over the macro steps of an iterated master; `latest` [s] is the
     largest delay behind the clock in real-time runs, and `waited` [s] the time spent waiting for the clock.
-    `unconverged` are the steps of a fixed number of iterations that had not converged.
+    `unconverged` are the steps of a fixed number of iterations that had not converged, `inexact` those of adaptive ones
+    that could not be repeated.
     """
 
     steps: int = 0
@@ -157,6 +158,7 @@ class Counts:
     latest: float = 0.0
     waited: float = 0.0
     unconverged: Unconverged = NONE_UNCONVERGED
+    inexact: Inexact = NONE_INEXACT
 
     def add(self, steps: int, iterations: Sequence[int]) -> None:
         self.steps += steps
@@ -243,7 +245,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
             since = {name: seconds - spent[name] for name, seconds in watch.seconds().items()}
             shares, slowest = costs(since, counts.seconds, counts.waited), watch.slowest_step()
         counts.add_loops(before, _scheduled_loops(assembly), steps.rescues())
-        counts.unconverged = steps.unconverged
+        counts.unconverged, counts.inexact = steps.unconverged, steps.inexact
         for remark in (*assembly.retreats(), *steps.remarks()):
             assembly.remark(remark)
         damped = steps.damped_phases

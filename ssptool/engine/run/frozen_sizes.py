@@ -1,7 +1,7 @@
 """Control of macro step sizes as data, for the frozen plan of a run."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.defects import DefectControlled
@@ -38,14 +38,30 @@ def _compared(plan: Plan, master: Adaptive | DefectControlled) -> Json:
     """Limits, and the signals that are compared."""
     reals, stated = real_slots(plan), nominal_stated(plan)
     slots = range(len(plan.signals)) if reals is None else reals.tolist()
+    inputs = sorted({wire.destination for wire in plan.wires} & set(slots))
     limits = ("tolerance", "largest", "first", "smallest", "order", "share", "ways")
     return {
         **{name: getattr(master, name) for name in (*limits, *_CONTROL)},
         "reals": list(slots),
         "nominal": [plan.nominal[slot] if stated[slot] else None for slot in slots],
         "others": other_slots(plan).tolist(),
-        "inputs": sorted({wire.destination for wire in plan.wires} & set(slots)),
+        "switches": _switches(plan, inputs),
+        "inputs": inputs,
     }
+
+
+def _switches(plan: Plan, inputs: Sequence[int]) -> list[Json]:
+    """Outputs that are not real numbers: whether their component depends on them through others, and those of the
+    connected real `inputs` that it has.
+    """
+    others = set(other_slots(plan).tolist())
+    coupled = {k for group in plan.groups if len(group.instances) > 1 for k in group.instances}
+    return [
+        {"output": [slot], "acts_back": k in coupled, "causes": sorted(set(one.input_slots) & set(inputs))}
+        for k, one in enumerate(plan.instances)
+        for slot in one.output_slots
+        if slot in others
+    ]
 
 
 def _energy(plan: Plan, master: EnergyControlled) -> Json:

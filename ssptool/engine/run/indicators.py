@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ssptool.engine.kernel.calls import FLOAT, DrivenInputMode, Op, Stretches
 from ssptool.engine.masters.energy import PowerBond, bonds_of_units
 from ssptool.engine.masters.program import mid_step
+from ssptool.engine.masters.protocols import NONE_INEXACT, Inexact
 from ssptool.engine.method_names import GAUSS_SEIDEL, ITERATED, WarningsName
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.rows_inside import rows_inside
@@ -76,6 +77,14 @@ error of other signals is about twice as much of their range.
 
 MOST_OF_ADAPTIVE = 5.0
 """The same limit for adaptive steps, relative to the requested error."""
+
+TOO_INEXACT = 10.0
+"""Estimated error of adaptive steps that cannot be repeated above which there is a warning, relative to the requested
+error.
+"""
+
+LOST, FEWEST_LOST = 5e-3, 20
+"""Part of all steps, and number of steps, with more than ten times the allowed error above which there is a warning."""
 
 FEWEST_SWITCHES = 4
 """Smallest number of switches that determines the time between two of them."""
@@ -145,14 +154,16 @@ class RunWarning:
         `RUN-101` (ringing), `RUN-102` (few steps per period), `RUN-103` (switches close together), `RUN-104` (lost
         rows of an input table), `RUN-105` (undeclared feedthrough), `RUN-106` (inputs off their sources), `RUN-107`
         (energy created at a power bond), `RUN-108` (start values that FMUs do not hold), `RUN-109` (errors of inputs
-        that add up), `RUN-110` (large changes in one step of a loop) or `RUN-111` (switches in a loop, noticed late).
+        that add up), `RUN-110` (large changes in one step of a loop), `RUN-111` (switches in a loop, noticed late) or
+        `RUN-112` (adaptive steps with too large errors, which could not be repeated).
     signal, time
         The signal, and when it shows first, or most [s].
     size
         Steps in a row; steps per period; number of such switches, rows, or pairs of output and input; distance from the
         mean of a step, relative to the range of the signal; energy created, relative to what flows through the bond;
         number of values; what inputs miss in all, relative to what the signal passes on; change in one step, relative
-        to the range; delay of all switches, relative to the time between two.
+        to the range; delay of all switches, relative to the time between two; estimated error, relative to the
+        requested one.
     message
         Signal, time and size in words, with a remedy.
     """
@@ -173,16 +184,19 @@ def warnings_of(
     steps: int,
     unheld: Sequence[UnheldStart] = (),
     damped: Sequence[Stretches] = (),
+    inexact: Inexact = NONE_INEXACT,
     error_is_known: bool = False,
 ) -> tuple[RunWarning, ...]:
     """Warnings on a run with this number of macro steps, one for each code: on the worst signal.
 
     `damped`: for each iterated group, the intervals in whose steps inputs were held at their value at the end. If the
-    error of the run is known, warnings on accumulating errors are omitted.
+    error of the run is known, warnings on accumulating errors are omitted. `inexact`: adaptive steps that could not be
+    repeated.
     """
     if plan.settings.warnings is WarningsName.OFF:
         return ()
     found = [*_in_trace(plan, trace, steps, damped), *_lost_rows(plan), *_undeclared(plan), *_unheld(plan, unheld)]
+    found += _inexact(plan, inexact, steps)
     worst: dict[str, RunWarning] = {}
     for one in found:
         if one.code in _OF_UNKNOWN_ERRORS and error_is_known:
@@ -192,8 +206,28 @@ def warnings_of(
     return tuple(worst[code] for code in sorted(worst))
 
 
-_OF_UNKNOWN_ERRORS = ("RUN-109", "RUN-110", "RUN-111")
+_OF_UNKNOWN_ERRORS = ("RUN-109", "RUN-110", "RUN-111", "RUN-112")
 """Warnings that are omitted if the error of the run is known."""
+
+
+def _inexact(plan: Plan, found: Inexact, steps: int) -> Iterator[RunWarning]:
+    """Warning on adaptive steps that could not be repeated, if their estimated errors add up to too much."""
+    lost = found.steps > max(FEWEST_LOST, LOST * steps)
+    if not (lost or found.error > TOO_INEXACT):
+        return
+    judged = "the coupling is too stiff for such steps"
+    if found.error > TOO_INEXACT:
+        judged = f"the error of the run is about {found.error:.2g} times as large as asked for"
+    yield RunWarning(
+        "RUN-112",
+        found.signal,
+        found.time,
+        found.error,
+        f"{found.steps} of {counted(steps, 'step')} have more than ten times the error that --adaptive "
+        f"{plan.settings.adaptive:g} allows, and cannot be repeated, most at {found.time:.6g} s, where {found.signal} "
+        f"jumps or bends, or others switch late because of it: {judged}; use FMUs "
+        "that save their state, a smaller --max-step-size, or --accuracy check, which states the error",
+    )
 
 
 def _lost_rows(plan: Plan) -> Iterator[RunWarning]:

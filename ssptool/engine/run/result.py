@@ -67,6 +67,9 @@ class Statistics:
     unconverged, residual, residual_signal
         Macro steps of a fixed number of iterations that had not converged, the largest change in the last iteration of
         one, relative to the size of the signal, and that signal.
+    inexact, inexact_error
+        Adaptive steps that could not be repeated although their estimated error is more than ten times the allowed one,
+        and the estimated error of all such steps together, relative to the requested one.
     calls
         Number and duration of the calls of each function of each FMU, if measured.
     costs
@@ -92,6 +95,8 @@ class Statistics:
     unconverged: int = 0
     residual: float = 0.0
     residual_signal: str = ""
+    inexact: int = 0
+    inexact_error: float = 0.0
     calls: tuple[CallCount, ...] = ()
     costs: tuple[Cost, ...] = ()
     slowest: SlowestStep | None = None
@@ -373,6 +378,8 @@ def statistics_of(execution: Execution, simulated: float) -> Statistics:
         unconverged=counts.unconverged.steps,
         residual=counts.unconverged.residual,
         residual_signal=counts.unconverged.signal,
+        inexact=counts.inexact.steps,
+        inexact_error=counts.inexact.error,
         calls=execution.calls,
         costs=execution.costs,
         slowest=execution.slowest,

@@ -27,7 +27,7 @@ from ssptool.engine.masters.energy import residuals_too_large
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iteration_failures import IterationFailures
 from ssptool.engine.masters.master import CoupledSystem, Coupling, CouplingMaster, StepBatch, time_of_failure
-from ssptool.engine.masters.protocols import NONE_UNCONVERGED, InstanceGroup, SavedState, Unconverged
+from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Inexact, InstanceGroup, SavedState, Unconverged
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
 from ssptool.engine.run.coupling import Evaluation, Registrations, evaluation_in, interface_ends, real_slots
@@ -297,6 +297,12 @@ class StepsOfSystem:
         if isinstance(reason, SystemRefusal) and reason.outcome is None:
             return refused_call(self.assembly, reason)
         return RunError(self._stopped(reason, self.start))
+
+    @property
+    def inexact(self) -> Inexact:
+        """Errors of adaptive steps that cannot be repeated."""
+        steps, error, time, slot = self._native.inexact
+        return Inexact(steps, error, time, "" if slot < 0 else str(self.assembly.plan.signals[slot]))
 
     def memory(self) -> SavedState | None:
         """Memory of a master in Python, which is not part of the system; None if it cannot be stored."""

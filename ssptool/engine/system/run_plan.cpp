@@ -24,6 +24,10 @@ PlannedSizes sizes_from(Json json, std::size_t slots) {
   PlannedComparison& compared = found.compared;
   compared.reals = indices(json.at("reals"), slots);
   compared.others = indices(json.at("others"), slots);
+  compared.switches = each(json.at("switches"), [slots](Json one) {
+    return Switch{indices(one.at("output").sized(1), slots).front(), one.at("acts_back").get<bool>(),
+                  indices(one.at("causes"), slots)};
+  });
   compared.inputs = indices(json.at("inputs"), slots);
   compared.nominal = each(json.at("nominal").sized(compared.reals.size()),
                           [](Json one) { return one.is_null() ? std::nullopt : std::optional(one.get<double>()); });

@@ -108,19 +108,35 @@ double StepComparison::error(const Values& fine, const Values& coarse, double ov
   return most;
 }
 
-// The error counts in proportion to the total way of the input, because states integrate it.
-double StepComparison::error(const Means& means, double elapsed) const {
-  if (rough_) return 0.0;
-  double most = 0.0;
+std::pair<Slot, double> StepComparison::error(const Means& means, double elapsed) const {
+  std::pair<Slot, double> most{none, 0.0};
+  if (rough_) return most;
   for (std::size_t i = 0; i < of_inputs_.size(); ++i) {
-    const Course& course = of_inputs_[i];
-    const bool foreseen = std::isfinite(course.foreseen);
-    const double yet = (elapsed < early_part * interval_ ? least_yet : least_size) * course.greatest;
-    const double size = std::fmax(course.most - course.least, foreseen ? course.foreseen : yet);
-    const double way = foreseen ? std::fmax(course.way, course.foreseen_way) : course.way * interval_ / elapsed;
     const double apart = std::abs(means.fine[i] - means.coarse[i]);
-    if (!(apart > rounding * std::abs(means.fine[i])) || !(size > 0.0)) continue;
-    most = std::fmax(most, plan_.share * apart * std::clamp(way / size, 1.0, plan_.ways) / (plan_.tolerance * size));
+    if (!(apart > rounding * std::abs(means.fine[i]))) continue;
+    const double error = apart * error_of_mean(i, elapsed);
+    if (error > most.second) most = {plan_.inputs[i], error};
+  }
+  return most;
+}
+
+// The error counts in proportion to the total way of the input, because states integrate it.
+double StepComparison::error_of_mean(std::size_t input, double elapsed) const {
+  const Course& course = of_inputs_[input];
+  const bool foreseen = std::isfinite(course.foreseen);
+  const double yet = (elapsed < early_part * interval_ ? least_yet : least_size) * course.greatest;
+  const double size = std::fmax(course.most - course.least, foreseen ? course.foreseen : yet);
+  const double way = foreseen ? std::fmax(course.way, course.foreseen_way) : course.way * interval_ / elapsed;
+  if (!(size > 0.0)) return 0.0;
+  return plan_.share * std::clamp(way / size, 1.0, plan_.ways) / (plan_.tolerance * size);
+}
+
+std::pair<Slot, double> StepComparison::delayed(const Values& before, const Values& after, double late) const {
+  std::pair<Slot, double> most{none, 0.0};
+  for (std::size_t i = 0; i < courses_.size(); ++i) {
+    const double size = courses_[i].most - courses_[i].least, apart = late * std::abs(after[i] - before[i]);
+    if (size > 0.0 && apart > most.second * plan_.tolerance * size)
+      most = {plan_.reals[i], apart / (plan_.tolerance * size)};
   }
   return most;
 }

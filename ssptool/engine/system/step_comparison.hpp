@@ -20,13 +20,23 @@ inline bool same_bits(const std::vector<double>& one, const std::vector<double>&
       one, other, [](double a, double b) { return std::bit_cast<std::int64_t>(a) == std::bit_cast<std::int64_t>(b); });
 }
 
+// An output that is not a real number: whether its component depends on it through others, and real inputs of its
+// component that others feed.
+struct Switch {
+  Slot output;
+  bool acts_back;
+  std::vector<Slot> causes;
+};
+
 // Signals to compare: real numbers with the nominal values from FMUs; all others, in the order in which messages name
-// them; and inputs that others feed. `tolerance` is the allowed sum of errors of all steps of a run, relative to the
-// size of a signal, for a master of this order. `share` is the error of two steps relative to their difference from one
-// double step, or the error of inputs relative to the estimated one. `ways`: maximum number of times that an input
-// passes through its range in a run; errors of further passes are not assumed to add up.
+// them, with details of those that are outputs; and inputs that others feed. `tolerance` is the allowed sum of errors
+// of all steps of a run, relative to the size of a signal, for a master of this order. `share` is the error of two
+// steps relative to their difference from one double step, or the error of inputs relative to the estimated one.
+// `ways`: maximum number of times that an input passes through its range in a run; errors of further passes are not
+// assumed to add up.
 struct PlannedComparison {
   std::vector<Slot> reals, others, inputs;
+  std::vector<Switch> switches;
   std::vector<std::optional<double>> nominal;  // by real signal
   double tolerance;
   int order;
@@ -56,9 +66,14 @@ class StepComparison {
   [[nodiscard]] double error(const Values& fine, const Values& coarse, double over) const;
   // The signal with the largest error.
   [[nodiscard]] Slot worst(const Values& fine, const Values& coarse, double over) const;
-  // Error of the mean of an input over two steps, `elapsed` seconds after the start; states that no output shows
-  // integrate it.
-  [[nodiscard]] double error(const Means&, double elapsed) const;
+  // The input with the largest error of its mean over two steps, `elapsed` seconds after the start, and this error;
+  // states that no output shows integrate it.
+  [[nodiscard]] std::pair<Slot, double> error(const Means&, double elapsed) const;
+  // Error of an input, by number, whose mean over the whole interval is off by 1.
+  [[nodiscard]] double error_of_mean(std::size_t input, double elapsed) const;
+  // The real signal that is affected most by a change of slopes that comes late by this time [s], and the error in it;
+  // 1 is the limit of a run. Slopes are those of all real signals.
+  [[nodiscard]] std::pair<Slot, double> delayed(const Values& before, const Values& after, double late) const;
   // A signal that is not a real number and that differs between these instants.
   [[nodiscard]] std::optional<Slot> changed(std::initializer_list<const Values*> instants) const;
   [[nodiscard]] bool has_others() const noexcept { return !plan_.others.empty(); }

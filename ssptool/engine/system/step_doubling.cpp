@@ -126,7 +126,7 @@ std::optional<double> StepDoubling::next(Stretch& found, const AroundSteps& arou
 // that grow while steps become smaller are noise. Errors of inputs that do not decrease belong to inputs that are just
 // beginning to move, and are ignored.
 void StepDoubling::judge(Tried& tried, Rejected& last) {
-  const double of_means = comparison_.error(tried.means, t_ - varied_.start + 2 * tried.h), over = 2 * tried.h;
+  const double of_means = comparison_.error(tried.means, t_ - varied_.start + 2 * tried.h).second, over = 2 * tried.h;
   const double error = tried.error, shorter = tried.h / last.h;
   if (shorter < fewer && error > 1.0) {
     last.stuck = error > last.error * std::pow(shorter, plan_.compared.order / 2.0) ? last.stuck + 1 : 0;

@@ -23,7 +23,17 @@ double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 }  // namespace
 
 StepEnergy::StepEnergy(const PlannedEnergy& plan, const VariedSteps& varied)
-    : VaryingSteps(varied, plan.largest), plan_(plan), through_(plan.bonds.size()) {}
+    : VaryingSteps(varied, plan.largest), plan_(plan), through_(plan.bonds.size()), missed_(plan.bonds.size()) {}
+
+Inexact StepEnergy::inexact() const {
+  Inexact found{far_};
+  for (std::size_t k = 0; k < missed_.size(); ++k) {
+    const double of = std::max(through_[k], plan_.tolerance * plan_.bonds[k].nominal * elapsed_);
+    const double error = missed_[k].sum / (plan_.tolerance * of);
+    if (error > found.error) found = {far_, error, missed_[k].time, plan_.bonds[k].sides[0].output};
+  }
+  return found;
+}
 
 void StepEnergy::restart() {
   h_ = first_size();
@@ -112,11 +122,14 @@ void StepEnergy::control(double end, double h, const Course& course, const Pairs
     through_[k] += carried;
     const double level = larger(power(k, course.outputs[1], course.inputs[1]), through_[k] / elapsed_);
     const double allowed = plan_.tolerance * h * larger(level, plan_.tolerance * plan_.bonds[k].nominal);
-    error = larger(error, (std::abs(shares[0]) + std::abs(shares[1])) / allowed);
+    const double missed = std::abs(shares[0]) + std::abs(shares[1]);
+    error = larger(error, missed / allowed);
+    missed_[k].add(missed, end);
     all.push_back(carried);
     residuals.push_back(shares[0] - shares[1]);
   }
   if (log != nullptr) log->of_bonds(end, error, all, residuals);
+  far_ += error > Inexact::far;
   choose(h, error);
   t_ = end;
   last_error_ = error;

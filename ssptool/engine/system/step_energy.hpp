@@ -41,6 +41,7 @@ class StepEnergy final : public VaryingSteps {
   void restart() override;
   [[nodiscard]] SavedSizes save() const override;
   void go_on(const SavedSizes&) override;
+  [[nodiscard]] Inexact inexact() const override;
 
  private:
   // By bond, a value for each side.
@@ -67,6 +68,8 @@ class StepEnergy final : public VaryingSteps {
   const PlannedEnergy& plan_;
   double elapsed_ = 0.0, last_error_ = 1.0;
   std::vector<double> through_;  // energy transferred through each bond, in either direction [J]
+  std::vector<MissedPart> missed_;
+  std::int64_t far_ = 0;  // number of steps with much too large residuals
 };
 
 }  // namespace ssptool::runtime

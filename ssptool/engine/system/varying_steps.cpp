@@ -11,6 +11,11 @@
 
 namespace ssptool::runtime {
 
+void MissedPart::add(double missed, double t) noexcept {
+  sum += missed;
+  if (missed > largest) *this = {sum, missed, t};
+}
+
 double SizeControl::factor(double error, double before, int power) const noexcept {
   if (error <= 0.0) return largest_factor;
   if (std::isnan(error)) return least_factor;

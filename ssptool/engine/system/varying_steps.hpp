@@ -26,6 +26,23 @@ struct NoSize {
   double error = 0.0;
 };
 
+// Estimated error of all steps together if they are not taken back, where 1 is allowed; the number of steps that exceed
+// their part of that by far; the end of the worst step [s], and the signal that shows its error most.
+struct Inexact {
+  static constexpr double far = 10.0;
+
+  std::int64_t steps = 0;
+  double error = 0.0, time = 0.0;
+  Slot slot = none;
+};
+
+// Errors of one signal in steps: their sum, and the largest one with the end of its step [s].
+struct MissedPart {
+  double sum = 0.0, largest = 0.0, time = 0.0;
+
+  void add(double missed, double t) noexcept;
+};
+
 // PI controller of step sizes: each follows from the errors of the last two steps, relative to the allowed error;
 // `power` is the power of the size to which the error is proportional.
 struct SizeControl {
@@ -83,6 +100,8 @@ class VaryingSteps {
   void hand_out(std::span<double> row);
   [[nodiscard]] bool waiting() const noexcept { return !rows_.empty(); }
   [[nodiscard]] const std::optional<NoSize>& no_size() const noexcept { return no_size_; }
+  // Since the steps began or went on; empty for steps that are taken back if they are not exact.
+  [[nodiscard]] virtual Inexact inexact() const { return {}; }
 
  protected:
   // Begins at the start time; steps are at most `largest` [s].

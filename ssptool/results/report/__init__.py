@@ -155,6 +155,7 @@ _STATISTICS = {
     "iterations_max": ("iterations per step, maximum", "{:d}"),
     "unconverged": ("steps whose iteration did not converge", "{:d}"),
     "residual": ("largest relative change in their last iteration", "{:.2g}"),
+    "inexact": ("adaptive steps with too large an error that could not be repeated", "{:d}"),
     "rejected": ("rejected steps", "{:d}"),
     "events": ("events", "{:d}"),
     "evaluations": ("evaluations of the right-hand side", "{:d}"),

@@ -257,6 +257,13 @@ class NativeSystem {
                                           events_between());
   }
 
+  // Number of steps, estimated error of all, and end and slot of the worst one; see runtime::Inexact.
+  [[nodiscard]] nb::tuple inexact() const {
+    const runtime::Inexact found = varying_ ? varying_->inexact() : runtime::Inexact{};
+    return nb::make_tuple(found.steps, found.error, found.time,
+                          found.slot == none ? Number{-1} : static_cast<Number>(found.slot));
+  }
+
   bool finished() { return beside_ ? beside_->finished(varying_.get()) : finished_steps(); }
 
   // All except the first `but`.
@@ -466,6 +473,7 @@ void bind_system(nb::module_& module) {
                    "collections.abc.Callable[[float, float, float], bool] | None) -> "
                    "ssptool.engine.kernel.solutions.SystemBatch"))
       .def_prop_ro("finished", &Self::finished)
+      .def_prop_ro("inexact", &Self::inexact, nb::sig("def inexact(self) -> tuple[int, float, float, int]"))
       .def(
           "integrate",
           [](Self& self, int solver, nb::object cvode, nb::object explain, nb::object refused, nb::object sample) {
