@@ -103,6 +103,14 @@ def test_a_function_that_a_run_asks_for_is_named(tmp_path, fmus, processes):
     assert "fmi2GetFMUstate" in result.failure.message and "does not have it" in result.failure.message
 
 
+@pytest.mark.parametrize(("version", "function"), [(2, "fmi2SetInteger"), (3, "fmi3SetInt32")])
+def test_a_function_for_start_values_of_a_type_that_no_connection_has_is_named(tmp_path, version, function):
+    variables = (*VARIABLES, Var("n", "parameter", "Int32", start=7))
+    fmu = without(make_fmu(tmp_path / "A.fmu", variables, version=version, calc=CALC), version, function)
+    result = simulated(fmu, implementation="cs", start_values={"n": 9})
+    assert not result.ok and function in result.failure.message and "does not have it" in result.failure.message
+
+
 def test_a_function_that_every_run_needs_is_named_before_it(tmp_path, fmus):
     fmu = without(shutil.copy(fmus[2], tmp_path / "A2.fmu"), 2, "fmi2DoStep")
     with pytest.raises(Exception, match="fmi2DoStep"):
