@@ -412,41 +412,29 @@ class FmuBinary:
         asked: tuple[int, int, list[int]],
         modes: tuple[bool, bool],
     ) -> FmuInstance:
-        """`asked`: environment and address of the intermediate update callback, and references of its inputs."""
-        if self.interface is InterfaceType.MODEL_EXCHANGE:
-            return self._instantiate_fmi3_exchange(name, log, logging)
+        """`asked`: environment and address of the intermediate update callback, and references of its inputs; in
+        co-simulation only, like `modes`.
+        """
+        exchange = self.interface is InterfaceType.MODEL_EXCHANGE
         environment, intermediate_update, references = asked
-        slave = self._load(fmi3.FMU3Slave)
-        slave.logMessage, environment = log.fmi3_callback(environment)
+        slave = self._load(fmi3.FMU3Model if exchange else fmi3.FMU3Slave)
+        slave.logMessage, environment = log.fmi3_callback(0 if exchange else environment)
+        resources = f"{self.folder / 'resources'}/".encode()
+        facts = name.encode(), self.description.token.encode(), resources, False, logging
+        if exchange:
+            with log.making():
+                slave.component = slave.fmi3InstantiateModelExchange(*facts, environment, slave.logMessage)
+            return self._instance(Fmi3Instance, name, slave, log)
         slave.intermediateUpdate = fmi3.fmi3IntermediateUpdateCallback(intermediate_update)
         with log.making():
             slave.component = slave.fmi3InstantiateCoSimulation(
-                name.encode(),
-                self.description.token.encode(),
-                f"{self.folder / 'resources'}/".encode(),
-                False,
-                logging,
+                *facts,
                 *modes,  # eventModeUsed, earlyReturnAllowed
                 (fmi3.fmi3ValueReference * len(references))(*references),
                 len(references),
                 environment,
                 slave.logMessage,
                 slave.intermediateUpdate,
-            )
-        return self._instance(Fmi3Instance, name, slave, log)
-
-    def _instantiate_fmi3_exchange(self, name: str, log: MessageLog, logging: bool) -> FmuInstance:
-        slave = self._load(fmi3.FMU3Model)
-        slave.logMessage, environment = log.fmi3_callback(0)
-        with log.making():
-            slave.component = slave.fmi3InstantiateModelExchange(
-                name.encode(),
-                self.description.token.encode(),
-                f"{self.folder / 'resources'}/".encode(),
-                False,
-                logging,
-                environment,
-                slave.logMessage,
             )
         return self._instance(Fmi3Instance, name, slave, log)
 

@@ -4,7 +4,7 @@ step is repeated.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from types import MappingProxyType
@@ -76,43 +76,39 @@ def bonds_of_terminals(
     groups = {
         name: [{member.variable for member in terminal.members} for terminal in own.values()]
         for name, own in terminals.items()
+        if own
     }
-    between: dict[tuple[str, str], list[Wire]] = defaultdict(list)
-    for wire in network.wires:
-        if groups.get(wire.source.component) and groups.get(wire.destination.component):
-            between[wire.source.component, wire.destination.component].append(wire)
-    found: list[PowerBond] = []
-    for (one, other), there in between.items():
-        if one < other and (other, one) in between:  # each pair once
-            found += [
-                bond
-                for out, back in product(there, between[other, one])
-                if _of_one({out.source.variable, back.destination.variable}, groups[one])
-                and _of_one({out.destination.variable, back.source.variable}, groups[other])
-                for bond in _if_power(network, out, back, units)
-            ]
-    return tuple(found)
+    return tuple(
+        bond
+        for pairs in _exchanges(network, groups)
+        for out, back in pairs
+        if _of_one({out.source.variable, back.destination.variable}, groups[out.source.component])
+        and _of_one({out.destination.variable, back.source.variable}, groups[back.source.component])
+        for bond in _if_power(network, out, back, units)
+    )
 
 
 def bonds_of_units(network: Network, units: Units = NO_UNITS) -> tuple[PowerBond, ...]:
     """Power bonds that can be recognized by units alone: outputs that two components exchange, and whose product has
     the unit of a power with no other pair of them.
     """
+    found: list[PowerBond] = []
+    for pairs in _exchanges(network, network.components):
+        bonds = [bond for out, back in pairs for bond in _if_power(network, out, back, units)]
+        ends = Counter(end for bond in bonds for end in (bond.first, bond.second))
+        found += [bond for bond in bonds if ends[bond.first] == ends[bond.second] == 1]
+    return tuple(found)
+
+
+def _exchanges(network: Network, among: Container[str]) -> Iterator[Iterable[tuple[Wire, Wire]]]:
+    """Pairs of wires, there and back, of each two components among these that feed each other."""
     between: dict[tuple[str, str], list[Wire]] = defaultdict(list)
     for wire in network.wires:
-        if wire.source.component and wire.destination.component:
+        if wire.source.component in among and wire.destination.component in among:
             between[wire.source.component, wire.destination.component].append(wire)
-    found: list[PowerBond] = []
     for (one, other), there in between.items():
         if one < other and (other, one) in between:  # each pair once
-            pairs = [
-                bond
-                for out, back in product(there, between[other, one])
-                for bond in _if_power(network, out, back, units)
-            ]
-            ends = Counter(end for bond in pairs for end in (bond.first, bond.second))
-            found += [bond for bond in pairs if ends[bond.first] == ends[bond.second] == 1]
-    return tuple(found)
+            yield product(there, between[other, one])
 
 
 def _of_one(variables: set[str], terminals: Sequence[set[str]]) -> bool:

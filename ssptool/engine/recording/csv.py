@@ -23,7 +23,7 @@ from ssptool.documents.csv_columns import (
 from ssptool.documents.foreign_files import open_bytes, own_output, read_bytes, read_text, write_beside
 from ssptool.engine.recording.foreign_tables import NO_TIMES, is_time, read_times
 from ssptool.engine.recording.patterns import chosen
-from ssptool.engine.recording.writer import News, put, refuse_repeats
+from ssptool.engine.recording.writer import News, Writer, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
     NUMBERED,
@@ -122,7 +122,7 @@ _UNFINISHED = "running"
 """Status in the JSON file of a run that has not ended."""
 
 
-class CsvWriter:
+class CsvWriter(Writer):
     """Writer of rows to a CSV file, as they arrive.
 
     The first column is `time` [s], then one column per signal, with its unit: `System1.x1 [m]`. Cells are formatted as
@@ -141,12 +141,6 @@ class CsvWriter:
 
     def write(self, rows: Floats) -> None:
         put(self._file, self._lines.of(rows))
-
-    def when_written(self, action: Callable[[], None]) -> None:
-        action()
-
-    def notes(self) -> tuple[str, ...]:
-        return ()
 
     def close(self, manifest: str) -> None:
         write_beside(sidecar(self._path), manifest)

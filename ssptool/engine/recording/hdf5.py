@@ -12,7 +12,7 @@ metadata have check sums.
 import io
 import os
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from io import FileIO
 from pathlib import Path
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ssptool.documents.foreign_files import require_file
 from ssptool.engine.recording.foreign_tables import NO_TIMES, column_named, read_times, time_header
-from ssptool.engine.recording.writer import Patience, append, put, refuse_repeats
+from ssptool.engine.recording.writer import Patience, Writer, append, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
     FACTS,
@@ -62,7 +62,7 @@ _TEXTS, _BYTES = h5py.string_dtype(), h5py.vlen_dtype(np.uint8)
 _NUL = "\0"
 
 
-class Hdf5Writer:
+class Hdf5Writer(Writer):
     """Writer of groups of rows; for HDF5, the file is closed after each group."""
 
     def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable, files: ExitStack) -> None:
@@ -87,9 +87,6 @@ class Hdf5Writer:
             rows = rows[len(taken) :]
             if self._count == GROUP_ROWS or self._patience.over:
                 self._write_group()
-
-    def when_written(self, action: Callable[[], None]) -> None:
-        action()  # waiting rows no longer need their strings and bytes in the string table
 
     def notes(self) -> tuple[str, ...]:
         if not self._cut:

@@ -12,7 +12,7 @@ import io
 import math
 import re
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from scipy.io.matlab import MatReadError, matfile_version
 
 from ssptool.documents.foreign_files import require_file
 from ssptool.engine.recording.foreign_tables import read_times
-from ssptool.engine.recording.writer import append, change, put, refuse_repeats
+from ssptool.engine.recording.writer import Writer, append, change, put, refuse_repeats
 from ssptool.engine.trace import (
     NUMBERED,
     NUMERIC_TYPES,
@@ -48,7 +48,7 @@ _MANIFEST = "manifest"
 _COLUMN_COUNT = 8  # byte offset in the header of a matrix
 
 
-class MatWriter:
+class MatWriter(Writer):
     """Writer of rows as they arrive; the number of rows is updated after them."""
 
     def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable, files: ExitStack) -> None:
@@ -72,9 +72,6 @@ class MatWriter:
         append(self._file, np.ascontiguousarray(doubles, dtype="<f8").tobytes())
         self._rows += len(rows)
         change(self._file, self._header + _COLUMN_COUNT, struct.pack("<i", self._rows))
-
-    def when_written(self, action: Callable[[], None]) -> None:
-        action()
 
     def notes(self) -> tuple[str, ...]:
         return tuple(self._told())

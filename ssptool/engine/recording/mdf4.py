@@ -15,7 +15,7 @@ ASAM MDF 4.1, "Measurement Data Format", blocks ID, HD, FH, DG, CG, CN, TX, MD a
 import re
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from html import escape, unescape
 from itertools import pairwise
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.documents.foreign_files import require_file
-from ssptool.engine.recording.writer import append, change, put, refuse_repeats
+from ssptool.engine.recording.writer import Writer, append, change, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
     NUMBERED,
@@ -66,7 +66,7 @@ _TIME = 1
 _DATA_TYPES = {"u": 0, "b": 0, "i": 2, "f": 4, TEXT: 7, BYTES: 10}
 
 
-class Mdf4Writer:
+class Mdf4Writer(Writer):
     """Writer of rows as they arrive; the number of rows is updated after them."""
 
     def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable, files: ExitStack) -> None:
@@ -94,12 +94,6 @@ class Mdf4Writer:
             change(self._file, at, _LINK.pack(self._rows))
             if place:  # column of strings or bytes: the total of bytes is stored instead of a record size
                 change(self._file, at + 16, _LINK.pack(int(lengths[place - 1])))
-
-    def when_written(self, action: Callable[[], None]) -> None:
-        action()
-
-    def notes(self) -> tuple[str, ...]:
-        return ()
 
     def close(self, manifest: str) -> None:
         place = -(-self._file.tell() // 8) * 8

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped, import-not-found, u
 from ssptool.documents.foreign_files import require_file
 from ssptool.engine.recording.foreign_tables import NO_TIMES, column_named, is_time, read_times
 from ssptool.engine.recording.patterns import chosen
-from ssptool.engine.recording.writer import FootedFile, News, Patience, refuse_repeats
+from ssptool.engine.recording.writer import FootedFile, News, Patience, Writer, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
     NUMBERED,
@@ -227,7 +227,7 @@ MOST_ACTIONS = 32
 """Largest number of actions that wait for a group to be written, because the memory that they free is still in use."""
 
 
-class ParquetWriter:
+class ParquetWriter(Writer):
     """Writer of groups of rows, each with a new footer that overwrites the old one.
 
     A Parquet file ends with a footer and cannot be read without it. So a file that is written in the usual way is lost
@@ -266,9 +266,6 @@ class ParquetWriter:
         self._actions.append(action)
         if len(self._actions) >= MOST_ACTIONS or not self._columns.count:
             self._write_group()
-
-    def notes(self) -> tuple[str, ...]:
-        return ()
 
     def close(self, manifest: str) -> None:
         self._write_group()

@@ -33,12 +33,14 @@ class Writer(Protocol):
         ...
 
     def when_written(self, action: Callable[[], None]) -> None:
-        """Call `action` when the contents of all rows so far are in the file, or have been given up."""
-        ...
+        """Call `action` when the contents of all rows so far are in the file, or have been given up. By default at
+        once, for formats whose waiting rows need no contents.
+        """
+        action()
 
     def notes(self) -> tuple[str, ...]:
-        """Notes on facts that the format cannot represent, signal by signal."""
-        ...
+        """Notes on facts that the format cannot represent, signal by signal; by default none."""
+        return ()
 
     def close(self, manifest: str) -> None:
         """Write everything that is left, and the `manifest` (JSON)."""
