@@ -79,6 +79,7 @@ class PageCalls:
         methods = (
             *(self.model, self.findings, self.sheet, self.connections, self.about, self.connection, self.find),
             *(
+                self.connectors,
                 self.targets,
                 self.suggestions,
                 self.parameters,
@@ -262,6 +263,10 @@ class PageCalls:
         }
 
     # -- before editing --------------------------------------------------------------------------------------------
+
+    def connectors(self, sheet: Names) -> Answer:
+        """The connectors that can be named in a sheet."""
+        return self._model.all_connectors(tuple(sheet))
 
     def targets(self, owner: Names, names: Names) -> Answer:
         """Connectors to which connectors of an element can be connected."""

@@ -203,6 +203,13 @@ class SystemModel:
         groups = {block.path for sheet in self.stated.values() for block in sheet.blocks if block.group}
         return next(path[:end] for end in range(len(path), -1, -1) if path[:end] not in groups)
 
+    def all_connectors(self, path: ElementPath) -> list[ElementPath]:
+        """The connectors of the system that a sheet shows, and of all its elements."""
+        around = self.system_of(path)
+        sheet = self.documented[around]
+        own = [(*around, pin.name) for pin in sheet.pins]
+        return own + [(*block.path, pin.name) for block in sheet.blocks for pin in block.pins]
+
     def connectors(self, owner: ElementPath, names: Collection[str]) -> list[str]:
         """Names that are drawn as connectors at an element or a system; other names stand for several connectors."""
         pins = [*(self.documented[owner].pins if owner in self.documented else ())]
@@ -322,4 +329,5 @@ def _block(block: StatedBlock) -> dict[str, Any]:
         "described": block.described,
         "placed": block.extent is not None,
         "turned": bool(block.rotation),
+        "inserts": {"input", "output"} <= {pin.kind for pin in block.pins},
     }

@@ -44,8 +44,17 @@ def test_a_line_is_drawn_to_a_connector_that_is_lit(page, folder):
     assert page.locator("#hint").inner_text() == "System1.x1 → System2.x1"
     page.mouse.up()
     page.locator('.wire[data-connections*="System1.x1 – System2.x1"]').wait_for(state="attached")
+    page.keyboard.press("c")
+    page.get_by_label("From", exact=True).fill("System1.v1")
+    page.get_by_label("To", exact=True).focus()
+    page.locator("#proposed-b option").wait_for(state="attached")
+    proposed = page.locator("#proposed-b option").evaluate_all("nodes => nodes.map(node => node.value)")
+    assert proposed == ["System2.v1"], "the only one with this unit that has no source"
+    page.get_by_label("To", exact=True).fill("System2.v1")
+    page.keyboard.press("Enter")
+    page.locator('.wire[data-connections*="System1.v1 – System2.v1"]').wait_for(state="attached")
     with ssptool.edit(folder / "command" / "dual_mass_oscillator", force=True) as editor:
-        editor.connect("System1.x1", "System2.x1")
+        editor.connect("System1.x1", "System2.x1").connect("System1.v1", "System2.v1")
     ours, theirs = saved(page, folder)
     assert ours == theirs
 
@@ -94,10 +103,18 @@ def test_many_connectors_are_connected_in_a_table(page, folder):
     assert ours == theirs
 
 
+VALUE = "Value of System1.m1"
+PASTE = """(node, text) => {
+  const clipboardData = new DataTransfer();
+  clipboardData.setData('text/plain', text);
+  node.dispatchEvent(new ClipboardEvent('paste', {clipboardData, bubbles: true, cancelable: true}));
+}"""
+
+
 @browser
 def test_values_are_set_where_they_come_from(page, folder):
     page.get_by_role("tab", name="Parameters").click()
-    field = page.get_by_label("Value of System1.m1")
+    field = page.get_by_label(VALUE)
     field.fill("3.5")
     field.press("Enter")
     page.get_by_role("tab", name="Changes (", exact=False).click()
@@ -107,10 +124,16 @@ def test_values_are_set_where_they_come_from(page, folder):
     ours, theirs = saved(page, folder, "resources/dual_mass_oscillator.ssv")
     assert ours == theirs
     page.get_by_role("tab", name="Parameters").click()
+    field.evaluate(PASTE, "Name\tUnit\tValue\r\nSystem1.m1\tg\t4250\r\nSystem2.m2\tkg\t2.5\r\n")
+    page.wait_for_function("label => document.querySelector(`[aria-label='${label}']`).value === '4.25'", arg=VALUE)
+    with ssptool.edit(folder / "command" / "dual_mass_oscillator") as editor:
+        editor.set("System1.m1", 4250, "g").set("System2.m2", 2.5)
+    ours, theirs = saved(page, folder, "resources/dual_mass_oscillator.ssv")
+    assert ours == theirs
     field.fill("heavy")
     field.press("Enter")
     page.get_by_role("alert").get_by_text("expected a number").wait_for()
-    assert field.input_value() == "3.5"
+    assert field.input_value() == "4.25"
 
 
 @browser

@@ -11,7 +11,7 @@ from ssptool.studio.calls import PageCalls
 from ssptool.studio.findings import DrawnPlaces, finding_content
 from ssptool.studio.session import EditSession
 from tests.cli.browser import browser, violations
-from tests.studio.conftest import box_of, connector_at, copy_of
+from tests.studio.conftest import box_of, connector_at, copy_of, drag
 
 SSD = "SystemStructure.ssd"
 
@@ -112,6 +112,22 @@ def test_a_double_click_renames_and_escape_leaves_the_name(page, folder):
 
 
 @browser
+def test_elements_are_dragged_into_a_system(page, folder):
+    page.get_by_role("button", name="Add system").click()
+    page.get_by_label("Name").fill("Inner")
+    page.keyboard.press("Enter")
+    page.locator(".block[data-of=Inner].selected").wait_for()
+    start, end = (box_of(page, f".block[data-of={name}] .frame") for name in ("System2", "Inner"))
+    middle = end["x"] + end["width"] / 2, end["y"] + end["height"] / 2
+    drag(page, (start["x"] + start["width"] / 2, start["y"] + 15), middle, lit=".block[transform]")
+    page.locator(".block[data-of=System2]").wait_for(state="detached")
+    with ssptool.edit(command(folder), force=True) as editor:
+        editor.add_system("Inner").move("System2", into="Inner")
+    ours, theirs = saved(page, folder)
+    assert ours == theirs
+
+
+@browser
 def test_elements_are_copied_into_another_system_by_keys(page, folder):
     page.get_by_role("button", name="Add system").click()
     page.get_by_label("Name").fill("Inner")
@@ -186,7 +202,16 @@ def test_the_view_goes_to_the_selection_and_back(page):
 
 
 @browser
-def test_moved_elements_end_on_the_grid(page, folder):
+def test_moved_elements_end_at_guides_or_on_the_grid(page, folder):
+    frame = box_of(page, ".block[data-of=System2] .frame")
+    at = frame["x"] + frame["width"] / 2, frame["y"] + 15
+    drag(page, at, (at[0] + 40, at[1] + 4), lit=".guide")
+    page.get_by_text("dual_mass_oscillator · not saved").wait_for()
+    assert page.locator(".guide").count() == 0
+    saved(page, folder)
+    with ssptool.edit(folder / "page" / "dual_mass_oscillator", save=False) as editor:
+        first, second = (one.geometry for one in editor.system.elements)
+    assert (first.y1, first.y2) == (second.y1, second.y2), "as before: it was drawn back to the row"
     page.get_by_label("Grid").check()
     frame = box_of(page, ".block[data-of=System2] .frame")
     at = frame["x"] + frame["width"] / 2, frame["y"] + 15

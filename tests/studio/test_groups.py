@@ -188,6 +188,6 @@ def test_a_group_is_selected_opened_and_edited_in_the_page(studio, chromium, sys
     page.keyboard.press("Control+s")
     page.get_by_text("large · saved").wait_for()
     assert placed(system).keys() == {"inner"}
-    assert page.locator("#messages .message").count() == 0
+    assert page.locator("#messages .message").all_inner_texts() == []
     assert violations(page) == []
     assert page.errors == []

@@ -83,15 +83,20 @@ async function filesOf(entry) {
 }
 
 /**
- * Ask for texts in a dialog; gives them by name, or null. `fields`: name → {label, value, options, hint}.
+ * Ask for texts in a dialog; gives them by name, or null. `fields`: name → {label, value, options, proposals}; proposals
+ * are asked for when the field gets the focus, with what is in all fields then.
  */
 export function asked(title, fields, action = 'OK') {
   return new Promise(resolve => {
-    const inputs = Object.entries(fields).map(([name, { label, value = '', options = null }]) => {
+    const inputs = Object.entries(fields).map(([name, { label, value = '', options = null, proposals = null }]) => {
       const input = options
         ? make('select', { name, id: `ask-${name}` }, ...options.map(one => make('option', { value: one, selected: one === value }, one)))
-        : make('input', { name, id: `ask-${name}`, type: 'text', value, autocomplete: 'off' });
-      return make('div', { class: 'field' }, make('label', { for: `ask-${name}` }, label), input);
+        : make('input', { name, id: `ask-${name}`, type: 'text', value, autocomplete: 'off', list: proposals && `proposed-${name}` });
+      const list = proposals && make('datalist', { id: `proposed-${name}` });
+      if (list) {
+        input.addEventListener('focus', async () => list.replaceChildren(...(await proposals(Object.fromEntries(new FormData(form)))).map(one => make('option', { value: one }))));
+      }
+      return make('div', { class: 'field' }, make('label', { for: `ask-${name}` }, label), input, list);
     });
     const form = make('form', { method: 'dialog' }, make('h2', { id: 'ask-title' }, title), ...inputs, make('div', { class: 'actions' },
       make('button', { value: 'ok', class: 'primary' }, action), button('Cancel', () => dialog.close(''))));

@@ -3,6 +3,7 @@
 import { asked, complain, edit, replaceFmu } from './edits.js';
 import { button, dotted, make } from './elements.js';
 import { keyText } from './keys.js';
+import { connectByNames } from './naming.js';
 import { newNote, noteEntries } from './notes.js';
 import { alignButtons } from './picking.js';
 import { inDocument } from './snapping.js';
@@ -46,6 +47,7 @@ export function gestures(diagram, { editable, settled, openSystem, addFiles, sav
     unwrap: async () => { for (const system of paths().filter(isSystem)) await change({ verb: 'unwrap', system }); },
     out: () => change({ verb: 'move', elements: paths(), into: diagram.sheet.system.slice(0, -1) }),
     rename: () => { if (diagram.selected && diagram.selected.kind === 'element' && !isGroup(diagram.selected)) renameHere(diagram.selected.key); },
+    connect: () => connectByNames(diagram),
     remove,
   };
   const run = name => { if (editable() || name === 'copy' || name === 'all') return act[name](); };
@@ -110,7 +112,7 @@ export function gestures(diagram, { editable, settled, openSystem, addFiles, sav
     if (thing && thing.kind === 'note') return editable() ? noteEntries(diagram, thing) : [];
     if (!thing) {
       return [...(editable() ? [{ title: 'Add files…', run: addFiles }, { title: 'New system…', run: newSystem }, { title: 'New connector…', run: newConnector },
-        { title: 'New note…', run: () => newNote(diagram, inDocument([at.x, at.y], diagram.sheet.origin)) },
+        entry('Connect by names…', 'connect'), { title: 'New note…', run: () => newNote(diagram, inDocument([at.x, at.y], diagram.sheet.origin)) },
         ...(copied ? [entry('Paste', 'paste')] : []), null] : []), entry('Select all', 'all'), looking('Show all', 'fit'), null, { title: 'Save a copy…', run: saveCopy }];
     }
     if (thing.kind === 'connection') return editable() && diagram.sheet.connections[thing.texts[0]] ? [entry('Disconnect', 'remove')] : [];

@@ -13,6 +13,7 @@ import { enableSplitters } from './layout.js';
 import { showMenu } from './menu.js';
 import { KIND } from './palette.js';
 import { enableMinimap } from './minimap.js';
+import { insert } from './moving.js';
 import { panels } from './panels.js';
 import { enableRuns, restoreRuns, runState } from './run.js';
 import { call, changed, on } from './server.js';
@@ -21,7 +22,7 @@ import { enableStimuli } from './stimuli.js';
 import { enableStudies } from './studies.js';
 import { connectTable, parameterTable } from './tables.js';
 import { enableThemes } from './theme.js';
-import { enableEditing, insert } from './wiring.js';
+import { enableEditing } from './wiring.js';
 
 const get = id => document.getElementById(id);
 const diagram = document.querySelector('ssp-diagram'), outline = document.querySelector('ssp-outline');
@@ -238,7 +239,7 @@ get('files').onchange = async event => {
 };
 get('add-system').onclick = act.newSystem;
 get('add-connector').onclick = act.newConnector;
-function added(answer) { if (answer) act.choose(answer.added); }
+async function added(answer) { if (answer) await act.choose(answer.added); }
 diagram.addEventListener('dragover', event => { if (editable()) event.preventDefault(); });
 diagram.addEventListener('drop', async event => {
   event.preventDefault();
@@ -246,8 +247,8 @@ diagram.addEventListener('drop', async event => {
   const point = diagram.point(event), at = inDocument([point.x, point.y], diagram.sheet.origin);
   const file = event.dataTransfer.getData(KIND), line = diagram.thing(event);
   const answer = (file ? await ask('add', { files: [file], sheet: diagram.sheet.path, at }) : await addFiles(await dropped(event.dataTransfer), diagram.sheet.path, at));
-  added(answer);
-  if (answer && answer.added.length === 1 && line && line.kind === 'connection' && line.texts.length === 1) {
+  await added(answer);
+  if (answer && answer.added.length === 1 && line && line.kind === 'connection' && line.texts.length === 1 && diagram.sheet.blocks[answer.added[0].join('/')]?.inserts) {
     await insert(diagram.sheet.path, answer.added[0], line.texts[0], { x: event.clientX, y: event.clientY });
   }
 });

@@ -1,8 +1,9 @@
 // Tables over the whole system: the values that can be set, and connectors that wait for a source.
 
 import { button, diff, dotted, make } from './elements.js';
-import { ask, edit } from './edits.js';
+import { ask, complain, edit } from './edits.js';
 import { panel } from './panels.js';
+import { pastedValues } from './spreadsheet.js';
 
 const MOST = 400;  // rows of a table that are shown; filter for others
 
@@ -14,7 +15,7 @@ export function parameterTable(editable, explain) {
   const rows = make('tbody'), count = make('span', { class: 'quiet' });
   body.append(make('div', { class: 'bar' }, filter, make('label', { class: 'toggle' }, changed, ' set here only'), count),
     table(['Name', 'Value', 'Unit', 'Range', 'Origin', 'Description'], rows));
-  let values = [], stale = true;
+  let values = [], names = [], stale = true;
 
   async function renew() {
     if (body.hidden) { stale = true; return; }
@@ -26,6 +27,7 @@ export function parameterTable(editable, explain) {
     const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
     const wanted = values.filter(one => (!changed.checked || one.set)
       && words.every(word => `${one.name} ${one.unit} ${one.origin} ${one.description}`.toLowerCase().includes(word)));
+    names = wanted.map(one => one.name);
     count.textContent = `${wanted.length} of ${values.length}`;
     rows.replaceChildren(...wanted.slice(0, MOST).map(row));
   }
@@ -46,6 +48,18 @@ export function parameterTable(editable, explain) {
     const done = await edit({ verb: 'set', name: one.name, value: input.value });
     if (!done) input.value = one.value;
   }
+  rows.addEventListener('paste', async event => {
+    const first = [...rows.children].indexOf(event.target.closest('tr'));
+    try {
+      const cells = pastedValues(event.clipboardData.getData('text/plain'), names, first);
+      if (!cells) return;
+      event.preventDefault();
+      if (cells.length) await edit(...cells.map(({ name, value, unit }) => ({ verb: 'set', name, value, unit })));
+    } catch (problem) {
+      event.preventDefault();
+      complain(problem);
+    }
+  });
   tab.addEventListener('click', () => { if (stale) renew(); });
   return { renew };
 }

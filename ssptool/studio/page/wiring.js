@@ -1,15 +1,13 @@
-// Drawing lines from connector to connector, and moving elements. The server says which targets are legal.
+// Drawing lines from connector to connector. The server says which targets are legal.
 
-import { button, dotted, make, pathNumbers, same, svg } from './elements.js';
-import { ask, complain, edit } from './edits.js';
+import { button, dotted, same, svg } from './elements.js';
+import { ask, edit } from './edits.js';
 import { band, grow, resize } from './picking.js';
 import { showMenu } from './menu.js';
+import { move, shift } from './moving.js';
 import { moveNote } from './notes.js';
 import { lead, selectedLine } from './routing.js';
 import { call } from './server.js';
-import { inDocument, snapped } from './snapping.js';
-import { frameOf } from './visible.js';
-import { corners, distanceTo } from './ways.js';
 
 const hint = document.getElementById('hint');
 const NUDGE = { ArrowLeft: [-5, 0], ArrowRight: [5, 0], ArrowUp: [0, 5], ArrowDown: [0, -5] };  // mm, upwards
@@ -131,87 +129,4 @@ export async function connectButtons(owner, names) {
   const targets = await ask('targets', { owner, names });
   return (targets || []).slice(0, 12).map(pair => button(`Connect to ${dotted([...pair.owner, pair.name])}`, () => connect(owner, pair),
     pairText(owner, pair)));
-}
-
-// -- moving elements
-
-function move(diagram, thing, press) {
-  const known = diagram.sheet.blocks[thing.key], keys = diagram.keys.includes(thing.key) ? diagram.keys : [thing.key];
-  const blocks = keys.map(key => diagram.blockOf(key)), lines = known.group ? [] : touching(diagram, new Set(keys));
-  const units = diagram.querySelector('.units');
-  let last = [0, 0], over = null;
-  diagram.drag(press, {
-    move: (dx, dy, view, event) => {
-      if (known.group) { diagram.look(view[0] - dx, view[1] - dy, view[2], view[3]); return; }
-      last = [dx, dy] = diagram.snaps && !event.altKey ? onGrid(diagram, blocks[0], dx, dy) : [dx, dy];
-      if (units) units.classList.add('moving');
-      for (const block of blocks) block.setAttribute('transform', `translate(${dx} ${dy})`);
-      for (const line of lines) line.follow(dx, dy);
-      over = keys.length > 1 || event.altKey ? null : lineUnder(diagram, keys[0], blocks[0], dx, dy, over);
-      hint.textContent = over ? `${known.name} → into ${JSON.parse(over.dataset.connections)[0]}`
-        : keys.length > 1 ? `moves ${keys.length} elements` : `moves ${known.name}`;
-    },
-    click: () => diagram.pick(thing, press),
-    drop: async event => {
-      hint.textContent = '';
-      if (units) units.classList.remove('moving');
-      if (known.group) return;
-      const text = over && JSON.parse(over.dataset.connections)[0], at = over && { x: event.clientX, y: event.clientY };
-      if (over) over.classList.remove('lit');
-      const done = await shift(diagram, keys, last[0], -last[1]);
-      if (!done) {
-        for (const block of blocks) block.removeAttribute('transform');
-        for (const line of lines) line.restore();
-      } else if (text) await insert(diagram.sheet.path, known.path, text, at);
-    },
-  });
-}
-/** The line of one connection through the middle of an element that is dragged, which is lit; null if there is none. */
-function lineUnder(diagram, key, block, dx, dy, before) {
-  const { x, y, width, height } = frameOf(block), middle = { x: x + width / 2 + dx, y: y + height / 2 + dy };
-  const reach = Math.min(width, height) / 5;
-  const found = [...diagram.querySelectorAll('[data-connections]:not(.unseen)')].find(wire => wire.dataset.from !== key && wire.dataset.to !== key
-    && JSON.parse(wire.dataset.connections).length === 1 && distanceTo(corners(wire.getAttribute('d')), middle) < reach) || null;
-  if (before && before !== found) before.classList.remove('lit');
-  if (found) found.classList.add('lit');
-  return found;
-}
-/** Put an element into a connection; if several pairs of its connectors fit, one of them is chosen in a menu. */
-export async function insert(sheet, element, text, at) {
-  const ways = await ask('insertions', { sheet, element, text });
-  if (!ways) return;
-  if (!ways.length) complain(`${dotted(element)} has no free input and output that fit ${text}`);
-  else if (ways.length === 1) await edit(...ways[0].edits);
-  else showMenu(ways.map(one => ({ title: one.title, run: () => edit(...one.edits) })), at, `Put ${dotted(element)} into ${text}`);
-}
-/** The way after which the lower left corner of a block is on the grid of the document. */
-function onGrid(diagram, block, dx, dy) {
-  const frame = frameOf(block), [x, y] = inDocument([frame.x, frame.y + frame.height], diagram.sheet.origin);
-  return [snapped(dx, x), -snapped(-dy, y)];
-}
-async function shift(diagram, keys, dx, dy) {
-  return ask('move', { sheet: diagram.sheet.path, elements: keys.map(key => diagram.sheet.blocks[key].path), dx, dy });
-}
-
-/** The lines at elements, which follow them while they move: straight or with one step, until the server draws them. */
-function touching(diagram, keys) {
-  const frames = new Map([...keys].map(key => [key, frameOf(diagram.blockOf(key))]));
-  const wires = [...diagram.querySelectorAll('[data-connections]')].filter(wire => keys.has(wire.dataset.from) || keys.has(wire.dataset.to));
-  return wires.map(wire => {
-    const before = wire.getAttribute('d'), numbers = pathNumbers(before);
-    const ends = [numbers.slice(0, 2), numbers.slice(-2)], { from, to } = wire.dataset;
-    const whole = keys.has(from) && keys.has(to), frame = frames.get(keys.has(from) ? from : to);
-    const moving = distance(frame, ends[0]) <= distance(frame, ends[1]) ? 0 : 1;
-    return {
-      follow(dx, dy) {
-        const [start, end] = ends.map(([x, y], k) => (whole || k === moving ? [x + dx, y + dy] : [x, y]));
-        const middle = (start[0] + end[0]) / 2;
-        wire.setAttribute('d', `M${start.join()} H${middle} V${end[1]} H${end[0]}`);
-      },
-      restore() { wire.setAttribute('d', before); },
-    };
-  });
-}
-function distance(box, [x, y]) {
-  return Math.hypot(Math.max(box.x - x, 0, x - box.x - box.width), Math.max(box.y - y, 0, y - box.y - box.height));
 }

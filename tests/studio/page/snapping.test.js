@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { boxAround, inDocument, snapped, viewOf } from './snapping.js';
+import { boxAround, guided, inDocument, snapped, viewOf } from './snapping.js';
 
 test('an edge ends on the nearest line of the grid', () => {
   assert.equal(snapped(3, 10), 5);
@@ -23,4 +23,12 @@ test('a box around boxes', () => {
 });
 test('the document counts upwards, in tenths of a millimetre', () => {
   assert.deepEqual(inDocument([12.34, 5], [-10, 100]), [2.3, 95]);
+});
+test('a moved box is drawn to the nearest edge or middle of another in each direction, with a line to it', () => {
+  const box = { x: 0, y: 0, width: 10, height: 10 }, other = { x: 50, y: 101, width: 30, height: 40 };
+  const { way, lines } = guided(box, [48.5, 30], [other], 2);
+  assert.deepEqual(way, [50, 30]);
+  assert.deepEqual(lines, [[50, 30, 50, 141]]);
+  assert.deepEqual(guided(box, [61, 115.5], [other], 2), { way: [60, 116], lines: [[65, 101, 65, 141], [50, 121, 80, 121]] });
+  assert.deepEqual(guided(box, [20, 30], [other], 2), { way: [20, 30], lines: [] });
 });
