@@ -10,7 +10,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("create", "init"), ("new",)),
     **dict.fromkeys(("delete", "rm"), ("remove",)),
     "mv": ("rename",),
-    **dict.fromkeys(("copy", "cp", "clone"), ("duplicate",)),
+    **dict.fromkeys(("cp", "clone"), ("duplicate",)),
     "group": ("wrap",),
     "ungroup": ("unwrap",),
     **dict.fromkeys(("zip", "archive", "package"), ("pack",)),

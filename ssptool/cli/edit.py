@@ -359,6 +359,56 @@ def duplicate_command(
         editor.duplicate(element, new, into)
 
 
+CopiedElements = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[ELEMENT…]",
+        help="Full names of elements of one system (default: all elements of the root system).",
+        show_default=False,
+    ),
+]
+
+
+def copy_command(
+    system: EditedSystem,
+    target: Annotated[Path, typer.Argument(metavar="NEW", help="System to create: an .ssp, .ssd or folder.")],
+    elements: SomeElements,
+    variant: EditedVariant = None,
+    allow_outside: AllowOutside = None,
+) -> None:
+    """Write elements as a new system, for `paste` into other systems.
+
+    The new system has their values, files and units, and the connections between them. SYSTEM is not changed.
+
+    Examples:
+      ssptool copy plant drive.ssp Motor Gear      # then: ssptool paste other drive.ssp
+    """
+    with ssptool.edit(system, variant=variant, save=False, allow_outside=allow_outside or []) as editor:
+        editor.copy(target, *elements)
+    say(f"wrote {target}: {', '.join(elements)}")
+
+
+@bundled(how=editing_from)
+def paste_command(
+    system: EditedSystem,
+    how: Editing,
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="System that has the elements.")],
+    names: CopiedElements = None,
+    into: Into = "",
+) -> None:
+    """Copy elements of another system into a system.
+
+    Their values, files and units come along, and the connections between them. Copies get the next free name if their
+    name is taken. Inverse: `remove`.
+
+    Examples:
+      ssptool paste other drive.ssp                # all elements of drive.ssp
+      ssptool paste other plant Drive.Motor --into Left
+    """
+    with edited(system, how) as editor:
+        editor.paste(source, *(names or ()), into=into)
+
+
 @bundled(how=editing_from)
 def wrap_command(
     system: EditedSystem,

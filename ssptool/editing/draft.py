@@ -316,11 +316,18 @@ def copied(draft: Draft, entry: str) -> str:
 
 
 def _put(draft: Draft, named: PurePath, file: Path) -> str:
-    place, archive = PurePosixPath(f"{draft.base}{RESOURCES}", named.name), draft.archive
+    return store_content(draft, named.name, read_bytes(file), file)
+
+
+def store_content(draft: Draft, name: str, content: bytes, file: Path | None = None) -> str:
+    """Entry in `resources` with this content: an existing one, or a new one with this or the next free name; `file` has
+    the same content.
+    """
+    place, archive = PurePosixPath(f"{draft.base}{RESOURCES}", name), draft.archive
     names = chain([str(place)], _numbered(place))
-    entry = next(name for name in names if not archive.has(name) or archive.read(name) == read_bytes(file))
+    entry = next(one for one in names if not archive.has(one) or archive.read(one) == content)
     if not archive.has(entry):
-        archive.put(entry, file)
+        archive.put(entry, content if file is None else file)
     return entry
 
 

@@ -59,13 +59,13 @@ def duplicate(draft: Draft, name: Name, new: str | None = None, into: Name | Non
     found = addressing(draft, place.path, path, None)
     reaching = [one for one in found if one.draft is not draft or _reaches(one, path)]
     require_free_to_follow(reaching)
-    made = _without_ids(place.element.copied())
+    made = copied_without_ids(place.element)
     made.name = new
     system.add(made, keeps_lines=True)
     put_beside(made, system)
     draft.note(f"added {'.'.join(path)}, a copy of {place}")
     _copy_values(reaching)
-    _bind_values(draft, place, made, [one for one in found if one not in reaching])
+    bind_values(draft, place, made, [one for one in found if one not in reaching])
     return new
 
 
@@ -102,12 +102,12 @@ def _copy_values(found: list[RenamedUse]) -> None:
                 made.target = each.name
                 mapping.add(made, keeps_lines=True)
         elif (prefix := new_prefix(bound, group)) is not None:
-            binding = _without_ids(bound.binding.copied())
+            binding = copied_without_ids(bound.binding)
             binding.prefix = prefix
             bound.place.element.add(binding, keeps_lines=True)
         else:
             for each in group:
-                parameter = _without_ids(each.use.parameter.copied())
+                parameter = copied_without_ids(each.use.parameter)
                 parameter.name = each.name[len(bound.binding.prefix) :]
                 bound.values.add(parameter, keeps_lines=True)
     if found:
@@ -115,17 +115,17 @@ def _copy_values(found: list[RenamedUse]) -> None:
         found[0].draft.outermost.note(f"{told} the copy")
 
 
-def _bind_values(draft: Draft, place: Place, made: ssd.SystemElement, found: list[RenamedUse]) -> None:
+def bind_values(draft: Draft, place: Place, made: ssd.SystemElement, found: list[RenamedUse]) -> None:
     """Give a copy the values of bindings that do not reach it: the outermost last, since it wins."""
     before = len(".".join(place.path)) + 1
     for _, bound, group in reversed(by_binding(found)):
-        binding = _without_ids(bound.binding.copied())
+        binding = copied_without_ids(bound.binding)
         if binding.parameter_mapping is not None:
             binding.parameter_mapping.delete()
         renaming = ssm.ParameterMapping.new(version=draft.version)
         for each in group:
             stated = each.use.entry
-            entry = ssm.MappingEntry.new(source=each.use.name) if stated is None else _without_ids(stated.copied())
+            entry = ssm.MappingEntry.new(source=each.use.name) if stated is None else copied_without_ids(stated)
             entry.target = each.use.full[before:]
             renaming.append(entry)
         holder = ssd.ParameterMapping.new()
@@ -138,8 +138,9 @@ def _bind_values(draft: Draft, place: Place, made: ssd.SystemElement, found: lis
 E = TypeVar("E", bound=Element)
 
 
-def _without_ids(made: E) -> E:
-    """A copy without identifiers, which must be unique in a document."""
+def copied_without_ids(original: E) -> E:
+    """Copy without identifiers, which must be unique in a document."""
+    made = original.copied()
     for node in made.own():
         if "id" in node.attrib:
             del node.attrib["id"]

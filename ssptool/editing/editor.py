@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import NoReturn, ParamSpec, Self
 
 from ssptool.arguments import Frame, WrongArgument, is_frame, seconds, word
+from ssptool.arguments import path as file_path
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
@@ -28,11 +29,12 @@ from ssptool.editing.bind import add_mapping, bind, unbind, unmap, unmap_all
 from ssptool.editing.changes import EditError, unified_diff
 from ssptool.editing.connect import connect, disconnect, route
 from ssptool.editing.dictionaries import add_dictionary, add_entry, add_reference, remove_dictionary
-from ssptool.editing.draft import Draft
+from ssptool.editing.draft import Draft, empty_structure
 from ssptool.editing.duplicate import duplicate
 from ssptool.editing.geometry import align, place_at
 from ssptool.editing.grouping import move, unwrap, wrap
 from ssptool.editing.names import Name, reach
+from ssptool.editing.paste import paste
 from ssptool.editing.remove import remove
 from ssptool.editing.rename import rename
 from ssptool.editing.replace import Consequence, consequences, replace
@@ -53,6 +55,7 @@ VERBS = (
         "add_system",
         "add_connector",
         "duplicate",
+        "paste",
         "wrap",
         "unwrap",
         "move",
@@ -312,6 +315,36 @@ class Editor:
         """
         with self._at(name, *([] if into is None else [into])) as (draft, (element, *target)):
             duplicate(draft, element, new, target[0] if target else None)
+        return self
+
+    def paste(self, source: Path | str, *elements: Name, into: Name = "") -> Self:
+        """Copy elements of another system: their values, files and units, and the connections between them.
+
+        Parameters
+        ----------
+        source
+            System with the elements (`.ssp`, `.ssd` or a folder), as it is on disk; for example one that `copy` wrote.
+        elements
+            Full names of elements of one system (default: all elements of the root system). Copies get the next free
+            name if their name is taken.
+        into
+            System that gets the copies (default: the root system).
+        """
+        with Archive.open(source) as archive, self._at(into, inside=True) as (draft, (where,)):
+            paste(draft, Draft(archive, archive.structure()), elements, where)
+        return self
+
+    def copy(self, target: Path | str, *elements: Name) -> Self:
+        """Write a new system that consists of elements of one system, for `paste`; this system is not changed.
+
+        `target` is the new `.ssp`, `.ssd` or folder. Raises FileExistsError if it exists.
+        """
+        path = file_path("target", target)
+        with Archive.create(path, empty_structure(path.stem, self.document.version, None, None)) as archive:
+            made = Draft(archive, archive.structure())
+            with self._at(*elements) as (draft, names):
+                paste(made, draft, names, "")
+            archive.save()
         return self
 
     def wrap(self, *elements: Name, name: str) -> Self:

@@ -31,12 +31,12 @@ def wrap(draft: Draft, names: Sequence[Name], new: str) -> None:
     EditError
         They are not in the same system, the name is already used, or an object cannot cross the boundary; see `move`.
     """
-    moved = _elements(draft, names)
+    moved = elements_of_one_system(draft, names)
     around = _around(moved[0])
     require_free(moved[0].system, new, str(around), "choose another name")
     shell = Place((*around.path, new), ssd.System.new(name=new), (*around.around, moved[0].system))
     passage = _Passage(draft, shell, moved, inwards=True)
-    box = _box_around(one.element for one in moved)
+    box = box_around(one.element for one in moved)
     moved[0].element.add_before(shell.element)
     draft.note(f"added the system {new} to {around}")
     passage.carry_out(keeps_places=True)
@@ -92,7 +92,7 @@ def move(draft: Draft, names: Sequence[Name], into: Name) -> None:
         used there, or an object cannot cross the boundary: clocks, sizes of arrays by connectors, a signal dictionary
         that does not exist on the other side, or transformations on both sides.
     """
-    moved = _elements(draft, names)
+    moved = elements_of_one_system(draft, names)
     target, system = find_system(draft.system, into)
     if system in {one.element for one in moved}:
         raise EditError(f"{target} cannot be moved into itself")
@@ -105,7 +105,7 @@ def move(draft: Draft, names: Sequence[Name], into: Name) -> None:
     passage.carry_out()
 
 
-def _elements(draft: Draft, names: Sequence[Name]) -> list[Place]:
+def elements_of_one_system(draft: Draft, names: Sequence[Name]) -> list[Place]:
     """The elements with these names, which must be in the same system."""
     found = list({(one := find_element(draft.system, name)).path: one for name in names}.values())
     if not found:
@@ -217,7 +217,7 @@ class _Passage:
 
     def _shift(self) -> tuple[float, float]:
         """Shift from the inside of the shell to its position, for elements that leave it."""
-        inside, outside = _box_around(one.element for one in self._moved), box_of(self.shell.element)
+        inside, outside = box_around(one.element for one in self._moved), box_of(self.shell.element)
         if self._inwards or inside is None or outside is None:
             return 0.0, 0.0
         return outside.x1 - inside.x1, outside.y1 - inside.y1
@@ -432,7 +432,8 @@ def _lead(connection: ssd.Connection, start: tuple[ssd.ConnectorRef, str], end: 
 _ENDS = frozenset(word + name for word in ("start", "end") for name in ("Element", "Connector", "Indices"))
 
 
-def _box_around(elements: Iterable[ssd.SystemElement]) -> CanvasBox | None:
+def box_around(elements: Iterable[ssd.SystemElement]) -> CanvasBox | None:
+    """The box around all elements that have a position."""
     boxes = [box for one in elements if (box := box_of(one)) is not None]
     if not boxes:
         return None

@@ -21,6 +21,7 @@ from ssptool.foreign_text import one_line
 from ssptool.network.tree import ElementPath, dotted
 from ssptool.option_words import Sharing
 from ssptool.rules.kept import Kept
+from ssptool.studio.clipboard import CopiedElements
 from ssptool.studio.findings import DrawnPlaces, finding_content, findings_of
 from ssptool.studio.gestures import Edits, FixFinding, Gesture, RewriteXml
 from ssptool.studio.model import SystemModel
@@ -74,6 +75,7 @@ class PageCalls:
         self._model = SystemModel(session.archive, session.structure)
         self._runs = StudioRuns(tell, sandbox=session.sandbox)
         self._studies = StudyRuns(session, tell)
+        self._copied = CopiedElements()
         self._version = 0
         self._kept_typed = Kept()  # separate from that of the session, which has other documents
         methods = (
@@ -105,6 +107,8 @@ class PageCalls:
             *(self.studies, self.start_study, self.cancel_study, self.study_table, self.study_chart),
             *(
                 self.add,
+                self.copy,
+                self.paste,
                 self.palette,
                 self.stimuli,
                 self.edit,
@@ -157,6 +161,7 @@ class PageCalls:
         """End the present run and study, and close the system."""
         self._runs.close()
         self._studies.close()
+        self._copied.close()
         self._session.close()
 
     # -- viewing ---------------------------------------------------------------------------------------------------
@@ -169,6 +174,7 @@ class PageCalls:
             "name": session.structure.structure.name,
             "file": session.path.name,
             "path": str(session.path.absolute()),
+            "copies": str(self._copied.folder),
             "readOnly": session.read_only,
             "unsaved": session.unsaved and not session.read_only,
             "undo": session.state.label if session.at else "",
@@ -346,6 +352,18 @@ class PageCalls:
         archive, path = self._session.archive, tuple(sheet)
         found = [str(archive.local_path(one)) if archive.has(one) and Path(one).is_file() else one for one in files]
         return self._perform(Edits.of(additions(self._model, path, found, at)), joined=path)
+
+    def copy(self, elements: Sequence[Names], name: str) -> Answer:
+        """Write elements as a system of their own, which other studios can paste."""
+        with self._session.editor() as editor:
+            self._copied.write(editor, [tuple(one) for one in elements], name)
+        return {}
+
+    def paste(self, file: str, sheet: Names) -> Answer:
+        """Paste elements that another studio has written into the system of a sheet."""
+        path = tuple(sheet)
+        verb = {"verb": "paste", "source": str(self._copied.own(file)), "into": self._model.system_of(path)}
+        return self._perform(Edits.of([verb]), joined=path)
 
     def palette(self) -> Answer:
         """The files of the system that can become elements, and how many elements each of them is."""

@@ -129,6 +129,7 @@ EDITS = [
     ["unset", "--stop-time"],
     ["dictionary", "add", "bus"],
     ["duplicate", "System1", "--as", "Spare"],
+    ["paste", DUAL_MASS, "System1"],
     ["wrap", "System1", "--as", "Front"],
 ]
 
@@ -251,8 +252,10 @@ def test_a_nested_structure_is_edited_by_names_with_dots(ssptool, tmp_path):
 
 EXPLAINED = (
     "add",
+    "copy",
     "duplicate",
     "move",
+    "paste",
     "unwrap",
     "wrap",
     "align",

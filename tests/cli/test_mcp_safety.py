@@ -126,6 +126,7 @@ def test_no_results_outside(client, place, path):
         {"verb": "bind", "file": "resources/dual_mass_oscillator.ssv", "mapping": "../outside/secret.ssm"},
         {"verb": "replace", "component": "System1", "fmu": "../outside/other/resources/System1.fmu"},
         {"verb": "add_dictionary", "name": "bus", "file": "../outside/secret.ssb"},
+        {"verb": "paste", "source": "../outside/other"},
     ],
 )
 def test_no_files_of_edits_outside(client, edit):

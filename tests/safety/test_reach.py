@@ -190,6 +190,8 @@ COMMANDS: dict[str, Callable[[Path], list[object]]] = {
     "dictionary": lambda p: ["dictionary", "add", p, "bus"],
     "duplicate": lambda p: ["duplicate", p, "System2"],
     "duplicate --into": lambda p: ["duplicate", p, "System2", "--into", "Inner"],
+    "copy": lambda p: ["copy", p, "part.ssp", "System1", "System2"],
+    "paste": lambda p: ["paste", p, SYSTEM, "System1"],
     "wrap": lambda p: ["wrap", p, "System2", "--as", "Front"],
     "unwrap": lambda p: ["unwrap", p, "Front"],
     "move": lambda p: ["move", p, "System2", "--into", "Inner"],

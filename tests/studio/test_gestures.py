@@ -244,6 +244,26 @@ def test_panels_are_folded_and_stay_so(page):
     page.get_by_text("Nothing is changed yet").wait_for()
 
 
+def test_elements_are_copied_into_the_system_of_another_studio(calls, folder):
+    calls.call("edit", {"edits": [{"verb": "set", "name": "System1.m1", "value": 2.5}]})
+    with pytest.raises(WrongUsage, match="not the name of a package"):
+        calls.call("copy", {"elements": [["System1"]], "name": "../a.ssp"})
+    calls.call("copy", {"elements": [["System1"], ["System2"]], "name": "a.ssp"})
+    ssptool.example("mass_spring_damper", folder / "other")
+    there = PageCalls(EditSession(folder / "other"), lambda _: None)
+    file = f"{calls.call('model', {})['copies']}/a.ssp"
+    assert there.call("paste", {"file": file, "sheet": []})["added"] == [("System1",), ("System2",)]
+    there.call("save", {})
+    with pytest.raises(WrongUsage, match="has ended"):
+        there.call("paste", {"file": file.replace("a.ssp", "b.ssp"), "sheet": []})
+    there.close()
+    network = ssptool.flatten(folder / "other")
+    values = {str(signal): one.value for signal, one in network.assignments.items()}
+    assert values["System1.m1"] == 2.5, "which is not saved"
+    assert {str(one.destination) for one in network.wires} >= {"System1.F", "System2.x1"}
+    ssptool.simulate(folder / "other", stop_time=0.1).unwrap()
+
+
 def test_files_get_free_names_and_a_place_in_the_document(calls):
     files = [one["file"] for one in calls.call("palette", {})]
     assert "resources/System1.fmu" in files

@@ -117,6 +117,8 @@ def test_what_is_added_in_a_group_appears_there(calls, tmp_path):
     edits = [{"verb": "add", "fmus": [str(fmu)], "into": []}, {"verb": "add_system", "name": "inner", "into": []}]
     calls.call("edit", {"edits": edits, "sheet": group})
     assert blocks(calls, group).keys() == before.keys() | {"System1", "inner"}
+    inserts = {name: one["inserts"] for name, one in blocks(calls, group).items()}
+    assert inserts["System1"] and not inserts["inner"], "it has no connectors, so that no line takes it"
     calls.call("edit", {"edits": [{"verb": "rename", "old": "System1", "new": "Spring"}], "sheet": group})
     assert blocks(calls, group).keys() == before.keys() | {"Spring", "inner"}
     calls.call("undo", {})

@@ -1,6 +1,6 @@
 // Gestures on what is selected: thin calls of edit verbs, offered by keys, menus and buttons alike.
 
-import { asked, complain, edit, replaceFmu } from './edits.js';
+import { ask, asked, complain, edit, quiet, replaceFmu } from './edits.js';
 import { button, dotted, make } from './elements.js';
 import { keyText } from './keys.js';
 import { connectByNames } from './naming.js';
@@ -9,8 +9,10 @@ import { alignButtons } from './picking.js';
 import { inDocument } from './snapping.js';
 import { connectButtons, ownerOf } from './wiring.js';
 
-/** The gestures on a diagram. `editable`: whether it may be changed; `settled`: once the picture is the present one. */
-export function gestures(diagram, { editable, settled, openSystem, addFiles, saveCopy }) {
+const COPIED = 'application/x-ssptool-elements';  // in the clipboard
+
+/** The gestures on a diagram. `editable`: whether it may be changed; `about`: the model; `settled`: once the picture is the present one. */
+export function gestures(diagram, { editable, about, settled, openSystem, addFiles, saveCopy }) {
   let copied = null;
   const block = key => diagram.sheet.blocks[key];
   const isGroup = ({ key }) => key != null && block(key).group;
@@ -34,7 +36,7 @@ export function gestures(diagram, { editable, settled, openSystem, addFiles, sav
 
   const act = {
     duplicate: () => paths().length && change(...paths().map(name => ({ verb: 'duplicate', name }))),
-    copy: () => { if (paths().length) copied = paths(); },
+    copy: () => document.execCommand('copy'),
     paste: () => copied && change(...copied.map(name => ({ verb: 'duplicate', name, into: diagram.sheet.system }))),
     all: () => {
       const keys = Object.keys(diagram.sheet.blocks).filter(key => !block(key).group);
@@ -50,6 +52,25 @@ export function gestures(diagram, { editable, settled, openSystem, addFiles, sav
     connect: () => connectByNames(diagram),
     remove,
   };
+  // Copies go through the clipboard, so that other windows can paste them; those of this system share its files.
+  document.addEventListener('copy', event => {
+    if (event.target.matches?.('input, textarea') || String(getSelection()) || !paths().length || document.querySelector('dialog[open]')) return;
+    event.preventDefault();
+    copied = paths();
+    const { path, copies } = about(), name = `${crypto.randomUUID()}.ssp`;
+    event.clipboardData.setData(COPIED, JSON.stringify({ system: path, file: `${copies}/${name}`, elements: copied }));
+    event.clipboardData.setData('text/plain', copied.map(dotted).join('\n'));
+    ask('copy', { elements: copied, name });
+  });
+  document.addEventListener('paste', async event => {
+    if (event.target.matches?.('input, textarea') || !editable() || document.querySelector('dialog[open]')) return;
+    const found = JSON.parse(event.clipboardData.getData(COPIED) || 'null');
+    if (!found) return;
+    event.preventDefault();
+    if (found.system === about().path) { copied = found.elements; act.paste(); return; }
+    const answer = await ask('paste', { file: found.file, sheet: diagram.sheet.path });
+    if (answer) { quiet(); await choose(answer.added); }
+  });
   const run = name => { if (editable() || name === 'copy' || name === 'all') return act[name](); };
 
   /** Rename an element where its name is written. */

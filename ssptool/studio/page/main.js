@@ -230,7 +230,7 @@ enableRuns({
   failure: failure => { diagram.failure = failure ? failure.component : ''; diagram.mark(); },
 });
 
-const act = gestures(diagram, { editable, settled, openSystem: open, addFiles: () => get('files').click(), saveCopy });
+const act = gestures(diagram, { editable, about: () => model, settled, openSystem: open, addFiles: () => get('files').click(), saveCopy });
 
 get('add').onclick = () => get('files').click();
 get('files').onchange = async event => {
@@ -294,7 +294,7 @@ addEventListener('keydown', event => {
   const command = commandOf(event);
   if (!command || event.defaultPrevented || document.querySelector('dialog[open]')) return;
   if (command !== 'save' && event.target.matches('input, textarea, select')) return;  // fields undo and copy what is typed
-  if (command === 'copy' && String(getSelection())) return;
+  if (command === 'copy' || command === 'paste') return;  // the browser's events of the clipboard follow
   if (command === 'all' && event.target !== document.body && !diagram.contains(event.target)) return;
   event.preventDefault();
   if (commands[command]) commands[command]();

@@ -2,7 +2,7 @@
 
 const gone = () => Object.assign(new Error('the server has ended'), { away: true });
 const RETRY = 1000;  // ms between two looks whether the server is back
-const CHANGES = ['add', 'edit', 'move', 'resize', 'align', 'route', 'fix', 'rewrite', 'stimulus'];
+const CHANGES = ['add', 'paste', 'edit', 'move', 'resize', 'align', 'route', 'fix', 'rewrite', 'stimulus'];
 const waiting = new Map();
 const listeners = new Map();
 const changing = new Set();
