@@ -176,8 +176,8 @@ def replace_function(monkeypatch, function, replacement, component=None):
     """
     functions_of, kept = assembly._functions, []
 
-    def spoilt(planned, instance, types):
-        functions = functions_of(planned, instance, types)
+    def spoilt(planned, instance):
+        functions = functions_of(planned, instance)
         name = f"fmi{planned.description.fmi_major}{function}"
         if component in (None, instance.name) and name in functions:
             kept.append(replacement(instance.name, functions[name]))
