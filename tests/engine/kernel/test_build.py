@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ssptool.engine.kernel import _kernel, _methods, interface
+from ssptool.engine.kernel import _kernel, _methods
 from tests.engine.kernel.methods import Kernel, create
 
 
@@ -22,12 +22,8 @@ def public(*classes):
     return {name for one in classes for name in vars(one) if not name.startswith("_")}
 
 
-def test_the_kernel_offers_the_whole_protocol_and_nothing_else():
-    assert public(_kernel.NativeKernel) == public(interface.Kernel)
-
-
 def test_tests_reach_what_they_state_and_nothing_else():
-    assert public(_methods.NativeKernel) == public(interface.Kernel, Kernel)
+    assert public(_methods.NativeKernel) == public(_kernel.NativeKernel, Kernel)
 
 
 def test_kernels_of_one_process_are_independent():
