@@ -27,7 +27,7 @@ def test_a_verb_without_a_block_says_how_to_write_it(tmp_path):
     assert snapshot(path) == before
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_a_block_gives_the_editor_and_passes_errors_on(tmp_path):
     path = nested(tmp_path / "s")
     with ssptool.edit(path) as made:

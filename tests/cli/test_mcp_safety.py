@@ -126,7 +126,7 @@ def test_no_results_outside(client, place, path):
         {"verb": "bind", "file": "resources/dual_mass_oscillator.ssv", "mapping": "../outside/secret.ssm"},
         {"verb": "replace", "component": "System1", "fmu": "../outside/other/resources/System1.fmu"},
         {"verb": "add_dictionary", "name": "bus", "file": "../outside/secret.ssb"},
-        {"verb": "paste", "source": "../outside/other"},
+        {"verb": "paste", "source": "../outside/other", "elements": ["System1"]},
     ],
 )
 def test_no_files_of_edits_outside(client, edit):
@@ -299,7 +299,8 @@ def test_a_run_ends_when_the_client_is_gone_even_if_its_fmu_answers_no_more(tmp_
     server.stdout.readline()
     assert "notifications/progress" in server.stdout.readline()  # its FMU has begun
     server.stdin.close()
-    assert server.wait(PATIENCE) == 0
+    with server.stdout:
+        assert server.wait(PATIENCE) == 0
 
 
 def test_a_system_without_a_sandbox_runs_no_fmu(monkeypatch):

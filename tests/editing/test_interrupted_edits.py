@@ -173,7 +173,8 @@ def test_who_reads_waits_for_an_edit_that_is_about_to_end(dual_mass):
     assert new.exists()
     new.replace(dual_mass / "late.ssv")
     folder.cleanup()
-    assert reader.wait(60) == 0 and (dual_mass / "late.ssv").read_bytes() == b"late"
+    reader.communicate(timeout=60)
+    assert reader.returncode == 0 and (dual_mass / "late.ssv").read_bytes() == b"late"
 
 
 def test_a_journal_that_cannot_be_carried_out_is_told(dual_mass):

@@ -243,7 +243,7 @@ def test_a_study_that_is_killed_keeps_what_has_finished_and_goes_on(tmp_path, cl
     dataset = Dataset(tmp_path / "out")
     wait_for_parts(dataset, process)
     process.kill()
-    process.wait()
+    process.communicate()
     before = dataset.finished()
     assert 0 < len(before) < 5000
     assert dataset.counts() == {RunStatus.COMPLETED: len(before)}

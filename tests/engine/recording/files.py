@@ -9,7 +9,7 @@ from ssptool.engine.recording.formats import open_writer
 
 
 def write(path, trace, *, closed=True, chunks=1):
-    """Write a trace as a run does; gives the notes of the writer."""
+    """Write a trace as a run does, which does not come to its end unless `closed`; gives the notes of the writer."""
     writer = open_writer(path, trace.columns, list(trace.contents))
     rows = np.column_stack([trace.t, trace.cells])
     for chunk in np.array_split(rows, chunks):
@@ -17,6 +17,7 @@ def write(path, trace, *, closed=True, chunks=1):
     notes = writer.notes()
     if closed:
         writer.close(json.dumps({"status": "completed", "columns": [asdict(column) for column in trace.columns]}))
+    writer.release()
     return notes
 
 
