@@ -253,7 +253,7 @@ def attempts():
         return
     at, unreached = 0, False
     while not unreached and at < 200:
-        at += 5 if verb == "study" and at > 6 else 1
+        at += 3 if verb == "study" and at > 6 else 1
         folder = prepared(str(at))
         said, unreached = tried(folder, at)
         yield at, folder, said
