@@ -1,5 +1,7 @@
 """Values that the functions of ssptool take and return."""
 
+from ssptool.api.analysis import AdvisedStep as AdvisedStep
+from ssptool.api.analysis import CouplingAdvice as CouplingAdvice
 from ssptool.api.analysis import CouplingStability as CouplingStability
 from ssptool.api.analysis import LinearModel as LinearModel
 from ssptool.api.analysis import LinearVariable as LinearVariable

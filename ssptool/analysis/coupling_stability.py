@@ -5,8 +5,9 @@ x(h) = Φ x + Γ0 u + Γ1 u' + Γ2 u''. How the coefficients follow from present
 its step is then one matrix, whose largest eigenvalue says whether errors grow from step to step.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,8 +63,10 @@ class Components:
     ----------
     parts
         A and B of each component.
+    signals : (slots, n)
+        All signals from all states, through algebraic loops.
     by_states : (m, n)
-        All inputs from all states, through algebraic loops.
+        All inputs, likewise.
     late : (m, n), passed : (m, m)
         All inputs from states and from inputs, where outputs do not see new inputs.
     rate : [1/s]
@@ -73,6 +76,7 @@ class Components:
     """
 
     parts: tuple[tuple[Floats, Floats], ...]
+    signals: Floats
     by_states: Floats
     late: Floats
     passed: Floats
@@ -106,16 +110,22 @@ def _over(A: Floats, B: Floats, h: float, expm: Callable[[Floats], Floats]) -> t
     return found[:, :n], found[:, n : n + m], found[:, n + m : n + 2 * m], found[:, n + 2 * m :]
 
 
+def inputs_of_parts(probe: Probe) -> Iterator[int]:
+    """Slots of all inputs, in the order of the components."""
+    return chain.from_iterable(part.inputs for part in probe.parts)
+
+
 def components(probe: Probe) -> Components:
     """Linear models of the components where a probe stands. Raises RunError, FmiError, Unsupported."""
     blocks = [part_jacobian(part).matrix for part in probe.parts]
     probe.stand(probe.x0)
-    inputs = [slot for part in probe.parts for slot in part.inputs]
+    inputs = list(inputs_of_parts(probe))
     coupled, known = coupled_blocks(probe, blocks, Request((), ())), direct(probe, blocks)
     wires, counts = known.wires[inputs], [len(part.states) for part in probe.parts]
     values = np.linalg.eigvals(coupled.A) if len(coupled.A) else np.zeros(0)
     return Components(
         tuple((block[:n, :n], block[:n, n:]) for n, block in zip(counts, blocks, strict=True)),
+        coupled.signals_by_states,
         coupled.signals_by_states[inputs],
         wires @ known.states,
         wires @ known.feedthrough[:, inputs],
@@ -215,7 +225,7 @@ def largest_stable_step(one: Components, master: str) -> float:
 def stability(plan: Plan, one: Components) -> "CouplingStability":
     """Stability of the macro steps of a plan, and of other masters at its step size."""
     h = plan.interval.step
-    chosen, why = _chosen(plan)
+    chosen, why = chosen_master(plan)
     notes = [f"of the chosen master nothing is known here: {why}"] if why else []
     if one.rate > UNDAMPED * one.fastest:
         notes.append(
@@ -233,8 +243,8 @@ def stability(plan: Plan, one: Components) -> "CouplingStability":
     )
 
 
-def _chosen(plan: Plan) -> tuple[str, str]:
-    """Chosen master as its macro step is known here; or empty, and why."""
+def chosen_master(plan: Plan, known: Container[str] = MASTERS) -> tuple[str, str]:
+    """Chosen master, if it is among the known ones; or empty, and why."""
     master = plan.master.base if isinstance(plan.master, MacroSteps) else plan.master
     held = [one.name for one in plan.instances if one.wired and not one.capabilities.follows]
     if plan.settings.adaptive is not None:
@@ -243,12 +253,13 @@ def _chosen(plan: Plan) -> tuple[str, str]:
         late = ", exchange late" if master.late else ""
         name = f"jacobi, {master.inputs.name}{late}"
     elif isinstance(master, Iterated) and not master.count:
-        name = f"iterated, {'mean' if master.inputs == MEAN else master.inputs.name}"
+        means = master.inputs == MEAN or (master.inputs.op is Op.MID_STEP and master.inputs.ends)
+        name = f"iterated, {'mean' if means else master.inputs.name}"
     else:
         return "", f"{master.name} is not a master of this table"
-    if name not in MASTERS:
+    if name not in known:
         return "", f"{name} is not in this table"
-    if held and not (master.inputs.op is Op.HOLD or master.inputs == MEAN):
+    if held and not (master.inputs.op in (Op.HOLD, Op.MID_STEP) or master.inputs == MEAN):
         return "", f"inputs of {abbreviated(held)} are held, because the FMU does not follow them"
     if plan.substep_counts:
         return "", f"{abbreviated(plan.substep_counts)} takes substeps"

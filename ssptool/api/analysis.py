@@ -10,6 +10,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ssptool.analysis.coupling_error import LEAST_ERROR, WANTED, advice
+from ssptool.analysis.coupling_error import AdvisedStep as AdvisedStep
+from ssptool.analysis.coupling_error import CouplingAdvice as CouplingAdvice
 from ssptool.analysis.coupling_stability import CouplingStability as CouplingStability
 from ssptool.analysis.coupling_stability import components
 from ssptool.analysis.coupling_stability import stability as stability_of
@@ -19,7 +22,7 @@ from ssptool.analysis.linear_model import LinearVariable as LinearVariable
 from ssptool.analysis.linear_text import LINEAR_RENDERERS as LINEAR_RENDERERS
 from ssptool.analysis.linearize import linear_model, request
 from ssptool.analysis.modes import Mode as Mode
-from ssptool.analysis.probing import ProbedRun, check_probed
+from ssptool.analysis.probing import Probe, ProbedRun, check_probed
 from ssptool.analysis.rest import LONGEST, simulated_rest
 from ssptool.analysis.root_locus import LOCUS_RENDERERS as LOCUS_RENDERERS
 from ssptool.analysis.root_locus import RootLocus as RootLocus
@@ -248,12 +251,59 @@ def stability(system: Path | str, **options: Unpack[BoxedOptions]) -> CouplingSt
     RunError, FmiError
         A component fails at the start.
     """
-    with opened_plan(stability, system, with_implementation(options, "cs")) as opened:
+    with _planned_and_probed(stability, system, options) as (plan, probe):
+        return stability_of(plan, components(probe))
+
+
+@public
+@shows(BOXED, BoxedOptions, SettingsOptions)
+def advise(system: Path | str, *, error: float = WANTED, **options: Unpack[BoxedOptions]) -> CouplingAdvice:
+    """Predict the errors of co-simulation before a run: which masters and step sizes reach an error, and which
+    connections limit the step.
+
+    The prediction is exact for linear systems whose components integrate exactly. It follows from linear models of the
+    components at the start, and counts for others as long as they stay near it. Inputs of the system keep their values
+    at the start. For these models, all FMUs must offer model exchange too.
+
+    Parameters
+    ----------
+    system, step_size, master, ...
+        As in `simulate`.
+    error
+        Wanted error, relative to the range of each signal.
+
+    Returns
+    -------
+    CouplingAdvice
+
+    Raises
+    ------
+    InvalidSystem
+        The system has errors. No binary has been loaded.
+    WrongValue
+        The error is too small.
+    UnsupportedByFmu
+        An FMU does not offer model exchange.
+    RunError, FmiError
+        A component fails at the start.
+    """
+    if not (wanted := number("error", error)) >= LEAST_ERROR:
+        raise WrongValue(f"error must be at least {LEAST_ERROR:g}, because of rounding; found {wanted:g}")
+    with _planned_and_probed(advise, system, options) as (plan, probe):
+        return advice(plan, probe, wanted)
+
+
+@contextmanager
+def _planned_and_probed(
+    call: Callable[..., object], system: Path | str, options: BoxedOptions
+) -> Iterator[tuple[Plan, Probe]]:
+    """The plan of a co-simulation, and the same system by model exchange at its start."""
+    with opened_plan(call, system, with_implementation(options, "cs")) as opened:
         plan: Plan = opened.plan
     kept = (*SystemOptions.__annotations__, "accept", "sandbox")
     of_system = {name: value for name, value in options.items() if name in kept}
-    with probed_run(stability, system, {**of_system, "start_time": plan.interval.start}, None) as run:
-        return stability_of(plan, components(run.probe()))
+    with probed_run(call, system, {**of_system, "start_time": plan.interval.start}, None) as run:
+        yield plan, run.probe()
 
 
 def _identified(

@@ -191,11 +191,19 @@ def plan_command(
     stability: Annotated[
         bool, typer.Option("--stability", help="Also print which macro steps of co-simulation are stable.")
     ] = False,
+    advise: Annotated[
+        float | None,
+        typer.Option(
+            "--advise",
+            metavar="ERROR",
+            help="Also print which masters and step sizes reach this error, relative to the range of each signal.",
+        ),
+    ] = None,
 ) -> None:
     """Print the choices of a run, their reasons, and the calls.
 
-    The options are those of `run`. With --export, the choices are those of the exported FMU. With --stability, FMUs are
-    loaded, and their derivatives tell the spectral radius of macro steps.
+    The options are those of `run`. With --export, the choices are those of the exported FMU. With --stability and
+    --advise, FMUs are loaded, and their derivatives tell how errors of macro steps grow, and how large they become.
 
     Examples:
       ssptool plan plant --master jacobi
@@ -207,12 +215,15 @@ def plan_command(
     say(str(plan))
     if export:
         say(f"\nExported FMU (FMI {fmi}.0)\n{_export_text(plan, fmi)}")
+    asked: Any = {"settings": settings, "accept": codes(accept), "sandbox": sandbox, **changes, **stimuli}
     if stability:
         with busy():
-            found = ssptool.stability(
-                system, settings=settings, accept=codes(accept), sandbox=sandbox, **changes, **stimuli
-            )
-        say(f"\n{found}")
+            stable = ssptool.stability(system, **asked)
+        say(f"\n{stable}")
+    if advise is not None:
+        with busy():
+            advice = ssptool.advise(system, error=advise, **asked)
+        say(f"\n{advice}")
     if boxed:
         still = open_subjects(gaps(boxed))
         rows = (f"  {name:<11}{'open' if name in still else what}" for name, what in CLOSED.items())

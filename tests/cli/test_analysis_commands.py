@@ -52,3 +52,13 @@ def test_the_command_writes_the_derivatives(ssptool):
     _, out, _ = ssptool(*arguments, "--format", "json")
     last = json.loads(out)["derivatives"][-1][0][0]
     assert float(rows[-1]["System1.x1 / System1.c1"]) == pytest.approx(last)
+
+
+def test_a_plan_advises_options_that_run_takes(ssptool):
+    status, out, _ = ssptool("plan", SYSTEMS / "dual_mass_oscillator", "--stop-time", "2", "--advise", "1e-3")
+    (following,) = (line.split() for line in out.splitlines() if line.startswith("  next: "))
+    assert status == 0
+    status, _, _ = ssptool(
+        "run", SYSTEMS / "dual_mass_oscillator", "--stop-time", "2", "--accuracy", "1e-3", *following[1:]
+    )
+    assert status == 0  # the run states an error within 1e-3

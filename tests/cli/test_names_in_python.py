@@ -75,6 +75,7 @@ OF_THE_SHELL = {
     "fmi": "of `plan`: `ssptool.exportable`",
     "wires": "`connections`, by its earlier name",
     "stability": "of `plan`: `ssptool.stability`",
+    "advise": "of `plan`: `ssptool.advise`",
     "over": "of `modes`: `ssptool.root_locus`",
     "sandbox": "of `plan`: printed whether `simulate` has one",
 }

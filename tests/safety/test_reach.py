@@ -152,7 +152,7 @@ COMMANDS: dict[str, Callable[[Path], list[object]]] = {
     "explain": lambda p: ["explain", p, "System1.m1"],
     "parameters": lambda p: ["parameters", p],
     "plan": lambda p: ["plan", p],
-    "plan --stability": lambda p: ["plan", p, "--stability"],
+    "plan --stability": lambda p: ["plan", p, "--stability", "--advise", "1e-3"],
     "run": lambda p: ["run", p, "--stop-time", "0.05", "-o", "r.csv"],
     "run package": lambda p: ["run", p.parent / "p.ssp", "--stop-time", "0.05", "-o", "p.csv"],
     "linearize": lambda p: ["linearize", p, "-o", "l.json"],

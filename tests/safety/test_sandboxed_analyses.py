@@ -58,6 +58,7 @@ FUNCTIONS = {
     "trim": trimmed,
     "trim cs": partial(trimmed, implementation="cs"),
     "stability": lambda system, **more: str(ssptool.stability(system, **more)),
+    "advise": lambda system, **more: str(ssptool.advise(system, **more)),
     "sensitivities": derived,
     "sensitivities cs": partial(derived, implementation="cs"),
 }
