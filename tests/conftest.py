@@ -6,6 +6,14 @@ import sys
 
 from hypothesis import HealthCheck, settings
 
+# Matrices of tests are small: threads that multiply them wait for each other, and so for other tests. Programs that
+# tests start have as many as those of users.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+import numpy as np  # noqa: F401
+import scipy.linalg  # noqa: F401
+
+del os.environ["OPENBLAS_NUM_THREADS"]
+
 # Examples are whole documents, systems and runs: a machine that is busy takes longer over them than hypothesis expects.
 settings.register_profile("whole documents", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("whole documents")

@@ -435,7 +435,7 @@ def carried_out(ssptool, command, name, values):
         assert ssptool(*before)[0] == 0
     instead = INSTEAD.get((command, name), INSTEAD.get(name, {}))
     arguments = [one for part in ARGUMENTS[command] for one in instead.get(part, [part])]
-    if command == "run" and name != "--stop-time":
+    if command in ("run", "sensitivities") and name != "--stop-time":
         arguments += ["--stop-time", "0.02"]
     needed = NEEDED.get((command, name), NEEDED.get(name, []))
     needed = [*needed, *(WORD_NEEDS.get((name, values[0]), []) if values else [])]

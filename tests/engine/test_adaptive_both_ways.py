@@ -45,7 +45,7 @@ def test_example_systems(name, master, compared):
 @pytest.mark.parametrize(
     "options",
     [
-        {"approximation": "hold", "stop_time": 0.02},
+        {"approximation": "hold", "stop_time": 0.002},
         *({"input_order": 2}, {"max_step_size": 0.004}, {"step_size": 1.0}),
         *({"substeps": {"System1": 3}}, {"acceleration": "aitken"}, {"threads": 2}),
         *({"record": ["*"]}, {"max_iterations": 1}),

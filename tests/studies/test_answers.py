@@ -14,6 +14,7 @@ from ssptool.cli import main
 from ssptool.studies.designs import Range
 from ssptool.studies.enough_runs import INDEX_TOLERANCE, too_few_runs
 from ssptool.studies.sensitivity import Morris, Saltelli, sensitivity
+from tests.fmus import build as fmus
 from tests.studies.test_sensitivity import FIRST, SOURCES, TOTAL, ishigami
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
@@ -183,7 +184,7 @@ seed = 1
 
 
 def test_answers_as_json_and_failures(misbehaving, tmp_path, monkeypatch, capsys):
-    study = misbehaving([0, 5], values=[1.0, 2.0])
+    study = misbehaving([fmus.NOTHING, fmus.NOT_A_NUMBER], values=[1.0, 2.0])
     found = ssptool.study(study, tmp_path / "bad.study", workers=1)
     answer = facts(found)
     assert (answer["completed"], answer["failed"]) == (found.status.completed, found.status.failed)
