@@ -126,8 +126,8 @@ def left_over(folder):
 
 
 def tried(folder, at):
-    'The verb in a child, whose call of this number fails: done, killed or its message, and whether it got there.'
-    left, fsync = [at], os.fsync
+    'The verb in a child, whose call of this number fails: done, killed or its message; whether it got there; places.'
+    left, fsync, places = [at], os.fsync, []
 
     def fail():
         if fault == "kill":
@@ -139,7 +139,10 @@ def tried(folder, at):
             return
         if event == "open" and str(arguments[0]).startswith(("/dev", "/proc")):
             return
-        if event in CHANGES and left[0] > 0:
+        if event not in CHANGES:
+            return
+        places.append(place(event))
+        if left[0] > 0:
             left[0] -= 1
             if left[0] == 0:
                 fail()
@@ -158,13 +161,35 @@ def tried(folder, at):
             VERBS[verb](folder)
         except Exception as problem:
             said = f"{type(problem).__name__}: {problem}"
-        os.write(write, json.dumps([said, left[0] > 0]).encode())
+        with os.fdopen(write, "w") as told:
+            told.write(json.dumps([said, left[0] > 0, places]))
         os._exit(0)
     os.close(write)
     with os.fdopen(read) as told:
         text = told.read()
     os.waitpid(child, 0)
-    return json.loads(text) if text else ["killed", False]
+    return json.loads(text) if text else ["killed", False, []]
+
+
+def place(event):
+    'A kind of call and the lines of ours that make it.'
+    frame, lines = sys._getframe(2), [event]
+    while frame is not None:
+        if "ssptool" in frame.f_code.co_filename:
+            lines.append(f"{frame.f_code.co_filename}:{frame.f_lineno}")
+        frame = frame.f_back
+    return " ".join(lines)
+
+
+def numbers():
+    'Numbers of the calls that fail: all; of those that one place in a study makes for file after file, first and last.'
+    chosen = []
+    if verb in ("study", "resume"):
+        places = tried(prepared("numbered"), 0)[2]
+        last = {one: number for number, one in enumerate(places, 1)}
+        chosen = sorted({*last.values(), *(places.index(one) + 1 for one in places)})
+    yield from chosen
+    yield from range(max(chosen, default=0) + 1, 200)
 
 
 SYSTEM_CALLS = (
@@ -218,7 +243,12 @@ def system_calls():
 
 
 def prepared(name):
-    folder = work / name
+    'A folder with what the verb begins with. What is resumed knows where it is: copies of it are all at that place.'
+    folder, kept = work / ("resumed" if verb == "resume" else name), work / "kept"
+    if kept.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(kept, folder)
+        return folder
     folder.mkdir()
     shutil.copytree(source, folder / "plant", ignore=shutil.ignore_patterns("fmi?", "no_flange", "[A-R]*.ssd"))
     if verb == "unpack":
@@ -226,6 +256,7 @@ def prepared(name):
     if verb == "resume":
         study(folder)
         sorted((folder / "out.study").rglob("part-*"))[-1].unlink()
+        shutil.copytree(folder, kept)
     return folder
 
 
@@ -251,12 +282,12 @@ def attempts():
             folder = prepared(f"{name}{number}")
             yield [name, number], folder, traced(folder, work / "log", "-e", f"inject={name}:{how}:when={number}")[0]
         return
-    at, unreached = 0, False
-    while not unreached and at < 200:
-        at += 3 if verb == "study" and at > 6 else 1
+    for at in numbers():
         folder = prepared(str(at))
-        said, unreached = tried(folder, at)
+        said, unreached, _ = tried(folder, at)
         yield at, folder, said
+        if unreached:
+            return
 
 
 found = []
