@@ -51,7 +51,7 @@ def interrupted_at(tmp_path):
     with all frames, as in a notebook.
     """
     interrupts = []
-    plan = make_plan(oscillator(), Settings(stop_time=20.0, step_size=1e-3))
+    plan = make_plan(oscillator(), Settings(stop_time=10.0, step_size=1e-3))
     path = tmp_path / "run.csv"
 
     def interrupted(line, *, isolated=True, **options):

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
@@ -244,6 +245,14 @@ def received(outside):
     return folder
 
 
+def with_a_run(received: Path, name: str) -> Path:
+    """The same folder inside of it, with results of its own system."""
+    folder = received / name
+    shutil.copytree(received, folder, ignore=shutil.ignore_patterns("up", "absolute", "r.csv*"))
+    ssptool.simulate(folder / "plant", output=folder / "r.csv", stop_time=0.05, settings_file=False)
+    return folder
+
+
 def refer(plant: Path, kind: str, way: str, outside: Path) -> None:
     ending, before, after = DOCUMENTS[kind]
     file = plant / "SystemStructure.ssd"
@@ -335,32 +344,42 @@ def served(folder: Path) -> Any:
     )
 
 
-@pytest.mark.parametrize("way", ("up", "absolute", "link"))
+def asked(client: Any, folder: str) -> dict[str, str]:
+    """Answers of all tools to questions about a folder of the server."""
+    text = re.sub(r'"(plant|fresh|r\.csv|a\.toml)', rf'"{folder}/\1', json.dumps(TOOLS))
+    return {
+        tool: client.answer(tool, **arguments)
+        for tool, arguments in json.loads(re.sub(r'"(e\.fmu|r\.html)"', rf'"{folder}-\1"', text)).items()
+    }
+
+
 @pytest.mark.parametrize("kind", DOCUMENTS)
-def test_neither_editors_nor_servers_do(received, outside, kind, way):
+def test_neither_editors_nor_servers_do(received, outside, kind):
     from ssptool.studio.calls import PageCalls
     from ssptool.studio.session import EditSession
 
-    plant = received / "plant"
-    refer(plant, kind, way, outside)
     said: list[object] = []
-    try:
-        calls = PageCalls(EditSession(plant), said.append)
-    except Exception as refused:
-        said.append(refused)
-    else:
-        for name, arguments in CALLS.items():
-            try:
-                said.append(calls.call(name, arguments))
-            except Exception as refused:
-                said.append(refused)
-        calls.close()
+    ways = ("up", "absolute", "link")
+    for way in ways:
+        plant = with_a_run(received, way) / "plant"
+        refer(plant, kind, way, outside)
+        try:
+            calls = PageCalls(EditSession(plant), said.append)
+        except Exception as refused:
+            said.append(refused)
+        else:
+            for name, arguments in CALLS.items():
+                try:
+                    said.append(calls.call(name, arguments))
+                except Exception as refused:
+                    said.append(refused)
+            calls.close()
     with served(received) as client:
         assert set(client.tools()) == {*TOOLS, "rule", "more"}
-        for tool, arguments in TOOLS.items():
-            said.append(client.answer(tool, **arguments))
-        with suppress(Exception):  # the error of an address has no text of a file either
-            said.append(client.read("ssptool://systems/plant"))
+        for way in ways:
+            said.append(asked(client, way))
+            with suppress(Exception):  # the error of an address has no text of a file either
+                said.append(client.read(f"ssptool://systems/{way}/plant"))
     assert is_silent(said, received)
 
 
@@ -369,9 +388,10 @@ def test_these_calls_are_understood(received):
     from ssptool.studio.calls import PageCalls
     from ssptool.studio.session import EditSession
 
+    with_a_run(received, "up")
     with served(received) as client:
-        for tool, arguments in TOOLS.items():
-            assert "is_error=False" in (answer := client.answer(tool, **arguments)), (tool, answer)
+        for tool, answer in asked(client, "up").items():
+            assert "is_error=False" in answer, (tool, answer)
     calls = PageCalls(EditSession(received / "plant"), lambda _: None)
     for name, arguments in CALLS.items():
         calls.call(name, arguments)

@@ -47,7 +47,7 @@ trimmed = partial(shown, ssptool.renderers.STEADY_RENDERERS, ssptool.trim)
 
 
 def derived(system, **more):
-    found = ssptool.sensitivities(system, "Good.u", "Bad.y", **more)
+    found = ssptool.sensitivities(system, "Good.u", "Bad.y", stop_time=0.2, step_size=0.01, **more)
     return ssptool.renderers.SENSITIVITY_RENDERERS["json"](found)
 
 
@@ -80,7 +80,7 @@ COMMANDS = {
     "linearize": ["linearize", "s", "--at", "0.2", "--format", "json"],
     "modes": ["modes", "s", "--format", "json"],
     "trim": ["trim", "s", "--format", "json"],
-    "sensitivities": ["sensitivities", "s", "Good.u", "--format", "json"],
+    "sensitivities": ["sensitivities", "s", "Good.u", "--stop-time", "0.2", "--format", "json"],
     "plan": ["plan", "s", "--stability"],
 }
 
