@@ -167,9 +167,14 @@ class Setting:
         return self.effect.format(words=f"{', '.join(others)} or {last}" if others else last)
 
 
-def about(*facts: Any, **more: Any) -> dict[str, Setting]:
-    """Metadata of a field: a `Setting` from these arguments."""
-    return {"setting": Setting(*facts, **more)}
+def setting_field(default: Any, *facts: Any, **more: Any) -> Any:
+    """Field of `Settings` with this default (`dict`: an empty one), described by a `Setting` from these arguments. A
+    word as default states the allowed words.
+    """
+    if isinstance(default, StrEnum):
+        more["words"] = type(default)
+    given: dict[str, Any] = {"default_factory": dict} if default is dict else {"default": default}
+    return field(**given, metadata={"setting": Setting(*facts, **more)})
 
 
 @public
@@ -180,296 +185,219 @@ class Settings:
     Words may be strings (`master="jacobi"`), and times may have a unit (`step_size="1ms"`).
     """
 
-    stop_time: float | None = field(
-        default=None,
-        metadata=about(
-            Kind.TIME,
-            "Stop at this time, in seconds or with a unit: 10, 500ms, 2min (default: default "
-            "experiment of the system, then of its FMUs).",
-            "T",
-        ),
+    stop_time: float | None = setting_field(
+        None,
+        Kind.TIME,
+        "Stop at this time, in seconds or with a unit: 10, 500ms, 2min (default: default "
+        "experiment of the system, then of its FMUs).",
+        "T",
     )
-    step_size: float | None = field(
-        default=None,
-        metadata=about(
-            Kind.TIME,
-            "Use macro steps of this size (default: step size in osp: or oms: annotations; smallest "
-            "step size that the FMUs recommend; one thousandth of the default experiment of the "
-            "system, then of its FMUs; 1 ms).",
-            "H",
-        ),
+    step_size: float | None = setting_field(
+        None,
+        Kind.TIME,
+        "Use macro steps of this size (default: step size in osp: or oms: annotations; smallest "
+        "step size that the FMUs recommend; one thousandth of the default experiment of the "
+        "system, then of its FMUs; 1 ms).",
+        "H",
     )
-    start_time: float | None = field(
-        default=None,
-        metadata=about(
-            Kind.TIME,
-            "Start at this time (default: default experiment of the system, then of its FMUs; 0).",
-            "T",
-            TIME,
-        ),
+    start_time: float | None = setting_field(
+        None,
+        Kind.TIME,
+        "Start at this time (default: default experiment of the system, then of its FMUs; 0).",
+        "T",
+        TIME,
     )
-    master: str = field(default=AUTO, metadata=about(Kind.WORD, help_on_masters(), "NAME", words=words))
-    acceleration: AccelerationName | None = field(
-        default=None,
-        metadata=about(
-            Kind.WORD,
-            "Accelerate iterations by: {words} (default: iqn-ils).",
-            "METHOD",
-            COUPLING,
-            AccelerationName,
-            notes={"constant": "relaxation"},
-        ),
+    master: str = setting_field(AUTO, Kind.WORD, help_on_masters(), "NAME", words=words)
+    acceleration: AccelerationName | None = setting_field(
+        None,
+        Kind.WORD,
+        "Accelerate iterations by: {words} (default: iqn-ils).",
+        "METHOD",
+        COUPLING,
+        AccelerationName,
+        notes={"constant": "relaxation"},
     )
-    approximation: ApproximationName = field(
-        default=ApproximationName.AUTO,
-        metadata=about(
-            Kind.WORD,
-            "Approximate inputs over a macro step: {words}.",
-            "METHOD",
-            COUPLING,
-            ApproximationName,
-        ),
+    approximation: ApproximationName = setting_field(
+        ApproximationName.AUTO, Kind.WORD, "Approximate inputs over a macro step: {words}.", "METHOD", COUPLING
     )
-    input_order: int | None = field(
-        default=None,
-        metadata=about(
-            Kind.COUNT,
-            "Extrapolate and interpolate inputs with polynomials of this order, 1 or 2 (default: 1).",
-            "N",
-            COUPLING,
-            most=2,
-        ),
+    input_order: int | None = setting_field(
+        None,
+        Kind.COUNT,
+        "Extrapolate and interpolate inputs with polynomials of this order, 1 or 2 (default: 1).",
+        "N",
+        COUPLING,
+        most=2,
     )
-    init: InitName = field(
-        default=InitName.AUTO,
-        metadata=about(
-            Kind.WORD,
-            "Solve algebraic loops at the start by: {words}.",
-            "METHOD",
-            TIME,
-            InitName,
-            notes={"auto": "Newton, then all others"},
-        ),
+    init: InitName = setting_field(
+        InitName.AUTO,
+        Kind.WORD,
+        "Solve algebraic loops at the start by: {words}.",
+        "METHOD",
+        TIME,
+        notes={"auto": "Newton, then all others"},
     )
-    tolerance: float | None = field(
-        default=None,
-        metadata=about(
-            Kind.NUMBER,
-            "Set the relative tolerance of the iterated master, or of the model-exchange integrator (default: 1e-8).",
-            "RTOL",
-        ),
+    tolerance: float | None = setting_field(
+        None,
+        Kind.NUMBER,
+        "Set the relative tolerance of the iterated master, or of the model-exchange integrator (default: 1e-8).",
+        "RTOL",
     )
-    convergence: Mapping[str, float] = field(
-        default_factory=dict,
-        metadata=about(
-            Kind.NUMBERS,
-            "Require this limit of iterated steps: absolute, relative or residual-relative. All limits must be met.",
-            "MEASURE=LIMIT",
-            COUPLING,
-            more="A mapping from measures to limits.",
-        ),
+    convergence: Mapping[str, float] = setting_field(
+        dict,
+        Kind.NUMBERS,
+        "Require this limit of iterated steps: absolute, relative or residual-relative. All limits must be met.",
+        "MEASURE=LIMIT",
+        COUPLING,
+        more="A mapping from measures to limits.",
     )
-    max_iterations: int | None = field(
-        default=None,
-        metadata=about(
-            Kind.COUNT,
-            "Iterate a step at most N times (default: 30).",
-            "N",
-            COUPLING,
-        ),
+    max_iterations: int | None = setting_field(
+        None, Kind.COUNT, "Iterate a step at most N times (default: 30).", "N", COUPLING
     )
-    iterations: int | None = field(
-        default=None, metadata=about(Kind.COUNT, "Iterate each step exactly N times, converged or not.", "N", COUPLING)
+    iterations: int | None = setting_field(
+        None, Kind.COUNT, "Iterate each step exactly N times, converged or not.", "N", COUPLING
     )
-    prediction_order: int | None = field(
-        default=None,
-        metadata=about(
-            Kind.COUNT,
-            "Predict the first iterate by a polynomial of order 0, 1 or 2 (default: 2).",
-            "N",
-            COUPLING,
-            least=0,
-            most=2,
-            more="Order of a polynomial through accepted points; 0: the present values.",
-        ),
+    prediction_order: int | None = setting_field(
+        None,
+        Kind.COUNT,
+        "Predict the first iterate by a polynomial of order 0, 1 or 2 (default: 2).",
+        "N",
+        COUPLING,
+        least=0,
+        most=2,
+        more="Order of a polynomial through accepted points; 0: the present values.",
     )
-    relaxation: float | None = field(
-        default=None,
-        metadata=about(
-            Kind.NUMBER,
-            "Set the factor of constant relaxation, 0 < W <= 1 (default: 0.5).",
-            "W",
-            COUPLING,
-            more="The next iterate goes this part of the way to the computed values. Without an "
-            "acceleration, constant relaxation goes with it.",
-        ),
+    relaxation: float | None = setting_field(
+        None,
+        Kind.NUMBER,
+        "Set the factor of constant relaxation, 0 < W <= 1 (default: 0.5).",
+        "W",
+        COUPLING,
+        more="The next iterate goes this part of the way to the computed values. Without an "
+        "acceleration, constant relaxation goes with it.",
     )
-    adaptive: float | None = field(
-        default=None,
-        metadata=about(
-            Kind.NUMBER,
-            "Adapt macro steps to this error of the run: by step doubling if FMUs save their state, "
-            "otherwise by the energy residuals of power bonds, or by the errors of inputs.",
-            "RTOL",
-            COUPLING,
-            more="The error is relative to the range of a signal, or to its nominal value if that is larger; an energy "
-            "residual, to the energy that goes through the bond. Where FMUs save their states, signals that are not "
-            "real numbers change in short steps only.",
-        ),
+    adaptive: float | None = setting_field(
+        None,
+        Kind.NUMBER,
+        "Adapt macro steps to this error of the run: by step doubling if FMUs save their state, "
+        "otherwise by the energy residuals of power bonds, or by the errors of inputs.",
+        "RTOL",
+        COUPLING,
+        more="The error is relative to the range of a signal, or to its nominal value if that is larger; an energy "
+        "residual, to the energy that goes through the bond. Where FMUs save their states, signals that are not "
+        "real numbers change in short steps only.",
     )
-    max_step_size: float | None = field(
-        default=None,
-        metadata=about(
-            Kind.TIME,
-            "Limit the size of adaptive macro steps (default: a fiftieth of the interval).",
-            "H",
-            COUPLING,
-        ),
+    max_step_size: float | None = setting_field(
+        None, Kind.TIME, "Limit the size of adaptive macro steps (default: a fiftieth of the interval).", "H", COUPLING
     )
-    power_bonds: tuple[tuple[str, str], ...] = field(
-        default=(),
-        metadata=about(
-            Kind.PAIRS,
-            "Use this pair of outputs as a power bond. Their product is the power into the first component.",
-            "A.v,B.F",
-            COUPLING,
-            more='Pairs of names: ("System1.v1", "System2.F"), velocity of a body and force on it. The direction '
-            "of the power does not matter. None: the bonds that terminals of the FMUs declare.",
-        ),
+    power_bonds: tuple[tuple[str, str], ...] = setting_field(
+        (),
+        Kind.PAIRS,
+        "Use this pair of outputs as a power bond. Their product is the power into the first component.",
+        "A.v,B.F",
+        COUPLING,
+        more='Pairs of names: ("System1.v1", "System2.F"), velocity of a body and force on it. The direction '
+        "of the power does not matter. None: the bonds that terminals of the FMUs declare.",
     )
-    substeps: Mapping[str, int | str] = field(
-        default_factory=dict,
-        metadata=about(
-            Kind.COUNTS,
-            "Divide each macro step of component NAME into N steps; auto: into as many as its first macro step needs.",
-            "NAME=N",
-            COUPLING,
-            more="A mapping from components to numbers of steps, or to 'auto'.",
-        ),
+    substeps: Mapping[str, int | str] = setting_field(
+        dict,
+        Kind.COUNTS,
+        "Divide each macro step of component NAME into N steps; auto: into as many as its first macro step needs.",
+        "NAME=N",
+        COUPLING,
+        more="A mapping from components to numbers of steps, or to 'auto'.",
     )
-    delay: Mapping[str, float] = field(
-        default_factory=dict,
-        metadata=about(
-            Kind.TIMES,
-            "Delay connection NAME, an output (all its connections) or an input, by a time of at least "
-            "one macro step; step is one macro step. This cuts loops.",
-            "NAME=T",
-            COUPLING,
-            more="A mapping from ends of connections to times [s], or to 'step'. A delayed input has, until the delay "
-            "has passed, the value of the start.",
-        ),
+    delay: Mapping[str, float] = setting_field(
+        dict,
+        Kind.TIMES,
+        "Delay connection NAME, an output (all its connections) or an input, by a time of at least "
+        "one macro step; step is one macro step. This cuts loops.",
+        "NAME=T",
+        COUPLING,
+        more="A mapping from ends of connections to times [s], or to 'step'. A delayed input has, until the delay "
+        "has passed, the value of the start.",
     )
-    exchange: ExchangeName = field(
-        default=ExchangeName.CONSISTENT,
-        metadata=about(
-            Kind.WORD,
-            "Exchange outputs: {words}.",
-            "HOW",
-            COUPLING,
-            ExchangeName,
-            notes={"late": "one step late, to compare with other tools"},
-            more="Concerns outputs with direct feedthrough (dependent on an input at the same instant).",
-        ),
+    exchange: ExchangeName = setting_field(
+        ExchangeName.CONSISTENT,
+        Kind.WORD,
+        "Exchange outputs: {words}.",
+        "HOW",
+        COUPLING,
+        notes={"late": "one step late, to compare with other tools"},
+        more="Concerns outputs with direct feedthrough (dependent on an input at the same instant).",
     )
-    implementation: ImplementationName = field(
-        default=ImplementationName.AUTO,
-        metadata=about(
-            Kind.WORD,
-            "Run components as: {words}.",
-            "KIND",
-            MODEL_EXCHANGE,
-            ImplementationName,
-            notes={
-                "auto": "model exchange if all FMUs offer it and neither system nor options ask for coupling",
-                "me": "all model exchange",
-                "cs": "co-simulation",
-            },
-        ),
+    implementation: ImplementationName = setting_field(
+        ImplementationName.AUTO,
+        Kind.WORD,
+        "Run components as: {words}.",
+        "KIND",
+        MODEL_EXCHANGE,
+        notes={
+            "auto": "model exchange if all FMUs offer it and neither system nor options ask for coupling",
+            "me": "all model exchange",
+            "cs": "co-simulation",
+        },
     )
-    integrator: IntegratorName | None = field(
-        default=None,
-        metadata=about(
-            Kind.WORD,
-            "Integrate with {words} (default: rosenbrock with state events, otherwise bdf; dormand-prince if they "
-            "fail). Exported FMUs have rosenbrock (also for bdf) and dormand-prince.",
-            "NAME",
-            MODEL_EXCHANGE,
-            IntegratorName,
-            notes={"bdf": "stiff", "rosenbrock": "stiff"},
-        ),
+    integrator: IntegratorName | None = setting_field(
+        None,
+        Kind.WORD,
+        "Integrate with {words} (default: rosenbrock with state events, otherwise bdf; dormand-prince if they "
+        "fail). Exported FMUs have rosenbrock (also for bdf) and dormand-prince.",
+        "NAME",
+        MODEL_EXCHANGE,
+        IntegratorName,
+        notes={"bdf": "stiff", "rosenbrock": "stiff"},
     )
-    threads: int = field(
-        default=1,
-        metadata=about(
-            Kind.COUNT,
-            "Step components in parallel on N threads.",
-            "N",
-            COUPLING,
-            more="Results do not depend on it.",
-        ),
+    threads: int = setting_field(
+        1, Kind.COUNT, "Step components in parallel on N threads.", "N", COUPLING, more="Results do not depend on it."
     )
-    processes: str | int | None = field(
-        default=None,
-        metadata=about(
-            Kind.PROCESSES,
-            "Give each FMU its own process, or distribute the FMUs over N processes.",
-            "each|N",
-            COUPLING,
-            more="None: one process for all FMUs, except those that can be used only once per process. Results do not "
-            "depend on it.",
-        ),
+    processes: str | int | None = setting_field(
+        None,
+        Kind.PROCESSES,
+        "Give each FMU its own process, or distribute the FMUs over N processes.",
+        "each|N",
+        COUPLING,
+        more="None: one process for all FMUs, except those that can be used only once per process. Results do not "
+        "depend on it.",
     )
-    warnings: str = field(
-        default="on",
-        metadata=about(
-            Kind.WORD,
-            "Look for signs of wrong results (RUN-101 and higher), and for undeclared feedthrough: {words}.",
-            "NAME",
-            INSIGHT,
-            WarningsName,
-        ),
+    warnings: str = setting_field(
+        "on",
+        Kind.WORD,
+        "Look for signs of wrong results (RUN-101 and higher), and for undeclared feedthrough: {words}.",
+        "NAME",
+        INSIGHT,
+        WarningsName,
     )
-    log_loops: Path | None = field(
-        default=None,
-        metadata=about(
-            Kind.FILE, "Write each iterate of each algebraic loop to a .csv or .jsonl file.", "FILE", INSIGHT
-        ),
+    log_loops: Path | None = setting_field(
+        None, Kind.FILE, "Write each iterate of each algebraic loop to a .csv or .jsonl file.", "FILE", INSIGHT
     )
-    log_coupling: Path | None = field(
-        default=None,
-        metadata=about(Kind.FILE, "Write each iterate of each macro step to a .csv or .jsonl file.", "FILE", INSIGHT),
+    log_coupling: Path | None = setting_field(
+        None, Kind.FILE, "Write each iterate of each macro step to a .csv or .jsonl file.", "FILE", INSIGHT
     )
-    fmu_log: Path | None = field(
-        default=None,
-        metadata=about(
-            Kind.FILE,
-            "Write all messages of FMUs to a .csv or .jsonl file. FMUs run slower (default: count "
-            "warnings and errors in the summary).",
-            "FILE",
-            INSIGHT,
-            more="One row per message: time, component, status, category, text.",
-        ),
+    fmu_log: Path | None = setting_field(
+        None,
+        Kind.FILE,
+        "Write all messages of FMUs to a .csv or .jsonl file. FMUs run slower (default: count "
+        "warnings and errors in the summary).",
+        "FILE",
+        INSIGHT,
+        more="One row per message: time, component, status, category, text.",
     )
-    fmu_log_level: Mapping[str, str] | str = field(
-        default_factory=dict,
-        metadata=about(
-            Kind.LEVELS,
-            "Write messages of this level or worse to --fmu-log: ok (all), warning, discard, error or"
-            " fatal; for one component: System1=ok.",
-            "LEVEL",
-            INSIGHT,
-            more="By component, a mapping from components to levels, with `*` for all others.",
-        ),
+    fmu_log_level: Mapping[str, str] | str = setting_field(
+        dict,
+        Kind.LEVELS,
+        "Write messages of this level or worse to --fmu-log: ok (all), warning, discard, error or"
+        " fatal; for one component: System1=ok.",
+        "LEVEL",
+        INSIGHT,
+        more="By component, a mapping from components to levels, with `*` for all others.",
     )
-    fmu_log_categories: Mapping[str, Sequence[str]] | Sequence[str] = field(
-        default_factory=dict,
-        metadata=about(
-            Kind.CATEGORIES,
-            "Write only these categories to --fmu-log, separated by commas; for one component: System1=logEvents.",
-            "NAMES",
-            INSIGHT,
-            more="A list of names, or a mapping from components to lists, with `*` for all others; none: all.",
-        ),
+    fmu_log_categories: Mapping[str, Sequence[str]] | Sequence[str] = setting_field(
+        dict,
+        Kind.CATEGORIES,
+        "Write only these categories to --fmu-log, separated by commas; for one component: System1=logEvents.",
+        "NAMES",
+        INSIGHT,
+        more="A list of names, or a mapping from components to lists, with `*` for all others; none: all.",
     )
 
     def __init__(self, **options: Unpack["SettingsOptions"]) -> None:

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 import typer
@@ -13,7 +13,7 @@ from ssptool.api.run import RunOptions
 from ssptool.cli.app import app
 from ssptool.cli.options import bundled
 from ssptool.cli.settings_options import LOGS, SEVERAL, settings_options
-from ssptool.engine.settings import Kind, SettingsOptions, about, settings_by_name
+from ssptool.engine.settings import Kind, SettingsOptions, setting_field, settings_by_name
 
 SETTINGS = set(SettingsOptions.__annotations__)
 SYSTEM = set(RunOptions.__annotations__)
@@ -134,7 +134,7 @@ def test_an_argument_of_a_run_has_an_option(command):
 
 
 def test_the_help_of_a_run_shows_the_common_options_first():
-    """The first panel has no title of its own; each of the others is about one subject."""
+    """The first panel has no title of its own; each of the others is setting_field one subject."""
     found = typer.main.get_command(app).commands["run"]
     first = [one.name for one in found.params if one.param_type_name == "option" and not one.rich_help_panel]
     assert {"stop_time", "step_size", "start_values", "parameters", "inputs", "output", "record", "plot"} <= set(first)
@@ -160,8 +160,8 @@ def test_the_options_of_a_run_are_the_settings():
 def test_a_further_setting_is_an_option_by_its_field_alone(capsys):
     @dataclass(frozen=True, kw_only=True)
     class Further(Settings):
-        extra: float = field(default=0.5, metadata=about(Kind.TIME, "Something new.", "E", "News"))
-        parts: Mapping[str, int] = field(default_factory=dict, metadata=about(Kind.COUNTS, "Some parts.", "NAME=N"))
+        extra: float = setting_field(0.5, Kind.TIME, "Something new.", "E", "News")
+        parts: Mapping[str, int] = setting_field(dict, Kind.COUNTS, "Some parts.", "NAME=N")
 
     @bundled(settings=settings_options(("extra", "parts"), Further))
     def command(settings: dict):
