@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from ssptool.documents.saving import save_file
-from ssptool.engine.assembly.instances import EarlierRuns, Fresh, Pool, Sources
+from ssptool.engine.assembly.instances import EarlierRuns, Pool, Sources
 from ssptool.engine.failure import Ending
 from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.isolation.repeated_words import error_with_words, with_words
@@ -460,7 +460,7 @@ def _here(job: Job, recorder: Recorder, pool: Pool | None, kept: EarlierRuns | N
     names = [instance.name for instance in job.plan.instances]
     recorder.begin()
     watch = Watch.private(names, measured=True) if job.measured else None
-    with KeptWorkingDirectory(), nullcontext(pool) if pool is not None else Fresh(kept) as supply:
+    with KeptWorkingDirectory(), nullcontext(pool) if pool is not None else Pool(reuse=False, earlier=kept) as supply:
         return execute(job, recorder, watch, supply)
 
 

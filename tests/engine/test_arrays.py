@@ -234,7 +234,8 @@ def test_an_array_of_a_thousand_elements_is_wired_and_recorded(system):
 def test_kernels_call_for_arrays_as_a_whole_only(system):
     folder = system({"S": state_space(0, 2, 2, feedthrough=True)}, [part("A")])
     plan = ssptool.plan(folder)
-    with assemble(LoadedSystem(plan).adopted, plan, Folder(folder)) as assembly:
+    loaded = LoadedSystem(plan)
+    with assemble(loaded.native, loaded.adopted, plan, Folder(folder)) as assembly:
         for call in (Call(0, (0,), ()), Call(0, (1,), ()), Call(0, (), (3,)), Call(0, (0, 1), (2,))):
             with pytest.raises(ValueError, match="is an element of an array, which is set and got as a whole"):
                 assembly.kernel.schedule([call])

@@ -5,13 +5,12 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import isnan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakValueDictionary
 
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
-from ssptool.engine.assembly.instances import Fresh, Pool, Sources, lost_process
+from ssptool.engine.assembly.instances import Pool, Sources, lost_process
 from ssptool.engine.failure import Ending, Failure, wish_to_end
 from ssptool.engine.kernel.calls import ACCESS, EVENT_FUNCTIONS, Call, Code, Outcome, functions_for
 from ssptool.engine.kernel.slot_values import read_slot
@@ -34,32 +33,8 @@ if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeKernel, NativeSystem
 
 
-class AdoptedInstances:
-    """Instances that were given to a system as the components of its plan.
-
-    Attributes
-    ----------
-    native
-        The system.
-    """
-
-    def __init__(self, native: "NativeSystem") -> None:
-        self.native = native
-        self._adopted: WeakValueDictionary[int, FmuInstance] = WeakValueDictionary()
-
-    def add(
-        self, index: int, instance: FmuInstance, functions: Callable[[], dict[str, int]], watch: Watch | None
-    ) -> None:
-        """Give the system component `index` of its plan, with its `functions`. An instance that the system already has
-        from the run before is not given again. A watch, if given, records the calls.
-        """
-        if self._adopted.get(index) is instance:
-            return
-        taken, component = functions(), instance.component
-        if watch:
-            taken, component = watch.stand_ins(index, taken, component)
-        self.native.adopt(index, taken, component)
-        self._adopted[index] = instance
+Adopted: TypeAlias = "WeakValueDictionary[int, FmuInstance]"
+"""Instances that a system has as the components of its plan, by index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +286,8 @@ def _asks_to_end(outcome: Outcome, instance: FmuInstance) -> bool:
 
 @contextmanager
 def assemble(
-    adopted: AdoptedInstances,
+    native: "NativeSystem",
+    adopted: Adopted,
     plan: Plan,
     archive: Sources,
     watch: Watch | None = None,
@@ -319,7 +295,7 @@ def assemble(
     surroundings: Surroundings | None = None,
 ) -> Iterator[Assembly]:
     """Load and instantiate every FMU of a plan, for the system that carries it out. On exit, free states, instances and
-    libraries.
+    libraries. `adopted` are the instances that the system already has from earlier runs.
 
     `watch`, if given, records every call to the FMUs. A `pool` supplies libraries and instances of earlier runs where
     possible, and keeps them for later runs. `surroundings` are those of the run (within `KeptWorkingDirectory`), if
@@ -335,7 +311,7 @@ def assemble(
     with ExitStack() as stack:
         logging = stack.enter_context(open_fmu_logging(plan.settings))
         remarks: dict[str, None] = {}
-        supply = pool if pool is not None else stack.enter_context(Fresh())
+        supply = pool if pool is not None else stack.enter_context(Pool(reuse=False))
         supply.enclose(plan, archive)
         instances: list[FmuInstance] = []
         for index, planned in enumerate(plan.instances):
@@ -343,7 +319,7 @@ def assemble(
             binary = supply.binary(path, planned.description, planned.interface, planned.process)
 
             def make(of: FmuBinary, index: int = index, planned: PlannedInstance = planned) -> FmuInstance:
-                return _instantiated(of, plan, planned, adopted.native.callback(index), logging)
+                return _instantiated(of, plan, planned, native.callback(index), logging)
 
             binary, instance, note = _supplied(plan, index, binary, supply, make, watch, surroundings)
             instance.surroundings = surroundings
@@ -351,12 +327,17 @@ def assemble(
                 instance.intercept(watch.around(index))
             if note := "; ".join(filter(None, (note, logging.start(instance)))):
                 remarks[note] = None
-            adopted.add(index, instance, partial(_functions, planned, instance), watch)
+            if adopted.get(index) is not instance:
+                functions, component = _functions(planned, instance), instance.component
+                if watch:
+                    functions, component = watch.stand_ins(index, functions, component)
+                native.adopt(index, functions, component)
+                adopted[index] = instance
             instances.append(instance)
             stack.callback(supply.give_back, binary, instance, keep=_serves_again(plan, planned, watch))
-        kernel = adopted.native.begin()
+        kernel = native.begin()
         # Pushed last to run first: saved states must be freed before their instances.
-        stack.callback(adopted.native.release)
+        stack.callback(native.release)
         kernel.use_threads(min(plan.settings.threads, len(plan.instances)))
         kernel.report_time(logging.clock.address)
         logging.clock.time = plan.interval.start
@@ -366,7 +347,7 @@ def assemble(
             kernel,
             tuple(instances),
             logging,
-            adopted.native,
+            native,
             loop_log=loops,
             coupling_log=coupling,
             remarks=remarks,

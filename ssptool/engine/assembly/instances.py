@@ -19,6 +19,7 @@ from ssptool.fmu.processes import AVAILABLE, MISSING
 from ssptool.fmu.surroundings import Surroundings
 from ssptool.fmu.unpacked import UnpackedFmus
 from ssptool.option_words import Boxing
+from ssptool.working_directory import copied_from, original_of
 
 if TYPE_CHECKING:
     from ssptool.fmu.processes.process import FmuProcess
@@ -171,13 +172,6 @@ class Pool:
         binary.forget(instance)
 
 
-class Fresh(Pool):
-    """Binaries and instances of a single run, freed at its end; `earlier` resources are shared with other runs."""
-
-    def __init__(self, earlier: EarlierRuns | None = None) -> None:
-        super().__init__(reuse=False, earlier=earlier)
-
-
 class Sources(Protocol):
     """Source of FMU files, such as an archive."""
 
@@ -187,14 +181,26 @@ class Sources(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class WithLibraries:
-    """An archive with copies of some of its FMUs that have a library for this platform."""
+class Located:
+    """FMUs by their names in the archive, as files that a child process can read; `originals` maps temporary copies to
+    the files that they were made from.
+    """
 
-    archive: Sources
-    copies: dict[str, Path]
+    paths: Mapping[str, Path]
+    originals: Mapping[Path, Path]
+
+    @classmethod
+    def of(cls, paths: Mapping[str, Path]) -> Self:
+        """Located files, with the names that messages use instead of those of copies."""
+        return cls(paths, {path: found for path in paths.values() if (found := original_of(path)) is not None})
+
+    def name_originals(self) -> None:
+        """Let messages of this process, which may be a new interpreter, name the originals as well."""
+        for copy, original in self.originals.items():
+            copied_from(original, copy)
 
     def local_path(self, name: str) -> Path:
-        return self.copies.get(name) or self.archive.local_path(name)
+        return self.paths[name]
 
 
 def with_libraries(plan: Plan, archive: Sources) -> tuple[Plan, Sources]:
@@ -208,14 +214,14 @@ def with_libraries(plan: Plan, archive: Sources) -> tuple[Plan, Sources]:
         An FMU cannot be unpacked.
     """
     made: dict[str, CompiledFmu] = {}
+    paths = {one.source: archive.local_path(one.source) for one in plan.instances}
     for one in plan.instances:
-        path = archive.local_path(one.source)
-        if one.source not in made and lacks_library(path, one.description):
-            made[one.source] = compiled_fmu(path, one.description)
+        if one.source not in made and lacks_library(paths[one.source], one.description):
+            made[one.source] = compiled_fmu(paths[one.source], one.description)
     if not made:
         return plan, archive
     copies = {source: one.path for source, one in made.items()}
-    return replace(plan, notes=(*plan.notes, *compilation_notes(made))), WithLibraries(archive, copies)
+    return replace(plan, notes=(*plan.notes, *compilation_notes(made))), Located.of({**paths, **copies})
 
 
 REPORT = "the FMU is at fault: report it to its supplier; --in-process under a debugger shows where it happens"

@@ -9,7 +9,6 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,7 +17,7 @@ from multiprocessing.connection import Pipe
 from multiprocessing.reduction import send_handle
 from pathlib import Path
 from types import FunctionType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +45,7 @@ from ssptool.child_processes import (
     start_interpreter,
     value_of,
 )
-from ssptool.engine.assembly.instances import Pool
+from ssptool.engine.assembly.instances import Located, Pool
 from ssptool.engine.isolation.memory import ControlGroup
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.run.execution import Execution, Job, execute
@@ -58,7 +57,7 @@ from ssptool.fmu.messages import native_messages
 from ssptool.foreign_output import may_be_copied
 from ssptool.guard import ask_to_end, stand_guard
 from ssptool.sandbox import NAMESPACES, close_files, system_paths
-from ssptool.working_directory import absolute, copied_from, original_of
+from ssptool.working_directory import absolute
 
 if sys.platform == "linux":
     import fcntl
@@ -94,29 +93,6 @@ class SharedMemory:
     def close(self) -> None:
         """Close the descriptor; arrays over the buffer stay valid."""
         os.close(self.descriptor)
-
-
-@dataclass(frozen=True, slots=True)
-class Located:
-    """FMUs by their names in the archive, as files that a child process can read; `originals` maps temporary copies to
-    the files that they were made from.
-    """
-
-    paths: Mapping[str, Path]
-    originals: Mapping[Path, Path]
-
-    @classmethod
-    def of(cls, paths: Mapping[str, Path]) -> Self:
-        """Located files, with the names that messages use instead of those of copies."""
-        return cls(paths, {path: found for path in paths.values() if (found := original_of(path)) is not None})
-
-    def name_originals(self) -> None:
-        """Let messages of this process, which may be a new interpreter, name the originals as well."""
-        for copy, original in self.originals.items():
-            copied_from(original, copy)
-
-    def local_path(self, name: str) -> Path:
-        return self.paths[name]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ import numpy as np
 
 from ssptool.child_processes import BadMessage, crash, received
 from ssptool.engine.assembly.fmu_log import more_about
+from ssptool.engine.assembly.instances import Located
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.isolation.child import (
     ChildProcess,
     ChildTask,
     Committed,
-    Located,
     Message,
     SharedMemory,
     logs_of,

@@ -88,16 +88,11 @@ def _numbered(whole: Mapping[int, Sequence[int]], slots: Iterable[int]) -> dict[
 def _parts(plan: Plan, states: int, inputs: dict[int, int], outputs: dict[int, int]) -> Iterator[OdePart]:
     first = 0
     for one in plan.integrated:
-        variables, slopes = one.description.variables, one.description.state_derivatives
-        own = range(first, first + len(slopes))
-        first += len(slopes)
+        own = range(first, first + len(one.description.state_derivatives))
+        first = own.stop
         leaving = [i for i, slot in enumerate(one.output_slots) if slot in outputs]
         arriving = [i for i, slot in enumerate(one.input_slots) if slot in inputs]
-        unknowns = [*slopes, *(variables[one.outputs[i].variable] for i in leaving)]
-        knowns = [
-            *(variables[slope.derivative_of or ""] for slope in slopes),
-            *(variables[one.inputs[i].variable] for i in arriving),
-        ]
+        unknowns, knowns = unknowns_and_knowns(one, leaving, arriving)
         yield OdePart(
             _references(unknowns),
             _references(knowns),
@@ -105,6 +100,21 @@ def _parts(plan: Plan, states: int, inputs: dict[int, int], outputs: dict[int, i
             np.array([*own, *(states + inputs[one.input_slots[i]] for i in arriving)], dtype=np.intp),
             dependence(one, unknowns, knowns),
         )
+
+
+def unknowns_and_knowns(
+    one: PlannedInstance, outputs: Sequence[int], inputs: Sequence[int]
+) -> tuple[list[Variable], list[Variable]]:
+    """[x', y] and [x, u] of a component, with these of its outputs and inputs, by index."""
+    variables, slopes = one.description.variables, one.description.state_derivatives
+    unknowns = [*slopes, *(variables[one.outputs[i].variable] for i in outputs)]
+    states = (variables[slope.derivative_of or ""] for slope in slopes)
+    return unknowns, [*states, *(variables[one.inputs[i].variable] for i in inputs)]
+
+
+def columns_by_row(pattern: Pattern) -> list[list[int]]:
+    """Column numbers of each row."""
+    return [np.flatnonzero(row).tolist() for row in pattern]
 
 
 def dependence(one: PlannedInstance, unknowns: Sequence[Variable], knowns: Sequence[Variable]) -> Pattern:

@@ -19,7 +19,7 @@ from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
 from ssptool.engine.trace import NUMBERED, Column, holds_integer
 from ssptool.errors import counted
-from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, Value, Variable
+from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, Value
 from ssptool.network.arrays import whole
 from ssptool.network.network import Conversion, Network, Signal, Wire
 from ssptool.network.signal_graph import Stage
@@ -87,10 +87,6 @@ class PlannedInstance:
         return found
 
     @property
-    def observed_variables(self) -> tuple[Variable, ...]:
-        return tuple(self.description.variables[signal.variable] for signal in self.observed)
-
-    @property
     def input_types(self) -> tuple[str, ...]:
         """Types of the inputs; `HELD` for an input of co-simulation that is not continuous."""
         variables = [self.description.variables[signal.variable] for signal in self.inputs]
@@ -98,31 +94,10 @@ class PlannedInstance:
         return tuple(HELD if simulated and one.is_held else one.type for one in variables)
 
     @property
-    def output_types(self) -> tuple[str, ...]:
-        return tuple(self.description.variables[signal.variable].type for signal in self.outputs)
-
-    @property
     def moving(self) -> tuple[tuple[str, int], ...]:
         """Inputs that can vary over a step, with their slots."""
         inputs = zip(self.inputs, self.input_types, self.input_slots, strict=True)
         return tuple((signal.variable, slot) for signal, kind, slot in inputs if kind == FLOAT)
-
-    @property
-    def input_references(self) -> tuple[int, ...]:
-        return tuple(self.description.variables[signal.variable].reference for signal in self.inputs)
-
-    @property
-    def output_references(self) -> tuple[int, ...]:
-        return tuple(self.description.variables[signal.variable].reference for signal in self.outputs)
-
-    @property
-    def input_elements(self) -> tuple[int, ...]:
-        """Index of each input in its array; 0 for scalars."""
-        return tuple(self.description.variables[signal.variable].element for signal in self.inputs)
-
-    @property
-    def output_elements(self) -> tuple[int, ...]:
-        return tuple(self.description.variables[signal.variable].element for signal in self.outputs)
 
 
 class PlannedWire(NamedTuple):

@@ -217,7 +217,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
     loaded = system_for(job.plan, pool)
     with (
         KeptWorkingDirectory(),
-        assemble(loaded.adopted, job.plan, job.sources, watch, pool, Surroundings()) as assembly,
+        assemble(loaded.native, loaded.adopted, job.plan, job.sources, watch, pool, Surroundings()) as assembly,
     ):
         initialized = loaded.initialize(assembly) if job.saved is None else _AS_SAVED
         report = initialized.report

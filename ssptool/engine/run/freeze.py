@@ -13,7 +13,6 @@ from typing import TypeGuard
 
 from ssptool.documents.document import garbage_collection_paused
 from ssptool.engine.kernel.calls import ACCESS, Call, DrivenInput, Instruction, Op, RuleKind, SolveLoop
-from ssptool.engine.kernel.slot_values import NOTHING
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.master import Coupling, CouplingMaster, Master, SteppingMaster, StepSizeControl
@@ -31,7 +30,6 @@ from ssptool.engine.run.frozen_variables import (
     json_value,
     start_value,
 )
-from ssptool.engine.run.initialization import stated_value
 from ssptool.engine.run.macro_steps import MacroSteps
 from ssptool.engine.stimuli.stimuli import boundaries
 from ssptool.engine.trace import holds_integer
@@ -110,7 +108,7 @@ def frozen_run(plan: Plan) -> Json:
 
         run["interfaces"] = frozen_interfaces(plan)
     for part, (one, guessed) in zip(content["parts"], plan.first_guesses(), strict=True):
-        part["observed"] = _observed(one)
+        part["observed"] = _variables(one, one.observed, one.observed_slots)
         part["stated"] = _stated(plan, one, guessed)
     more = {
         "token": "",
@@ -140,19 +138,22 @@ def frozen_starts(one: PlannedInstance) -> list[Json]:
     return _sets(one, one.starts)
 
 
-def _observed(one: PlannedInstance) -> Json:
-    variables = one.observed_variables
+def _variables(
+    one: PlannedInstance, signals: Sequence[Signal], slots: Sequence[int], types: Sequence[str] | None = None
+) -> Json:
+    """Variables of a part with these slots; `types`: those of the kernel, if they are not those of the FMU."""
+    variables = [one.description.variables[signal.variable] for signal in signals]
     return {
-        "slots": list(one.observed_slots),
+        "slots": list(slots),
         "references": [variable.reference for variable in variables],
-        "types": [variable.type for variable in variables],
+        "types": [variable.type for variable in variables] if types is None else list(types),
         "elements": [variable.element for variable in variables],
     }
 
 
 def _stated(plan: Plan, one: PlannedInstance, slots: Iterable[int]) -> list[Json]:
     """Values of these variables before their FMU can be called."""
-    return [_slot_value(plan, slot, stated_value(one, plan.signals[slot].variable)) for slot in slots]
+    return [_slot_value(plan, slot, start_value(one, plan.signals[slot].variable)) for slot in slots]
 
 
 def root_starts(plan: Plan) -> Mapping[int, Value]:
@@ -282,11 +283,8 @@ def clock_places(plan: Plan, modes: EventModes) -> dict[Signal, list[int]]:
 
 
 def _starts(plan: Plan, slots: Mapping[Signal, int], one: PlannedInstance, member: EventMember) -> Iterator[Json]:
-    variables = one.description.variables
     for exchanged in (*member.inputs, *member.outputs):
-        name, slot = exchanged.signal.variable, slots[exchanged.signal]
-        value = one.starts.get(name, variables[name].start)
-        yield _slot_value(plan, slot, NOTHING.get(plan.types[slot], 0) if value is None else value)
+        yield _slot_value(plan, slots[exchanged.signal], start_value(one, exchanged.signal.variable))
 
 
 def _member(plan: Plan, slots: Mapping[Signal, int], number: int, member: EventMember) -> Json:
@@ -308,14 +306,10 @@ def _member(plan: Plan, slots: Mapping[Signal, int], number: int, member: EventM
 def _exchanged(
     plan: Plan, slots: Mapping[Signal, int], one: PlannedInstance, found: Sequence[Clocked], places: Mapping[str, int]
 ) -> Json:
-    variables = [one.description.variables[exchanged.signal.variable] for exchanged in found]
-    own = [slots[exchanged.signal] for exchanged in found]
-    return {
-        "slots": own,
-        "references": [variable.reference for variable in variables],
-        "types": [plan.types[slot] for slot in own],
-        "elements": [variable.element for variable in variables],
-        "clocks": [[places[name] for name in exchanged.clocks if name in places] for exchanged in found],
+    signals = [exchanged.signal for exchanged in found]
+    own = [slots[signal] for signal in signals]
+    return _variables(one, signals, own, [plan.types[slot] for slot in own]) | {
+        "clocks": [[places[name] for name in exchanged.clocks if name in places] for exchanged in found]
     }
 
 
@@ -409,18 +403,8 @@ def _part(plan: Plan, one: PlannedInstance, guessed: Sequence[int], folder: str)
         "identifier": one.used_interface.model_identifier,
         "token": one.description.token,
         "fmi": one.description.fmi_major,
-        "inputs": {
-            "slots": list(one.input_slots),
-            "references": list(one.input_references),
-            "types": list(one.input_types),
-            "elements": list(one.input_elements),
-        },
-        "outputs": {
-            "slots": list(one.output_slots),
-            "references": list(one.output_references),
-            "types": list(one.output_types),
-            "elements": list(one.output_elements),
-        },
+        "inputs": _variables(one, one.inputs, one.input_slots, one.input_types),
+        "outputs": _variables(one, one.outputs, one.output_slots),
         **({"structure": _sets(one, one.structure)} if one.structure else {}),
         "starts": _sets(one, one.starts),
         "guesses": _asked(plan, one, guessed) if has_mode else [],

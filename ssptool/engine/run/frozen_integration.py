@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ssptool.engine.kernel.ode import Pattern
 from ssptool.engine.ode.integrator import Integrator
-from ssptool.engine.ode.structure import structure
+from ssptool.engine.ode.structure import columns_by_row, structure
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.stimuli import slot_sources
 from ssptool.engine.run.frozen_variables import Json
@@ -76,18 +75,13 @@ def _jacobian(plan: Plan, integrator: Integrator) -> Json:
     return {
         "directional": integrator.directional,
         "relative_step": LOOP_STEP if any(loop.stage is Stage.CONTINUOUS for loop in plan.loops) else EXACT_STEP,
-        "pattern": _pattern(whole.pattern()) if whole.states else None,
+        "pattern": columns_by_row(whole.pattern()) if whole.states else None,
         "parts": [
             {name: getattr(part, name).tolist() for name in ("unknowns", "knowns", "rows", "columns")}
-            | {"pattern": _pattern(part.pattern)}
+            | {"pattern": columns_by_row(part.pattern)}
             for part in (whole.parts if integrator.directional else ())
         ],
         "inputs": wires.shape[0],
         "outputs": wires.shape[1],
         "wires": [(i, j, float(wires[i, j])) for i, j in np.argwhere(wires).tolist()],
     }
-
-
-def _pattern(pattern: Pattern) -> list[list[int]]:
-    """Column numbers of each row."""
-    return [np.flatnonzero(row).tolist() for row in pattern]

@@ -4,14 +4,18 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from ssptool.engine.assembly.applied_stimuli import SlotOverrides, inputs_at_events, slot_overrides
-from ssptool.engine.kernel.calls import ACCESS
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.stimuli import slot_sources, table_rows
-from ssptool.engine.run.frozen_variables import Json, json_value, start_value
+from ssptool.engine.run.frozen_variables import (
+    Json,
+    NumberedParts,
+    frozen_variable,
+    json_value,
+    numbered_parts,
+    part_variable,
+)
 from ssptool.engine.stimuli.stimuli import Boundary, ParameterChange, boundaries
 from ssptool.engine.stimuli.time_signals import Action, Overridden, SignalOverride, active
-from ssptool.fmu.description import element_names
 
 
 def frozen_scenario(plan: Plan) -> list[Json]:
@@ -26,8 +30,7 @@ def frozen_scenario(plan: Plan) -> list[Json]:
 
 def _act(plan: Plan, segment: int, jump: Boundary) -> Json:
     """Act for the segment that starts at this jump."""
-    numbers = {one.name: number for number, one in enumerate(plan.instances)}
-    sources = enumerate(slot_sources(plan))
+    sources, parts = enumerate(slot_sources(plan)), numbered_parts(plan)
     return {
         "segment": segment,
         "columns": [
@@ -35,32 +38,37 @@ def _act(plan: Plan, segment: int, jump: Boundary) -> Json:
             for place, one in sources
             if isinstance(one.time_signal, Overridden) and table_rows(one.time_signal) is not None
         ],
-        "wires": [_wire(one, jump.last) for one in slot_overrides(plan, range(len(plan.signals)))],
-        "at_events": [_wire(one, jump.last) for one in _overrides_at_events(plan)],
+        "wires": [*_connections(plan, jump.last, at_events=False), *_shown(plan, jump.last)],
+        "at_events": [*_connections(plan, jump.last, at_events=True)],
         "settings": [
-            _setting(numbers[one.signal.component], plan, one, jump.last)
+            _setting(parts, one, jump.last)
             for one in plan.stimuli.parameter_changes
             if any(jump.first <= change.time <= jump.last for change in one.overrides)
         ],
     }
 
 
-def _overrides_at_events(plan: Plan) -> Iterator[SlotOverrides]:
-    """Overrides of signals that are exchanged only at events."""
-    slots, inputs = {signal: slot for slot, signal in enumerate(plan.signals)}, inputs_at_events(plan)
+def _connections(plan: Plan, t: float, *, at_events: bool) -> Iterator[Json]:
+    """Overrides in force at t [s] of connections whose signals are exchanged only at events, or of all others."""
+    slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+    inputs = plan.event_modes.inputs | (plan.ode.events.inputs if plan.ode is not None else frozenset())
     for one in plan.stimuli.connections:
-        if one.destination in inputs:
-            source, destination = slots[one.source], slots[one.destination]
-            types = plan.types[source], plan.types[destination]
-            yield SlotOverrides(destination, *types, one.at_source, one.at_destination)
+        if (one.destination in inputs) == at_events:
+            yield _wire(plan, (slots[one.source], slots[one.destination]), (one.at_source, one.at_destination), t)
 
 
-def _wire(one: SlotOverrides, t: float) -> Json:
-    return {
-        "to": one.destination,
-        "at_source": _override(one.source_type, one.at_source, t),
-        "at_destination": _override(one.destination_type, one.at_destination, t),
-    }
+def _shown(plan: Plan, t: float) -> Iterator[Json]:
+    """Overrides of connectors of nested systems between source and destination, which are recorded only."""
+    changed = {one.source: one.at_source for one in plan.stimuli.connections if one.at_source}
+    for wire in plan.shown_wires:
+        if (at_source := changed.get(plan.signals[wire.source])) is not None:
+            yield _wire(plan, (wire.source, wire.destination), (at_source, ()), t)
+
+
+def _wire(plan: Plan, ends: tuple[int, int], overrides: tuple[Sequence[SignalOverride], ...], t: float) -> Json:
+    """Overrides at both ends of a wire between these slots."""
+    at_ends = zip(("at_source", "at_destination"), ends, overrides, strict=True)
+    return {"to": ends[1], **{name: _override(plan.types[slot], own, t) for name, slot, own in at_ends}}
 
 
 def _override(kind: str, overrides: Sequence[SignalOverride], t: float) -> Json:
@@ -70,14 +78,7 @@ def _override(kind: str, overrides: Sequence[SignalOverride], t: float) -> Json:
     return {"action": str(change.action), "type": kind, "value": json_value(change.value, kind)}
 
 
-def _setting(number: int, plan: Plan, changed: ParameterChange, t: float) -> Json:
-    one, change = plan.instances[number], active(changed.overrides, t)
+def _setting(parts: NumberedParts, changed: ParameterChange, t: float) -> Json:
+    one, change = part_variable(parts, changed.signal), active(changed.overrides, t)
     value = changed.base if change is None else change(changed.base)
-    variable = one.description.variables[changed.signal.variable]
-    suffix = ACCESS[one.description.fmi_major][variable.type]
-    found = {"part": number, "reference": variable.reference, "type": suffix, "value": json_value(value, suffix)}
-    if variable.array is None:
-        return found
-    names = element_names(variable.array, one.description.arrays[variable.array])
-    starts = [json_value(start_value(one, name), suffix) for name in names]
-    return found | {"size": len(names), "elements": [variable.element], "starts": starts}
+    return frozen_variable(one) | {"value": json_value(value, one.suffix)}

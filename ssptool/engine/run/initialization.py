@@ -25,17 +25,8 @@ from ssptool.fmu.messages import status_word
 if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeSystem
 
-_NOTHING: Mapping[str, Value] = {"Boolean": False, "String": "", "Float64": 0.0}
-
 ROUNDS = 50
 """Largest number of evaluations of the system, in addition to one for each FMI 1.0 FMU, which a chain of them needs."""
-
-
-def stated_value(planned: PlannedInstance, name: str) -> Value:
-    """Value of a variable before its FMU can be called."""
-    variable = planned.description.variables[name]
-    given = planned.starts.get(name, variable.start)
-    return _NOTHING.get(variable.type, 0) if given is None else given
 
 
 RESET = "fmiResetSlave"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.kernel.calls import Call, SolveLoop
-from ssptool.engine.ode.structure import dependence
+from ssptool.engine.ode.structure import columns_by_row, dependence, unknowns_and_knowns
 from ssptool.engine.planning.plan import Plan, PlannedGroup, PlannedInstance
 from ssptool.engine.run.frozen_variables import Json
 from ssptool.engine.trace import holds_integer
@@ -33,16 +33,13 @@ def _frozen(plan: Plan, group: PlannedGroup) -> Json:
     outputs = {slot: number for number, slot in enumerate(dict.fromkeys(wire.source for wire in wires))}
     factors = {(place[wire.destination], outputs[wire.source]): wire.conversion.factor for wire in wires}
     return {
-        "pattern": _by_rows(interface_pattern(plan, [plan.instances[k].name for k in group.instances], group.unknowns)),
+        "pattern": columns_by_row(
+            interface_pattern(plan, [plan.instances[k].name for k in group.instances], group.unknowns)
+        ),
         "outputs": len(outputs),
         "wires": [[row, column, factor] for (row, column), factor in factors.items()],
         "members": [_frozen_member(plan, k, place, outputs) for k in sorted(group.instances)],
     }
-
-
-def _by_rows(pattern: NDArray[np.bool_]) -> list[list[int]]:
-    """Column numbers of each row."""
-    return [np.flatnonzero(row).tolist() for row in pattern]
 
 
 def _frozen_member(plan: Plan, number: int, place: Mapping[int, int], outputs: Mapping[int, int]) -> Json:
@@ -53,19 +50,15 @@ def _frozen_member(plan: Plan, number: int, place: Mapping[int, int], outputs: M
     one = plan.instances[number]
     arriving = [i for i, slot in enumerate(one.input_slots) if slot in place]
     leaving = [i for i, slot in enumerate(one.output_slots) if slot in outputs]
-    variables, slopes = one.description.variables, one.description.state_derivatives
-    unknowns = [*slopes, *(variables[one.outputs[i].variable] for i in leaving)]
-    knowns = [
-        *(variables[slope.derivative_of or ""] for slope in slopes),
-        *(variables[one.inputs[i].variable] for i in arriving),
-    ]
+    slopes = one.description.state_derivatives
+    unknowns, knowns = unknowns_and_knowns(one, leaving, arriving)
     moving = {slot for _, slot in one.moving} if _follows(plan, one) else set()
     return {
         "part": number,
         "states": len(slopes),
         "columns": [place[one.input_slots[i]] for i in arriving],
         "rows": [outputs[one.output_slots[i]] for i in leaving],
-        "pattern": _by_rows(dependence(one, unknowns, knowns)),
+        "pattern": columns_by_row(dependence(one, unknowns, knowns)),
         "moves": [one.input_slots[i] in moving for i in arriving],
         **_asked(one, unknowns, knowns),
     }

@@ -10,10 +10,11 @@ from dataclasses import fields
 from functools import cached_property, reduce
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from ssptool.documents.diagnostics import BadData
 from ssptool.engine.assembly.applied_stimuli import endless_parameters
-from ssptool.engine.assembly.assembly import AdoptedInstances, Assembly
+from ssptool.engine.assembly.assembly import Adopted, Assembly
 from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.assembly.stopped import failure_of
 from ssptool.engine.failure import Failure, RunError, failure_of_input
@@ -76,7 +77,7 @@ class LoadedSystem:
         self.chunk: int | None = None
         self._exchanged: dict[str, frozenset[str]] = {}
         self.logs: IterateLogs | None = None
-        self.adopted = AdoptedInstances(self.native)
+        self.adopted: Adopted = WeakValueDictionary()
 
     def serves(self, plan: Plan) -> bool:
         """Prepare for this plan, and return true, if the system can also carry it out."""

@@ -613,7 +613,7 @@ class SteppedRun:
         with ExitStack() as stack:
             self._loaded = system_for(self._whole, self._pool)
             self._assembly = stack.enter_context(
-                assemble(self._loaded.adopted, self._whole, self._sources, pool=self._pool)
+                assemble(self._loaded.native, self._loaded.adopted, self._whole, self._sources, pool=self._pool)
             )
             self._values = SimulationValues(self.plan, self._assembly)
             if self._saved is not None:

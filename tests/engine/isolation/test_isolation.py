@@ -116,7 +116,8 @@ def test_a_thread_that_an_fmu_leaves_behind_does_not_crash_the_end(start, misbeh
 
 def test_a_status_that_fmi_does_not_know_is_reported_as_it_is():
     plan = make_plan(oscillator(), Settings(stop_time=0.1, step_size=0.01))
-    with assemble(LoadedSystem(plan).adopted, plan, Folder()) as assembly:
+    loaded = LoadedSystem(plan)
+    with assemble(loaded.native, loaded.adopted, plan, Folder()) as assembly:
         failure = assembly.explain(Outcome(Code.FMI, 1, "fmi2DoStep", 77), 0.05)
     assert failure.message == "component System2: fmi2DoStep returned status 77, which FMI does not define"
     assert "status -1, which FMI does not define" in str(FmiError("System2", "fmi2Terminate", -1, ()))

@@ -21,7 +21,7 @@ from tests.engine.dual_mass import MIXED, Folder, network, oscillator
 def steps_of(net, folder=None):
     plan = make_plan(net, Settings(implementation="me", integrator="rosenbrock", stop_time=1.0))
     loaded = LoadedSystem(plan)
-    with assemble(loaded.adopted, plan, folder or Folder()) as assembly:
+    with assemble(loaded.native, loaded.adopted, plan, folder or Folder()) as assembly:
         assert loaded.initialize(assembly).report.ok
         yield OdeSteps(loaded, assembly)
 
