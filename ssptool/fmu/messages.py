@@ -97,7 +97,7 @@ class MessageFile:
     """
 
     def __init__(self, path: Path) -> None:
-        check_message_file(path)
+        check_log_name(path)
         self.path = path
         json_lines = path.suffix.lower() == ".jsonl"
         with ExitStack() as opened:
@@ -125,7 +125,7 @@ class MessageFile:
         self._opened.close()
 
 
-def check_message_file(path: Path) -> None:
+def check_log_name(path: Path) -> None:
     """Raise ValueError for a file name with an unsupported extension."""
     if path.suffix.lower() not in LOG_FORMATS:
         raise WrongValue(f"the name of a log must end in {' or '.join(LOG_FORMATS)}, found {path.name!r}")

@@ -1,7 +1,7 @@
 """Read a modelDescription.xml of FMI 1.0, 2.0 or 3.x into an `FmuDescription`, and check it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from math import isfinite, prod
@@ -119,10 +119,7 @@ def display_units(root: etree._Element) -> Mapping[tuple[str, str], DisplayUnit]
             if factor and isfinite(factor):
                 name, offset = node.get("name", ""), float(node.get("offset", "0"))
                 found[unit.get("name", ""), name] = DisplayUnit(name, factor, offset, _flag(node, "inverse"))
-        for node in unit.iterfind("DisplayUnitDefinition"):  # FMI 1.0
-            name, factor = node.get("displayUnit", ""), float(node.get("gain", "1"))
-            if factor:
-                found[unit.get("unit", ""), name] = DisplayUnit(name, factor, float(node.get("offset", "0")))
+        found |= {(unit.get("unit", ""), one.name): one for one in _fmi1_display_units(unit)}
     return found
 
 
@@ -167,21 +164,24 @@ def _of_fmi1(variable: Variable, node: etree._Element) -> Variable:
 
 
 def _co_simulation_of_fmi1(root: etree._Element) -> Interface | None:
-    stated = fmi1_capabilities(root)
-    if stated is None:
-        return None
-    return Interface(
-        model_identifier=root.get("modelIdentifier", ""),
-        saves_state=False,
-        serializes_state=False,
-        directional_derivatives=False,
-        variable_step=stated.variable_step,
-        input_derivatives=stated.input_derivatives,
-        output_derivative_order=stated.output_derivative_order,
-        once_per_process=stated.once_per_process,
-        needs_tool=stated.tool,
-        rejects_steps=stated.rejects_steps,
-    )
+    """Co-simulation of FMI 1.0; None for model exchange, which states no capabilities."""
+    for kind in ("CoSimulation_StandAlone", "CoSimulation_Tool"):
+        if (node := root.find(f"Implementation/{kind}")) is not None:
+            stated = node.find("Capabilities")
+            flags = {} if stated is None else {str(name): str(value) for name, value in stated.attrib.items()}
+            return Interface(
+                model_identifier=root.get("modelIdentifier", ""),
+                saves_state=False,
+                serializes_state=False,
+                directional_derivatives=False,
+                variable_step=_is_true(flags.get("canHandleVariableCommunicationStepSize")),
+                input_derivatives=_is_true(flags.get("canInterpolateInputs")),
+                output_derivative_order=int(flags.get("maxOutputDerivativeOrder", "0")),
+                once_per_process=_is_true(flags.get("canBeInstantiatedOnlyOncePerProcess")),
+                needs_tool=kind == "CoSimulation_Tool",
+                rejects_steps=_is_true(flags.get("canRejectSteps")),
+            )
+    return None
 
 
 def _experiment(node: etree._Element | None) -> FmuExperiment:
@@ -386,49 +386,15 @@ def fmi1_units(root: etree._Element) -> Mapping[str, PhysicalUnit]:
     """
     found = {}
     for node in root.iterfind("UnitDefinitions/BaseUnit"):
-        shown = tuple(
-            DisplayUnit(one.get("displayUnit", ""), float(one.get("gain", "1")), float(one.get("offset", "0")))
-            for one in node.iterfind("DisplayUnitDefinition")
-            if float(one.get("gain", "1"))
-        )
-        found[node.get("unit", "")] = PhysicalUnit(node.get("unit", ""), None, shown=shown)
+        name = node.get("unit", "")
+        found[name] = PhysicalUnit(name, None, shown=tuple(_fmi1_display_units(node)))
     return MappingProxyType(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Fmi1Capabilities:
-    """Capabilities of FMI 1.0 co-simulation. `tool`: the FMU couples to a tool that must be installed
-    (CoSimulation_Tool).
-    """
-
-    tool: bool
-    variable_step: bool
-    input_derivatives: bool
-    output_derivative_order: int
-    rejects_steps: bool
-    once_per_process: bool
-
-
-def fmi1_capabilities(root: etree._Element) -> Fmi1Capabilities | None:
-    """Capabilities of co-simulation; None for model exchange, which states none."""
-    for kind in ("CoSimulation_StandAlone", "CoSimulation_Tool"):
-        node = root.find(f"Implementation/{kind}")
-        if node is not None:
-            stated = node.find("Capabilities")
-            flags = {} if stated is None else {str(name): str(value) for name, value in stated.attrib.items()}
-            return Fmi1Capabilities(
-                tool=kind == "CoSimulation_Tool",
-                variable_step=_fmi1_flag(flags, "canHandleVariableCommunicationStepSize"),
-                input_derivatives=_fmi1_flag(flags, "canInterpolateInputs"),
-                output_derivative_order=int(flags.get("maxOutputDerivativeOrder", "0")),
-                rejects_steps=_fmi1_flag(flags, "canRejectSteps"),
-                once_per_process=_fmi1_flag(flags, "canBeInstantiatedOnlyOncePerProcess"),
-            )
-    return None
-
-
-def _fmi1_flag(flags: Mapping[str, str], name: str) -> bool:
-    return flags.get(name, "").strip() in ("true", "1")
+def _fmi1_display_units(unit: etree._Element) -> Iterator[DisplayUnit]:
+    for node in unit.iterfind("DisplayUnitDefinition"):
+        if factor := float(node.get("gain", "1")):
+            yield DisplayUnit(node.get("displayUnit", ""), factor, float(node.get("offset", "0")))
 
 
 def read_and_check(path: Path) -> FmuDescription:

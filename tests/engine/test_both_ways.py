@@ -236,7 +236,7 @@ def test_a_log_that_cannot_be_written_ends_the_run(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(iteration_log._Csv, "write", refuse)
+    monkeypatch.setattr(iteration_log.IterationLog, "write", refuse)
     with pytest.raises(OSError, match="the disk is full"):
         ssptool.simulate(OSCILLATOR, master="iterated", stop_time=0.5, log_coupling=tmp_path / "a.csv", isolated=False)
 

@@ -15,7 +15,7 @@ from ssptool.fmu.messages import (
     FmuMessage,
     MessageFile,
     MessageLog,
-    check_message_file,
+    check_log_name,
     new_clock,
     problem_categories,
 )
@@ -144,7 +144,7 @@ def check_fmu_log(settings: Settings, instances: Sequence[PlannedInstance]) -> N
     """
     if settings.fmu_log is None:
         return
-    check_message_file(settings.fmu_log)
+    check_log_name(settings.fmu_log)
     assert isinstance(settings.fmu_log_categories, Mapping)
     components = [instance.name for instance in instances]
     for name in (*settings.fmu_log_level, *settings.fmu_log_categories):

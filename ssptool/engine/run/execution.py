@@ -17,9 +17,8 @@ from ssptool.engine.kernel.calls import Floats, Stretches
 from ssptool.engine.masters.master import CLOSE, StepBatch
 from ssptool.engine.masters.protocols import NONE_INEXACT, NONE_UNCONVERGED, Inexact, Unconverged
 from ssptool.engine.planning.plan import FoundAtStart, Plan
-from ssptool.engine.run.initialization import InitializationReport, InitializedSystem
+from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.last_row import last_row
-from ssptool.engine.run.loops import LoopWork
 from ssptool.engine.run.make_plan import completed
 from ssptool.engine.run.saved import SavedSimulation
 from ssptool.engine.run.steps import AnySteps, steps_of
@@ -166,12 +165,12 @@ class Counts:
         self.iterations += sum(iterations)
         self.iterations_max = max(self.iterations_max, max(iterations, default=1))
 
-    def add_loops(self, before: LoopWork, after: LoopWork, rescues: LoopWork) -> None:
-        """Add loop solves in schedules, and those of the full solver."""
-        self.loops_solved += after.solved - before.solved
-        self.loop_iterations += after.iterations - before.iterations
-        self.loops_rescued += rescues.solved
-        self.rescue_iterations += rescues.iterations
+    def add_loops(self, before: tuple[int, int], after: tuple[int, int], rescues: tuple[int, int]) -> None:
+        """Add loop solves in schedules and those of the full solver: each their number, and that of iterations."""
+        self.loops_solved += after[0] - before[0]
+        self.loop_iterations += after[1] - before[1]
+        self.loops_rescued += rescues[0]
+        self.rescue_iterations += rescues[1]
 
     @property
     def iterations_mean(self) -> float:
@@ -219,11 +218,10 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         KeptWorkingDirectory(),
         assemble(loaded.native, loaded.adopted, job.plan, job.sources, watch, pool, Surroundings()) as assembly,
     ):
-        initialized = loaded.initialize(assembly) if job.saved is None else _AS_SAVED
-        report = initialized.report
-        if report.ok and initialized.found is not None:
+        report, found = loaded.initialize(assembly) if job.saved is None else (_AS_SAVED, None)
+        if report.ok and found is not None:
             assembly.terminate(job.plan.interval.start)
-            return Execution(report, None, counts, found=initialized.found)
+            return Execution(report, None, counts, found=found)
         rows.initialized(report)
         if report.failure is not None:
             assembly.abandon(report.failure)
@@ -257,7 +255,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
     return Execution(report, failure, counts, _calls(watch), *said, shares, slowest, end, damped=damped, state=state)
 
 
-_AS_SAVED = InitializedSystem(InitializationReport((), None, 0.0))
+_AS_SAVED = InitializationReport((), None, 0.0)
 """Initialization of a run that continues from a saved simulation."""
 
 
@@ -278,10 +276,10 @@ def planned_and_executed(job: Job, carry_out: Callable[[Job], Execution]) -> tup
     return job, execution
 
 
-def _scheduled_loops(assembly: Assembly) -> LoopWork:
-    """Loop solves in schedules so far, without rescued loops."""
+def _scheduled_loops(assembly: Assembly) -> tuple[int, int]:
+    """Number of loop solves in schedules so far, without rescued loops, and of their iterations."""
     kernels = [kernel for kernel in (assembly.kernel, assembly.ode_kernel) if kernel is not None]
-    return LoopWork(sum(one.loops_solved for one in kernels), sum(one.loop_iterations for one in kernels))
+    return (sum(one.loops_solved for one in kernels), sum(one.loop_iterations for one in kernels))
 
 
 def _calls(watch: Watch | None) -> tuple[CallCount, ...]:

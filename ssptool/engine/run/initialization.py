@@ -94,13 +94,6 @@ class InitializationReport(NamedTuple):
         return self.failure is None
 
 
-class InitializedSystem(NamedTuple):
-    """A system at the start time; `found` are facts that its plan lacks, if there are any."""
-
-    report: InitializationReport
-    found: FoundAtStart | None = None
-
-
 class Initialization:
     """One initialization, carried out by a C++ system.
 
@@ -119,10 +112,11 @@ class Initialization:
         self._found: FoundAtStart | None = None
         self._unheld: tuple[UnheldStart, ...] = ()
 
-    def carried_out(self) -> InitializedSystem:
+    def carried_out(self) -> tuple[InitializationReport, FoundAtStart | None]:
         """Set start values, solve for consistent initial values, leave initialization mode, evaluate the first row.
 
-        The first failure ends the initialization, and is part of the report.
+        The first failure ends the initialization, and is part of the report. Also returns facts that the plan lacks, if
+        some were found.
         """
         began, assembly = perf_counter(), self._assembly
         failure: Failure | None = None
@@ -135,7 +129,7 @@ class Initialization:
             failure = assembly.refused(error, start)
         seconds = perf_counter() - began
         report = InitializationReport(tuple(self._reports), failure, seconds, tuple(self._notes), self._unheld)
-        return InitializedSystem(report, self._found)
+        return report, self._found
 
     def _pass_through(self) -> None:
         self._lead_through()

@@ -119,14 +119,6 @@ def unit_of(plan: Plan, signal: Signal) -> str:
     return next((port.unit or "" for port in ports if port.signal == signal), "")
 
 
-@dataclass(slots=True)
-class LoopWork:
-    """Counts of loop solves and of their iterations."""
-
-    solved: int = 0
-    iterations: int = 0
-
-
 class RunningLoop:
     """A planned loop, registered with the `kernel` of an assembly."""
 

@@ -30,7 +30,6 @@ from ssptool.engine.planning.schedule import Schedules
 from ssptool.engine.planning.shared_events import shared_with_ode
 from ssptool.engine.planning.slots import LaterColumns, SlotTable
 from ssptool.engine.planning.stimuli import resolve
-from ssptool.engine.recording.iteration_log import check_log_name
 from ssptool.engine.run.macro_steps import MacroSteps
 from ssptool.engine.run.methods import (
     Implementations,
@@ -47,6 +46,7 @@ from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, extended, notes_on_sources
 from ssptool.errors import ContradictingSettings, UnusableFile, WrongValue, counted
 from ssptool.fmu.description import InterfaceType
+from ssptool.fmu.messages import check_log_name
 from ssptool.fmu.terminals import Terminal, read_terminals
 from ssptool.network.conversion import document_units, notes_on_units
 from ssptool.network.explanation import notes_on_inputs

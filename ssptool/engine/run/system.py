@@ -29,12 +29,12 @@ from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iteration_failures import IterationFailures
 from ssptool.engine.masters.master import CoupledSystem, Coupling, CouplingMaster, StepBatch, time_of_failure
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Inexact, InstanceGroup, SavedState, Unconverged
-from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.engine.planning.plan import FoundAtStart, Plan, PlannedInstance
 from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
 from ssptool.engine.run.coupling import Evaluation, Registrations, evaluation_in, interface_ends, real_slots
 from ssptool.engine.run.freeze import asks_python, coupling_master, frozen_run, frozen_starts, program_of
-from ssptool.engine.run.initialization import Initialization, InitializedSystem, refused_call
-from ssptool.engine.run.loops import WRONG_DERIVATIVES, LoopWork
+from ssptool.engine.run.initialization import Initialization, InitializationReport, refused_call
+from ssptool.engine.run.loops import WRONG_DERIVATIVES
 from ssptool.engine.run.unresolved_growth import UnresolvedGrowth
 from ssptool.fmu.instance import FmiError
 from ssptool.foreign_text import strict_json
@@ -105,8 +105,10 @@ class LoadedSystem:
         first, second = one.starts, other.starts
         return all(first.get(name, missing) == second.get(name, missing) for name in self._exchanged[one.name] & names)
 
-    def initialize(self, assembly: Assembly) -> InitializedSystem:
-        """Initialize from start values to the first row; the report contains the failure, if there is one."""
+    def initialize(self, assembly: Assembly) -> tuple[InitializationReport, FoundAtStart | None]:
+        """Initialize from start values to the first row: a report, which contains the failure if there is one, and
+        facts that the plan lacks, if some were found.
+        """
         self._log_iterates(assembly)
         return Initialization(assembly, self.native, self.check_logs).carried_out()
 
@@ -332,12 +334,14 @@ class StepsOfSystem:
         """Time [s] of a component that rejected a call at this time [s]."""
         return time
 
-    def rescues(self) -> LoopWork:
-        """Loops in steps that needed the full chain of solvers. If derivatives were wrong, a remark is added."""
+    def rescues(self) -> tuple[int, int]:
+        """Number of loop solves in steps that needed the full chain of solvers, and of their iterations. If derivatives
+        were wrong, a remark is added.
+        """
         outside, inside = self._native.rescue_work, self.kernel.rescue_work
         if outside.contradicted or inside.contradicted:
             self.assembly.remark(WRONG_DERIVATIVES)
-        return LoopWork(outside.solved + inside.solved, outside.iterations + inside.iterations)
+        return (outside.solved + inside.solved, outside.iterations + inside.iterations)
 
 
 class SystemSteps(StepsOfSystem):

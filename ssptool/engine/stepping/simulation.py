@@ -40,7 +40,6 @@ from ssptool.engine.run.steps import AnySteps, steps_of
 from ssptool.engine.run.system import LoadedSystem, system_for
 from ssptool.engine.stepping.snapshots import PointOfRun, SimulationSnapshot
 from ssptool.engine.stepping.values import (
-    SimulationChanges,
     SimulationRows,
     SimulationValues,
     check_end,
@@ -463,9 +462,8 @@ class SteppedRun:
         given = self._values.given(name, signal, value)
         check_settable(self.plan, name, given)
         before = self._values.get(signal)
-        changes = SimulationChanges(self.plan, self._assembly.kernel, self._stepper, self._values)
         try:
-            changes.make(name, signal, given, self.time)
+            self._values.change(self._stepper, name, signal, given, self.time)
         except RunError as error:
             self._failure = error.failure
             raise
@@ -627,15 +625,15 @@ class SteppedRun:
         return None
 
     def _initialize(self) -> FoundAtStart | None:
-        initialized = self._loaded.initialize(self._assembly)
-        self.initialization = initialized.report
-        if initialized.report.failure is not None:
-            self._assembly.abandon(initialized.report.failure)
-            raise RunError(initialized.report.failure)
-        if initialized.found is None:
+        report, found = self._loaded.initialize(self._assembly)
+        self.initialization = report
+        if report.failure is not None:
+            self._assembly.abandon(report.failure)
+            raise RunError(report.failure)
+        if found is None:
             self._step_by(steps_of(self._loaded, self._assembly))
             self._rows.add(self._row(self.plan.interval.start)[None])
-        return initialized.found
+        return found
 
     def _row(self, time: float) -> Floats:
         """(1 + slots,) The present row at this time [s]. Raises RunError."""

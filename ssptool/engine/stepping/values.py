@@ -34,7 +34,7 @@ from ssptool.network.conversion import convert
 from ssptool.network.network import Signal
 
 if TYPE_CHECKING:
-    from ssptool.engine.kernel._kernel import NativeKernel
+    pass
 
 
 def not_running(*, ended: bool) -> WrongUsage:
@@ -191,6 +191,51 @@ class SimulationValues:
                 kind = next(own for python, own in _OWN.items() if isinstance(error, python))
                 raise kind(f"{name} cannot be {value!r}: {expected}") from error
 
+    # -- changes at the present communication point ------------------------------------------------------------
+
+    def change(
+        self, system: StepsOfSystem, name: str, signal: Signal, given: Mapping[Signal, Any], time: float
+    ) -> None:
+        """Set the variable of this name to values by signal, and update all outputs. A rejected value changes nothing
+        in the kernel. Raises RunError if the simulation cannot continue with them.
+        """
+        component = signal.component
+        before = self._kernel.integers.copy()  # the same memory as `values`
+
+        def set_value(signal: Signal, value: Value) -> None:
+            self.write(str(signal), {signal: value})
+            self._tell(system, signal.component, {signal: value}, time)
+
+        try:
+            self.write(name, given)
+            self._tell(system, component, given, time)
+            told: Collection[str] = (component,)
+            if self._plan.parameter_wires and component:
+                told = propagate(self._plan, self.instances, told, set_value, time)
+        except Exception:
+            self._kernel.integers[:] = before
+            raise
+        _check(system.follow(told, time))
+
+    def _tell(self, system: StepsOfSystem, name: str, given: Mapping[Signal, Any], time: float) -> None:
+        """Set values in the FMU of a component, in event mode if it has one. A clocked input waits for the next tick of
+        its clock.
+        """
+        modes = self._plan.event_modes
+        integrated = name in {one.name for one in self._plan.integrated}
+        at_events = name in modes.members or (integrated and modes.with_ode)
+        waiting = {each for each in given if at_events and self._plan.network.variable(each).clocks}
+        values = {each.variable: own for each, own in given.items() if each not in waiting}
+
+        def act() -> None:
+            if name and values:
+                self.instances[name].set(values)
+
+        if at_events or integrated or (not name and self._plan.is_one_ode):
+            _check(system.intervene(time, act, at_events=at_events))
+        else:
+            act()
+
 
 _OWN: Mapping[type[Exception], type[Exception]] = {
     TypeError: WrongType,
@@ -241,57 +286,6 @@ def _led_to(plan: Plan, signal: Signal) -> str:
     ends = {wire.destination for wire in wires if signal in (wire.source, *(leg.destination for leg in wire.legs))}
     inside = sorted(str(end) for end in ends if end != signal and end.component in plan.network.components)
     return f"set {abbreviated(inside)}, which it drives" if inside else "set inputs and parameters of components"
-
-
-class SimulationChanges:
-    """Changes at the present communication point. RunError is raised if the simulation cannot continue with them."""
-
-    def __init__(self, plan: Plan, kernel: "NativeKernel", system: StepsOfSystem, values: SimulationValues) -> None:
-        self._plan = plan
-        self._kernel = kernel
-        self._system = system
-        self._values = values
-
-    def make(self, name: str, signal: Signal, given: Mapping[Signal, Any], time: float) -> None:
-        """Set a value and update all outputs. A rejected value changes nothing in the kernel."""
-        kernel = self._kernel
-        before = kernel.integers.copy()  # the same memory as `values`
-        try:
-            self._values.write(name, given)
-            self._tell(signal, given, time)
-            told = self._propagate(signal, time)
-        except Exception:
-            kernel.integers[:] = before
-            raise
-        _check(self._system.follow(told, time))
-
-    def _propagate(self, signal: Signal, time: float) -> Collection[str]:
-        """Update parameters that depend on this one. Return the names of all changed components."""
-        if not self._plan.parameter_wires or not signal.component:
-            return (signal.component,)
-
-        def set_value(signal: Signal, value: Value) -> None:
-            self._values.write(str(signal), {signal: value})
-            self._tell(signal, {signal: value}, time)
-
-        return propagate(self._plan, self._values.instances, (signal.component,), set_value, time)
-
-    def _tell(self, signal: Signal, given: Mapping[Signal, Any], time: float) -> None:
-        """Set values in the FMU, in event mode if it has one. A clocked input waits for the next tick of its clock."""
-        modes, name = self._plan.event_modes, signal.component
-        integrated = name in {one.name for one in self._plan.integrated}
-        at_events = name in modes.members or (integrated and modes.with_ode)
-        waiting = {each for each in given if at_events and self._plan.network.variable(each).clocks}
-        values = {each.variable: own for each, own in given.items() if each not in waiting}
-
-        def act() -> None:
-            if name and values:
-                self._values.instances[name].set(values)
-
-        if at_events or integrated or (not name and self._plan.is_one_ode):
-            _check(self._system.intervene(time, act, at_events=at_events))
-        else:
-            act()
 
 
 def _check(failure: Failure | None) -> None:

@@ -22,7 +22,8 @@ def steps_of(net, folder=None):
     plan = make_plan(net, Settings(implementation="me", integrator="rosenbrock", stop_time=1.0))
     loaded = LoadedSystem(plan)
     with assemble(loaded.native, loaded.adopted, plan, folder or Folder()) as assembly:
-        assert loaded.initialize(assembly).report.ok
+        report, _ = loaded.initialize(assembly)
+        assert report.ok
         yield OdeSteps(loaded, assembly)
 
 
