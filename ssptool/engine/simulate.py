@@ -17,7 +17,7 @@ from ssptool.engine.isolation.repeated_words import error_with_words, with_words
 from ssptool.engine.method_names import WarningsName
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import check_memory
-from ssptool.engine.recording.formats import check_output, check_written, open_converting, read_manifest
+from ssptool.engine.recording.formats import check_output, check_written, open_writer, read_manifest
 from ssptool.engine.recording.writer import Writer, WritingThread, blocks_at_once
 from ssptool.engine.run.accuracy import UNCHECKED, Accuracy
 from ssptool.engine.run.execution import Execution, Job, Pace, execute, planned_and_executed
@@ -479,7 +479,7 @@ def _recorder(
     writer: Callable[[StringTable], Writer] | None = None
     if recording.output is not None and changes is not None:
         check_output(recording.output)
-        writer = partial(open_converting, recording.output, changes)
+        writer = partial(open_writer, recording.output, changes.columns, changes=changes)
     lend = None
     if writer is not None and thread is not None:
         writer, lend = thread.around(writer), thread.lend

@@ -14,8 +14,7 @@ from ssptool.engine.planning.stimuli import slot_sources
 from ssptool.engine.run.freeze import root_starts
 from ssptool.engine.run.frozen_variables import numbered_parts, part_variable
 from ssptool.exporting.clocks import at_events_only, ends_of_connectors, own_clock
-from ssptool.exporting.interface import ExportedVariable, variability_of
-from ssptool.exporting.part_variables import PartTarget, merged
+from ssptool.exporting.interface import ExportedVariable, PartTarget, merged, variability_of
 from ssptool.fmu.description import Causality, Variability
 from ssptool.network.arrays import whole
 from ssptool.network.conversion import items_of

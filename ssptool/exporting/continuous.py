@@ -10,8 +10,7 @@ import networkx as nx
 
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.run.frozen_variables import NumberedParts, numbered_parts, part_variable
-from ssptool.exporting.interface import ContinuousPlace, ContinuousRole, ExportedVariable
-from ssptool.exporting.part_variables import PartTarget
+from ssptool.exporting.interface import ContinuousPlace, ContinuousRole, ExportedVariable, PartTarget
 from ssptool.fmu.description import Causality, Variability, Variable
 from ssptool.network.arrays import whole
 from ssptool.network.dependencies import DependencyGraph, dependency_graph

@@ -15,10 +15,9 @@ from ssptool.engine.stimuli.stimuli import known_units
 from ssptool.exporting.capabilities import ExportInterface, able, capabilities_in, completed_step
 from ssptool.exporting.continuous import continuous_dependencies, indicator_counts
 from ssptool.exporting.interface import ContinuousRole, ExportedVariable
-from ssptool.fmu.description import Causality, InterfaceType
+from ssptool.fmu.description import INTEGER_RANGES, Causality, InterfaceType
 from ssptool.fmu.units import Exponents, PhysicalUnit
 from ssptool.network.arrays import whole
-from ssptool.network.conversion import INTEGER_RANGES
 from ssptool.network.dependencies import dependency_graph
 from ssptool.network.network import Signal
 from ssptool.network.signal_graph import Stage

@@ -6,13 +6,13 @@ from itertools import chain
 from typing import NamedTuple
 
 from ssptool.engine.assembly.applied_stimuli import why_not
+from ssptool.engine.kernel.calls import ACCESS
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.run.frozen_variables import NumberedParts, numbered_parts, part_variable, start_value
 from ssptool.errors import UnknownName, similar_names
 from ssptool.exporting.clocks import clocks_of_components, exposed_clock, output_clocks, with_clocks
 from ssptool.exporting.connectors import own_variables
-from ssptool.exporting.interface import ExportedVariable, variability_of
-from ssptool.exporting.part_variables import PartTarget, known_types, whole_array
+from ssptool.exporting.interface import ExportedVariable, PartTarget, variability_of
 from ssptool.fmu.description import Causality, Variability, Variable, element_names
 from ssptool.network.arrays import elements, whole
 from ssptool.network.network import Signal
@@ -92,7 +92,7 @@ def _names(plan: Plan, fmi: int) -> _Names:
     clocks = clocks_of_components(plan) if fmi == 3 else frozenset()
     for one in plan.instances:
         description = one.description
-        types = known_types(description)
+        types = ACCESS[description.fmi_major]  # that the runtime can set and get
         for name, variable in (description.whole or description.variables).items():
             signal = Signal(one.name, name)
             if variable.type not in types and signal not in clocks:
@@ -139,7 +139,7 @@ def _inner(plan: Plan, parts: NumberedParts, slots: Mapping[Signal, int], signal
         maximum=variable.maximum,
         shape=shape,
         slots=tuple(slots[each] for each in signals) if in_slots else (),
-        targets=() if in_slots else (PartTarget(whole_array(target) if shape else target),),
+        targets=() if in_slots else (PartTarget(target._replace(elements=(), starts=()) if shape else target),),
         items=tuple(variable.items.items()),
         mime_type=variable.mime_type,
     )

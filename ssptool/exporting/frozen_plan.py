@@ -12,8 +12,7 @@ from ssptool.engine.run.frozen_variables import (
     json_value,
 )
 from ssptool.exporting.capabilities import ExportInterface, able, driven_by_inputs
-from ssptool.exporting.interface import ExportedClock, ExportedVariable
-from ssptool.exporting.part_variables import PartTarget
+from ssptool.exporting.interface import ExportedClock, ExportedVariable, PartTarget
 from ssptool.network.network import Signal
 
 

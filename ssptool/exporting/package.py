@@ -95,8 +95,8 @@ def export_fmu(
     if fmi == 3:
         variables = (*variables, independent(variables))
     refuse_export(plan, variables, fmi)
-    chosen = choose_platforms(plan, sources, platforms)
-    libraries = {one: runtime_library(one) for one in chosen.platforms}
+    chosen, omitted = choose_platforms(plan, sources, platforms)
+    libraries = {one: runtime_library(one) for one in chosen}
     content = frozen(plan, variables, interface)
     token = _token(content)
     with TemporaryFolder() as place:
@@ -117,15 +117,15 @@ def export_fmu(
             _add(fmu, "resources/plan.json", text.encode())
             for number, one in zip(firsts_of_sources(plan), plan.instances, strict=True):
                 if plan.instances[number] is one:
-                    kept = {platform.folder(one.description.fmi_major) for platform in chosen.platforms}
+                    kept = {platform.folder(one.description.fmi_major) for platform in chosen}
                     _add_part(fmu, number, one, sources.local_path(one.source), kept)
             _add(fmu, EXPORTED_SYSTEM, package.read_bytes())
             if plan.variant:
                 _add(fmu, EXPORTED_VARIANT, plan.variant.encode())
             names = tuple(fmu.namelist())
         save_file(target, made.read_bytes())
-    notes = (*chosen.notes, *_notes_on_tools(plan), *_notes_on_files_outside(plan))
-    return ExportedFmu(target, variables, names, tuple(one.name for one in chosen.platforms), notes)
+    notes = (*omitted, *_notes_on_tools(plan), *_notes_on_files_outside(plan))
+    return ExportedFmu(target, variables, names, tuple(one.name for one in chosen), notes)
 
 
 def _save_package(archive: Archive, target: Path) -> None:

@@ -81,16 +81,10 @@ class RuntimeNotBuilt(Exception):
     """The library for another platform cannot be compiled on this machine."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenPlatforms:
-    """Platforms of an exported FMU, and notes on omitted ones."""
-
-    platforms: tuple[TargetPlatform, ...]
-    notes: tuple[str, ...] = ()
-
-
-def choose_platforms(plan: Plan, sources: Sources, asked: Sequence[str]) -> ChosenPlatforms:
-    """The requested platforms, or all platforms for which every component has a library.
+def choose_platforms(
+    plan: Plan, sources: Sources, asked: Sequence[str]
+) -> tuple[tuple[TargetPlatform, ...], tuple[str, ...]]:
+    """The requested platforms, or all platforms for which every component has a library; notes on omitted ones.
 
     Raises
     ------
@@ -104,7 +98,7 @@ def choose_platforms(plan: Plan, sources: Sources, asked: Sequence[str]) -> Chos
         for one in plan.instances:
             _require(one, PLATFORMS[name], sources)
     if asked:
-        return ChosenPlatforms(tuple(PLATFORMS[name] for name in dict.fromkeys(asked)))
+        return tuple(PLATFORMS[name] for name in dict.fromkeys(asked)), ()
     common = [p for p in PLATFORMS.values() if all(_has(one, p, sources) for one in plan.instances)]
     own = own_platform()
     if own is not None and own not in common:
@@ -112,7 +106,7 @@ def choose_platforms(plan: Plan, sources: Sources, asked: Sequence[str]) -> Chos
             _require(one, own, sources)
     lacking = [] if can_build() else [one for one in common if one != own and _installed(one) is None]
     if not lacking:
-        return ChosenPlatforms(tuple(common))
+        return tuple(common), ()
     chosen = tuple(one for one in common if one not in lacking)
     on = ", ".join(one.name for one in chosen) if chosen else "this platform"
     names = ", ".join(one.name for one in lacking)
@@ -120,7 +114,7 @@ def choose_platforms(plan: Plan, sources: Sources, asked: Sequence[str]) -> Chos
         f"the FMU runs on {on} only; its components also run on {names}: "
         "pip install 'ssptool[export]', and export again"
     )
-    return ChosenPlatforms(chosen, (note,))
+    return chosen, (note,)
 
 
 def own_platform() -> TargetPlatform | None:

@@ -114,13 +114,11 @@ def _foreign_file(library: Path) -> str:
 
 
 class _Prototype(NamedTuple):
-    """A function: its name in FMPy and in FMI, and its type."""
+    """A function: its name in FMPy and in FMI, its arguments and its type."""
 
     name: str
     standard: str
     arguments: tuple[str, ...]
-    types: tuple[Any, ...]
-    result: Any
     function: type[Any]
 
 
@@ -231,7 +229,7 @@ def _prototype(name: str, method: Any) -> _Prototype:
     result = {bytes: ctypes.c_char_p, int: ctypes.c_int}.get(result, result)
     arguments = tuple(get_args(kind)[0] if isinstance(kind, UnionType) else kind for kind in types)
     names = tuple(parameter.name for parameter in parameters)
-    return _Prototype(name, standard_name(name), names, arguments, result, ctypes.CFUNCTYPE(result, *arguments))
+    return _Prototype(name, standard_name(name), names, ctypes.CFUNCTYPE(result, *arguments))
 
 
 class MissingBinary(UnusableFmu):
@@ -538,14 +536,9 @@ def _offered(path: Path, description: FmuDescription, interface: InterfaceType) 
         raise UnusableFmu(path, f"{unsupported} is not supported")
     offered = description.interface(interface)
     if offered is None:
-        kinds = {
-            "co-simulation": description.co_simulation is not None,
-            "model exchange": description.model_exchange is not None,
-            "scheduled execution": description.scheduled_execution,
-        }
-        offers = " and ".join(kind for kind, offered in kinds.items() if offered) or "nothing"
-        missing = "co-simulation" if interface is InterfaceType.CO_SIMULATION else "model exchange"
-        raise UnusableFmu(path, f"the FMU offers {offers}, but no {missing}")
+        offers = [kind.words for kind in reversed(InterfaceType) if description.interface(kind) is not None]
+        offers += ["scheduled execution"] if description.scheduled_execution else []
+        raise UnusableFmu(path, f"the FMU offers {' and '.join(offers) or 'nothing'}, but no {interface.words}")
     return offered
 
 

@@ -67,6 +67,23 @@ class InterfaceType(StrEnum):
     MODEL_EXCHANGE = "ModelExchange"
     CO_SIMULATION = "CoSimulation"
 
+    @property
+    def words(self) -> str:
+        return "co-simulation" if self is InterfaceType.CO_SIMULATION else "model exchange"
+
+
+INTEGER_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        name: limits
+        for bits in (8, 16, 32, 64)
+        for name, limits in (
+            (f"Int{bits}", (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)),
+            (f"UInt{bits}", (0, 2**bits - 1)),
+        )
+    }
+)
+"""Types of integers of FMI 3.0 and what they hold."""
+
 
 class UnusableFmu(Exception):
     """An FMU that cannot be used here; `path` and `reason`."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from ssptool.errors import WrongType, WrongValue
 from ssptool.fmu.c_types import fmi1
-from ssptool.fmu.description import FmuDescription, Value, Variable, element_names, is_text
+from ssptool.fmu.description import INTEGER_RANGES, FmuDescription, Value, Variable, element_names, is_text
 from ssptool.fmu.messages import STATUS, MessageLog, status_word
 from ssptool.fmu.surroundings import KeptSurroundings, Surroundings
 from ssptool.foreign_text import one_line
@@ -386,11 +386,7 @@ def references_of(variables: Iterable[Variable]) -> list[int]:
     return [variable.reference for variable in variables if variable.element == 0]
 
 
-_RANGE: Mapping[str, tuple[int, int]] = {
-    "Integer": (-(2**31), 2**31 - 1),
-    **{f"Int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)},
-    **{f"UInt{bits}": (0, 2**bits - 1) for bits in (8, 16, 32, 64)},
-}
+_RANGE = {**INTEGER_RANGES, "Integer": INTEGER_RANGES["Int32"]}
 _PYTHON_TYPE: Mapping[str, type] = {"Boolean": bool, "Binary": bytes}
 
 

@@ -55,18 +55,12 @@ class Alias(NamedTuple):
     display_unit: str | None
 
 
-class StatedExtent(NamedTuple):
-    """Extent of an array: a number, or the structural parameter with this value reference."""
-
-    extent: int | None
-    reference: int | None
-
-
 class RawVariable:
     """A variable as written in the XML, completed by defaults.
 
     `own` is the XML element of the variable, `typed` the element that states the type: a child in FMI 1 and 2, the
-    variable itself in FMI 3. `starts` are the start values in child elements of FMI 3; `sizes` are the names of the
+    variable itself in FMI 3. `dimensions` are the extents of an array: a number, or the value reference of a
+    structural parameter. `starts` are the start values in child elements of FMI 3; `sizes` are the names of the
     structural parameters that determine the extents of an array, None for a number.
     """
 
@@ -78,7 +72,7 @@ class RawVariable:
     declared: DeclaredType | None = None
     alias_of: "RawVariable | None" = None
     aliases: tuple[Alias, ...] = ()
-    dimensions: tuple[StatedExtent, ...] = ()
+    dimensions: tuple[tuple[int | None, int | None], ...] = ()
     shape: tuple[int, ...] = ()
     sizes: tuple[str | None, ...] = ()
     starts: tuple[str, ...] | None = None
@@ -195,8 +189,7 @@ def _add_children(variable: RawVariable, node: etree._Element) -> None:
         for child in node.iterfind("Alias")
     )
     variable.dimensions = tuple(
-        StatedExtent(_number(child.get("start")), _number(child.get("valueReference")))
-        for child in node.iterfind("Dimension")
+        (_number(child.get("start")), _number(child.get("valueReference"))) for child in node.iterfind("Dimension")
     )
 
 
@@ -260,10 +253,10 @@ def _measure(variable: RawVariable, by_reference: Mapping[int, RawVariable]) -> 
     """Determine the extents of an array from start values of structural parameters."""
     if not variable.dimensions:
         return
-    given = [None if one.reference is None else by_reference[one.reference] for one in variable.dimensions]
+    given = [None if reference is None else by_reference[reference] for _, reference in variable.dimensions]
     extents = (
-        one.extent if parameter is None else parameter.start
-        for one, parameter in zip(variable.dimensions, given, strict=True)
+        extent if parameter is None else parameter.start
+        for (extent, _), parameter in zip(variable.dimensions, given, strict=True)
     )
     variable.shape = tuple(int(extent) for extent in extents if extent is not None)
     variable.sizes = tuple(None if parameter is None else parameter.name for parameter in given)

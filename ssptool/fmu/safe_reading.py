@@ -31,15 +31,12 @@ class DescriptionProblem(NamedTuple):
     message: str
 
 
-class SafeReading(NamedTuple):
-    """Problems that have a safe reading, and schema violations of the remaining tree."""
-
-    told: tuple[DescriptionProblem, ...]
-    left: tuple[DescriptionProblem, ...]
-
-
-def read_safely(root: etree._Element, schema: etree.XMLSchema) -> SafeReading:
-    """Reduce a tree to what can be read safely."""
+def read_safely(
+    root: etree._Element, schema: etree.XMLSchema
+) -> tuple[list[DescriptionProblem], list[DescriptionProblem]]:
+    """Reduce a tree to what can be read safely. Returns problems that have a safe reading, and schema violations of
+    the remaining tree.
+    """
     told: list[DescriptionProblem] = []
     left: list[DescriptionProblem] = []
     told += _of_version(root)
@@ -50,7 +47,7 @@ def read_safely(root: etree._Element, schema: etree.XMLSchema) -> SafeReading:
     told += _of_limits(root)
     told += _of_roles(root)
     told += _of_references(root)
-    return SafeReading(tuple(told), tuple(left))
+    return told, left
 
 
 def _of_version(root: etree._Element) -> Iterator[DescriptionProblem]:

@@ -9,6 +9,7 @@ from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.drawing.text import explanations_text
 from ssptool.errors import UnknownName
+from ssptool.fmu.description import InterfaceType
 from ssptool.language_server.meanings import meaning
 from ssptool.language_server.names import Mention, Named, NameKind
 from ssptool.language_server.places import uri_of
@@ -66,8 +67,7 @@ def _defined(snapshot: SystemSnapshot, spot: Spot) -> str:
     """The definition of the named thing as it is written, or the facts of its FMU."""
     for mention in snapshot.names.at.get((spot.element, spot.attribute), ()):
         if mention.named.kind is NameKind.FILE and (fmu := snapshot.fmu(mention.named.name)) is not None:
-            kinds = {"co-simulation": fmu.co_simulation, "model exchange": fmu.model_exchange}
-            offers = ", ".join(name for name, offered in kinds.items() if offered is not None)
+            offers = ", ".join(kind.words for kind in reversed(InterfaceType) if fmu.interface(kind) is not None)
             return f"**{fmu.model_name}**, FMI {fmu.fmi_version}: {offers}; {len(fmu.variables)} variables"
         for definition in _definitions(snapshot, mention.named):
             if definition.element is not spot.element and definition.attribute:

@@ -16,25 +16,13 @@ from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.element import Element
 from ssptool.documents.vocabulary import boolean, double, hex_binary, rounded_text, signed
 from ssptool.errors import WrongUsage
-from ssptool.fmu.description import Value, is_text
+from ssptool.fmu.description import INTEGER_RANGES, Value, is_text
 from ssptool.fmu.units import Exponents, PhysicalUnit
 from ssptool.foreign_text import number_name
 from ssptool.network.network import IDENTITY, Conversion
 
 _CANONICAL = {"Real": "Float64", "Integer": "Int32"}
 
-INTEGER_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
-    {
-        "Int8": (-(2**7), 2**7 - 1),
-        "UInt8": (0, 2**8 - 1),
-        "Int16": (-(2**15), 2**15 - 1),
-        "UInt16": (0, 2**16 - 1),
-        "Int32": (-(2**31), 2**31 - 1),
-        "UInt32": (0, 2**32 - 1),
-        "Int64": (-(2**63), 2**63 - 1),
-        "UInt64": (0, 2**64 - 1),
-    }
-)
 FLOAT_PRECISION: Mapping[str, int] = MappingProxyType({"Float32": 24, "Float64": 53})
 """Bits of the significand: integers up to 2ⁿ in magnitude are represented exactly."""
 

@@ -15,7 +15,7 @@ from ssptool.engine.method_names import AUTO, JACOBI, ImplementationName, Integr
 from ssptool.engine.ode.integrator import RETREATED
 from ssptool.engine.recording.formats import misfits
 from ssptool.engine.run.manifest import INSIGHT
-from ssptool.engine.run.methods import SIMULATED, STATED
+from ssptool.engine.run.methods import SIMULATION, STATED
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.inputs import Inputs
 from ssptool.errors import abbreviated, similar_names
@@ -109,7 +109,7 @@ def _settings(given: Mapping[str, Any], choices: Sequence[Mapping[str, Any]], no
     settings = Settings.of({name: value for name, value in given.items() if name not in INSIGHT}, {})
     chosen = {one.get("setting"): one for one in choices if isinstance(one, Mapping)}
     kind, method = chosen.get("implementation", {}), chosen.get("integrator", {})
-    by_steps = SIMULATED in str(kind.get("value")) and kind.get("reason") != STATED
+    by_steps = SIMULATION.words in str(kind.get("value")) and kind.get("reason") != STATED
     if settings.implementation is ImplementationName.AUTO and by_steps:
         settings = replace(settings, implementation=ImplementationName.CS)
     kept = method.get("value") in tuple(IntegratorName) and not any(RETREATED in str(note) for note in notes)

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from ssptool.documents import ssc, ssv
 from ssptool.documents.element import Element
 from ssptool.documents.vocabulary import boolean, integer
-from ssptool.network.conversion import INTEGER_RANGES, canonical, is_float, is_integer
+from ssptool.fmu.description import INTEGER_RANGES
+from ssptool.network.conversion import canonical, is_float, is_integer
 from ssptool.network.legality import Carried
 from ssptool.rules.bindings import uses
 from ssptool.rules.catalogue import ERROR, INFO, MUST, TEXT, WARNING, Chapter, Finding, near, repeats

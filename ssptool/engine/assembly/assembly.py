@@ -12,7 +12,15 @@ from weakref import WeakValueDictionary
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
 from ssptool.engine.assembly.instances import Pool, Sources, lost_process
 from ssptool.engine.failure import Ending, Failure, wish_to_end
-from ssptool.engine.kernel.calls import ACCESS, EVENT_FUNCTIONS, Call, Code, Outcome, functions_for
+from ssptool.engine.kernel.calls import (
+    ACCESS,
+    EVENT_FUNCTIONS,
+    Call,
+    Code,
+    Outcome,
+    functions_for,
+    functions_of_exchange,
+)
 from ssptool.engine.kernel.slot_values import read_slot
 from ssptool.engine.masters.registry import ADJOINT
 from ssptool.engine.planning.plan import Plan, PlannedInstance
@@ -24,7 +32,6 @@ from ssptool.fmu.binary import FmuBinary
 from ssptool.fmu.description import InterfaceType, UnusableFmu
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.fmu.messages import STATUS, status_word
-from ssptool.fmu.model_exchange import functions_of_exchange
 from ssptool.fmu.processes import AVAILABLE
 from ssptool.fmu.surroundings import Surroundings, words_for
 from ssptool.network.conversion import narrowing

@@ -396,22 +396,14 @@ PREPARED: list[ChildProcess] = []
 """Children that wait for a task in a sandbox."""
 
 
-class PreparedTask(NamedTuple):
-    """Pickled task for a prepared child, with the environment and the module search path that a new interpreter would
+def _prepared(assignment: ChildTask, memory: SharedMemory, allowed: int | None) -> ChildProcess:
+    """Start the task in a prepared child, with the environment and the module search path that a new interpreter would
     have now.
     """
-
-    environment: dict[str, str]
-    path: list[str]
-    assignment: bytes
-
-
-def _prepared(assignment: ChildTask, memory: SharedMemory, allowed: int | None) -> ChildProcess:
-    """Start the task in a prepared child."""
     child = PREPARED.pop(0)
     child.show_output()
     child.confine(allowed)
-    task = PreparedTask(child_environment(), import_path(), task_for_fresh(assignment))
+    task = child_environment(), import_path(), task_for_fresh(assignment)
     # If the child has died, the caller that follows it finds out.
     with suppress(ConnectionResetError, BrokenPipeError):
         child.connection.send_bytes(b"")

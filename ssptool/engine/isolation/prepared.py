@@ -17,7 +17,6 @@ from ssptool.engine.isolation.child import (
     PREPARED,
     ChildProcess,
     ChildTask,
-    PreparedTask,
     SharedMemory,
     load_native,
     work,
@@ -68,10 +67,10 @@ def _enter_spaces(parent: int) -> None:
 
 def _work_when_asked(connection: Connection, parent: int) -> None:
     memory = recv_handle(connection)
-    task: PreparedTask = pickle.loads(connection.recv_bytes())
+    environment, path, task = pickle.loads(connection.recv_bytes())
     os.environ.clear()
-    os.environ.update(task.environment)
-    sys.path[:] = task.path
-    assignment: ChildTask = pickle.loads(task.assignment)
+    os.environ.update(environment)
+    sys.path[:] = path
+    assignment: ChildTask = pickle.loads(task)
     connection.send_bytes(b"")
     work(assignment, SharedMemory(memory, assignment.size), connection, parent)

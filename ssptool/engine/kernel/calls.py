@@ -8,6 +8,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.fmu.description import INTEGER_RANGES
+
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Slots = Sequence[int]
@@ -406,7 +408,7 @@ HELD = "held Float64"
 REAL_TYPES = frozenset({FLOAT, HELD, "Float32"})
 """Types whose slots hold doubles. All others hold integers."""
 
-_SAME = ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Boolean", "String")
+_SAME = (*INTEGER_RANGES, "Boolean", "String")
 _BEFORE_FMI3 = {
     **dict.fromkeys((FLOAT, HELD), "Real"),
     "Int32": "Integer",
@@ -441,3 +443,26 @@ def functions_for(major: int, types: Container[str]) -> tuple[str, ...]:
     suffixes = dict.fromkeys(suffix for kind, suffix in ACCESS[major].items() if kind in types)
     access = (f"{prefix(major)}{verb}{suffix}" for suffix in suffixes for verb in ("Set", "Get"))
     return tuple(dict.fromkeys((*FUNCTIONS[major], *access)))
+
+
+_OF_EXCHANGE = (
+    "SetTime",
+    "SetContinuousStates",
+    "GetContinuousStates",
+    "GetNominalsOfContinuousStates",
+    "GetEventIndicators",
+    "EnterEventMode",
+    "EnterContinuousTimeMode",
+    "CompletedIntegratorStep",
+    "GetDirectionalDerivative",
+)
+_STATES, _INDICATORS = "GetNumberOfContinuousStates", "GetNumberOfEventIndicators"
+_OF_EXCHANGE_ONLY = {
+    2: ("GetDerivatives", "NewDiscreteStates"),
+    3: ("GetContinuousStateDerivatives", "UpdateDiscreteStates", _STATES, _INDICATORS),
+}
+
+
+def functions_of_exchange(major: int) -> tuple[str, ...]:
+    """Functions of model exchange (FMI 2.0 §3, FMI 3.0 §3), which the kernel calls, by major version of FMI."""
+    return tuple(f"fmi{major}{name}" for name in (*_OF_EXCHANGE, *_OF_EXCHANGE_ONLY[major]))

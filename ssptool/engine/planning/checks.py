@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.trace import holds_integer
@@ -22,16 +21,6 @@ CALCULATED = frozenset({"calculatedParameter", "constant"})
 _TAKING = frozenset({"input", "inout", "parameter"})
 
 
-class ParameterWiring(NamedTuple):
-    """A network without its connections of parameters, and those of them that pass values between FMUs in
-    initialization mode.
-    """
-
-    network: Network
-    wires: tuple[Wire, ...]
-    notes: tuple[str, ...]
-
-
 def with_connected_locals(network: Network) -> Network:
     """The network with connected connectors of kind `local` as outputs, because they act as such (SSP 2.0 §5.3.2.1,
     Allowed Connections).
@@ -49,8 +38,9 @@ def with_connected_locals(network: Network) -> Network:
     return replace(network, components=components, ports=acting(network.ports))
 
 
-def settle_parameters(network: Network) -> ParameterWiring:
-    """Separate the connections of parameters from the network.
+def settle_parameters(network: Network) -> tuple[Network, tuple[Wire, ...], tuple[str, ...]]:
+    """A network without its connections of parameters, those of them that pass values between FMUs in initialization
+    mode, and notes.
 
     Raises
     ------
@@ -58,12 +48,12 @@ def settle_parameters(network: Network) -> ParameterWiring:
         The destination of one of them must be set before its value is known.
     """
     if network.kinds.isdisjoint(GIVEN | CALCULATED):
-        return ParameterWiring(network, (), ())
+        return network, (), ()
     ports = _ports(network)
     kinds = {signal: port.kind for signal, port in ports.items()}
     apart = [wire for wire in network.wires if _of_parameters(wire.source, kinds.get(wire.source, ""))]
     if not apart:
-        return ParameterWiring(network, (), ())
+        return network, (), ()
     for wire in apart:
         if problem := _problem(network, wire, ports):
             raise problem
@@ -71,7 +61,7 @@ def settle_parameters(network: Network) -> ParameterWiring:
     out = [str(wire.destination) for wire in apart if not wire.destination.component]
     notes = (f"not recorded, because they are not signals: {', '.join(out)}",) if out else ()
     wires = tuple(wire for wire in network.wires if wire not in apart)
-    return ParameterWiring(replace(network, wires=wires, dangling=(*network.dangling, *apart)), calculated, notes)
+    return replace(network, wires=wires, dangling=(*network.dangling, *apart)), calculated, notes
 
 
 def _of_parameters(source: Signal, kind: str) -> bool:

@@ -120,17 +120,11 @@ class Interval(NamedTuple):
         return grid_time(self.start, self.step, point)
 
 
-class Stretch(NamedTuple):
-    """Times of a run and substeps of components in each macro step, with reasons and notes."""
-
-    interval: Interval
-    substeps: Mapping[str, int]
-    choices: tuple[Choice, ...]
-    notes: tuple[str, ...]
-
-
-def choose_interval(network: Network, settings: Settings, of: Mapping[str, InterfaceType]) -> Stretch:
-    """The times of a run; `of` is the interface of each component.
+def choose_interval(
+    network: Network, settings: Settings, of: Mapping[str, InterfaceType]
+) -> tuple[Interval, Mapping[str, int], tuple[Choice, ...], tuple[str, ...]]:
+    """The times of a run and the substeps of components in each macro step, with reasons and notes; `of` is the
+    interface of each component.
 
     Raises
     ------
@@ -166,7 +160,7 @@ def choose_interval(network: Network, settings: Settings, of: Mapping[str, Inter
         Choice("step_size", f"{interval.step:g} s", step_reason, step_place),
     )
     substeps, more = _substeps(network, settings, of, fixed, interval.step)
-    return Stretch(interval, substeps, (*choices, *more), tuple(_notes(interval, step_reason, stop_reason, stop_place)))
+    return interval, substeps, (*choices, *more), tuple(_notes(interval, step_reason, stop_reason, stop_place))
 
 
 def _notes(interval: Interval, step_reason: str, stop_reason: str, stop_place: str) -> Iterator[str]:

@@ -366,15 +366,13 @@ class Plan(Printed):
 _SHOWN = 9
 """Number of elements of an array that are shown."""
 
-_KINDS = {InterfaceType.CO_SIMULATION: "co-simulation", InterfaceType.MODEL_EXCHANGE: "model exchange"}
-
 
 @public
 def call_sequence(plan: Plan) -> Iterator[str]:
     """Text of all calls of a run: phases at the left margin, actions indented."""
     yield "load and instantiate"
     for one in plan.instances:
-        yield f"  {one.name}: {one.source} (FMI {one.description.fmi_version}, {_KINDS[one.interface]})"
+        yield f"  {one.name}: {one.source} (FMI {one.description.fmi_version}, {one.interface.words})"
     yield from _start_values(plan)
     yield from _initialization(plan)
     if any(one.interface is InterfaceType.MODEL_EXCHANGE for one in plan.instances):

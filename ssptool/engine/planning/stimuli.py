@@ -11,7 +11,6 @@ from ssptool.engine.kernel.calls import (
     FLOAT,
     DrivenInput,
     DrivenInputMode,
-    Floats,
 )
 from ssptool.engine.kernel.slot_values import slot_value
 from ssptool.engine.method_names import ApproximationName
@@ -110,29 +109,24 @@ def column_rows(time_signal: TimeSignal, start: float) -> TableRows:
     return table_rows(time_signal) or TableRows(_ANY_TIME, (time_signal.after(start),), False)
 
 
-class _Sampled(NamedTuple):
-    source: SlotSource
-    values: Floats
-
-
 class SampledFunctions:
     """Functions that drive inputs. The kernel stores the present value of each as a column with one row."""
 
     def __init__(self, sources: Sequence[SlotSource], kernel: "NativeKernel") -> None:
         self._kernel = kernel
         functions = [place for place, one in enumerate(sources) if table_rows(one.time_signal) is None]
-        self._sampled = tuple(_Sampled(sources[place], kernel.table_column(place)) for place in functions)
+        self._sampled = tuple((sources[place], kernel.table_column(place)) for place in functions)
 
     def __bool__(self) -> bool:
         return bool(self._sampled)
 
     def sample(self, t: float, begin: float, end: float) -> None:
         """Write their values at t [s], within the interval from `begin` to `end` [s], to their columns."""
-        for one in self._sampled:
-            time_signal = one.source.time_signal
+        for source, column in self._sampled:
+            time_signal = source.time_signal
             value = time_signal.before(end) if t >= end else time_signal.after(max(t, begin))
             # A function may read the slot of the previous one.
-            one.values[0] = slot_value(self._kernel, one.source.type, value)
+            column[0] = slot_value(self._kernel, source.type, value)
 
 
 def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:

@@ -49,6 +49,8 @@ class GuardedWriter:
     ----------
     begin
         Creates the writer, which registers the file that it opens with this stack.
+    changes
+        Conversion of rows to the units of the file.
 
     Raises
     ------
@@ -56,8 +58,9 @@ class GuardedWriter:
         From all methods and the constructor.
     """
 
-    def __init__(self, path: Path, begin: Callable[[ExitStack], Writer]) -> None:
+    def __init__(self, path: Path, begin: Callable[[ExitStack], Writer], changes: UnitChanges | None = None) -> None:
         self._path = path
+        self._changes = changes
         self._failed = False
         existed = os.path.lexists(path)
         try:
@@ -79,6 +82,9 @@ class GuardedWriter:
     def write(self, rows: Floats) -> None:
         if self._failed:
             return
+        if self._changes is not None and self._changes.changes:
+            rows = rows.copy()
+            self._changes.convert(rows[:, 1:])
         with self._guard(float(rows[0, 0]) if len(rows) else None):
             self._writer.write(rows)
 
@@ -184,13 +190,17 @@ def check_output(path: Path) -> None:
         raise IsADirectoryError(f"{path} is a folder; results go to a file")
 
 
-def open_writer(path: Path, columns: Sequence[Column], contents: StringTable = (b"",)) -> Writer:
+def open_writer(
+    path: Path, columns: Sequence[Column], contents: StringTable = (b"",), changes: UnitChanges | None = None
+) -> Writer:
     """Create a result file, overwriting an old one.
 
     Parameters
     ----------
     contents
         String table of columns of type String and Binary, which may grow before each `write`.
+    changes
+        Conversion of rows to the units of the columns.
 
     Raises
     ------
@@ -202,27 +212,7 @@ def open_writer(path: Path, columns: Sequence[Column], contents: StringTable = (
     format = _format(path)
     begin = format.load(path, format.writer)
     place = absolute(path)
-    return GuardedWriter(path, lambda files: begin(place, columns, contents, files))
-
-
-def open_converting(path: Path, changes: UnitChanges, contents: StringTable = (b"",)) -> Writer:
-    """Create a result file whose rows are converted from other units; as `open_writer`."""
-    writer = open_writer(path, changes.columns, contents)
-    return _ConvertingWriter(writer, changes) if changes.changes else writer
-
-
-class _ConvertingWriter:
-    """Writer that converts units of rows."""
-
-    def __init__(self, writer: Writer, changes: UnitChanges) -> None:
-        self._writer, self._changes = writer, changes
-        self.when_written, self.notes = writer.when_written, writer.notes
-        self.close, self.release = writer.close, writer.release
-
-    def write(self, rows: Floats) -> None:
-        rows = rows.copy()
-        self._changes.convert(rows[:, 1:])
-        self._writer.write(rows)
+    return GuardedWriter(path, lambda files: begin(place, columns, contents, files), changes)
 
 
 def open_tail(path: Path, patterns: Sequence[str] = ()) -> Tail:

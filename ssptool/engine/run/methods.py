@@ -40,8 +40,6 @@ from ssptool.network.network import FlatComponent, Network, Stated
 EXCHANGE, SIMULATION = InterfaceType.MODEL_EXCHANGE, InterfaceType.CO_SIMULATION
 ANY = "any"
 """Implementation of a component that the system does not state."""
-SIMULATED = "co-simulation"
-_WORDS = {EXCHANGE: "model exchange", SIMULATION: SIMULATED}
 
 
 class Implementations(NamedTuple):
@@ -166,7 +164,7 @@ def _simulated_where_offered(network: Network) -> Mapping[str, InterfaceType]:
 def _demanded(component: FlatComponent, kind: InterfaceType) -> InterfaceType:
     if component.description.interface(kind) is None:
         other = SIMULATION if kind is EXCHANGE else EXCHANGE
-        raise UnsupportedByFmu(component.name, f"offers {_WORDS[kind]}", f"implementation {kind}", _WORDS[other])
+        raise UnsupportedByFmu(component.name, f"offers {kind.words}", f"implementation {kind}", other.words)
     return kind
 
 
@@ -186,8 +184,8 @@ def _value(of: Mapping[str, InterfaceType]) -> str:
     by_kind = {kind: [name for name, own in of.items() if own is kind] for kind in (SIMULATION, EXCHANGE)}
     present = {kind: names for kind, names in by_kind.items() if names}
     if len(present) == 1:
-        return _WORDS[next(iter(present))]
-    return " and ".join(f"{_WORDS[kind]} of {abbreviated(names)}" for kind, names in present.items())
+        return next(iter(present)).words
+    return " and ".join(f"{kind.words} of {abbreviated(names)}" for kind, names in present.items())
 
 
 def _reason(network: Network, settings: Settings, stimuli: Stimuli) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from ssptool.documents.diagnostics import BadData
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.stopped import as_stopped, explanation
 from ssptool.engine.failure import Failure, RunError, failure_of_input
-from ssptool.engine.kernel.calls import Code, Floats, Outcome, Stretches
+from ssptool.engine.kernel.calls import Code, Floats, Outcome, Stretches, functions_of_exchange
 from ssptool.engine.kernel.ode import IntegrationEvent
 from ssptool.engine.kernel.stopped import Refused, Stopped
 from ssptool.engine.masters.master import StepBatch
@@ -25,7 +25,6 @@ from ssptool.engine.run.frozen_integration import integrator_of
 from ssptool.engine.run.loops import WRONG_DERIVATIVES as WRONG_IN_LOOP
 from ssptool.engine.run.system import LoadedSystem, StepsOfSystem, SystemSteps
 from ssptool.fmu.instance import FmiError
-from ssptool.fmu.model_exchange import functions_of_exchange
 
 if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeSystem

@@ -31,7 +31,7 @@ from ssptool.fmu.instance import FATAL, Fmi1Instance, Fmi1Slave, Fmi2Instance, F
 from ssptool.fmu.messages import MessageLog
 from ssptool.fmu.processes import MISSING
 from ssptool.fmu.processes._proxy import Client, functions
-from ssptool.fmu.processes.serving import EndInstance, Free, Instantiate, Request, Sandboxing, serve_as_copy
+from ssptool.fmu.processes.serving import Instantiate, Request, Sandboxing, serve_as_copy
 from ssptool.foreign_output import may_be_copied
 from ssptool.foreign_text import one_line
 from ssptool.option_words import Boxing
@@ -75,7 +75,7 @@ class FmuProcess:
             # A copy works immediately; it contains only the copying thread.
             self._child: _ForkedProcess | _NewProcess
             if self.boxed:
-                self._child = _lastingly(lambda: _BoxedProcess(memory, sandbox, files))
+                self._child = _lastingly(lambda: _NewProcess(memory, sandbox, files))
             else:
                 self._child = (_ForkedProcess if may_be_copied() else _NewProcess)(memory)
         finally:
@@ -150,7 +150,7 @@ class FmuProcess:
         lost = self.client.lost is not None
         if not lost:
             with contextlib.suppress(LostProcess):
-                self.request(EndInstance(), _ANSWER_SECONDS)
+                self.request(None, _ANSWER_SECONDS)
             lost = self.client.lost is not None
         self._closed = True
         self.client.close()
@@ -188,17 +188,19 @@ class _ForkedProcess(Fork):
 
 
 class _NewProcess:
-    """A new interpreter."""
+    """A new interpreter, in a sandbox if asked; it sees only `files` there."""
 
-    def __init__(self, memory: int, box: Sandboxing | None = None) -> None:
+    def __init__(self, memory: int, sandbox: Boxing = False, files: Sequence[Path] = ()) -> None:
+        boxed = sandbox is not False
+        self._scratch = TemporaryFolder() if boxed else None
         theirs, self._alive = os.pipe()
-        arguments, boxed = (memory, theirs, os.getpid()), box is not None
         try:
-            self._process = start_interpreter(
-                _ENTRY, arguments, (memory, theirs), guarded=boxed, offline=box is not None and box.apart
-            )
+            box = None if self._scratch is None else Sandboxing(tuple(files), tuple(gaps(sandbox)), self._scratch.name)
+            arguments, offline = (memory, theirs, os.getpid()), box is not None and box.apart
+            self._process = start_interpreter(_ENTRY, arguments, (memory, theirs), guarded=boxed, offline=offline)
         except BaseException:
             os.close(self._alive)
+            self._clean()
             raise
         finally:
             os.close(theirs)
@@ -215,25 +217,14 @@ class _NewProcess:
             self._process.wait(patience)
         self._process.kill()
         self._process.wait()
+        self._clean()
 
-
-class _BoxedProcess(_NewProcess):
-    """A new interpreter in a sandbox."""
-
-    def __init__(self, memory: int, sandbox: Boxing, files: Sequence[Path]) -> None:
-        self._scratch = TemporaryFolder()
-        try:
-            super().__init__(memory, Sandboxing(tuple(files), tuple(gaps(sandbox)), self._scratch.name))
-        except BaseException:
+    def _clean(self) -> None:
+        if self._scratch is not None:
             self._scratch.cleanup()
-            raise
-
-    def end(self, patience: float) -> None:
-        super().end(patience)
-        self._scratch.cleanup()
 
 
-def _lastingly(start: Callable[[], _BoxedProcess]) -> _BoxedProcess:
+def _lastingly(start: Callable[[], _NewProcess]) -> _NewProcess:
     """Start a process in a thread that lasts as long as this process: a guard ends with the thread that started it."""
     if threading.current_thread() is threading.main_thread():
         return start()
@@ -342,7 +333,7 @@ def _remote_class(kind: type) -> type:
 
     def free_instance(self: Any) -> None:
         with contextlib.suppress(LostProcess):  # the process has ended, so everything is free
-            self._process.request(Free(self._index))
+            self._process.request(self._index)
 
     return type(kind.__name__, (kind,), {"__init__": begin, "freeInstance": free_instance})
 

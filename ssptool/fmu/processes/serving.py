@@ -59,15 +59,8 @@ class Sandboxing(NamedTuple):
         close_files([*system_paths(), *self.files], written, Path.cwd(), self.without)
 
 
-class Free(NamedTuple):
-    number: int
-
-
-class EndInstance(NamedTuple):
-    """Request to end the process after the answer."""
-
-
-Request = Instantiate | Free | EndInstance
+Request = Instantiate | int | None
+"""For an instance; to free the instance with this number; to end the process after the answer."""
 
 
 class ForwardedLog(MessageLog):
@@ -138,7 +131,7 @@ class _Served:
             except Exception as error:
                 answer = {"error": error_data(error)}
             self._host.answer(encoded(answer))
-            if isinstance(request, EndInstance):
+            if request is None:
                 # Libraries stay loaded: a thread that an FMU has left running would crash without its code.
                 os._exit(0)
 
@@ -146,11 +139,11 @@ class _Served:
         match request:
             case Instantiate():
                 return self._instantiate(request)
-            case Free(number):
-                binary, instance = self._instances.pop(number)
+            case int():
+                binary, instance = self._instances.pop(request)
                 instance.free()
                 binary.forget(instance)
-            case EndInstance():
+            case None:
                 flush_c_streams()
         return ()
 

@@ -200,7 +200,7 @@ def test_an_interrupted_run_leaves_no_thread_and_what_was_recorded(tmp_path, err
 
 def test_a_full_disk_ends_the_run_with_the_error_and_leaves_no_thread(tmp_path, monkeypatch):
     failing = Listening(fails_after=1)
-    monkeypatch.setattr("ssptool.engine.simulate.open_converting", lambda *_: failing)
+    monkeypatch.setattr("ssptool.engine.simulate.open_writer", lambda *_, **_options: failing)
     with pytest.raises(OSError, match="No space left on device"):
         ends(tmp_path)
     assert failing.closed is None
