@@ -28,7 +28,7 @@ from ssptool.engine.run.refinement import AccuracyCheck, FinerRun, TookTooLong, 
 from ssptool.engine.run.result import Result, changed_units, statistics_of
 from ssptool.engine.run.saved import SavedSimulation, check_savable
 from ssptool.engine.run.selection import select, select_first
-from ssptool.engine.run.unresolved_growth import unstable
+from ssptool.engine.run.unresolved_growth import blown_up
 from ssptool.engine.settings import Limits
 from ssptool.engine.trace import NUMBERED, StringTable, Trace, UnitChanges
 from ssptool.engine.watch import Watch
@@ -248,8 +248,8 @@ def _recorded(
         plan = job.plan
         recorder.finish()
         accuracy = UNCHECKED if check is None else check(plan, recorder.trace, execution.failure is not None)
-        if accuracy.blown_up and execution.failure is None:
-            execution = execution._replace(failure=unstable(accuracy.remark, accuracy.time or recorder.last_time))
+        if execution.failure is None:
+            execution = execution._replace(failure=blown_up(accuracy))
     except BaseException as error:
         if execution is None and recorder.begun:
             recorder.finish()  # for example after a keyboard interrupt: keep the recorded rows

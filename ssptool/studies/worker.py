@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from itertools import islice
 from multiprocessing.connection import Pipe
@@ -52,10 +53,12 @@ from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.patterns import fits_column
 from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod
 from ssptool.engine.run.execution import Execution, Job, execute, planned_and_executed
+from ssptool.engine.run.indicators import too_inexact_steps
 from ssptool.engine.run.manifest import manifest
 from ssptool.engine.run.recorder import Recorder, Recording
-from ssptool.engine.run.refinement import AUTO_SECONDS, AccuracyCheck, FinerRun, unrepeatable
+from ssptool.engine.run.refinement import AUTO_SECONDS, AccuracyCheck, FinerRun, has_grown, unrepeatable
 from ssptool.engine.run.selection import select
+from ssptool.engine.run.unresolved_growth import blown_up
 from ssptool.engine.settings import Limits, Settings
 from ssptool.engine.simulate import FinerRuns, run
 from ssptool.engine.trace import Floats, Trace
@@ -131,12 +134,16 @@ class StudyWorker:
         return replace(outcome, seconds=perf_counter() - began)
 
     def _run(self, task: Task) -> RunOutcome:
+        began = perf_counter()
         prepared, pool = self._prepared(task)
         plan = self._plan(prepared, task)
         plan, execution, trace = _begun(plan, prepared.sources(plan), pool)
-        outcome = self._outcome(task, plan, execution.failure, trace)
+        failure = execution.failure or self._blown_up(task, plan, trace, perf_counter() - began)
+        outcome = self._outcome(task, plan, failure, trace)
+        inexact = too_inexact_steps(plan, execution.counts.inexact, execution.counts.steps)
         return replace(
             outcome,
+            message="; ".join(filter(None, (outcome.message, *map(str, inexact)))),
             own_seconds=execution.counts.seconds + execution.initialization.seconds,
             witness=blake2b(trace.cells.tobytes()).hexdigest() if task.witness else "",
         )
@@ -148,8 +155,7 @@ class StudyWorker:
         If only the comparison with model exchange gives the accuracy, there are no results.
         """
         began = perf_counter()
-        prepared, pool = self._prepared(task)
-        prepared = prepared.with_fixed(prepared.plan(task.point).settings.without_logs())
+        prepared, pool = self._without_logs(task), self._prepared(task)[1]
         plan = self._plan(prepared, task)
         if not plan.recorded:
             return failed(task, str(Accuracy(remark="no result depends on a signal")))
@@ -166,18 +172,32 @@ class StudyWorker:
                 done.append(found.trace)
             return found
 
-        def replan(settings: Settings) -> Plan:
-            return prepared.with_fixed(settings).plan(task.point)
-
         seconds = perf_counter() - began
         end = perf_counter() + self._check_seconds(seconds)
         if reason := unrepeatable(plan, asked=wanted_accuracy(self.study) != AccuracyName.AUTO):
             return failed(task, check_words(Accuracy(remark=reason)))
-        check = AccuracyCheck(replan, asked=True)
+        check = AccuracyCheck(partial(_replanned, prepared, task), asked=True)
         found = check.of(plan, trace, seconds, carry_out, lambda: end - perf_counter())
         if found.method is AccuracyMethod.NOT_CHECKED:
             return failed(task, check_words(found))
         return self._repeated(task, next(iter(done), None), found)
+
+    def _blown_up(self, task: Task, plan: Plan, trace: Trace, seconds: float) -> Failure | None:
+        """The failure of a run that took this many seconds, if a result has grown by orders of magnitude and a finer
+        run shows that the coupling is unstable.
+        """
+        if not has_grown(plan, trace):
+            return None
+        prepared, pool = self._without_logs(task), self._prepared(task)[1]
+        finer = FinerRuns(
+            Job(plan, prepared.sources(plan)), Recording(signals=self.signals), None, perf_counter(), pool
+        )
+        check = AccuracyCheck(partial(_replanned, prepared, task), only_growth=True)
+        return blown_up(check.of(plan, trace, seconds, finer, lambda: math.inf))
+
+    def _without_logs(self, task: Task) -> PreparedSystem:
+        prepared = self._prepared(task)[0]
+        return prepared.with_fixed(prepared.plan(task.point).settings.without_logs())
 
     def _check_seconds(self, seconds: float) -> float:
         """Time for the finer runs of a check after a run that took this many seconds."""
@@ -280,6 +300,10 @@ class StudyWorker:
         _, (prepared, pool) = self._open.popitem(last=False)
         pool.close()
         prepared.close()
+
+
+def _replanned(prepared: PreparedSystem, task: Task, settings: Settings) -> Plan:
+    return prepared.with_fixed(settings).plan(task.point)
 
 
 def _begun(plan: Plan, sources: Sources, pool: Pool) -> tuple[Plan, Execution, Trace]:

@@ -70,6 +70,30 @@ def test_growth_that_smaller_steps_do_not_have_ends_the_run(backlash):
     assert simulate(backlash, 1e4, 0.0001, accuracy="check").ok
 
 
+@pytest.mark.parametrize("result", ["B.speed", "Gap.f"])
+def test_runs_of_a_study_fail_as_well_whatever_they_record(backlash, tmp_path, result):
+    study = {
+        "system": str(backlash),
+        "settings": {"step_size": 0.001, "stop_time": 2.0},
+        "factors": {"Gap.k": [100.0, 1e5, 1e6, 1e7]},
+        "results": {"peak": f'max("{result}")'},
+        "accuracy": "off",
+    }
+    soft, *others = ssptool.study(study, tmp_path / "out").rows()
+    assert soft["status"] == "completed" and soft["peak"] < {"B.speed": 1.01, "Gap.f": 10.1}[result]
+    assert [one["status"] for one in others] == ["failed"] * 3 and all(one["peak"] is None for one in others)
+
+
+def test_a_simulation_notes_growth_that_only_finer_runs_can_judge(backlash):
+    settings = {"step_size": 0.001, "start_values": {"Gap.k": "1e5"}}
+    with ssptool.Simulation(backlash, stop_time=0.5, **settings) as simulation:
+        *_, _ = simulation
+        assert not simulation.notes and abs(simulation["Gap.f"]) < 1e12
+    with ssptool.Simulation(backlash, stop_time=2.0, **settings) as simulation:
+        *_, _ = simulation
+        assert any(note.startswith("Gap.f has grown to ") for note in simulation.notes)
+
+
 def pendulum(**can):
     """Upside down: x'' = 25 x in two FMUs, by the acceleration; from 1 to 1e15 in 7 s."""
     parts = {

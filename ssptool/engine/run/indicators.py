@@ -196,7 +196,7 @@ def warnings_of(
     if plan.settings.warnings is WarningsName.OFF:
         return ()
     found = [*_in_trace(plan, trace, steps, damped), *_lost_rows(plan), *_undeclared(plan), *_unheld(plan, unheld)]
-    found += _inexact(plan, inexact, steps)
+    found += too_inexact_steps(plan, inexact, steps)
     worst: dict[str, RunWarning] = {}
     for one in found:
         if one.code in _OF_UNKNOWN_ERRORS and error_is_known:
@@ -210,22 +210,21 @@ _OF_UNKNOWN_ERRORS = ("RUN-109", "RUN-110", "RUN-111", "RUN-112")
 """Warnings that are omitted if the error of the run is known."""
 
 
-def _inexact(plan: Plan, found: Inexact, steps: int) -> Iterator[RunWarning]:
+def too_inexact_steps(plan: Plan, found: Inexact, steps: int) -> Iterator[RunWarning]:
     """Warning on adaptive steps that could not be repeated, if their estimated errors add up to too much."""
     lost = found.steps > max(FEWEST_LOST, LOST * steps)
-    if not (lost or found.error > TOO_INEXACT):
+    if plan.settings.warnings is WarningsName.OFF or not (lost or found.error > TOO_INEXACT):
         return
-    judged = "the coupling is too stiff for such steps"
+    judged = "the coupling is too stiff"
     if found.error > TOO_INEXACT:
-        judged = f"the error of the run is about {found.error:.2g} times as large as asked for"
+        judged = f"the error of the run is about {found.error:.2g} times as large"
     yield RunWarning(
         "RUN-112",
         found.signal,
         found.time,
         found.error,
-        f"{found.steps} of {counted(steps, 'step')} have more than ten times the error that --adaptive "
-        f"{plan.settings.adaptive:g} allows, and cannot be repeated, most at {found.time:.6g} s, where {found.signal} "
-        f"jumps or bends, or others switch late because of it: {judged}; use FMUs "
+        f"{found.steps} of {counted(steps, 'step')} are by far less exact than --adaptive {plan.settings.adaptive:g} "
+        f"asks for, most at {found.time:.6g} s because of {found.signal}, and cannot be repeated: {judged}; use FMUs "
         "that save their state, a smaller --max-step-size, or --accuracy check, which states the error",
     )
 

@@ -426,10 +426,10 @@ class AccuracyCheck:
         if reason := unrepeatable(plan, self.asked):
             return UNCHECKED if self.only_growth else Accuracy(remark=reason)
         # However far the system itself may grow, the reader cannot see whether such values are right.
-        far = [] if trace is None else [by for by, _ in growth(trace, nominal_values(plan)).values() if by > GROWN]
+        far = trace is not None and has_grown(plan, trace)
         if self.only_growth and not (far and any(group.unknowns for group in plan.groups)):
             return UNCHECKED
-        asked = self.asked or bool(far)
+        asked = self.asked or far
         if self.earlier is not None and not far:
             return Accuracy(remark=f"a run with these settings was checked: {self.earlier}")
         end = perf_counter() + (inf if asked else AUTO_SECONDS)
@@ -635,6 +635,11 @@ def _falls(one: Accuracy) -> bool:
 
 def _rounded(seconds: float) -> str:
     return f"{float(f'{seconds:.2g}'):g}"
+
+
+def has_grown(plan: Plan, trace: Trace) -> bool:
+    """True if a continuous signal has grown by orders of magnitude, rightly or not."""
+    return any(by > GROWN for by, _ in growth(trace, nominal_values(plan)).values())
 
 
 def unrepeatable(plan: Plan, asked: bool = False) -> str:

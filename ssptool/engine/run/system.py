@@ -230,6 +230,10 @@ class StepsOfSystem:
         """Start time [s]."""
         return self.assembly.plan.interval.start
 
+    def growth(self) -> Iterator[str]:
+        """Remarks on signals that have grown by orders of magnitude; none where no input is held."""
+        return iter(())
+
     @property
     def everyone(self) -> int:
         """The group of all components."""
@@ -448,6 +452,10 @@ class SystemSteps(StepsOfSystem):
         if self._tells:
             for one in self._iterated:
                 yield from remarks_on_steps(*one)
+
+    def growth(self) -> Iterator[str]:
+        """Remarks on signals that have grown by orders of magnitude."""
+        return self._growth.remarks()
 
     def restart(self) -> None:
         """Restart the control of step sizes, if there is one."""

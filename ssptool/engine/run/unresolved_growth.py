@@ -1,5 +1,6 @@
 """Signals of loops that grow by orders of magnitude and are not resolved by the steps: a coupling that blows up."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,6 +9,7 @@ from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.calls import FLOAT, Floats
 from ssptool.engine.masters.master import StepBatch
 from ssptool.engine.planning.plan import Plan
+from ssptool.engine.run.accuracy import Accuracy
 
 if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeKernel
@@ -27,6 +29,8 @@ signal is not resolved: an exponential that grows to 3.4 times its value in one 
 are held or follow a polynomial are then wrong by about as much as they change.
 """
 
+UNSTABLE_HERE = "with these steps, the coupling is unstable"
+
 
 class UnresolvedGrowth:
     """Examination of the rows of a run. Growth alone is legitimate: the system itself may be unstable.
@@ -45,6 +49,7 @@ class UnresolvedGrowth:
         slots = [plan.recorded[place] for place in places]
         self._limits = GROWN * np.maximum(np.abs(kernel.values[slots]), np.abs([plan.nominal[slot] for slot in slots]))
         self._rows = np.empty((0, len(self._cells)))
+        self._resolved: dict[str, float] = {}
         self._kernel = kernel
         self._watch()
 
@@ -74,7 +79,7 @@ class UnresolvedGrowth:
             points=None if batch.points is None else batch.points[:steps],
             failure=unstable(
                 f"{self._names[place]} has grown to {own[row, 1 + place]:.2g} and changes in each step by as much: "
-                "with these steps, the coupling is unstable",
+                f"{UNSTABLE_HERE}",
                 float(own[row, 0]),
             ),
         )
@@ -90,13 +95,24 @@ class UnresolvedGrowth:
             if is_rough(t[part], values[part]):
                 return row
             self._limits[place] = AGAIN * np.abs(values[row])
+            self._resolved[self._names[place]] = float(values[row])
         return None
+
+    def remarks(self) -> Iterator[str]:
+        """Remarks on signals that have grown although the steps resolve them; only finer runs show what is right."""
+        for name, value in self._resolved.items():
+            yield f"{name} has grown to {value:.2g}: unless the system itself grows so far, {UNSTABLE_HERE}"
 
 
 def unstable(what: str, time: float) -> Failure:
     """Failure of a run that blows up from a time [s] on."""
     advice = "use FMUs that save their state, or a smaller --step-size (--accuracy 1e-3 looks for one)"
     return Failure(Ending.UNSTABLE, what, advice, time)
+
+
+def blown_up(accuracy: Accuracy) -> Failure | None:
+    """Failure of a run that has blown up according to its accuracy; None if it has not."""
+    return unstable(accuracy.remark, accuracy.time or 0.0) if accuracy.blown_up else None
 
 
 def is_rough(t: Floats, values: Floats) -> bool:

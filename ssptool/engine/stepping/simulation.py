@@ -24,6 +24,7 @@ from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.masters.master import CLOSE, StepBatch
 from ssptool.engine.planning.plan import FoundAtStart, Plan
+from ssptool.engine.run.indicators import too_inexact_steps
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.make_plan import completed
@@ -310,10 +311,13 @@ class SteppedRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on the simulation so far, for example the component that has ended it."""
+        """Notes on the simulation so far, for example that a component has ended it, or that steps are not as exact as
+        requested.
+        """
         assembly = self._assembly
-        so_far = (*assembly.retreats(), *self._stepper.remarks(), *assembly.remarks)
-        return (*self.plan.notes, *dict.fromkeys(so_far))
+        so_far = (*assembly.retreats(), *self._stepper.remarks(), *self._stepper.growth(), *assembly.remarks)
+        inexact = too_inexact_steps(self.plan, self._stepper.inexact, self._steps)
+        return (*self.plan.notes, *dict.fromkeys(so_far), *map(str, inexact))
 
     def _to_other_side(self) -> None:
         """Pass jumps of inputs, and events at the stop time, which has no later step."""
