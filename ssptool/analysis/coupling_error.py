@@ -76,6 +76,9 @@ FIRST: Mapping[str, tuple[str, ...]] = {
 """Master → its first macro steps, before which too few points are known."""
 
 
+_WHAT = "a prediction of errors"
+
+
 class Motion(NamedTuple):
     """Linear models that begin to move at the start of a run.
 
@@ -109,6 +112,10 @@ class Motion(NamedTuple):
         """(n, n) Slopes of the coupled system by its states."""
         A, B = self.apart
         return np.asarray(A + B @ self.components.by_states)
+
+    def moves(self, duration: float) -> bool:
+        """True if a signal changes over a run."""
+        return not np.isnan(predicted_error(self, "jacobi, hold", duration / 100, duration))
 
     def exact(self, h: float) -> Floats:
         """(n, n) Transition of the coupled system over h [s]."""
@@ -323,34 +330,45 @@ def _motion(probe: Probe, duration: float) -> tuple[Motion, list[str]]:
     """The motion from the start, and notes on it. Raises Unsupported if it is not that of a linear system."""
     one, slots = components(probe), [slot for slot in probe.plan.recorded if probe.is_real(slot)]
     sizes = np.array([max(abs(probe.values0[slot]), probe.plan.nominal[slot]) for slot in slots])
-    still = np.zeros(len(probe.x0))
+    still, notes = np.zeros(len(probe.x0)), []
     found = moving(one, probe.slopes0, still, one.signals[slots], sizes)
-    if np.isnan(predicted_error(found, "jacobi, hold", duration / 100, duration)):
-        told = "the system is at rest at its start: errors are predicted for a deviation of each state by its size"
-        return moving(one, still, probe.nominal, one.signals[slots], sizes), [told]
-    if (span := _linear_span(probe, found, duration)) < duration:
+    if (span := _linear_span(probe, found, slots, duration)) < duration:
         raise Unsupported(
-            "a prediction of errors",
-            f"the system follows its linear model for {span:.2g} s only, of {duration:g} s",
+            _WHAT,
+            f"the system follows its linear model at the start for {span:.2g} s only, of {duration:g} s",
             "use a shorter run (--stop-time), or let a run find the step (--accuracy 1e-4)",
         )
-    return found, []
+    if not found.moves(duration):
+        notes.append(
+            "the system is at rest at its start: errors are predicted for a deviation of each state by its size"
+        )
+        found = moving(one, still, probe.nominal, one.signals[slots], sizes)
+    if not found.moves(duration):
+        raise Unsupported(_WHAT, "no state of the system moves a signal", "let a run find the step (--accuracy 1e-4)")
+    return found, notes
 
 
-def _linear_span(probe: Probe, motion: Motion, duration: float) -> float:
-    """Time [s] for which the slopes of the system along the motion are those of the linear model."""
-    changes = motion.start == 0.0
-    largest, before = 0.0, duration * float(SPANS[0])
+def _linear_span(probe: Probe, motion: Motion, slots: Sequence[int], duration: float) -> float:
+    """Time [s] for which slopes and signals of the system along the motion are those of the linear model."""
+    changes, first, values = motion.start == 0.0, probe.t, probe.values0[slots]
+    largest, before = [0.0, 0.0], duration * float(SPANS[0])
     for t in (duration * SPANS).tolist():
         z = motion.exact(t) @ motion.start
-        expected = ((motion.coupled @ z)[changes]) / probe.nominal
-        largest = max(largest, float(np.max(np.abs(expected), initial=0.0)))
+        probe.t = first + t
         try:
-            found = probe.evaluate(probe.x0 + z[changes], {}) / probe.nominal
+            slopes = probe.evaluate(probe.x0 + z[changes], {})
         except (RunError, FmiError):
             return before
-        if not np.max(np.abs(found - expected), initial=0.0) <= LINEAR * largest:
-            return before
+        finally:
+            probe.t = first
+        pairs = (
+            (slopes / probe.nominal, (motion.coupled @ z)[changes] / probe.nominal),
+            ((probe.values[slots] - values) / motion.sizes, motion.signals @ z / motion.sizes),
+        )
+        for place, (found, expected) in enumerate(pairs):
+            largest[place] = max(largest[place], float(np.max(np.abs(expected), initial=0.0)))
+            if not np.max(np.abs(found - expected), initial=0.0) <= LINEAR * largest[place] + STILL:
+                return before
         before = t
     return duration
 

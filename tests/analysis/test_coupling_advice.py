@@ -8,6 +8,8 @@ from scipy.linalg import expm
 
 import ssptool
 from tests.analysis.systems import drive, pendulum
+from tests.engine.event_mode.systems import write_system
+from tests.engine.small.fmus import Var, make_fmu
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 HELD = ("jacobi, hold", "jacobi, mid-step (extrapolated)", "iterated, hold", "iterated, mean")
@@ -92,3 +94,19 @@ def test_a_system_at_rest_is_moved():
     found = ssptool.advise(SYSTEMS / "one_dof_oscillator", start_values={"Mass.z": 0.0, "Mass.v": 0.0})
     assert any("at rest" in note for note in found.notes)
     assert 0 < found.error < 1
+
+
+def test_a_system_that_depends_on_time_is_refused(tmp_path):
+    """A source y = 0.3 sin(2 t) + 1.5 and a lag: at its start nothing says that it will move."""
+    source = (Var("y", "output"), Var("dummy", "state", start=0.0), Var("ddummy", "der", of="dummy"))
+    lag = (
+        Var("u", "input", start=1.5),
+        Var("x", "state", start=1.5),
+        Var("dx", "der", of="x", needs=["u", "x"]),
+        Var("y", "output", needs=["x"]),
+    )
+    make_fmu(tmp_path / "Source.fmu", source, calc="v->y = 0.3 * sin(2 * v->time) + 1.5; v->ddummy = 0;")
+    make_fmu(tmp_path / "Lag.fmu", lag, calc="v->dx = 4 * (v->u - v->x); v->y = v->x;")
+    system = write_system(tmp_path / "s", tmp_path, {"S": "Source", "L": "Lag"}, [("S.y", "L.u")])
+    with pytest.raises(ssptool.exceptions.Unsupported, match="linear model"):
+        ssptool.advise(system, stop_time=1.0)
