@@ -107,7 +107,7 @@ def test_an_edit_where_there_are_no_locks_is_complete(plant, monkeypatch):
 
 @pytest.mark.parametrize("command", [["validate"], ["run", "--stop-time", "0.05"], ["set"]], ids=lambda one: one[0])
 def test_too_few_descriptors_are_a_message_with_a_way_out(plant, command):
-    """At each number of descriptors: the command does its work, or says what to do."""
+    """At each number of descriptors, until it is enough: the command does its work, or says what to do."""
     ends = []
     for most in range(3, 40, 2):
         words = [COMMAND, command[0], plant, *command[1:], *(["System1.m1=2.5"] if command[0] == "set" else [])]
@@ -119,6 +119,8 @@ def test_too_few_descriptors_are_a_message_with_a_way_out(plant, command):
             preexec_fn=lambda most=most: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)),
         )
         ends.append(done.returncode)
+        if ends[-3:] == [0, 0, 0]:
+            break
         if "could not import" in done.stderr or most < 12:  # the interpreter itself does not start
             continue
         assert "Traceback" not in done.stderr, (most, done.stderr)
