@@ -240,7 +240,7 @@ def _alternatives(texts: Iterable[str]) -> str:
     return " / ".join(dict.fromkeys(text for text in texts if text))
 
 
-_PLAIN = frozenset({"name", "path", "message", "full"})
+_PLAIN = frozenset({"name", "path", "message", "full", "words"})
 """Attributes that say no more than what they belong to."""
 
 _VARIABLE = re.compile(r"\*[^*]+\*")

@@ -258,13 +258,6 @@ __all__ = [
 ]
 
 
-class ValidateScope(NamedTuple):
-    """Variant to check (None: all), and the selections of the caller."""
-
-    variant: str | None
-    switches: Switches
-
-
 def validate_scope(
     system: Path | str,
     variant: str | None = None,
@@ -274,8 +267,8 @@ def validate_scope(
     tools: str | Sequence[str] = (),
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
-) -> ValidateScope:
-    """The scope from `ValidateOptions` and the settings file of the caller."""
+) -> tuple[str | None, Switches]:
+    """Variant to check (None: all), and the selections of the caller: from `ValidateOptions` and the settings file."""
     if variant is not None:
         text("variant", variant)
     codes = "a code of a rule, such as 'FMU-102',"
@@ -288,7 +281,7 @@ def validate_scope(
         strict=None if strict is None else flag("strict", strict),
         tools=texts("tools", tools, "the name of a tool, such as 'fmpy',"),
     )
-    return ValidateScope(variant, switches)
+    return variant, switches
 
 
 @public
@@ -359,5 +352,5 @@ class Subjects(NamedTuple):
 
 
 def _checked(system: Path, options: ValidateOptions) -> Report:
-    scope = validate_scope(system, **options)
-    return check_path(system, scope.variant, switches=scope.switches, outside=scope.switches.outside)
+    variant, switches = validate_scope(system, **options)
+    return check_path(system, variant, switches=switches, outside=switches.outside)

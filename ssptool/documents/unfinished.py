@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -79,18 +79,11 @@ class TypingPlace:
         return [tag for slot in slots if slot.container == self.qualified(parent.name) for tag in sorted(slot.tags)]
 
 
-@dataclass(slots=True)
-class _Open:
-    tags: list[OpenTag] = field(default_factory=list)
-    end: int = 0
-
-
 def typing_place(text: str, offset: int) -> TypingPlace:
     """The position at an offset; only the text before it counts."""
     before = text[:offset]
-    opened = _opened(before)
-    begin = before.rfind("<", opened.end)
-    around = tuple(opened.tags)
+    around, end = _opened(before)
+    begin = before.rfind("<", end)
     if begin < 0:
         return TypingPlace(around, None, "", "", offset)
     fragment = before[begin + 1 :]
@@ -104,16 +97,17 @@ def typing_place(text: str, offset: int) -> TypingPlace:
     return TypingPlace(around, tag, "", typed[0] if typed else "", begin)
 
 
-def _opened(text: str) -> _Open:
-    opened = _Open()
+def _opened(text: str) -> tuple[tuple[OpenTag, ...], int]:
+    """The elements around the end of a text, and the end of its last complete token."""
+    tags, end = list[OpenTag](), 0
     for token in _TOKEN.finditer(text):
-        opened.end = token.end()
+        end = token.end()
         if token["start"] and not token["empty"]:
-            opened.tags.append(OpenTag(token["start"], _attributes(token["attributes"])))
-        elif token["end"] and any(tag.name == token["end"] for tag in opened.tags):
-            while opened.tags.pop().name != token["end"]:
+            tags.append(OpenTag(token["start"], _attributes(token["attributes"])))
+        elif token["end"] and any(tag.name == token["end"] for tag in tags):
+            while tags.pop().name != token["end"]:
                 pass
-    return opened
+    return tuple(tags), end
 
 
 def _attributes(text: str) -> dict[str, str]:

@@ -4,7 +4,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import count
-from typing import NamedTuple
 
 from lsprotocol import types
 
@@ -26,21 +25,13 @@ LEGEND = types.SemanticTokensLegend([*_TYPES.values()], ["declaration"])
 _NUMBERS = {kind: number for number, kind in enumerate(_TYPES)}
 
 
-class _Token(NamedTuple):
-    line: int
-    start: int
-    length: int
-    kind: int
-    declares: bool
-
-
 def tokens(snapshot: SystemSnapshot, document: Document, within: types.Range | None = None) -> types.SemanticTokens:
     """The names in a document, or in a range of its lines."""
     data: list[int] = []
     line = start = 0
-    for one in _tokens(snapshot, document, within):
-        data += (one.line - line, one.start - (start if one.line == line else 0), one.length, one.kind, one.declares)
-        line, start = one.line, one.start
+    for (own, column), *facts in _tokens(snapshot, document, within):
+        data += (own - line, column - (start if own == line else 0), *facts)
+        line, start = own, column
     return types.SemanticTokens(data)
 
 
@@ -117,7 +108,10 @@ def _declares(node: Element, attribute: str) -> bool:
     return attribute == "name" and not isinstance(node, ssd.Clock)
 
 
-def _tokens(snapshot: SystemSnapshot, document: Document, within: types.Range | None) -> Iterator[_Token]:
+def _tokens(
+    snapshot: SystemSnapshot, document: Document, within: types.Range | None
+) -> Iterator[tuple[tuple[int, int], int, int, bool]]:
+    """Line and column, length, kind, and whether it gives a thing its name, of each name."""
     text, found, places = document.text, list[tuple[NameKind, bool]](), list[int]()
     for number in _numbers(snapshot, document, within):
         node = text.nodes[number]
@@ -131,7 +125,7 @@ def _tokens(snapshot: SystemSnapshot, document: Document, within: types.Range | 
     for at, (kind, declares) in enumerate(found):
         first, last = 2 * at, 2 * at + 1
         if lines[first] == lines[last]:
-            yield _Token(lines[first], columns[first], columns[last] - columns[first], _NUMBERS[kind], declares)
+            yield (lines[first], columns[first]), columns[last] - columns[first], _NUMBERS[kind], declares
 
 
 def _numbers(snapshot: SystemSnapshot, document: Document, within: types.Range | None) -> range:

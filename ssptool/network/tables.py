@@ -43,14 +43,6 @@ class TableFile:
     problems: tuple[TableProblem, ...] = ()
 
 
-class TableOutputs(NamedTuple):
-    """Outputs by the names of their connectors, and variables like those of an FMU; invalid outputs are left out."""
-
-    outputs: Mapping[str, TableOutput]
-    description: FmuDescription
-    problems: tuple[TableProblem, ...]
-
-
 def read_table(archive: Archive, entry: str) -> TableFile:
     """Read the table in an entry of the archive, with its problems."""
     ending = PurePosixPath(entry).suffix.lower()
@@ -73,8 +65,12 @@ def _unreadable(entry: str, line: int, message: str) -> TableProblem:
     return TableProblem(UNREADABLE, Position(entry, line), message)
 
 
-def outputs_of(component: ssd.Component, table: TableFile, scope: Scope) -> TableOutputs:
-    """The outputs of a table for the connectors of a component."""
+def outputs_of(
+    component: ssd.Component, table: TableFile, scope: Scope
+) -> tuple[Mapping[str, TableOutput], FmuDescription, tuple[TableProblem, ...]]:
+    """The outputs of a table for the connectors of a component, variables like those of an FMU, and problems; invalid
+    outputs are left out.
+    """
     outputs: dict[str, TableOutput] = {}
     variables: dict[str, Variable] = {}
     problems = list(table.problems)
@@ -90,7 +86,7 @@ def outputs_of(component: ssd.Component, table: TableFile, scope: Scope) -> Tabl
             if not reading.problems:
                 outputs[connector.name] = TableOutput(column.name, column.times, values, is_float(type_name))
                 variables[connector.name] = _variable(connector, column, items, len(variables))
-    return TableOutputs(outputs, _description(table.entry, variables, scope), tuple(problems))
+    return outputs, _description(table.entry, variables, scope), tuple(problems)
 
 
 def _misfit(

@@ -334,10 +334,10 @@ class _TreeBuilder:
             return
         if entry not in self._files:
             self._files[entry] = read_table(scope.archive, entry)
-        made = outputs_of(component, self._files[entry], scope)
-        for problem in made.problems:
+        outputs, description, problems = outputs_of(component, self._files[entry], scope)
+        for problem in problems:
             self.tree.refuse(problem.position, f"{component.name!r}: {problem.message}", rules=(problem.rule,))
-        self._place(ComponentPlace(path, component, scope, entry, made.description, made.description, made.outputs))
+        self._place(ComponentPlace(path, component, scope, entry, description, description, outputs))
 
     def _elements(self, entry: str, fmu: FmuDescription) -> FmuDescription:
         """The description with array elements in the default sizes of the FMU."""

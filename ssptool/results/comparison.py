@@ -134,18 +134,9 @@ def _extremes(y: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> tup
     return low, high
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
-    """A trace and its reference. `remarks` maps signals to notes on conversions."""
-
-    trace: Trace
-    reference: Trace
-    remarks: Mapping[str, str]
-
-
-def aligned(trace: Trace, reference: Trace) -> Alignment:
+def aligned(trace: Trace, reference: Trace) -> tuple[Trace, Trace, Mapping[str, str]]:
     """Align a trace with its reference: convert units as far as their names define them, and take integer and Boolean
-    types from the other trace if a file stores only real numbers.
+    types from the other trace if a file stores only real numbers. Also returns notes on conversions, by signal.
     """
     theirs = {column.signal: column for column in trace.columns}
     ours = {column.signal: column for column in reference.columns}
@@ -163,7 +154,7 @@ def aligned(trace: Trace, reference: Trace) -> Alignment:
             changed[signal] = replace(found, type=wanted.type), trace[signal].astype(machine_type(wanted.type))
         elif wanted.real and _is_whole(reference[signal], found.type):
             expected[signal] = replace(wanted, type=found.type), reference[signal].astype(machine_type(found.type))
-    return Alignment(_with_columns_replaced(trace, changed), _with_columns_replaced(reference, expected), remarks)
+    return _with_columns_replaced(trace, changed), _with_columns_replaced(reference, expected), remarks
 
 
 def without_prefix(trace: Trace, prefix: str) -> Trace:
@@ -371,8 +362,7 @@ def compare_traces(
         raise WrongValue("a trace without rows cannot be compared")
     for name, one in (("trace", trace), ("reference", reference)):
         _check_times(name, one.t)
-    alignment = aligned(trace, reference)
-    trace, reference = alignment.trace, alignment.reference
+    trace, reference, remarks = aligned(trace, reference)
     chosen = [reference.columns[place] for place in places_of(patterns, reference.columns)]
     if not chosen:
         raise WrongValue("the reference has no signals")
@@ -381,7 +371,7 @@ def compare_traces(
         _signal(trace, reference, column, tolerance_of(column, special, default if column.real else EXACT))
         for column in chosen
     ]
-    results = [replace(one, remark=alignment.remarks.get(one.signal, one.remark)) for one in results]
+    results = [replace(one, remark=remarks.get(one.signal, one.remark)) for one in results]
     real = {column.signal for column in chosen if column.real}
     if errors != (None, None):
         results = [_with_stated(one, trace, reference, errors) if one.signal in real else one for one in results]

@@ -26,8 +26,7 @@ def draw_comparison(comparison: TraceComparison, trace: Trace, reference: Trace,
         The file name has another extension, or no signal could be compared.
     """
     check_plot_name(path, PICTURES)
-    alignment = aligned(trace, reference)
-    trace, reference = alignment.trace, alignment.reference
+    trace, reference, _ = aligned(trace, reference)
     shown = _distinct(comparison, trace, reference)[:MOST]
     if not shown:
         raise WrongValue("there is no signal to draw: none could be compared")

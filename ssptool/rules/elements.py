@@ -384,7 +384,8 @@ def _problems(component: ssd.Component, structure: Structure) -> tuple[TableProb
     if document is None or reference.reach is not Reach.INSIDE or not structure.archive.has(reference.entry):
         return ()  # URI-002
     scope = Scope(structure.archive, document, structure.units(structure.root), Positions(document))
-    return outputs_of(component, _table(reference.entry, structure), scope).problems
+    _, _, problems = outputs_of(component, _table(reference.entry, structure), scope)
+    return problems
 
 
 @remembered

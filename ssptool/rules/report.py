@@ -143,10 +143,10 @@ def _tag(line: SourceLine, address: str) -> tuple[int, int] | None:
     if not steps or steps[-1] is None:
         return None
     at = 0
-    for step in filter(None, steps[:-1]):
-        if step.stated and (around := line.first(step.name, step.stated, at)):
+    for name, stated in filter(None, steps[:-1]):
+        if stated and (around := line.first(name, stated, at)):
             at = around[1]
-    return line.first(steps[-1].name, steps[-1].stated, at)
+    return line.first(*steps[-1], at)
 
 
 def _root_tag(line: str) -> tuple[int, int] | None:
@@ -160,19 +160,13 @@ def _parts_of(address: str) -> list[str]:
     return re.findall(r"(?:[^/'\"]|'[^']*'|\"[^\"]*\")+", address)
 
 
-class _Step(NamedTuple):
-    """A step of an address: the name of an element and its identifying attributes."""
-
-    name: str
-    stated: tuple[tuple[str, str], ...]
-
-
 @lru_cache(maxsize=10_000)
-def _step(part: str) -> _Step | None:
+def _step(part: str) -> tuple[str, tuple[tuple[str, str], ...]] | None:
+    """A step of an address: the name of an element and its identifying attributes."""
     found = _STEP.search(part)
     if found is None:
         return None
-    return _Step(found["name"], tuple((key, one or two) for key, one, two in _STATED.findall(found["stated"])))
+    return found["name"], tuple((key, one or two) for key, one, two in _STATED.findall(found["stated"]))
 
 
 _COLOURS = {"error": "#b3261e", "warning": "#8a5000", "info": "#0b5394"}

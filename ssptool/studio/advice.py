@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 _COMMAND = re.compile(r"`ssptool ([^`]*)`")
 _PLACES: Mapping[str, str] = {
@@ -20,15 +20,10 @@ _PLACES: Mapping[str, str] = {
 _OPTIONS: Mapping[str, str] = {"--inputs": "a file or scenario (Inputs)"}
 
 
-class PageAdvice(NamedTuple):
-    """Advice as a text without commands, and edits by the titles of their buttons."""
-
-    text: str
-    actions: tuple[tuple[str, list[dict[str, Any]]], ...] = ()
-
-
-def page_advice(advice: str) -> PageAdvice:
-    """Advice in the words of the page. Edits are only taken from commands that are complete."""
+def page_advice(advice: str) -> tuple[str, tuple[tuple[str, list[dict[str, Any]]], ...]]:
+    """Advice in the words of the page, without commands, and edits by the titles of their buttons. Edits are only taken
+    from commands that are complete.
+    """
     actions: list[tuple[str, list[dict[str, Any]]]] = []
 
     def replaced(found: re.Match[str]) -> str:
@@ -47,4 +42,4 @@ def page_advice(advice: str) -> PageAdvice:
     text = _COMMAND.sub(replaced, advice)
     for option, told in _OPTIONS.items():
         text = text.replace(option, told)
-    return PageAdvice("" if actions and text.endswith(": ") else text, tuple(actions))
+    return "" if actions and text.endswith(": ") else text, tuple(actions)

@@ -67,14 +67,14 @@ def findings_of(
 def finding_content(finding: Diagnostic, places: DrawnPlaces, fixes: Mapping[Diagnostic, Any]) -> dict[str, Any]:
     """A finding as data for the page."""
     fix, place = fixes.get(finding), places.at(finding.position.file, finding.position.line)
-    advice = page_advice(finding.advice)
+    advice, actions = page_advice(finding.advice)
     return {
         "key": key_of(finding),
         "code": finding.code,
         "severity": finding.severity.value,
         "message": finding.message,
-        "advice": advice.text,
-        "actions": [{"title": title, "edits": edits} for title, edits in advice.actions],
+        "advice": advice,
+        "actions": [{"title": title, "edits": edits} for title, edits in actions],
         "where": str(finding.position),
         "place": None if place is None else place.content(),
         "fixes": [] if fix is None else [{"title": one.title, "safe": one.safe} for one in fix.options],

@@ -163,8 +163,8 @@ def _simulated_where_offered(network: Network) -> Mapping[str, InterfaceType]:
 
 def _demanded(component: FlatComponent, kind: InterfaceType) -> InterfaceType:
     if component.description.interface(kind) is None:
-        other = SIMULATION if kind is EXCHANGE else EXCHANGE
-        raise UnsupportedByFmu(component.name, f"offers {kind.words}", f"implementation {kind}", other.words)
+        offered = SIMULATION if kind is EXCHANGE else EXCHANGE
+        raise UnsupportedByFmu(component.name, f"offers {kind.words}", f"implementation {kind}", offered.words)
     return kind
 
 

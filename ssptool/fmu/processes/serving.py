@@ -60,7 +60,7 @@ class Sandboxing(NamedTuple):
 
 
 Request = Instantiate | int | None
-"""For an instance; to free the instance with this number; to end the process after the answer."""
+"""Request for an instance; to free the instance with this number; to end the process after the answer."""
 
 
 class ForwardedLog(MessageLog):
