@@ -3,6 +3,8 @@
 FMUs of co-simulation save their states here, or do not; the equations are those of the bench.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -64,13 +66,13 @@ def test_fmus_that_cannot_save_their_states_have_adaptive_steps_as_well(name, tm
         result = ssptool.simulate(path, output=None, **options)
         assert true_error(system, result)[0] <= 10 * tolerance, tolerance
         steps.append(result.statistics.steps)
-        assert result.statistics.inexact_error < 1 and not inexact(result)
+        assert result.statistics.inexact_error < 2 and not inexact(result)
     assert result.statistics.rejected == 0
     assert 2 <= steps[1] / steps[0] <= 5  # of order 2
 
 
 LATE = ["thermostat of co-simulation", "relay", "late strike", "late strike that a ramp sets off", "sampled by steps"]
-LATE += ["contact of 1e6 N/m", "thermal link of 1e4 W/K"]
+LATE += ["contact of 1e6 N/m"]
 
 
 @pytest.mark.parametrize("name", LATE)
@@ -83,12 +85,39 @@ def test_a_run_that_cannot_repeat_steps_states_that_they_are_too_inexact(name, t
     assert 0 < warning.time <= made.stop and warning.signal in {column.signal for column in result.columns}
 
 
-def test_steps_that_cannot_be_repeated_and_create_energy_are_stated(tmp_path):
+def test_steps_that_cannot_be_repeated_create_no_energy(tmp_path):
     """Two masses with play between them and 0.5 J in all, so that no speed exceeds 1 m/s."""
     folder = write(tmp_path / "backlash", {"A": mass(1.0, "-"), "B": mass(0.0, ""), "Gap": GAP}, WITH_GAP)
     options = {"start_values": {"Gap.k": "1e5"}, "stop_time": 0.2, "adaptive": 1e-3, "accuracy": "off"}
     result = ssptool.simulate(folder, output=None, settings_file=False, **options)
-    assert np.abs(result["A.speed"]).max() > 1.05 and inexact(result)
+    assert np.abs(result["A.speed"]).max() < 1.01
+    assert result.statistics.steps < 10_000
+
+
+STIFF = [("holds", set(), 1e-3), ("one follows", {"A"}, 1e-3), ("follows", {"A", "B", "D", "L", "M"}, 1e-4)]
+
+
+@pytest.mark.parametrize(("kind", "following", "tolerance"), STIFF)
+def test_the_first_step_does_not_leap_over_a_fast_decay(kind, following, tolerance, tmp_path):
+    """The hot body loses 90 K within a millisecond. Steps that cannot be repeated begin with small ones."""
+    made = SYSTEMS["thermal link of 1e4 W/K"]
+    parts = {name: part.able(follows=name in following) for name, part in made.parts.items()}
+    made = replace(made, parts=parts)
+    result = carried_out(made, tmp_path, tolerance)
+    assert true_error(made, result)[0] <= 10 * tolerance or result.warnings, kind
+    assert np.abs(result["A.T"] - made.exact(result.t)["A.T"])[:30].max() < 1e-3 * 90
+
+
+@pytest.mark.parametrize("follows", [True, False])
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-3])
+def test_a_relaxation_oscillation_is_as_exact_as_stated(tolerance, follows, tmp_path):
+    """The fast component follows its held input at once, half a step late. What is missed shifts the next jump."""
+    made = able(SYSTEMS["relaxation"], saves=False, follows=follows)
+    result = carried_out(made, tmp_path, tolerance)
+    assert true_error(made, result)[0] <= 10 * tolerance or inexact(result)
+    slow = result["Y.y"] - made.exact(result.t)["Y.y"]
+    assert np.abs(slow).max() <= 2 * tolerance * np.ptp(result["Y.y"])
+    assert result.statistics.steps < 3000
 
 
 @pytest.mark.parametrize(("name", "signal"), [("thermostat of co-simulation", "Switch.on"), ("relay", "Relay.up")])

@@ -22,7 +22,11 @@ class DefectControlled:
     A change is noticed only at the end of the step in which it happens. The values of the inputs of the component that
     has caused it are then known, and further steps become small before inputs reach these values again. After a jump of
     an input, steps are so small that as many jumps per time as so far are within `tolerance`, but at least `tolerance`
-    times the interval. The estimated errors of all steps are added up, so that the run can state them.
+    times the interval. The estimated errors of all steps are added up, so that the run can state them; where a signal
+    is much steeper than on the mean, what has been missed before shifts it, and counts more.
+
+    Components that follow a held input at once lag by half a step, which no mean shows. In a short step, every ninth
+    one, they catch up: the bend there is a measure of the lag.
 
     References
     ----------

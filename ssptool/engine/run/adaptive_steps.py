@@ -25,6 +25,9 @@ _FIRST = 0.0379
 frequencies would be missed.
 """
 
+_FIRST_KEPT = 1e-3 * _FIRST
+"""The same for steps that cannot be repeated: the first one shows how small steps must be. It precedes a few more."""
+
 
 class StepLimits(NamedTuple):
     """Largest and first size of adaptive steps [s]."""
@@ -60,7 +63,8 @@ def with_adaptive_steps(
     UnsupportedByFmu, ContradictingSettings, WrongValue
     """
     largest, limit = largest_step(settings, interval)
-    first = interval.step if settings.step_size is not None else _FIRST * interval.step
+    kept = not all(can.saves_state for can in situation.everyone.values())
+    first = interval.step if settings.step_size is not None else (_FIRST_KEPT if kept else _FIRST) * interval.step
     master, how = _adaptive(base, situation, settings.adaptive or 0.0, StepLimits(largest, first), alternative)
     return master, (how, limit)
 

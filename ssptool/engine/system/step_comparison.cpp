@@ -120,15 +120,26 @@ std::pair<Slot, double> StepComparison::error(const Means& means, double elapsed
   return most;
 }
 
-// The error counts in proportion to the total way of the input, because states integrate it.
+// The error counts in proportion to the total way of the input, because states integrate it. The way back and forth so
+// far is expected to go on; an input that has not turned yet may stay where it is.
 double StepComparison::error_of_mean(std::size_t input, double elapsed) const {
   const Course& course = of_inputs_[input];
-  const bool foreseen = std::isfinite(course.foreseen);
+  const double range = course.most - course.least;
   const double yet = (elapsed < early_part * interval_ ? least_yet : least_size) * course.greatest;
-  const double size = std::fmax(course.most - course.least, foreseen ? course.foreseen : yet);
-  const double way = foreseen ? std::fmax(course.way, course.foreseen_way) : course.way * interval_ / elapsed;
+  const double size = std::fmax(range, std::isfinite(course.foreseen) ? course.foreseen : yet);
   if (!(size > 0.0)) return 0.0;
-  return plan_.share * std::clamp(way / size, 1.0, plan_.ways) / (plan_.tolerance * size);
+  return plan_.share * std::clamp(way(course, elapsed) / size, 1.0, plan_.ways) / (plan_.tolerance * size);
+}
+
+double StepComparison::way(const Course& course, double elapsed) const noexcept {
+  if (std::isfinite(course.foreseen)) return std::fmax(course.way, course.foreseen_way);
+  const double range = course.most - course.least;
+  return range + std::fmax(course.way - range, 0.0) * interval_ / elapsed;
+}
+
+double StepComparison::steepness(std::size_t input, double slope, double elapsed) const noexcept {
+  const double most = way(of_inputs_[input], elapsed);
+  return most > 0.0 ? std::abs(slope) * interval_ / most : 0.0;
 }
 
 std::pair<Slot, double> StepComparison::delayed(const Values& before, const Values& after, double late) const {

@@ -71,6 +71,12 @@ class StepComparison {
   [[nodiscard]] std::pair<Slot, double> error(const Means&, double elapsed) const;
   // Error of an input, by number, whose mean over the whole interval is off by 1.
   [[nodiscard]] double error_of_mean(std::size_t input, double elapsed) const;
+  // A slope [1/s] of an input, by number, relative to its mean slope over the whole interval.
+  [[nodiscard]] double steepness(std::size_t input, double slope, double elapsed) const noexcept;
+  // Whether an input, by number, is between its extremes so far, so that its size and its way are known.
+  [[nodiscard]] bool is_inside(std::size_t input, double value) const noexcept {
+    return of_inputs_[input].least < value && value < of_inputs_[input].most;
+  }
   // The real signal that is affected most by a change of slopes that comes late by this time [s], and the error in it;
   // 1 is the limit of a run. Slopes are those of all real signals.
   [[nodiscard]] std::pair<Slot, double> delayed(const Values& before, const Values& after, double late) const;
@@ -103,6 +109,7 @@ class StepComparison {
 
   [[nodiscard]] static Course starting(double value) noexcept;
   static void go_on(Course&, double value) noexcept;
+  [[nodiscard]] double way(const Course&, double elapsed) const noexcept;
   [[nodiscard]] std::vector<double> errors(const Values& fine, const Values& coarse, double over) const;
   [[nodiscard]] double size(std::size_t real, double value) const noexcept;
   [[nodiscard]] double largest(const Values&) const noexcept;

@@ -25,6 +25,12 @@ constexpr double nearer = 0.5, across = 1.0 / 32;
 // Smallest step near a threshold, relative to the largest one between switches.
 constexpr double least_near = 1e-4;
 constexpr std::size_t most_thresholds = 256;
+// One step after as many others is shorter. Where outputs follow held inputs at once, they lag by half a step: their
+// slopes are smooth as long as all steps are alike, and only bend if one is not. A part of that bend is the lag; it is
+// chosen so that a smooth signal, which bends less there, has no larger error because of it.
+constexpr int alike = 8;
+constexpr double shorter = 1.0 / 16, of_lag = 0.15;
+constexpr double of_same_size = 1 - 1e-6;
 
 bool is_same(double one, double other) { return same_bits({one}, {other}); }
 
@@ -42,13 +48,17 @@ StepDefects::StepDefects(const PlannedSizes& plan, const VariedSteps& varied)
 void StepDefects::restart() {
   h_ = std::max(std::min(plan_.first, largest_), smallest_);
   error_ = 1.0;
+  alike_ = 0;
   slopes_.clear();
+  lags_.clear();
   trends_.clear();
   change_.reset();
 }
 
 SavedSizes StepDefects::save() const {
-  SavedSizes saved{{t_, h_, error_, jumps_}, comparison_.sizes(), {{t_, slopes_}, {t_, earlier_}}};
+  SavedSizes saved{{t_, h_, error_, jumps_, static_cast<double>(alike_)},
+                   comparison_.sizes(),
+                   {{t_, slopes_}, {t_, lags_}, {t_, earlier_}}};
   for (const Threshold& one : thresholds_)
     saved.past.emplace_back(one.from, Values{static_cast<double>(one.output), static_cast<double>(one.input),
                                              one.rises ? 1.0 : 0.0, one.low, one.high});
@@ -59,17 +69,20 @@ void StepDefects::go_on(const SavedSizes& saved) {
   const auto all = [&](std::size_t place, std::size_t size) {
     return saved.past[place].second.empty() || saved.past[place].second.size() == size;
   };
-  require_same_steps(saved.numbers.size() == 4 && comparison_.fits(saved.of_each) && saved.past.size() >= 2);
-  require_same_steps(all(0, plan_.compared.inputs.size()) && all(1, values().size()));
+  require_same_steps(saved.numbers.size() == 5 && comparison_.fits(saved.of_each) && saved.past.size() >= 3);
+  const std::size_t inputs = plan_.compared.inputs.size();
+  require_same_steps(all(0, inputs) && all(1, inputs) && all(2, values().size()));
   t_ = saved.numbers[0];
   h_ = saved.numbers[1];
   error_ = saved.numbers[2];
   jumps_ = saved.numbers[3];
+  alike_ = static_cast<int>(saved.numbers[4]);
   comparison_.set_sizes(saved.of_each);
   slopes_ = saved.past[0].second;
-  earlier_ = saved.past[1].second;
+  lags_ = saved.past[1].second;
+  earlier_ = saved.past[2].second;
   thresholds_.clear();
-  for (std::size_t i = 2; i < saved.past.size(); ++i) {
+  for (std::size_t i = 3; i < saved.past.size(); ++i) {
     const auto& [from, one] = saved.past[i];
     const auto number = static_cast<double>(values().size());
     require_same_steps(one.size() == 5 && one[0] >= 0.0 && one[0] < number && one[1] >= 0.0 && one[1] < number);
@@ -79,18 +92,22 @@ void StepDefects::go_on(const SavedSizes& saved) {
 
 Inexact StepDefects::inexact() const {
   Inexact found{far_, late_.sum, late_.time, affected_};
-  MissedPart worst{0.0, late_.largest, 0.0};
-  double most = 0.0;
+  double most = 0.0, worst = late_.largest;
   for (std::size_t i = 0; i < missed_.size() && elapsed() > 0.0; ++i) {
-    const double weight = comparison_.error_of_mean(i, elapsed()) / interval();
-    most = std::max(most, weight * missed_[i].sum);
-    if (weight * missed_[i].largest <= worst.largest) continue;
-    worst.largest = weight * missed_[i].largest;
+    most = std::max(most, missed(i, missed_[i].sum));
+    const double largest = missed(i, missed_[i].largest);
+    if (largest <= worst) continue;
+    worst = largest;
     found.time = missed_[i].time;
     found.slot = plan_.compared.inputs[i];
   }
   found.error += most;
-  return found;
+  return shifted_.error > found.error ? Inexact{far_, shifted_.error, shifted_.time, shifted_.slot} : found;
+}
+
+// Error because of a part of what an input has missed [s].
+double StepDefects::missed(std::size_t input, double part) const {
+  return comparison_.error_of_mean(input, elapsed()) / interval() * part;
 }
 
 std::optional<double> StepDefects::next(Stretch& found, const AroundSteps& around) {
@@ -114,28 +131,51 @@ std::optional<double> StepDefects::next(Stretch& found, const AroundSteps& aroun
 double StepDefects::end(double limit) const noexcept {
   const double left = limit - t_;
   if (left <= 1.01 * h_ && left <= largest_) return limit;
-  return t_ + (left < 2 * h_ ? left / 2 : h_);
+  return t_ + (left < 2 * h_ ? left / 2 : alike_ == alike ? shorter * h_ : h_);
 }
 
 // The error of an input's mean is that of a line between its values at both ends; if the input bends, this line has an
-// error itself.
+// error itself. Bends at a shorter step count until the next one.
 void StepDefects::choose(double h, const Values& before) {
   const std::vector<Slot>& inputs = plan_.compared.inputs;
+  const bool was_shorter = alike_ > alike;
   StepComparison::Means means{this->means(inputs, h), {}};
+  lags_.resize(inputs.size());
   Values slopes;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const double begin = before[inputs[i]], end = values()[inputs[i]];
     slopes.push_back((end - begin) / h);
-    const double bent = slopes_.empty() ? 0.0 : of_line * h * std::abs(slopes[i] - slopes_[i]);
+    const double bend = slopes_.empty() ? 0.0 : std::abs(slopes[i] - slopes_[i]);
+    if (was_shorter) lags_[i] = of_lag * bend;
+    const double bent = h * std::max(of_line * bend, lags_[i]);
     const double missed = std::abs((begin + end) / 2 - means.coarse[i]);
     means.fine.push_back(means.coarse[i] + std::max(missed, bent));
     missed_[i].add(h * std::max(missed, bent), t_);
   }
+  shift(slopes);
   slopes_ = std::move(slopes);
-  const double error = std::max(comparison_.error(means, elapsed()).second, least_defect), found = chosen(h, error);
-  // A step that was only shortened is no reason for a smaller size.
-  h_ = std::clamp(h < h_ && error <= 1.0 ? std::max(found, h_) : found, smallest_, std::max(largest_, smallest_));
+  alike_ = was_shorter ? 1 : alike_ + 1;
+  const double error = std::max(comparison_.error(means, elapsed()).second, least_defect);
+  if (h < of_same_size * h_ && error <= 1.0) return;  // a step that was only shortened is no reason for another size
+  h_ = std::clamp(chosen(h, error), smallest_, std::max(largest_, smallest_));
   error_ = error;
+}
+
+// Where a signal is much steeper than on the mean, for example in a relaxation oscillation, it suffers most from what has
+// been missed before. A jump is steep in one step only: what it misses is counted by itself.
+void StepDefects::shift(const Values& slopes) {
+  if (slopes_.empty() || elapsed() <= overestimated * interval()) return;
+  const std::vector<Slot>& inputs = plan_.compared.inputs;
+  const auto known = [&](std::size_t i) { return comparison_.is_inside(i, values()[inputs[i]]); };
+  double before = 0.0;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (known(i)) before = std::max(before, missed(i, missed_[i].sum));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!known(i) || !(slopes[i] * slopes_[i] > 0.0)) continue;
+    const double slope = std::min(std::abs(slopes[i]), std::abs(slopes_[i]));
+    const double error = before * comparison_.steepness(i, slope, elapsed());
+    if (error > shifted_.error) shifted_ = {0, error, t_, inputs[i]};
+  }
 }
 
 // The step after a jump is as small as its error requires. Further jumps, if there are as many per time, may not have

@@ -47,6 +47,8 @@ class StepDefects final : public VaryingSteps {
   [[nodiscard]] double elapsed() const noexcept { return t_ - varied_.start; }
   [[nodiscard]] double interval() const noexcept { return varied_.stop - varied_.start; }
   void choose(double h, const Values& before);
+  [[nodiscard]] double missed(std::size_t input, double part) const;
+  void shift(const Values& slopes);
   [[nodiscard]] double chosen(double h, double error);
   void watch_changes(double h, const Values& before);
   void judge(const Change&, const Values& after);
@@ -57,7 +59,9 @@ class StepDefects final : public VaryingSteps {
   StepComparison comparison_;
   double smallest_;     // [s]
   double error_ = 1.0;  // of the previous step
+  int alike_ = 0;       // number of steps since a shorter one
   Values slopes_;       // of inputs, in the previous step
+  Values lags_;         // of inputs per second of a step, from the last shorter step
   double jumps_ = 0.0;  // sum of the errors of steps in which inputs began to be much too inexact
   Values earlier_;      // at the start of the previous step
   std::vector<Threshold> thresholds_;
@@ -68,6 +72,7 @@ class StepDefects final : public VaryingSteps {
   MissedPart late_;                 // because of changes
   Slot affected_ = none;            // by the worst of these
   double apart_ = 0.0;              // largest error because of a change that does not act back
+  Inexact shifted_;                 // of the steepest input, because the errors before shift it in time
   std::int64_t far_ = 0;            // number of steps with much too large an error
 };
 
