@@ -121,7 +121,7 @@ std::pair<Slot, double> StepComparison::error(const Means& means, double elapsed
 }
 
 // The error counts in proportion to the total way of the input, because states integrate it. The way back and forth so
-// far is expected to go on; an input that has not turned yet may stay where it is.
+// far is expected to continue; an input that has not turned yet may stay where it is.
 double StepComparison::error_of_mean(std::size_t input, double elapsed) const {
   const Course& course = of_inputs_[input];
   const double range = course.most - course.least;

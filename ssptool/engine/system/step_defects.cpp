@@ -161,8 +161,8 @@ void StepDefects::choose(double h, const Values& before) {
   error_ = error;
 }
 
-// Where a signal is much steeper than on the mean, for example in a relaxation oscillation, it suffers most from what has
-// been missed before. A jump is steep in one step only: what it misses is counted by itself.
+// Where a signal is much steeper than on the mean, for example in a relaxation oscillation, it suffers most from what
+// has been missed before. A jump is steep in one step only: what it misses is counted by itself.
 void StepDefects::shift(const Values& slopes) {
   if (slopes_.empty() || elapsed() <= overestimated * interval()) return;
   const std::vector<Slot>& inputs = plan_.compared.inputs;
