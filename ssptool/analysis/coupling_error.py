@@ -43,6 +43,9 @@ STILL = 1e-9
 MOST_STEPS = 10_000
 """Macro steps for which errors are computed; beyond, they follow the order."""
 
+MOST_OF_PLAN = 200_000
+"""Macro steps for which the error of the plan itself is computed."""
+
 MOST_LINKS, MOST_TOLD = 40, 3
 """Pairs of components that are examined and told, at most."""
 
@@ -241,7 +244,7 @@ class AdvisedStep(NamedTuple):
     master: str
     step_size: float
     error: float
-    calls: float
+    calls: int
 
 
 @public
@@ -262,9 +265,7 @@ class CouplingAdvice(Printed):
     steps
         What reaches the error, with the fewest calls first.
     links
-        Pairs of components → error of `linked_by` at `step_size` if both were one part, the smallest first.
-    linked_by
-        Master of `links`, and its error with all components apart.
+        Pairs of components → error if both were one part, the smallest first; empty if the plan reaches the error.
     notes
     """
 
@@ -274,7 +275,6 @@ class CouplingAdvice(Printed):
     error: float
     steps: tuple[AdvisedStep, ...]
     links: Mapping[tuple[str, str], float]
-    linked_by: tuple[str, float]
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -289,7 +289,6 @@ class CouplingAdvice(Printed):
             "error": self.error,
             "steps": [one._asdict() for one in self.steps],
             "links": [{"components": list(pair), "error": error} for pair, error in self.links.items()],
-            "linked_by": list(self.linked_by),
             "notes": list(self.notes),
         }
 
@@ -302,28 +301,25 @@ def advice(plan: Plan, probe: Probe, wanted: float = WANTED) -> CouplingAdvice:
     motion, notes = _motion(probe, duration)
     able, missing = _able(plan)
     chosen, why = chosen_master(plan, METHODS)
+    if not why and duration / h > MOST_OF_PLAN:
+        chosen, why = "", f"it has {duration / h:.3g} steps, and at most {MOST_OF_PLAN:g} are computed"
     if why:
         notes.append(f"the error of the plan itself is not predicted: {why}")
     if plan.stimuli != NO_STIMULI:
         notes.append("inputs of the system keep their values at the start")
-    steps = [_advised(motion, master, wanted, duration) for master in able]
-    cost = len(plan.instances) * duration
-    told = [one._replace(calls=round(one.calls * cost)) for one in steps]
-    told.sort(key=lambda one: one.calls or np.inf)
-    by = chosen or told[0].master
-    apart = predicted_error(motion, by, h, duration)
-    pairs = _links(plan, probe) if not apart <= wanted else {}
-    links = {pair: predicted_error(merged(motion, inputs), by, h, duration) for pair, inputs in pairs.items()}
-    return CouplingAdvice(
-        wanted,
-        h,
-        chosen,
-        apart if chosen else float("nan"),
-        tuple(told),
-        dict(sorted(links.items(), key=lambda item: item[1])),
-        (by, apart),
-        (*notes, *missing),
-    )
+    steps = [_advised(motion, master, wanted, duration, len(plan.instances)) for master in able]
+    steps.sort(key=lambda one: one.calls or np.inf)
+    error, links = float("nan"), dict[tuple[str, str], float]()
+    if chosen:
+        error = predicted_error(motion, chosen, h, duration)
+    if chosen and not error <= wanted:
+        pairs = _links(plan, probe)
+        if len(pairs) > MOST_LINKS:
+            notes.append(f"of {len(pairs)} pairs of connected components, the first {MOST_LINKS} were examined")
+        for pair, inputs in list(pairs.items())[:MOST_LINKS]:
+            links[pair] = predicted_error(merged(motion, inputs), chosen, h, duration)
+    links = dict(sorted(links.items(), key=lambda item: item[1]))
+    return CouplingAdvice(wanted, h, chosen, error, tuple(steps), links, (*notes, *missing))
 
 
 def _motion(probe: Probe, duration: float) -> tuple[Motion, list[str]]:
@@ -386,9 +382,9 @@ def _able(plan: Plan) -> tuple[list[str], list[str]]:
     return able, notes
 
 
-def _advised(motion: Motion, master: str, wanted: float, duration: float) -> AdvisedStep:
-    """The largest step size, 1, 2 or 5 times a power of ten, for which a master reaches the error, and its steps of
-    each component per second. Beyond the steps that are tried, the error follows the order of the last two.
+def _advised(motion: Motion, master: str, wanted: float, duration: float, components: int) -> AdvisedStep:
+    """The largest step size, 1, 2 or 5 times a power of ten, for which a master of so many components reaches the
+    error. Beyond the steps that are tried, the error follows the order of the last two.
     """
     tried: list[tuple[float, float]] = []
     for h in _round_numbers(duration / 2, duration / MOST_STEPS):
@@ -403,7 +399,8 @@ def _advised(motion: Motion, master: str, wanted: float, duration: float) -> Adv
         smaller = next(_round_numbers(h * (wanted / error) ** (1 / order), 0.0))
         tried.append((smaller, error * (smaller / h) ** order))
     h, error = tried[-1]
-    return AdvisedStep(master, h, error, (ITERATIONS if master.startswith("iterated") else 1) / h)
+    repeated = ITERATIONS if master.startswith("iterated") else 1
+    return AdvisedStep(master, h, error, round(duration / h) * components * repeated)
 
 
 def _round_numbers(most: float, least: float) -> Iterator[float]:
@@ -425,7 +422,7 @@ def _links(plan: Plan, probe: Probe) -> dict[tuple[str, str], list[int]]:
         ends = sorted({probe.plan.signals[slot].component for slot in (wire.source, wire.destination)})
         if wire.destination in places and len(ends) == 2 and ends[0]:
             found[ends[0], ends[1]].append(places[wire.destination])
-    return dict(list(found.items())[:MOST_LINKS])
+    return dict(found)
 
 
 @prints(CouplingAdvice)
@@ -434,16 +431,15 @@ def advice_text(found: CouplingAdvice) -> str:
     lines = [f"Advice for an error of {found.wanted:g} of the range of each signal (linear models near the start)"]
     width = max((len(one.master) for one in found.steps), default=0)
     for one in found.steps:
-        reached = f"{one.step_size:g} s: error {_told(one.error)}, {one.calls:g} steps of components"
+        reached = f"{one.step_size:g} s: error {_told(one.error)}, {one.calls} steps of components"
         lines.append(f"  {one.master.ljust(width)}  {reached if one.calls else 'no step that was tried'}")
+    plan = f"{found.master}, {found.step_size:g} s"
     if found.master:
-        lines.append(f"  this plan ({found.master}, {found.step_size:g} s): error {_told(found.error)}")
-    master, apart = found.linked_by
-    limiting = [(pair, error) for pair, error in found.links.items() if error < LIMITS * apart]
+        lines.append(f"  this plan ({plan}): error {_told(found.error)}")
+    limiting = [(pair, error) for pair, error in found.links.items() if error < LIMITS * found.error][:MOST_TOLD]
     if limiting:
-        lines.append(f"  these limit the step ({master}, {found.step_size:g} s); as one part, by model exchange:")
-    for pair, error in limiting[:MOST_TOLD]:
-        lines.append(f"    {pair[0]} and {pair[1]}: error {_told(error)} instead of {_told(apart)}")
+        lines.append("  these limit its step; as one part, by model exchange:")
+    lines += [f"    {one} and {other}: error {_told(error)}" for (one, other), error in limiting]
     if found.steps and (best := found.steps[0]).calls:
         lines.append(f"  next: {options_of(best.master)} --step-size {best.step_size:g}")
     return joined_lines([*lines, *(f"  note: {note}" for note in found.notes)])
