@@ -315,14 +315,14 @@ class Fork:
     def poll(self) -> int | None:
         """The exit status, or minus the number of the signal that ended it; None while it goes on."""
         if self._status is None:
-            pid, status = os.waitpid(self.pid, _NO_WAITING)
-            self._status = os.waitstatus_to_exitcode(status) if pid else None
+            self._status = self._waited(_NO_WAITING)
         return self._status
 
     def wait(self) -> int:
         """The exit status as of `poll`, when it has ended, and what it has printed is shown."""
         if self._status is None:
-            self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+            self._status = self._waited(0)
+            assert self._status is not None
         if self.output is not None:
             self.output.finish()
         return self._status
@@ -332,10 +332,16 @@ class Fork:
         if self._status is None:
             if self.output is not None:
                 self.output.send(_KILL)
-            # Except if an interrupt came between its end and the record of its end.
-            with suppress(ProcessLookupError, ChildProcessError):
+            with suppress(ProcessLookupError):
                 os.kill(self.pid, _KILL)
-                self.wait()
+            self.wait()
+
+    def _waited(self, options: int) -> int | None:
+        try:
+            pid, status = os.waitpid(self.pid, options)
+        except ChildProcessError:  # an interrupt came between its end and the record of its end
+            return -_KILL
+        return os.waitstatus_to_exitcode(status) if pid else None
 
 
 def _leave_exit_handlers() -> None:

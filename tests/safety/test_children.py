@@ -18,6 +18,7 @@ import ssptool
 from ssptool.child_processes import (
     ENVIRONMENT,
     BadMessage,
+    Fork,
     child_environment,
     close_descriptors,
     decoded,
@@ -348,3 +349,20 @@ def test_an_alias_of_arrays_may_be_a_type_of_its_own():
     kind = TypeVar("kind", bound=np.generic)
     alias = TypeAliasType("alias", np.ndarray[Any, np.dtype[kind]], type_params=(kind,))
     assert decoded(alias[np.float64], encoded(np.arange(3.0))).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("call", [Fork.poll, Fork.wait, Fork.kill])
+def test_an_interrupt_between_the_end_of_a_fork_and_its_record(monkeypatch, call):
+    """What waits for it later does not fail, and does not wait forever."""
+    fork, waitpid = Fork(lambda: os._exit(3)), os.waitpid
+
+    def interrupted(pid, options):
+        waitpid(pid, 0)
+        monkeypatch.setattr(os, "waitpid", waitpid)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "waitpid", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fork.wait()
+    call(fork)
+    assert fork.poll() == -signal.SIGKILL

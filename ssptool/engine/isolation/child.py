@@ -345,8 +345,7 @@ class ChildProcess:
         """Kill the child, if it still runs, and all processes that it has started."""
         ask_to_end(self.pid, self.ended)
         self._process.kill()
-        with suppress(ChildProcessError):  # interrupted between its end and the record of its end
-            self._process.wait()
+        self._process.wait()
 
     def end(self) -> None:
         """Kill the child, if it still runs, and close the connection."""
