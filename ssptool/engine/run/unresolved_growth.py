@@ -79,7 +79,7 @@ class UnresolvedGrowth:
             points=None if batch.points is None else batch.points[:steps],
             failure=unstable(
                 f"{self._names[place]} has grown to {own[row, 1 + place]:.2g} and changes in each step by as much: "
-                f"{UNSTABLE_HERE}",
+                + UNSTABLE_HERE,
                 float(own[row, 0]),
             ),
         )
