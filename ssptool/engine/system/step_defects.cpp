@@ -28,7 +28,7 @@ constexpr std::size_t most_thresholds = 256;
 // One step after as many others is shorter. Where outputs follow held inputs at once, they lag by half a step: their
 // slopes are smooth as long as all steps are alike, and only bend if one is not. A part of that bend is the lag; it is
 // chosen so that a smooth signal, which bends less there, has no larger error because of it.
-constexpr int alike = 8;
+constexpr int most_alike = 8;
 constexpr double shorter = 1.0 / 16, of_lag = 0.15;
 constexpr double of_same_size = 1 - 1e-6;
 
@@ -131,14 +131,14 @@ std::optional<double> StepDefects::next(Stretch& found, const AroundSteps& aroun
 double StepDefects::end(double limit) const noexcept {
   const double left = limit - t_;
   if (left <= 1.01 * h_ && left <= largest_) return limit;
-  return t_ + (left < 2 * h_ ? left / 2 : alike_ == alike ? shorter * h_ : h_);
+  return t_ + (left < 2 * h_ ? left / 2 : alike_ == most_alike ? shorter * h_ : h_);
 }
 
 // The error of an input's mean is that of a line between its values at both ends; if the input bends, this line has an
 // error itself. Bends at a shorter step count until the next one.
 void StepDefects::choose(double h, const Values& before) {
   const std::vector<Slot>& inputs = plan_.compared.inputs;
-  const bool was_shorter = alike_ > alike;
+  const bool was_shorter = alike_ > most_alike;
   StepComparison::Means means{this->means(inputs, h), {}};
   lags_.resize(inputs.size());
   Values slopes;
