@@ -123,6 +123,7 @@ def always_switching(name: str, size: float, t: float) -> Failure:
     return Failure(
         Ending.STEP,
         f"{name} changes again and again, however small the macro step is ({size:.2g} s for a pair of steps)",
-        "its FMU counts or toggles at each step, or switches without hysteresis; use fixed steps (no adaptive)",
+        "its FMU counts or toggles at each step, switches without hysteresis, or integrates less exactly inside (with "
+        "fixed steps or a tolerance of its own); let a run find a fixed step: --accuracy 1e-3 instead of --adaptive",
         t,
     )
