@@ -88,19 +88,23 @@ class Motion(NamedTuple):
     Attributes
     ----------
     components
-        With the slopes at the start: each part with states has one more state, which is constant.
+        With the slopes at the start: each part with states has one more state, which is constant. What only a late
+        exchange needs is not kept up.
     start : (n,)
         Deviations from the start: 0, and 1 for the constant states.
     signals : (p, n)
         Signals that are compared, by states.
     sizes : (p,)
         Their usual sizes.
+    truths
+        Step size and number of steps → the exact signals, which all masters are compared with.
     """
 
     components: Components
     start: Floats
     signals: Floats
     sizes: Floats
+    truths: dict[tuple[float, int], Floats]
 
     @property
     def apart(self) -> tuple[Floats, Floats]:
@@ -116,9 +120,21 @@ class Motion(NamedTuple):
         A, B = self.apart
         return np.asarray(A + B @ self.components.by_states)
 
+    def truth(self, h: float, steps: int) -> Floats:
+        """(steps + 1, p) Exact signals at the ends of steps of h [s]."""
+        if (h, steps) not in self.truths:
+            with np.errstate(all="ignore"):
+                self.truths[h, steps] = _powers(self.exact(h), self.start, steps) @ self.signals.T
+        return self.truths[h, steps]
+
+    def moving(self, exact: Floats) -> Floats:
+        """(p,) Whether each of the exact signals changes."""
+        with np.errstate(all="ignore"):
+            return np.asarray(~(np.ptp(exact, axis=0) <= STILL * self.sizes))  # also those beyond all numbers
+
     def moves(self, duration: float) -> bool:
         """True if a signal changes over a run."""
-        return not np.isnan(predicted_error(self, "jacobi, hold", duration / 100, duration))
+        return bool(self.moving(self.truth(duration / 100, 100)).any())
 
     def exact(self, h: float) -> Floats:
         """(n, n) Transition of the coupled system over h [s]."""
@@ -139,14 +155,8 @@ def moving(one: Components, slopes: Floats, deviations: Floats, signals: Floats,
             B = np.vstack([B, np.zeros((1, B.shape[1]))])
         parts.append((A, B))
         first += count
-    known = replace(
-        one,
-        parts=tuple(parts),
-        by_states=np.insert(one.by_states, ends, 0.0, axis=1),
-        late=np.insert(one.late, ends, 0.0, axis=1),
-        _steps={},
-    )
-    return Motion(known, np.insert(deviations, ends, 1.0), np.insert(signals, ends, 0.0, axis=1), sizes)
+    known = replace(one, parts=tuple(parts), by_states=np.insert(one.by_states, ends, 0.0, axis=1), _steps={})
+    return Motion(known, np.insert(deviations, ends, 1.0), np.insert(signals, ends, 0.0, axis=1), sizes, {})
 
 
 def merged(motion: Motion, inputs: Sequence[int]) -> Motion:
@@ -154,15 +164,7 @@ def merged(motion: Motion, inputs: Sequence[int]) -> Motion:
     one, (A, B) = motion.components, motion.apart
     left = [number for number in range(B.shape[1]) if number not in set(inputs)]
     whole = (A + B[:, list(inputs)] @ one.by_states[list(inputs)], B[:, left])
-    known = replace(
-        one,
-        parts=(whole,),
-        by_states=one.by_states[left],
-        late=one.late[left] + one.passed[np.ix_(left, list(inputs))] @ one.by_states[list(inputs)],
-        passed=one.passed[np.ix_(left, left)],
-        _steps={},
-    )
-    return motion._replace(components=known)
+    return motion._replace(components=replace(one, parts=(whole,), by_states=one.by_states[left], _steps={}))
 
 
 def predicted_error(motion: Motion, master: str, h: float, duration: float) -> float:
@@ -170,15 +172,13 @@ def predicted_error(motion: Motion, master: str, h: float, duration: float) -> f
     if the steps diverge, nan if nothing moves.
     """
     steps = max(1, round(duration / h))
-    truth, found = _powers(motion.exact(h), motion.start, steps), _steps(motion, master, h, steps)
+    exact, found = motion.truth(h, steps), _steps(motion, master, h, steps)
     with np.errstate(all="ignore"):
-        exact = truth @ motion.signals.T
-        ranges = np.ptp(exact, axis=0)
         errors = np.abs(found @ motion.signals.T - exact).max(axis=0)
     if not np.isfinite(errors).all():
         return float("inf")
-    moves = ranges > STILL * motion.sizes
-    return float(np.max(errors[moves] / ranges[moves], initial=0.0)) if moves.any() else float("nan")
+    moves = motion.moving(exact)
+    return float(np.max(errors[moves] / np.ptp(exact, axis=0)[moves], initial=0.0)) if moves.any() else float("nan")
 
 
 def _powers(matrix: Floats, start: Floats, steps: int) -> Floats:
@@ -347,7 +347,7 @@ def _motion(probe: Probe, duration: float) -> tuple[Motion, list[str]]:
 def _linear_span(probe: Probe, motion: Motion, slots: Sequence[int], duration: float) -> float:
     """Time [s] for which slopes and signals of the system along the motion are those of the linear model."""
     changes, first, values = motion.start == 0.0, probe.t, probe.values0[slots]
-    largest, before = [0.0, 0.0], duration * float(SPANS[0])
+    largest, before, coupled = [0.0, 0.0], duration * float(SPANS[0]), motion.coupled
     for t in (duration * SPANS).tolist():
         z = motion.exact(t) @ motion.start
         probe.t = first + t
@@ -358,7 +358,7 @@ def _linear_span(probe: Probe, motion: Motion, slots: Sequence[int], duration: f
         finally:
             probe.t = first
         pairs = (
-            (slopes / probe.nominal, (motion.coupled @ z)[changes] / probe.nominal),
+            (slopes / probe.nominal, (coupled @ z)[changes] / probe.nominal),
             ((probe.values[slots] - values) / motion.sizes, motion.signals @ z / motion.sizes),
         )
         for place, (found, expected) in enumerate(pairs):
@@ -374,7 +374,7 @@ def _able(plan: Plan) -> tuple[list[str], list[str]]:
     coupled = [one for one in plan.instances if one.wired]
     able, notes = list(METHODS), []
     if held := [one.name for one in coupled if not one.capabilities.follows]:
-        able = [master for master in able if "interpolate" not in master and "extrapolate (" not in master]
+        able = [master for master in able if "polate (order" not in master]
         notes.append(f"inputs of {abbreviated(held)} are held, because the FMU does not follow them")
     if fixed := [one.name for one in coupled if not one.capabilities.repeats_steps]:
         able = [master for master in able if "iterated" not in master]
