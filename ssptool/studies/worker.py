@@ -155,7 +155,7 @@ class StudyWorker:
         If only the comparison with model exchange gives the accuracy, there are no results.
         """
         began = perf_counter()
-        prepared, pool = self._without_logs(task), self._prepared(task)[1]
+        prepared, pool = self._without_logs(task)
         plan = self._plan(prepared, task)
         if not plan.recorded:
             return failed(task, str(Accuracy(remark="no result depends on a signal")))
@@ -188,16 +188,17 @@ class StudyWorker:
         """
         if not has_grown(plan, trace):
             return None
-        prepared, pool = self._without_logs(task), self._prepared(task)[1]
+        prepared, pool = self._without_logs(task)
         finer = FinerRuns(
             Job(plan, prepared.sources(plan)), Recording(signals=self.signals), None, perf_counter(), pool
         )
         check = AccuracyCheck(partial(_replanned, prepared, task), only_growth=True)
         return blown_up(check.of(plan, trace, seconds, finer, lambda: math.inf))
 
-    def _without_logs(self, task: Task) -> PreparedSystem:
-        prepared = self._prepared(task)[0]
-        return prepared.with_fixed(prepared.plan(task.point).settings.without_logs())
+    def _without_logs(self, task: Task) -> tuple[PreparedSystem, Pool]:
+        """The prepared system of a task for further runs, which write no logs, and its pool."""
+        prepared, pool = self._prepared(task)
+        return prepared.with_fixed(prepared.plan(task.point).settings.without_logs()), pool
 
     def _check_seconds(self, seconds: float) -> float:
         """Time for the finer runs of a check after a run that took this many seconds."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from math import floor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +32,6 @@ from ssptool.fmu.instance import FmuInstance
 from ssptool.network.arrays import elements
 from ssptool.network.conversion import convert
 from ssptool.network.network import Signal
-
-if TYPE_CHECKING:
-    pass
 
 
 def not_running(*, ended: bool) -> WrongUsage:
