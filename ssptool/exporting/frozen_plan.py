@@ -11,7 +11,7 @@ from ssptool.engine.run.frozen_variables import (
     frozen_variable,
     json_value,
 )
-from ssptool.exporting.capabilities import ExportInterface, able, driven_by_inputs
+from ssptool.exporting.capabilities import ExportInterface, driven_by_inputs
 from ssptool.exporting.interface import ExportedClock, ExportedVariable, PartTarget
 from ssptool.network.network import Signal
 
@@ -20,7 +20,6 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], interface: ExportI
     """Content of the file, except the token, which is computed from it."""
     return frozen_system(plan, driven_by_inputs(plan)) | {
         "interface": str(interface),
-        "goes_back": able(plan, "canGetAndSetFMUstate"),
         "variables": _variables(plan, variables),
         "parameter_wires": list(frozen_parameter_wires(plan)),
     }

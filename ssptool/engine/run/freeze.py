@@ -113,7 +113,6 @@ def frozen_run(plan: Plan) -> Json:
     more = {
         "token": "",
         "interface": "cs",
-        "goes_back": isinstance(master, Adaptive),
         "shown_wires": [_wire(wire) for wire in plan.shown_wires],
         "recorded": list(plan.recorded),
         "variables": [],

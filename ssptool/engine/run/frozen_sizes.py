@@ -36,18 +36,26 @@ def _until_noticed(plan: Plan, master: DefectControlled) -> float:
 
 def _compared(plan: Plan, master: Adaptive | DefectControlled) -> Json:
     """Limits, and the signals that are compared."""
-    reals, stated = real_slots(plan), nominal_stated(plan)
-    slots = range(len(plan.signals)) if reals is None else reals.tolist()
+    reals, stated, repeated = real_slots(plan), nominal_stated(plan), _repeated(plan)
+    slots = sorted(set(range(len(plan.signals)) if reals is None else reals.tolist()) - repeated)
     inputs = sorted({wire.destination for wire in plan.wires} & set(slots))
     limits = ("tolerance", "largest", "first", "smallest", "order", "share", "ways")
     return {
         **{name: getattr(master, name) for name in (*limits, *_CONTROL)},
-        "reals": list(slots),
+        "reals": slots,
         "nominal": [plan.nominal[slot] if stated[slot] else None for slot in slots],
-        "others": other_slots(plan).tolist(),
+        "others": [slot for slot in other_slots(plan).tolist() if slot not in repeated],
         "switches": _switches(plan, inputs),
         "inputs": inputs,
     }
+
+
+def _repeated(plan: Plan) -> set[int]:
+    """Slots of connectors of the system that repeat signals of components, and do so at communication points only, not
+    at the end of steps that are tried.
+    """
+    fed = {wire.destination for wire in plan.wires}
+    return {slot for slot in fed if plan.signals[slot].component not in plan.network.components}
 
 
 def _switches(plan: Plan, inputs: Sequence[int]) -> list[Json]:

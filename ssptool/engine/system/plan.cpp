@@ -32,7 +32,6 @@ PlanReader::PlanReader(Json json) {
   (void)json.at("interface").one_of({"cs", "me", "both"});
   plan.interface = json.at("interface").get<std::string>();
   read_times(json, plan);
-  plan.goes_back = json.at("goes_back").get<bool>();
   read_signals(json);
   for (const Json one : json.at("parts")) plan.parts.push_back(part(one));
   read_ode_parts(json);

@@ -190,8 +190,7 @@ struct Plan {
   std::string name, token;
   std::string interface;  // "cs", "me" or "both"
   double start = 0.0, stop = 0.0, step = 0.0;
-  bool open_end = false;   // parts are not told the stop time, because another run may continue from there
-  bool goes_back = false;  // all parts save states, so importers may restore states of the system
+  bool open_end = false;  // parts are not told the stop time, because another run may continue from there
   std::size_t slots = 0;
   std::vector<std::string> signals, types;  // by slot
   std::vector<Slot> integers;

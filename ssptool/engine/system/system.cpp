@@ -88,11 +88,7 @@ void System::build_kernel() {
   ode_.reset();
   inside_.reset();
   kernel_ = std::make_shared<Kernel>(plan_.slots, plan_.integers);
-  for (const auto& part : parts_) {
-    const Index index = kernel_->add(member_of(*part));
-    if (plan_.goes_back || (plan_.at_events && plan_.at_events->rolls_back))
-      kernel_->members.instance(index).expect_set_states();
-  }
+  for (const auto& part : parts_) kernel_->add(member_of(*part));
   component_.reset();
   if (plan_.ode && !plan_.ode->alone) {
     component_ = std::make_unique<OdeComponent>(*kernel_);

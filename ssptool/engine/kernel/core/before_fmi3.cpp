@@ -177,7 +177,7 @@ class Fmi2Instance final : public Instance {
   Failure step(double t, double h, const Motion& motion) noexcept override {
     if (!inputs_.empty())
       if (const Failure failure = rates_.lead(reals, t, h, motion, set_function(), set_rates)) return failure;
-    return checked(fmi::v2::do_step, do_step_(reals.component(), t, h, state_.matters() ? 0 : 1));
+    return checked(fmi::v2::do_step, do_step_(reals.component(), t, h, no_set_state ? 1 : 0));
   }
   [[nodiscard]] fmi::v2::DoStep* plain_step() const noexcept override { return do_step_; }
   Failure tell(double t, const double* first, bool moving) noexcept override {
@@ -222,7 +222,6 @@ class Fmi2Instance final : public Instance {
     rates_.following = memory.following;
     rates_.told_order = std::max(rates_.told_order, memory.told_order);  // as in `restore`
   }
-  void expect_set_states() noexcept override { state_.expect_others(); }
 
  private:
   static constexpr const char* set_rates = "fmi2SetRealInputDerivatives";

@@ -115,7 +115,6 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
     following_ = memory.following;
     ends_from_ = memory.ends_from;
   }
-  void expect_set_states() noexcept override { state_.expect_others(); }
 
  private:
   // What one call of fmi3DoStep returns about the step.
@@ -162,7 +161,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   // Refuses times that contradict the step, or the flags.
   Failure call(double t, double h, Told& told) noexcept {
     const int status =
-        do_step_(reals.component(), t, h, !state_.matters(), &told.event, &told.ends, &told.early, &told.reached);
+        do_step_(reals.component(), t, h, no_set_state, &told.event, &told.ends, &told.early, &told.reached);
     if (status == fmi::discard && told.ends) {
       ended_ = std::isnan(told.reached) ? t : told.reached;
       return {to_end, 0};

@@ -190,7 +190,6 @@ class alignas(cache_line) Instance {
   // has not.
   [[nodiscard]] virtual double ended() const noexcept { return std::numeric_limits<double>::quiet_NaN(); }
   virtual void go_on(const InstanceMemory& memory) noexcept { following() = memory.following; }
-  virtual void expect_set_states() noexcept {}
 };
 
 // Memory that is freed as a whole, after the instances in it.
@@ -280,6 +279,11 @@ class TypedAccess {
   std::vector<Entry> entries_;  // empty if there are no types; binary variables have other functions
 };
 
+// The value of noSetFMUStatePriorToCurrentPoint, also where an FMU is set back to an earlier state later. It only
+// allows the FMU to flush buffers of results. Other programs never pass false, and FMUs of fmiCpp then start each step
+// from the same state.
+constexpr bool no_set_state = true;
+
 // The saved state of an instance: FMI returns an address, and reuses it for the next state. The destructor does not
 // free it, because the instance may not exist any more.
 class SavedState {
@@ -291,9 +295,6 @@ class SavedState {
       : component_(component), take_(take), put_(put), free_(free) {}
 
   explicit operator bool() const noexcept { return state_ != nullptr; }
-  // Whether the FMU may be set back to an earlier state: to this one, or to a state that others have saved.
-  [[nodiscard]] bool matters() const noexcept { return state_ != nullptr || others_; }
-  void expect_others() noexcept { others_ = true; }
   int save() noexcept { return take_(component_, &state_); }
   int restore() noexcept { return put_(component_, state_); }
   void release() noexcept {
@@ -303,7 +304,6 @@ class SavedState {
 
  private:
   fmi::State state_ = nullptr;
-  bool others_ = false;
   fmi::Component component_;
   Take* take_;
   Put* put_;

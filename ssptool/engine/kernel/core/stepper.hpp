@@ -47,8 +47,7 @@ class Stepper {
   [[nodiscard]] bool has_threads() const noexcept { return workers_ != nullptr; }
 
   // Sets inputs (and their rates where not zero), does a step from t to t + h, gets outputs. Rates that an FMI 2.0 FMU
-  // got in earlier steps are reset to zero when its inputs are held. Without a saved state,
-  // noSetFMUStatePriorToCurrentPoint is true.
+  // got in earlier steps are reset to zero when its inputs are held.
   Outcome advance(Index group, double t, double h);
   // One complete FMU state per instance, the last one saved; values and history are not touched.
   Outcome save(Index group);
