@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.kernel.calls import FLOAT, DrivenInputMode, Op, Stretches
+from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.energy import PowerBond, bonds_of_units
 from ssptool.engine.masters.program import mid_step
 from ssptool.engine.masters.protocols import NONE_INEXACT, Inexact
@@ -211,9 +212,19 @@ _OF_UNKNOWN_ERRORS = ("RUN-109", "RUN-110", "RUN-111", "RUN-112")
 
 
 def too_inexact_steps(plan: Plan, found: Inexact, steps: int) -> Iterator[RunWarning]:
-    """Warning on adaptive steps that could not be repeated, if their estimated errors add up to too much."""
+    """Warning on adaptive steps that could not be repeated, or whose errors did not become smaller when they were, if
+    their estimated errors add up to too much.
+    """
     lost = found.steps > max(FEWEST_LOST, LOST * steps)
     if plan.settings.warnings is WarningsName.OFF or not (lost or found.error > TOO_INEXACT):
+        return
+    asked = f"--adaptive {plan.settings.adaptive:g} asks for, most at {found.time:.6g} s because of {found.signal}"
+    if isinstance(plan.master, MacroSteps) and isinstance(plan.master.base, Adaptive):
+        text = (
+            f"errors of steps are larger than {asked}, and smaller steps do not reduce them: an FMU integrates less "
+            "exactly inside, or its outputs lag; use --accuracy check, which states the error of the run"
+        )
+        yield RunWarning("RUN-112", found.signal, found.time, found.error, text)
         return
     judged = "the coupling is too stiff"
     if found.error > TOO_INEXACT:
@@ -223,9 +234,9 @@ def too_inexact_steps(plan: Plan, found: Inexact, steps: int) -> Iterator[RunWar
         found.signal,
         found.time,
         found.error,
-        f"{found.steps} of {counted(steps, 'step')} are by far less exact than --adaptive {plan.settings.adaptive:g} "
-        f"asks for, most at {found.time:.6g} s because of {found.signal}, and cannot be repeated: {judged}; use FMUs "
-        "that save their state, a smaller --max-step-size, or --accuracy check, which states the error",
+        f"{found.steps} of {counted(steps, 'step')} are by far less exact than {asked}, and cannot be repeated: "
+        f"{judged}; use FMUs that save their state, a smaller --max-step-size, or --accuracy check, which states the "
+        "error",
     )
 
 

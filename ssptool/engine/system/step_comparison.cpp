@@ -31,6 +31,8 @@ constexpr double least_part = 1e-5;
 constexpr double early_part = 0.01;
 // Factor of noise after each pair, so that it is estimated again.
 constexpr double fading = 0.95;
+// The same for noise per second; and its factor when it is estimated.
+constexpr double slowly_fading = 0.995, margin = 4.0;
 
 }  // namespace
 
@@ -83,9 +85,12 @@ double StepComparison::largest(const Values& values) const noexcept {
   return found;
 }
 
-std::vector<double> StepComparison::errors(const Values& fine, const Values& coarse, double over) const {
+double StepComparison::part(double over) const noexcept { return std::clamp(over / interval_, least_part, 1.0); }
+
+std::vector<double> StepComparison::errors(const Values& fine, const Values& coarse, double over,
+                                           bool with_noise) const {
   const double most = std::min(largest(fine), 1.0), least = least_size * most;
-  const double part = rough_ ? rough : plan_.tolerance * std::clamp(over / interval_, least_part, 1.0);
+  const double part = rough_ ? rough : plan_.tolerance * this->part(over);
   std::vector<double> found;
   for (std::size_t i = 0; i < courses_.size(); ++i) {
     const double one = fine[plan_.reals[i]], other = coarse[plan_.reals[i]];
@@ -93,7 +98,8 @@ std::vector<double> StepComparison::errors(const Values& fine, const Values& coa
     const double allowed = part * std::fmax(size(i, one), plan_.nominal[i] ? 0.0 : least);
     const double apart = plan_.share * std::abs(one - other);
     const double others = plan_.nominal[i] ? 0.0 : passed_on * most;
-    const double not_less = std::max({rounded, others, courses_[i].noise, std::numeric_limits<double>::min()});
+    const double noise = with_noise ? std::max(courses_[i].noise, courses_[i].rate * over) : 0.0;
+    const double not_less = std::max({rounded, others, noise, std::numeric_limits<double>::min()});
     found.push_back(apart / std::fmax(allowed, not_less));
   }
   return found;
@@ -192,6 +198,7 @@ void StepComparison::accept(const Values& values) {
   for (std::size_t i = 0; i < courses_.size(); ++i) {
     go_on(courses_[i], values[plan_.reals[i]]);
     courses_[i].noise *= fading;
+    courses_[i].rate *= slowly_fading;
   }
   for (std::size_t i = 0; i < of_inputs_.size(); ++i) go_on(of_inputs_[i], values[plan_.inputs[i]]);
 }
@@ -200,8 +207,8 @@ std::vector<double> StepComparison::sizes() const {
   std::vector<double> found;
   for (const std::vector<Course>* const courses : {&courses_, &of_inputs_})
     for (const Course& one : *courses)
-      for (const double number :
-           {one.least, one.most, one.last, one.greatest, one.way, one.foreseen, one.foreseen_way, one.noise})
+      for (const double number : {one.least, one.most, one.last, one.greatest, one.way, one.foreseen, one.foreseen_way,
+                                  one.noise, one.rate, one.gathered, one.counted})
         found.push_back(number);
   return found;
 }
@@ -214,9 +221,49 @@ void StepComparison::set_sizes(const std::vector<double>& sizes) {
   auto next = sizes.begin();
   for (std::vector<Course>* const courses : {&courses_, &of_inputs_})
     for (Course& one : *courses)
-      for (double* const number :
-           {&one.least, &one.most, &one.last, &one.greatest, &one.way, &one.foreseen, &one.foreseen_way, &one.noise})
+      for (double* const number : {&one.least, &one.most, &one.last, &one.greatest, &one.way, &one.foreseen,
+                                   &one.foreseen_way, &one.noise, &one.rate, &one.gathered, &one.counted})
         *number = *next++;
+}
+
+StepComparison::Values StepComparison::rates(const Values& fine, const Values& coarse, double over) const {
+  Values found;
+  for (const Slot slot : plan_.reals) found.push_back(plan_.share * std::abs(fine[slot] - coarse[slot]) / over);
+  return found;
+}
+
+void StepComparison::gather(const Values& rates, bool anew) noexcept {
+  for (std::size_t i = 0; i < courses_.size(); ++i)
+    courses_[i].gathered = anew ? rates[i] : std::fmin(courses_[i].gathered, rates[i]);
+}
+
+void StepComparison::expect_gathered() noexcept {
+  for (Course& one : courses_) one.rate = std::fmax(one.rate, margin * one.gathered);
+}
+
+bool StepComparison::is_lenient(double over) const noexcept {
+  return over < least_part * interval_ ||
+         std::ranges::any_of(courses_, [](const Course& one) { return one.rate > 0.0; });
+}
+
+double StepComparison::count(const Values& fine, const Values& coarse, double over) {
+  const std::vector<double> errors = this->errors(fine, coarse, over, false);
+  double most = 0.0;
+  for (std::size_t i = 0; i < courses_.size(); ++i) {
+    if (!(errors[i] > 1.0)) continue;
+    courses_[i].counted += plan_.share * std::abs(fine[plan_.reals[i]] - coarse[plan_.reals[i]]);
+    most = std::max(most, errors[i]);
+  }
+  return most;
+}
+
+std::pair<Slot, double> StepComparison::counted() const {
+  std::pair<Slot, double> most{none, 0.0};
+  for (std::size_t i = 0; i < courses_.size(); ++i) {
+    const double error = courses_[i].counted / (plan_.tolerance * size(i, courses_[i].last));
+    if (error > most.second) most = {plan_.reals[i], error};
+  }
+  return most;
 }
 
 void StepComparison::tolerate(const Values& fine, const Values& coarse, double over) {

@@ -96,21 +96,39 @@ class StepComparison {
   [[nodiscard]] std::vector<double> sizes() const;
   [[nodiscard]] bool fits(const std::vector<double>& sizes) const noexcept;
   void set_sizes(const std::vector<double>& sizes);
+  // The part of the allowed error of a run that a pair of this length [s] may have.
+  [[nodiscard]] double part(double over) const noexcept;
+  // Errors of two steps per second, by real signal.
+  [[nodiscard]] Values rates(const Values& fine, const Values& coarse, double over) const;
+  // Stores these rates where they are smaller than the stored ones, or instead of them.
+  void gather(const Values& rates, bool anew) noexcept;
+  // Accepts errors that grow with time at the stored rates, because shorter steps do not reduce them: FMUs integrate
+  // less exactly inside. They are estimated again now and then.
+  void expect_gathered() noexcept;
+  // Whether such errors are accepted, or pairs of this length [s] may have more than their part of the allowed error.
+  [[nodiscard]] bool is_lenient(double over) const noexcept;
+  // Counts the errors of an accepted pair that are larger than its part; returns the largest one, where 1 is allowed.
+  double count(const Values& fine, const Values& coarse, double over);
+  // The real signal with the largest sum of counted errors, and this sum; 1 is the limit of a run.
+  [[nodiscard]] std::pair<Slot, double> counted() const;
   // Accepts differences that no step size can remove because they are noise, if they are negligible relative to the
   // signal or to the largest signal.
   void tolerate(const Values& fine, const Values& coarse, double over);
 
  private:
-  // The course of a signal: its values so far, the length of its way up and down, and foreseen range and way.
+  // The course of a signal: its values so far, the length of its way up and down, foreseen range and way, and noise.
   struct Course {
     double least, most, last, greatest, way = 0.0, foreseen = HUGE_VAL, foreseen_way = 0.0, noise = 0.0;
+    double rate = 0.0, gathered = 0.0;  // of noise per second: the accepted one, and a stored one
+    double counted = 0.0;               // errors larger than they may be
   };
-  static constexpr std::size_t numbers = 8;
+  static constexpr std::size_t numbers = 11;
 
   [[nodiscard]] static Course starting(double value) noexcept;
   static void go_on(Course&, double value) noexcept;
   [[nodiscard]] double way(const Course&, double elapsed) const noexcept;
-  [[nodiscard]] std::vector<double> errors(const Values& fine, const Values& coarse, double over) const;
+  [[nodiscard]] std::vector<double> errors(const Values& fine, const Values& coarse, double over,
+                                           bool with_noise = true) const;
   [[nodiscard]] double size(std::size_t real, double value) const noexcept;
   [[nodiscard]] double largest(const Values&) const noexcept;
 

@@ -28,6 +28,12 @@ constexpr double fewer = 0.8;
 // error of a run that one kink may have.
 constexpr int most_stuck = 2;
 constexpr double of_kink = 0.01;
+// Number of pairs in a row that are not more exact than longer ones, until this counts as noise of FMUs.
+constexpr double many_stuck = 3.0;
+// Number of consecutive pairs whose size hardly grows, after which a much longer one is tried, where errors may be
+// noise: only pairs of different sizes show it.
+constexpr int most_crawling = 16;
+constexpr double hardly = 1.1, much_longer = 8.0;
 // Part of a jump that a step contains.
 constexpr double half = 0.5;
 
@@ -58,7 +64,8 @@ SavedSizes StepDoubling::save() const {
   const Jump jump = jump_.value_or(Jump{none, 0.0});
   SavedSizes saved{{t_, h_, usual_, first_, until_, changes_, leaps_, static_cast<double>(jumps_), error_,
                     tried_ ? 1.0 : 0.0, jump_ ? static_cast<double>(jump.slot) : -1.0, jump.by,
-                    static_cast<double>(short_), leaping_ == none ? -1.0 : static_cast<double>(leaping_)},
+                    static_cast<double>(short_), leaping_ == none ? -1.0 : static_cast<double>(leaping_), stuck_,
+                    worst_, worst_time_, static_cast<double>(crawling_)},
                    comparison_.sizes(),
                    {}};
   for (const Point& point : past_) saved.past.emplace_back(point.t, point.values);
@@ -67,7 +74,7 @@ SavedSizes StepDoubling::save() const {
 
 void StepDoubling::go_on(const SavedSizes& saved) {
   const auto fits = [this](const auto& point) { return point.second.size() == values().size(); };
-  require_same_steps(saved.numbers.size() == 14 && comparison_.fits(saved.of_each) &&
+  require_same_steps(saved.numbers.size() == 18 && comparison_.fits(saved.of_each) &&
                      std::ranges::all_of(saved.past, fits));
   const std::vector<double>& numbers = saved.numbers;
   t_ = numbers[0];
@@ -84,6 +91,10 @@ void StepDoubling::go_on(const SavedSizes& saved) {
   if (numbers[10] >= 0.0) jump_ = Jump{static_cast<Slot>(numbers[10]), numbers[11]};
   short_ = static_cast<int>(numbers[12]);
   leaping_ = numbers[13] < 0.0 ? none : static_cast<Slot>(numbers[13]);
+  stuck_ = numbers[14];
+  worst_ = numbers[15];
+  worst_time_ = numbers[16];
+  crawling_ = static_cast<int>(numbers[17]);
   comparison_.set_sizes(saved.of_each);
   past_.clear();
   for (const auto& [t, values] : saved.past) past_.push_back({t, values});
@@ -109,6 +120,7 @@ std::optional<double> StepDoubling::next(Stretch& found, const AroundSteps& arou
       if (!tried.cut && ((tried.exact() && !unlocated) || size < smallest_)) {
         if (!tried.exact()) be_content(tried);
         accept(found, tried);
+        look_for_noise(last);
         return {};
       }
     } else if (!may_be_avoided(found) || size < smallest_) {
@@ -128,8 +140,8 @@ std::optional<double> StepDoubling::next(Stretch& found, const AroundSteps& arou
 void StepDoubling::judge(Tried& tried, Rejected& last) {
   const double of_means = comparison_.error(tried.means, t_ - varied_.start + 2 * tried.h).second, over = 2 * tried.h;
   const double error = tried.error, shorter = tried.h / last.h;
+  compare_rates(tried, last);
   if (shorter < fewer && error > 1.0) {
-    last.stuck = error > last.error * std::pow(shorter, plan_.compared.order / 2.0) ? last.stuck + 1 : 0;
     if (last.stuck >= most_stuck) {
       tried.error *= std::min(over / (of_kink * interval_), 1.0);
       if (!tried.exact() && error > last.error) {
@@ -139,8 +151,46 @@ void StepDoubling::judge(Tried& tried, Rejected& last) {
     }
   }
   if (shorter < fewer && last.of_means > 1.0 && of_means > fewer * last.of_means) last.means_fall = false;
-  last = {tried.h, error, of_means, last.stuck, last.means_fall};
+  last.h = tried.h;
+  last.error = error;
+  last.of_means = of_means;
   if (last.means_fall && !std::isnan(tried.error)) tried.error = std::max(tried.error, of_means);
+}
+
+// Errors of smooth signals are proportional to a power of the size. If they decrease by less than half of that power,
+// shorter steps add up to no better result.
+void StepDoubling::compare_rates(const Tried& tried, Rejected& last) {
+  const double over = 2 * tried.h, shorter = tried.h / last.h;
+  const Values rates = comparison_.rates(values(), tried.coarse, over);
+  const double before = last.error * comparison_.part(2 * last.h), now = tried.error * comparison_.part(over);
+  const bool first = last.rates.empty();
+  const bool stuck = first ? tried.error > 1.0 : now > before * std::pow(shorter, 1 + plan_.compared.order / 2.0);
+  if (shorter < fewer) last.stuck = stuck ? last.stuck + 1 : 0;
+  if (!first && shorter < fewer) last.falls = last.falls && now < fewer * before;
+  if (!stuck || first) {
+    last.rates = rates;
+    last.longest = tried.h;
+  }
+  for (std::size_t i = 0; i < rates.size(); ++i) last.rates[i] = std::fmin(last.rates[i], rates[i]);
+}
+
+// After several pairs that were not more exact than longer ones, errors are noise of FMUs, and long steps do as well.
+void StepDoubling::look_for_noise(const Rejected& last) {
+  if (last.stuck < most_stuck) {
+    stuck_ = std::max(stuck_ - forgotten, 0.0);
+    return;
+  }
+  if (!last.falls) return;
+  comparison_.gather(last.rates, stuck_ == 0.0);
+  if (++stuck_ < many_stuck) return;
+  comparison_.expect_gathered();
+  stuck_ = 0.0;
+  h_ = std::max(h_, last.longest);
+}
+
+Inexact StepDoubling::inexact() const {
+  const auto [slot, error] = comparison_.counted();
+  return {0, error, worst_time_, slot};
 }
 
 // Accepts a pair of the smallest steps as far as its error may be a kink or noise.
@@ -326,6 +376,10 @@ std::optional<Slot> StepDoubling::change_ahead(Stretch& found, const AroundSteps
 
 void StepDoubling::accept(Stretch& found, const Tried& tried) {
   if (hopeless(tried)) return;
+  if (const double error = comparison_.count(values(), tried.coarse, 2 * tried.h); error > worst_) {
+    worst_ = error;
+    worst_time_ = tried.end;
+  }
   comparison_.accept(tried.middle);
   comparison_.accept(values());
   rows_.insert(rows_.end(), tried.rows.begin(), tried.rows.end());
@@ -350,6 +404,10 @@ void StepDoubling::choose(const Tried& tried, double located) {
   const double chosen = tried.h < h_ ? std::max(tried.h * factor, h_) : tried.h * factor;
   h_ = std::min(chosen, first_ != 0.0 ? std::max(tried.h, (until_ - t_) / 4) : plan_.largest);
   h_ = std::max({h_, std::min(half * located, plan_.largest), smallest_});
+  crawling_ = h_ < hardly * tried.h && first_ == 0.0 && comparison_.is_lenient(2 * tried.h) ? crawling_ + 1 : 0;
+  if (crawling_ < most_crawling) return;
+  crawling_ = 0;
+  h_ = std::min(much_longer * h_, plan_.largest);
 }
 
 // Whether signals jump or change repeatedly, however small the steps are.

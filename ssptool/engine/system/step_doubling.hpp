@@ -32,6 +32,7 @@ class StepDoubling final : public VaryingSteps {
   [[nodiscard]] SavedSizes save() const override;
   void go_on(const SavedSizes&) override;
   [[nodiscard]] bool keep_states() const noexcept override { return true; }
+  [[nodiscard]] Inexact inexact() const override;
 
  private:
   using Values = StepComparison::Values;
@@ -61,14 +62,20 @@ class StepDoubling final : public VaryingSteps {
     double by;
   };
 
-  // Consecutive pairs that were too inexact.
+  // Consecutive pairs that were too inexact. `longest`: size of the first one whose successor was not more exact than
+  // it in proportion, and `rates` are the smallest errors per second since then. `falls`: all errors have become
+  // smaller, unlike those of steps in which a signal jumps.
   struct Rejected {
     double h = HUGE_VAL, error = 0.0, of_means = 0.0;
     int stuck = 0;
-    bool means_fall = true;
+    bool means_fall = true, falls = true;
+    double longest = 0.0;
+    Values rates{};
   };
 
   void judge(Tried&, Rejected&);
+  void compare_rates(const Tried&, Rejected&);
+  void look_for_noise(const Rejected&);
   void be_content(Tried&);
   void try_out(Stretch&, const AroundSteps&);
   bool try_pair(Stretch&, const AroundSteps&, int& refused);
@@ -102,12 +109,15 @@ class StepDoubling final : public VaryingSteps {
   double first_ = 0.0, until_ = -HUGE_VAL;
   std::vector<Point> past_;  // latest points for going back; the last one is here
   std::optional<double> early_;
-  int short_ = 0;             // number of consecutive pairs of about the smallest size
-  Slot leaping_ = none;       // the last real signal that has jumped
-  int jumps_ = 0;             // number of consecutive pairs of the smallest size with too large an error
-  double changes_ = 0.0;      // recent ones, in short pairs
-  double leaps_ = 0.0;        // recent jumps of real signals
-  std::optional<Jump> jump_;  // jump that is being located
+  int short_ = 0;         // number of consecutive pairs of about the smallest size
+  Slot leaping_ = none;   // the last real signal that has jumped
+  int jumps_ = 0;         // number of consecutive pairs of the smallest size with too large an error
+  double changes_ = 0.0;  // recent ones, in short pairs
+  double leaps_ = 0.0;    // recent jumps of real signals
+  int crawling_ = 0;      // number of consecutive pairs whose size hardly grows where larger errors are accepted
+  double stuck_ = 0.0;    // recent pairs that were not more exact than longer ones, in proportion
+  double worst_ = 0.0, worst_time_ = 0.0;  // largest error of an accepted pair, and its end [s]
+  std::optional<Jump> jump_;               // jump that is being located
 };
 
 }  // namespace ssptool::runtime

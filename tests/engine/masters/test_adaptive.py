@@ -5,13 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pytest import approx
+from scipy.linalg import expm
 
 from ssptool import Settings
 from ssptool.engine.failure import Ending, UnsupportedByFmu
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
+from ssptool.network.network import Conversion, Port, Signal, Wire
 from tests.accuracy.parts import Part, write_part
-from tests.engine.dual_mass import FMI2, FMI3, Folder, network, oscillator, simulate
+from tests.engine.dual_mass import FMI2, FMI3, NOWHERE, Folder, network, oscillator, signal, simulate
 from tests.systems.exact_dual_mass import DualMass
 
 
@@ -96,6 +98,47 @@ def test_fewer_steps_do_for_the_same_error_than_with_a_fixed_size():
     steps = len(adaptive.unwrap().t)
     fixed = simulate(oscillator(), step_size=20.0 / steps, stop_time=20.0, master="jacobi")
     assert error(adaptive) < error(fixed)
+
+
+def test_connectors_of_the_system_leave_the_steps_as_they_are():
+    """They repeat signals at communication points only, not at the end of steps that are tried."""
+    alone = simulate(oscillator(), adaptive=1e-3).unwrap()
+    ports = tuple(Port(Signal("", name), "output", "Float64", None, "", NOWHERE) for name in ("place", "force"))
+    shown = (
+        Wire(signal("System1.x1"), Signal("", "place"), Conversion(2.0, 0.5)),
+        Wire(signal("System2.F"), Signal("", "force")),
+    )
+    net = oscillator()
+    result = simulate(replace(net, ports=ports, wires=(*net.wires, *shown)), adaptive=1e-3).unwrap()
+    assert np.array_equal(result.t, alone.t)
+    assert np.array_equal(result["place"], 2.0 * result["System1.x1"] + 0.5)
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-4])
+def test_inexactness_of_fmus_that_smaller_steps_do_not_reduce_is_no_reason_for_them(tolerance, tmp_path):
+    """x' = u − 2 x + noise and y' = x − 3 y with u = y and one Euler step inside of each macro step: however small this
+    is, the noise changes x by the same part of the step.
+    """
+    noisy = Part(
+        inputs={"u": 0.5},
+        states={"x": (4.0, "u - 2.0 * x + 0.05 * sin(12345678.9 * time)")},
+        outputs={"p": "x"},
+        euler=1.0,
+        saves=True,
+    )
+    smooth = Part(inputs={"w": 4.0}, states={"y": (0.5, "w - 3.0 * y")}, outputs={"q": "y"}, saves=True, follows=True)
+    write_part(tmp_path / "Noisy.fmu", noisy)
+    write_part(tmp_path / "Smooth.fmu", smooth)
+    wires = [("Noisy.p", "Smooth.w"), ("Smooth.q", "Noisy.u")]
+    net = network({"Noisy": "Noisy.fmu", "Smooth": "Smooth.fmu"}, wires, folder=tmp_path)
+    result = run(make_plan(net, Settings(master="jacobi", adaptive=tolerance, stop_time=2.0)), Folder(tmp_path))
+    trace = result.unwrap()
+    matrix = np.array([[-2.0, 1.0], [1.0, -3.0]])
+    exact = np.array([expm(matrix * t) @ [4.0, 0.5] for t in trace.t])
+    found = np.max(np.abs(trace["Noisy.p"] - exact[:, 0])) / np.ptp(exact[:, 0])
+    assert found < 10 * tolerance or "RUN-112" in [one.code for one in result.warnings]
+    assert found < 10 * max(tolerance, 2e-4)
+    assert len(trace.t) < 20_000
 
 
 def test_algebraic_loops_are_solved_at_every_point():
