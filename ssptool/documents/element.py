@@ -417,8 +417,8 @@ class EditableNode(etree.ElementBase):
         return None
 
     def likeness(self) -> Hashable | None:
-        """None: a node of lxml shares nothing with others that are equal."""
-        return None
+        """A key that only elements with equal attributes and content share, as long as none of them is edited."""
+        return cast(bytes, etree.tostring(self, with_tail=False))
 
     def having(self, *attributes: str) -> "Iterator[Element]":
         """Elements, including this one, that have one of these attributes, in document order."""

@@ -250,6 +250,10 @@ class SourceText:
         return _SourceWriter(self).document()
 
 
+_COMPARED_WHOLE = 65_536
+"""Bytes up to which an element is compared as a whole with what was read, so that nesting costs little."""
+
+
 class _SourceWriter:
     """One pass over the edited tree that writes its bytes piece by piece."""
 
@@ -311,6 +315,10 @@ class _SourceWriter:
         return f"<!--{text}-->".encode()
 
     def _known_element(self, node: etree._Element, number: int) -> None:
+        start, end = self._tags.start[number], self._tags.end[number]
+        if end - start <= _COMPARED_WHOLE and _canonical(node) == _canonical(self._pristine[number]):
+            self._write(self._bytes[start:end])
+            return
         opening, closing = self._tags_of(node, number)
         self._write(opening)
         if (text_of(node) or "") == (text_of(self._pristine[number]) or ""):
@@ -397,6 +405,12 @@ def _top(root: etree._Element) -> Iterator[etree._Element]:
     yield from reversed(list(root.itersiblings(preceding=True)))
     yield root
     yield from root.itersiblings()
+
+
+def _canonical(node: etree._Element) -> bytes:
+    """An element with its content, namespaces included: equal for equal elements."""
+    written: bytes = etree.tostring(node, with_tail=False)
+    return written
 
 
 def _nodes(root: etree._Element) -> Iterator[etree._Element]:

@@ -105,7 +105,8 @@ class Addressees:
     """Targets of full names of parameters, among the present elements and connections."""
 
     def __init__(self, draft: Draft) -> None:
-        self._tree = build_tree(draft.archive, draft.document)
+        with draft.archive.looked_up_once():
+            self._tree = build_tree(draft.archive, draft.document)
         self._wiring = Wiring(self._tree, undivided(self._tree))
         self._targets = Targets(self._tree, self._wiring)
 

@@ -166,7 +166,7 @@ def _hosts_of(draft: Draft, around: Draft, path: tuple[str, ...]) -> list[tuple[
 
 
 def _addressing_in(draft: Draft, old: tuple[str, ...], new: tuple[str, ...], connector: str | None) -> list[RenamedUse]:
-    addressees = Addressees(draft)
+    addressees: Addressees | None = None
     found = []
     before, after = ".".join(old), ".".join(new)
     for use in uses(draft):
@@ -176,6 +176,7 @@ def _addressing_in(draft: Draft, old: tuple[str, ...], new: tuple[str, ...], con
         rest = use.full.removeprefix(before)
         if rest == use.full or (rest if connector else not rest.startswith(".")):
             continue
+        addressees = addressees or Addressees(draft)
         meant = [_is_meant(target, old, connector) for target in addressees.of(use.full)]
         if meant and not all(meant):
             if any(meant):

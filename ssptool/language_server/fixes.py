@@ -18,6 +18,7 @@ from ssptool.rules.runner import check_with_fixes, fix
 FIX_ALL = types.CodeActionKind.SourceFixAll
 PlacesOf = Callable[[Path], Places]
 VersionOf = Callable[[Path], int | None]
+EditedFiles = Mapping[str, bytes | None]
 
 
 def quick_fixes(fixes: Mapping[Diagnostic, Fix], chosen: Iterable[types.Diagnostic]) -> list[types.CodeAction]:
@@ -54,7 +55,7 @@ def edit_of_fix(
         if chosen is None:
             return None
         chosen.apply()
-        return edit_of(archive, system, checked.report.files, places, version)
+        return edit_of(archive, archive.edited_files(), system, checked.report.files, places, version)
 
 
 def edit_of_all(system: Path, buffers: Buffers, places: PlacesOf, version: VersionOf) -> types.WorkspaceEdit | None:
@@ -62,13 +63,18 @@ def edit_of_all(system: Path, buffers: Buffers, places: PlacesOf, version: Versi
     switches = switches_of(system)
     with open_system(system, buffers, switches) as archive:
         done = fix(archive, switches=switches)
-        return edit_of(archive, system, done.report.files, places, version) if done.diagnostics else None
+        if not done.diagnostics:
+            return None
+        return edit_of(archive, archive.edited_files(), system, done.report.files, places, version)
 
 
 def edit_of(
-    archive: Archive, system: Path, names: Iterable[str], places: PlacesOf, version: VersionOf
+    archive: Archive, edited: EditedFiles, system: Path, names: Iterable[str], places: PlacesOf, version: VersionOf
 ) -> types.WorkspaceEdit:
-    """Edit of some documents of an archive, relative to the texts in the editor."""
+    """Edit of some documents of an archive, relative to the texts in the editor.
+
+    `edited` are the `edited_files` of the archive, which take time to find.
+    """
     folder = system if system.is_dir() else system.parent
     edits: list[types.TextDocumentEdit | types.CreateFile] = []
     for name in names:
@@ -78,7 +84,8 @@ def edit_of(
         before = places(folder / name)
         if not (folder / name).exists() and version(folder / name) is None:
             edits.append(types.CreateFile(uri_of(folder / name)))
-        changes = text_changes(before.text, archive.content(name).decode("utf-8-sig"))
+        after = edited[name] if name in edited else archive.on_disk(name)
+        changes = text_changes(before.text, (after or b"").decode("utf-8-sig"))
         if changes:
             of_file = types.OptionalVersionedTextDocumentIdentifier(uri_of(folder / name), version(folder / name))
             edits.append(types.TextDocumentEdit(of_file, list(before.edits(changes))))

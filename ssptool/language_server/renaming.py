@@ -15,12 +15,13 @@ from lsprotocol import types
 from ssptool.api.check import switches_of
 from ssptool.api.edit import new_errors
 from ssptool.documents import ssd, ssm, ssv
+from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.editing.changes import EditError
 from ssptool.editing.editor import Editor
-from ssptool.language_server.fixes import PlacesOf, VersionOf, edit_of
+from ssptool.language_server.fixes import EditedFiles, PlacesOf, VersionOf, edit_of
 from ssptool.language_server.names import Named, NameKind
 from ssptool.language_server.navigation import location
 from ssptool.language_server.places import path_of
@@ -28,6 +29,8 @@ from ssptool.language_server.snapshot import Spot, SystemSnapshot
 from ssptool.language_server.systems import Buffers, open_system
 from ssptool.option_words import Sharing
 from ssptool.rules.bindings import ParameterUse, uses
+from ssptool.rules.kept import Kept
+from ssptool.rules.runner import check_with_fixes, open_checked
 from ssptool.rules.subjects import LoneDocument, around
 
 
@@ -156,16 +159,32 @@ def _path(element: Element) -> tuple[str, ...]:
     return (*inner, element.get("name", "")) if around else ()
 
 
-def _errors(system: Path, buffers: Buffers) -> tuple[Diagnostic, ...]:
-    """Errors of the unsaved texts that the files on disk do not have."""
-    with open_system(system, buffers, switches_of(system)) as archive:
-        return new_errors(archive)
+def _caused(
+    archive: Archive, files: EditedFiles, editor: Editor, system: Path, buffers: Buffers, kept: Kept
+) -> list[Diagnostic]:
+    """Errors that the unsaved texts have with the new name, and neither they nor the files on disk with the old one."""
+    if system.exists():  # most often there is no error, which takes least time to find with data of earlier checks
+        switches = switches_of(system)
+        with open_checked(system, switches.outside, inside=True) as present:
+            for name, content in files.items():
+                if content is None:
+                    present.remove(name)
+                elif archive.has(name):
+                    present.put(name, content)
+            if not check_with_fixes(present, kept=kept).report.errors:
+                return []
+    found = new_errors(archive, renamed=editor.renamed)
+    if not found:
+        return []
+    with open_system(system, buffers, switches_of(system)) as before:
+        already = new_errors(before)
+    return [one for one in found if one not in already]
 
 
 def edit_of_renaming(
-    system: Path, buffers: Buffers, renamed: Renamed, new: str, places: PlacesOf, version: VersionOf
+    system: Path, buffers: Buffers, renamed: Renamed, new: str, places: PlacesOf, version: VersionOf, kept: Kept
 ) -> types.WorkspaceEdit:
-    """The edit that renames the thing.
+    """The edit that renames the thing. `kept` are data of earlier checks of the system.
 
     Raises
     ------
@@ -184,11 +203,9 @@ def edit_of_renaming(
                 raise EditError(
                     f"the packed file {packed[0]} would change, which an editor does not show: use `ssptool rename`"
                 )
-            if found := new_errors(archive, renamed=editor.renamed):
-                already = _errors(system, buffers)
-                if caused := [one for one in found if one not in already]:
-                    raise EditError(f"the new name would cause an error: {caused[0]}")
-            names = dict.fromkeys((*archive.names(), *(edit.name for edit in archive.edits())))
-            return edit_of(archive, system, names, places, version)
+            files = archive.edited_files()
+            if caused := _caused(archive, files, editor, system, buffers, kept):
+                raise EditError(f"the new name would cause an error: {caused[0]}")
+            return edit_of(archive, files, system, archive.names(), places, version)
         finally:
             editor.close()

@@ -95,7 +95,7 @@ class SspLanguageServer(LanguageServer):
         self.rest = rest
         self.systems: dict[Path, OpenSystem] = {}
         self._system_of: dict[Path, Path] = {}
-        self._one_at_a_time = asyncio.Lock()
+        self.one_check_at_a_time = asyncio.Lock()
         self.one_answer_at_a_time = asyncio.Lock()
         self.shown_descriptions = ShownDescriptions()
         self.shown_tokens = ShownTokens()
@@ -176,7 +176,7 @@ class SspLanguageServer(LanguageServer):
             while seen != system.changes:
                 seen = system.changes
                 await asyncio.sleep(self.rest)
-            async with self._one_at_a_time:
+            async with self.one_check_at_a_time:
                 await self._check(system, seen)
         for path in self._open_studies():  # these studies refer to what has changed
             self.typed(uri_of(path))
@@ -495,9 +495,10 @@ def _help_typing(server: SspLanguageServer) -> None:
                 raise JsonRpcInvalidParams(
                     "only elements, connectors and parameters can be renamed, in text that is well-formed"
                 )
-            return await asyncio.to_thread(
-                edit_of_renaming, system.path, buffers, renamed, params.new_name, places, version
-            )
+            async with server.one_check_at_a_time:
+                return await asyncio.to_thread(
+                    edit_of_renaming, system.path, buffers, renamed, params.new_name, places, version, system.kept
+                )
         except WrongUsage as problem:
             raise JsonRpcInvalidParams(str(problem)) from None
 

@@ -62,7 +62,7 @@ def build_network(
     UnknownName, InvalidValue
         A start value names an unknown variable, or one that cannot be set; or its text is not a value of the type.
     """
-    with garbage_collection_paused():
+    with garbage_collection_paused(), archive.looked_up_once():
         return _build(archive, structure, start_values, parameter_files)
 
 
@@ -165,19 +165,27 @@ def _components(tree: Tree, wiring: Wiring) -> dict[str, FlatComponent]:
     for key, connector in wiring.connectors.items():
         if connector.variable is not None:
             ports[key.path].append(_port(connector))
-    return {dotted(place.path): _component(place, tuple(ports[place.path])) for place in tree.components}
+    inside: dict[tuple[Archive, str], str] = {}
+    return {dotted(place.path): _component(place, tuple(ports[place.path]), inside) for place in tree.components}
 
 
-def _component(place: ComponentPlace, ports: tuple[Port, ...]) -> FlatComponent:
+def _component(
+    place: ComponentPlace, ports: tuple[Port, ...], inside: dict[tuple[Archive, str], str]
+) -> FlatComponent:
+    """`inside` are the model descriptions of earlier components, by their archive and FMU."""
     archive = place.scope.archive
+    description = inside.get((archive, place.source))
+    if description is None:
+        description = archive.stated(archive.inside(place.source, MODEL_DESCRIPTION))
+        inside[archive, place.source] = description
     return FlatComponent(
         name=dotted(place.path),
         source=place.source,
         implementation=str(place.component.implementation),
         description=place.elements,
         ports=ports,
-        position=place.component.position,
-        model_description=archive.stated(archive.inside(place.source, MODEL_DESCRIPTION)),
+        position=place.scope.survey.position(place.component),
+        model_description=description,
     )
 
 
