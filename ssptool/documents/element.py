@@ -418,7 +418,7 @@ class EditableNode(etree.ElementBase):
 
     def likeness(self) -> Hashable | None:
         """A key that only elements with equal attributes and content share, as long as none of them is edited."""
-        return cast(bytes, etree.tostring(self, with_tail=False))
+        return etree.tostring(self, with_tail=False)
 
     def having(self, *attributes: str) -> "Iterator[Element]":
         """Elements, including this one, that have one of these attributes, in document order."""

@@ -24,7 +24,7 @@ Namespaces = Mapping[str | None, str]  # prefixes to namespaces, as `nsmap` of l
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 
 # Exact for text that a parser has found to be well-formed and without DTD.
-_TOKEN = re.compile(rb"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(?:[^>"']|"[^"]*"|'[^']*')+>""", re.DOTALL)
+_TOKEN = re.compile(rb"""<(?:!--.*?--|!\[CDATA\[.*?\]\]|\?.*?\?|(?:[^>"']++|"[^"]*+"|'[^']*+')+)>""", re.DOTALL)
 _START = re.compile(rb"<(?:(?P<none>!\[CDATA\[.*?\]\]>|\?xml\s.*?\?>)|!--.*?-->|\?.*?\?>|[^/])", re.DOTALL)
 _NO_NODE = re.compile(rb"<!\[CDATA\[|<\?xml\s")
 _SLASH = ord("/")

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 from typing import NamedTuple
 
 from lxml import etree
@@ -53,14 +54,14 @@ class Mention:
 
 @dataclass(slots=True, eq=False)
 class Names:
-    """All mentions of names in the documents of a package."""
+    """Mentions of names in the documents of a package."""
 
     of: dict[Named, list[Mention]] = field(default_factory=lambda: defaultdict(list))
-    at: dict[tuple[etree._Element, str], list[Mention]] = field(default_factory=lambda: defaultdict(list))
+    _at: dict[tuple[etree._Element, str], list[Mention]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, mention: Mention) -> None:
         """Add a mention once, even if several structures refer to the same file."""
-        here = self.at[mention.element, mention.attribute]
+        here = self._at[mention.element, mention.attribute]
         if all(known.named != mention.named for known in here):
             here.append(mention)
             self.of[mention.named].append(mention)
@@ -81,6 +82,28 @@ def names_of(package: Package) -> Names:
     return names
 
 
+def mentions_at(package: Package, element: Element, attribute: str) -> list[Mention]:
+    """The mentions at an attribute: those of `names_of`, without a look at all others."""
+    names = Names()
+    for structure in package.structures:
+        if structure.file.valid:
+            for mention in _Reader(structure).mentions_at(element):
+                if mention.element is element and mention.attribute == attribute:
+                    names.add(mention)
+    return [mention for found in names.of.values() for mention in found]
+
+
+def definitions_of(package: Package, named: Named) -> list[Mention] | None:
+    """The places where an element, connector or dictionary of a system gets its name; None for other things."""
+    if not isinstance(named.scope, ssd.System | ssd.Component | ssd.SignalDictionaryReference):
+        return None
+    inside: Iterator[Element] = chain(named.scope.connectors)
+    if isinstance(named.scope, ssd.System):
+        inside = chain(inside, named.scope.signal_dictionaries, named.scope.elements)
+    found = [mentions_at(package, one, "name") for one in inside if one.get("name") == named.name]
+    return [mention for each in found for mention in each if mention.named == named and mention.defines]
+
+
 @dataclass(slots=True, eq=False)
 class _Reader:
     """Collects the mentions in one structure and in the files that it refers to."""
@@ -96,43 +119,85 @@ class _Reader:
     def _in_document(self, file: File, document: Document) -> Iterator[Mention]:
         root = document.root
         for element in root.iter("*"):
-            match element:
-                case ssd.System():
-                    yield from self._system(document, element)
-                case ssd.Connection():
-                    yield from self._connection(document, element)
-                case ssv.Parameter() | ssb.DictionaryEntry():
-                    scope = container(element)
-                    yield Mention(Named(NameKind.PARAMETER, scope, element.name), document, element, "name", True)
-                case ssc.Unit():
-                    unit = Named(NameKind.UNIT, container(element), element.name)
-                    yield Mention(unit, document, element, "name", True)
-                case ssc.Enumeration() | ssv.Enumeration() if element.get("name"):
-                    named = Named(NameKind.ENUMERATION, container(element), element.get("name", ""))
-                    yield Mention(named, document, element, "name", is_definition(element))
-                case ssd.Component() | ssd.ParameterBinding() | ssd.ParameterMapping() | ssd.SignalDictionary():
-                    yield from self._source(document, element)
-            if isinstance(element, Element) and (unit_name := element.get("unit")):
-                unit = Named(NameKind.UNIT, container(element), unit_name)
-                yield Mention(unit, document, element, "unit")
+            if isinstance(element, ssd.System):
+                yield from self._system(document, element)
+            elif isinstance(element, Element):
+                yield from self._own(document, element)
         if file is not self.structure.file:
             entry = Named(NameKind.FILE, file.name, file.name)
             yield Mention(entry, document, root, "", True)
+
+    def mentions_at(self, element: Element) -> Iterator[Mention]:
+        """Some mentions of a document, with all those of an element in it."""
+        root = element.getroottree().getroot()
+        files = (self.structure.file, *self.structure.files.values())
+        file = next((one for one in files if one.document is not None and one.document.root is root), None)
+        if file is None or file.document is None or not file.valid:
+            return
+        document = file.document
+        if element is root and file is not self.structure.file:
+            yield Mention(Named(NameKind.FILE, file.name, file.name), document, element, "", True)
+        if isinstance(element, ssm.MappingEntry):
+            yield from self._mapped()
+        if not isinstance(element, ssd.System):
+            yield from self._own(document, element)
+        for holder in (element, *element.iterancestors()):
+            if isinstance(holder, ssd.SystemElement | ssd.SignalDictionary):
+                yield from self._held(document, holder)
+                return
+
+    def _held(self, document: Document, holder: ssd.SystemElement | ssd.SignalDictionary) -> Iterator[Mention]:
+        """The mentions at an element or dictionary of a system, and at its connectors."""
+        system = next(around(holder, ssd.System), None)
+        if system is None:
+            if holder is self.structure.root.system:
+                yield from self._connectors(document, self.structure.root.system)
+        elif isinstance(holder, ssd.SignalDictionary):
+            if any(one is holder for one in system.signal_dictionaries):
+                yield self._dictionary(document, system, holder)
+        elif any(one is holder for one in system.elements):
+            yield from self._placed(document, system, holder)
+
+    def _own(self, document: Document, element: Element) -> Iterator[Mention]:
+        """The mentions at an element that follow from itself."""
+        match element:
+            case ssd.Connection():
+                yield from self._connection(document, element)
+            case ssv.Parameter() | ssb.DictionaryEntry():
+                scope = container(element)
+                yield Mention(Named(NameKind.PARAMETER, scope, element.name), document, element, "name", True)
+            case ssc.Unit():
+                unit = Named(NameKind.UNIT, container(element), element.name)
+                yield Mention(unit, document, element, "name", True)
+            case ssc.Enumeration() | ssv.Enumeration() if element.get("name"):
+                named = Named(NameKind.ENUMERATION, container(element), element.get("name", ""))
+                yield Mention(named, document, element, "name", is_definition(element))
+            case ssd.Component() | ssd.ParameterBinding() | ssd.ParameterMapping() | ssd.SignalDictionary():
+                yield from self._source(document, element)
+        if unit_name := element.get("unit"):
+            unit = Named(NameKind.UNIT, container(element), unit_name)
+            yield Mention(unit, document, element, "unit")
 
     def _system(self, document: Document, system: ssd.System) -> Iterator[Mention]:
         if system is self.structure.root.system:
             yield from self._connectors(document, system)
         for dictionary in system.signal_dictionaries:
-            named = Named(NameKind.DICTIONARY, system, dictionary.name)
-            yield Mention(named, document, dictionary, "name", True)
+            yield self._dictionary(document, system, dictionary)
         for element in system.elements:
-            named = Named(NameKind.ELEMENT, system, element.name)
-            yield Mention(named, document, element, "name", True)
-            yield from self._connectors(document, element)
-            if isinstance(element, ssd.SignalDictionaryReference):
-                owner = self._owner_of_dictionary(system, element.dictionary)
-                named = Named(NameKind.DICTIONARY, owner, element.dictionary)
-                yield Mention(named, document, element, "dictionary")
+            yield from self._placed(document, system, element)
+
+    def _dictionary(self, document: Document, system: ssd.System, dictionary: ssd.SignalDictionary) -> Mention:
+        return Mention(Named(NameKind.DICTIONARY, system, dictionary.name), document, dictionary, "name", True)
+
+    def _placed(self, document: Document, system: ssd.System, element: ssd.SystemElement) -> Iterator[Mention]:
+        """The mentions at an element of a system and at its connectors."""
+        named = Named(NameKind.ELEMENT, system, element.name)
+        yield Mention(named, document, element, "name", True)
+        yield from self._connectors(document, element)
+        if isinstance(element, ssd.SignalDictionaryReference):
+            owner = self._owner_of_dictionary(system, element.dictionary)
+            named = Named(NameKind.DICTIONARY, owner, element.dictionary)
+            yield Mention(named, document, element, "dictionary")
 
     def _owner_of_dictionary(self, system: ssd.System, name: str) -> ssd.System:
         systems = [system, *around(system, ssd.System)]

@@ -37,12 +37,9 @@ def hover(snapshot: SystemSnapshot, document: Document, at: types.Position) -> t
 
 def _explained(snapshot: SystemSnapshot, spot: Spot) -> str:
     """The text of `explain` for the variables or connectors at a position."""
-    structure = snapshot.structure_of(spot.document)
-    network = None if structure is None else snapshot.network(structure)
+    names = list(_signals(snapshot, spot))
+    network = _network(snapshot, spot) if names else None
     if network is None:
-        return ""
-    names = list(_signals(snapshot, spot, network))
-    if not names:
         return ""
     try:
         found = explain_names(network, *names[:MOST_EXPLAINED])
@@ -52,12 +49,19 @@ def _explained(snapshot: SystemSnapshot, spot: Spot) -> str:
     return f"```\n{explanations_text(found)}\n```{more}" if found else ""
 
 
-def _signals(snapshot: SystemSnapshot, spot: Spot, network: Network) -> Iterator[str]:
+def _network(snapshot: SystemSnapshot, spot: Spot) -> Network | None:
+    """The network of the structure around a position, which takes time to make."""
+    structure = snapshot.structure_of(spot.document)
+    return None if structure is None else snapshot.network(structure)
+
+
+def _signals(snapshot: SystemSnapshot, spot: Spot) -> Iterator[str]:
     """The full names of the connectors, or of the variables that a parameter sets, at a position."""
     parameter = next(iter((spot.element, *spot.element.iterancestors(ssv.Parameter.qualified_name))[-1:]), None)
     if isinstance(parameter, ssv.Parameter) and spot.attribute in ("name", "value"):
-        yield from signals_of_parameter(network, spot.document, parameter)
-    for mention in snapshot.names.at.get((spot.element, spot.attribute), ()):
+        network = _network(snapshot, spot)
+        yield from () if network is None else signals_of_parameter(network, spot.document, parameter)
+    for mention in snapshot.mentions(spot):
         named = mention.named
         if named.kind is NameKind.CONNECTOR and isinstance(named.scope, Element):
             yield signal_name(named.scope, named.name)
@@ -65,11 +69,11 @@ def _signals(snapshot: SystemSnapshot, spot: Spot, network: Network) -> Iterator
 
 def _defined(snapshot: SystemSnapshot, spot: Spot) -> str:
     """The definition of the named thing as it is written, or the facts of its FMU."""
-    for mention in snapshot.names.at.get((spot.element, spot.attribute), ()):
+    for mention in snapshot.mentions(spot):
         if mention.named.kind is NameKind.FILE and (fmu := snapshot.fmu(mention.named.name)) is not None:
             offers = ", ".join(kind.words for kind in reversed(InterfaceType) if fmu.interface(kind) is not None)
             return f"**{fmu.model_name}**, FMI {fmu.fmi_version}: {offers}; {len(fmu.variables)} variables"
-        for definition in _definitions(snapshot, mention.named):
+        for definition in snapshot.definitions(mention.named):
             if definition.element is not spot.element and definition.attribute:
                 text = snapshot.places(definition.document).text
                 start, end = snapshot.whole(definition.document, definition.element)
@@ -100,10 +104,6 @@ def described(kind: type[Element], attribute: str) -> str:
     return "\n\n".join(filter(None, lines)) if kind.local_name else ""
 
 
-def _definitions(snapshot: SystemSnapshot, named: Named) -> list[Mention]:
-    return [mention for mention in snapshot.names.of.get(named, ()) if mention.defines]
-
-
 def definitions(
     snapshot: SystemSnapshot, document: Document, at: types.Position, shown: ShownDescriptions
 ) -> list[types.Location]:
@@ -111,7 +111,7 @@ def definitions(
     spot = snapshot.spot(document, snapshot.places(document).offset(at))
     found: list[types.Location] = []
     for named in _named(snapshot, spot):
-        defining = [one for one in _definitions(snapshot, named) if spot is None or one.element is not spot.element]
+        defining = [one for one in snapshot.definitions(named) if spot is None or one.element is not spot.element]
         found += [location(snapshot, mention) for mention in defining]
         if named.kind in (NameKind.VARIABLE, NameKind.FILE) and not defining:
             found += _in_fmu(snapshot, named, shown)
@@ -122,10 +122,10 @@ def _named(snapshot: SystemSnapshot, spot: Spot | None) -> list[Named]:
     """The things named at a position; for a parameter, also the variables that it sets."""
     if spot is None:
         return []
-    named = [mention.named for mention in snapshot.names.at.get((spot.element, spot.attribute), ())]
-    structure = snapshot.structure_of(spot.document)
-    network = None if structure is None else snapshot.network(structure)
-    if isinstance(spot.element, ssv.Parameter) and spot.attribute == "name" and network is not None:
+    named = [mention.named for mention in snapshot.mentions(spot)]
+    of_parameter = isinstance(spot.element, ssv.Parameter) and spot.attribute == "name"
+    network = _network(snapshot, spot) if of_parameter else None
+    if network is not None:
         for signal in signals_of_parameter(network, spot.document, spot.element):
             for component in network.components.values():
                 variable = signal.removeprefix(f"{component.name}.")

@@ -59,7 +59,7 @@ def renamed_at(snapshot: SystemSnapshot, document: Document, at: types.Position)
         for use in _uses(snapshot, spot):
             if use.targets:
                 return _addressed(snapshot, spot, use, places.offset(at))
-    for mention in snapshot.names.at.get((spot.element, spot.attribute), ()):
+    for mention in snapshot.mentions(spot):
         named = mention.named
         if named.kind in (NameKind.ELEMENT, NameKind.CONNECTOR) and isinstance(named.scope, Element):
             path = (*_path(named.scope), named.name)

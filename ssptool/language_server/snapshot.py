@@ -20,7 +20,7 @@ from ssptool.documents.element import Element
 from ssptool.documents.storage import MissingEntry
 from ssptool.fmu.description import FmuDescription
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
-from ssptool.language_server.names import Names, names_of
+from ssptool.language_server.names import Mention, Named, Names, definitions_of, mentions_at, names_of
 from ssptool.language_server.places import Places
 from ssptool.language_server.systems import Buffers, open_system
 from ssptool.network.flatten import build_network
@@ -98,6 +98,15 @@ class SystemSnapshot:
     @cached_property
     def names(self) -> Names:
         return names_of(self.package)
+
+    def mentions(self, spot: Spot) -> list[Mention]:
+        """The things that are named at a position."""
+        return mentions_at(self.package, spot.element, spot.attribute)
+
+    def definitions(self, named: Named) -> list[Mention]:
+        """The places where a thing gets its name."""
+        found = definitions_of(self.package, named)
+        return [one for one in self.names.of.get(named, ()) if one.defines] if found is None else found
 
     def places(self, document: Document) -> Places:
         if document not in self._places:

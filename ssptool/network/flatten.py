@@ -169,9 +169,7 @@ def _components(tree: Tree, wiring: Wiring) -> dict[str, FlatComponent]:
     return {dotted(place.path): _component(place, tuple(ports[place.path]), inside) for place in tree.components}
 
 
-def _component(
-    place: ComponentPlace, ports: tuple[Port, ...], inside: dict[tuple[Archive, str], str]
-) -> FlatComponent:
+def _component(place: ComponentPlace, ports: tuple[Port, ...], inside: dict[tuple[Archive, str], str]) -> FlatComponent:
     """`inside` are the model descriptions of earlier components, by their archive and FMU."""
     archive = place.scope.archive
     description = inside.get((archive, place.source))

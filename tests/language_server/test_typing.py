@@ -129,6 +129,30 @@ async def test_a_component_is_renamed_with_all_that_refers_to_it_as_the_command_
     assert "Second.k3" in author.texts[values]
 
 
+async def test_a_renaming_that_is_not_made_leaves_no_trace_in_the_next_one(author: Author, oscillator: Path):
+    """Also the name that the file on disk has is an edit of the text in the editor."""
+    structure, values = oscillator / "SystemStructure.ssd", oscillator / "resources/dual_mass_oscillator.ssv"
+    before = {path: author.open(path) for path in (structure, values)}
+    document = types.TextDocumentIdentifier(uri_of(structure))
+
+    async def renamed(part: str, new: str) -> types.WorkspaceEdit:
+        at = begin(author.texts[structure], part, 14).start
+        edit = await author.client.text_document_rename_async(types.RenameParams(document, at, new))
+        assert edit is not None
+        return edit
+
+    await renamed('endElement="System2"', "Dropped")
+    author.take(await renamed('endElement="System2"', "Zweitgrößtes"))
+    assert "Dropped" not in author.texts[structure] + author.texts[values]
+    for path in (structure, values):
+        assert author.texts[path] == re.sub('"System2(?!.fmu)', '"Zweitgrößtes', before[path])
+        change = types.TextDocumentContentChangeWholeDocument(author.texts[path])
+        version = types.VersionedTextDocumentIdentifier(author.next_version(), uri_of(path))
+        author.client.text_document_did_change(types.DidChangeTextDocumentParams(version, [change]))
+    author.take(await renamed('endElement="Zweitgrößtes"', "System2"))
+    assert {path: author.texts[path] for path in before} == before
+
+
 async def test_a_name_that_is_taken_is_refused_with_the_words_of_the_command(author: Author, oscillator: Path):
     structure = oscillator / "SystemStructure.ssd"
     author.open(structure)
