@@ -49,6 +49,7 @@ POSIX = (
     "safety/test_terminals.py",
     "safety/test_together.py",
     "studies/test_running.py",
+    "studio/test_arranging.py",
     "studio/test_unsaved.py",
     "test_tempfiles.py",
 )

@@ -13,6 +13,7 @@ from ssptool.documents import ssd
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import garbage_collection_paused
 from ssptool.drawing.diagram.model import Span
+from ssptool.drawing.diagram.svg import sheet_svg
 from ssptool.editing.add import SUFFIXES
 from ssptool.editing.changes import EditError
 from ssptool.editing.draft import RESOURCES, Draft
@@ -25,8 +26,10 @@ from ssptool.studio.clipboard import CopiedElements
 from ssptool.studio.findings import DrawnPlaces, finding_content, findings_of
 from ssptool.studio.gestures import Edits, FixFinding, Gesture, RewriteXml
 from ssptool.studio.model import SystemModel
-from ssptool.studio.placing import additions, alignments, held_places, moves, resizes, routes
-from ssptool.studio.runs import StudioRuns, plan_content, planning_of, settings_content, settings_of
+from ssptool.studio.placing import additions, alignments, arrangement, held_places, moves, resizes, routes
+from ssptool.studio.recent import recent_fmus, remember_folders
+from ssptool.studio.run_settings import names_for, settings_content, settings_of
+from ssptool.studio.runs import StudioRuns, plan_content, planning_of
 from ssptool.studio.session import DiskNews, EditSession, State
 from ssptool.studio.stimuli import (
     INPUTS,
@@ -88,6 +91,7 @@ class PageCalls:
                 self.move,
                 self.resize,
                 self.align,
+                self.arrange,
                 self.route,
                 self.consequences,
             ),
@@ -103,13 +107,14 @@ class PageCalls:
                 self.differences,
             ),
             *(self.open_results, self.iterations, self.iterates),
-            *(self.rename_run, self.delete_run, self.save_run, self.insertions),
+            *(self.setting_names, self.rename_run, self.delete_run, self.save_run, self.insertions),
             *(self.studies, self.start_study, self.cancel_study, self.study_table, self.study_chart),
             *(
                 self.add,
                 self.copy,
                 self.paste,
                 self.palette,
+                self.picture,
                 self.stimuli,
                 self.edit,
                 self.preview,
@@ -148,7 +153,8 @@ class PageCalls:
             return method(**arguments)
 
     def prepare(self) -> None:
-        """Compute the data that a page requests first, while the browser starts."""
+        """Compute the data that a page requests first, while the browser starts; and list the folders of the system."""
+        remember_folders(self._session.path)
         with suppress(Exception):  # the page gets the error when it requests the data
             self.call("sheet", {"path": [], "afar": True})
 
@@ -366,16 +372,26 @@ class PageCalls:
         return self._perform(Edits.of([verb]), joined=path)
 
     def palette(self) -> Answer:
-        """The files of the system that can become elements, and how many elements each of them is."""
+        """The files of the system that can become elements, with the number of their elements; after them the FMUs of
+        folders that were used recently.
+        """
         archive, document = self._session.archive, self._session.structure
         draft = Draft(archive, document)
         used = Counter(draft.entry(one.source) for one in document.structure.every(ssd.Component) if one.source)
         names = (name for name in archive.names() if name.startswith(f"{RESOURCES}/"))
-        return [
-            {"file": name, "used": used[name]}
+        own = [
+            {"file": name, "name": name.removeprefix(f"{RESOURCES}/"), "used": used[name], "folder": ""}
             for name in sorted(names)
             if name.lower().endswith((".fmu", ".csv", *SUFFIXES))
         ]
+        return own + [
+            {"file": str(file), "name": file.name, "used": 0, "folder": str(file.parent)}
+            for file in recent_fmus(self._session.path)
+        ]
+
+    def picture(self, sheet: Names) -> Answer:
+        """The picture of a system as a file of its own, as `ssptool draw` makes it."""
+        return {"svg": sheet_svg(self._model.arranged(tuple(sheet)), {})}
 
     def move(self, sheet: Names, elements: Sequence[Names], dx: float, dy: float) -> Answer:
         """Move elements of a sheet [mm, upwards]."""
@@ -388,6 +404,10 @@ class PageCalls:
     def align(self, sheet: Names, elements: Sequence[Names], to: str) -> Answer:
         """Align or distribute elements of a sheet."""
         return self._place(tuple(sheet), alignments(self._model, tuple(sheet), [*map(tuple, elements)], to))
+
+    def arrange(self, sheet: Names) -> Answer:
+        """Place all elements of a system as its automatic layout does."""
+        return self._place(tuple(sheet), arrangement(self._model, tuple(sheet)))
 
     def _place(self, sheet: ElementPath, edits: Sequence[Mapping[str, Any]]) -> Answer:
         held = held_places(self._model, sheet)
@@ -553,6 +573,10 @@ class PageCalls:
             "settings": settings_content(),
             "files": list(results_of(self._session.path)),
         }
+
+    def setting_names(self, setting: str) -> Answer:
+        """The names for which a setting can have values."""
+        return names_for(setting, self._model.network)
 
     def rename_run(self, run: int, name: str) -> Answer:
         return self._runs.rename(run, name)

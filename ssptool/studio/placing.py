@@ -9,12 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from ssptool.arguments import number
+from ssptool.drawing.diagram.arrange import arranged
 from ssptool.drawing.diagram.model import Rectangle
 from ssptool.editing.add import free_names
 from ssptool.editing.interface import SIZE
 from ssptool.errors import WrongUsage
 from ssptool.foreign_text import one_line
 from ssptool.network.tree import ElementPath
+from ssptool.option_words import DrawnConnections
 from ssptool.studio.model import SystemModel, no_such_sheet
 
 APART = 40.0
@@ -49,6 +51,23 @@ def alignments(model: SystemModel, sheet: ElementPath, elements: Sequence[Elemen
     """Edits that align elements of a sheet; elements without a position get one first."""
     aligned = {"verb": "align", "elements": [list(path) for path in elements], "to": to}
     return [*_placed(model, sheet, {}, elements), aligned]
+
+
+def arrangement(model: SystemModel, sheet: ElementPath) -> list[Edit]:
+    """Edits that give all elements of a system the places of its automatic layout, as if none had a place.
+
+    Raises WrongUsage for a system drawn in groups, which has such a layout already.
+    """
+    if sheet not in model.stated:
+        raise no_such_sheet(sheet)
+    if _in_groups(model, sheet):
+        raise WrongUsage("a system that is drawn in groups has an automatic layout already")
+    stated = model.stated[sheet]
+    blocks = tuple(replace(block, extent=None) for block in stated.blocks)
+    lines = tuple(replace(line, way=None) for line in stated.lines)
+    free = {sheet: replace(stated, canvas=None, blocks=blocks, lines=lines)}
+    drawn = arranged(free, sheet, connections=DrawnConnections.BUNDLED)
+    return [_place(block.path, block.extent.upright) for block in drawn.blocks]
 
 
 def additions(

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from enum import EnumType
 from itertools import count
 from pathlib import Path
 from threading import Event, Thread
@@ -15,7 +14,7 @@ import numpy as np
 from ssptool.api.check import InvalidSystem
 from ssptool.api.compare import compare
 from ssptool.api.report import report
-from ssptool.arguments import AccuracyName, WantedAccuracy, WrongArgument, accuracy_by_default
+from ssptool.arguments import AccuracyName, WantedAccuracy, accuracy_by_default
 from ssptool.documents.vocabulary import rounded_text
 from ssptool.drawing.plot import page_figure
 from ssptool.drawing.plot_model import panels, thinned
@@ -28,7 +27,7 @@ from ssptool.engine.run.plots import curves_of
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.refinement import AccuracyCheck
 from ssptool.engine.run.result import Result, Statistics
-from ssptool.engine.settings import INSIGHT, Kind, Limits, Settings, settings_by_name
+from ssptool.engine.settings import Limits, Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongUsage, abbreviated, counted, is_own
@@ -40,6 +39,7 @@ from ssptool.rules.selection import judge
 from ssptool.studio.checks import CANCELLED as CHECK_CANCELLED
 from ssptool.studio.checks import LaterCheck, RunAccuracy, check_of
 from ssptool.studio.iterations import COUPLING, LOOPS, LoggedIterations
+from ssptool.studio.run_settings import setting_text, settings_of
 from ssptool.studio.session import EditSession, SystemCopy
 from ssptool.studio.stimuli import ChosenStimuli
 from ssptool.tempfiles import TemporaryFolder
@@ -109,7 +109,7 @@ class StudioRun:
             "name": self.name,
             "label": self.label,
             "file": self.file,
-            "settings": dict(self.settings),
+            "settings": {name: setting_text(value) for name, value in self.settings.items()},
             "status": self.status,
             "fraction": self.fraction,
             "rows": 0 if trace is None else len(trace),
@@ -417,7 +417,8 @@ def planning_of(copy: SystemCopy, stimuli: ChosenStimuli) -> Callable[[Settings]
 def _given(session: EditSession, settings: Mapping[str, Any], stimuli: ChosenStimuli) -> dict[str, str]:
     """Inputs of a run as texts by name: its settings, its stimuli, and the edits of the documents."""
     edits = [state.label for state in session.states[1 : session.at + 1]]
-    found = {name.replace("_", " "): str(value) for name, value in settings.items() if not name.startswith("log_")}
+    stated = ((name, setting_text(value)) for name, value in settings.items() if not name.startswith("log_"))
+    found = {name.replace("_", " "): text for name, text in stated}
     found |= {"scenario": stimuli.scenario_name, "inputs": stimuli.inputs_name}
     return {**{name: value for name, value in found.items() if value}, **dict.fromkeys(edits, "")}
 
@@ -431,39 +432,6 @@ def difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 
 MOST_DIFFERENCES = 3
 """Differences in the name of a run."""
-
-_OF_PAGES = (Kind.TIME, Kind.NUMBER, Kind.COUNT, Kind.WORD)
-"""Kinds of settings that a page offers: those with one value."""
-
-
-def settings_content() -> list[dict[str, Any]]:
-    """The settings that a page offers, by the groups of the help."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for name, one in settings_by_name(Settings).items():
-        if one.kind in _OF_PAGES and one.group != INSIGHT:
-            words = one.words
-            allowed: tuple[str, ...] = () if words is None else tuple(words) if isinstance(words, EnumType) else words()
-            entry = {"name": name, "title": name.replace("_", " "), "help": one.help, "words": list(map(str, allowed))}
-            found.setdefault(one.group or "Usual", []).append(entry)
-    return [{"group": group, "settings": settings} for group, settings in found.items()]
-
-
-def settings_of(given: Mapping[str, Any]) -> Settings:
-    """Settings of a run from those of a page, whose values may be texts. Raises WrongArgument."""
-    known = settings_by_name(Settings)
-    stated = {name: value for name, value in given.items() if value not in ("", None)}
-    read = {name: _number_of(name, known[name].kind, value) for name, value in stated.items() if name in known}
-    return Settings.of(None, {**stated, **read})
-
-
-def _number_of(name: str, kind: Kind, value: Any) -> Any:
-    """The number that is typed for a setting of numbers; other values stay. Raises WrongArgument."""
-    if not isinstance(value, str) or kind not in (Kind.COUNT, Kind.NUMBER):
-        return value
-    try:
-        return int(value) if kind is Kind.COUNT else float(value)
-    except ValueError:
-        raise WrongArgument(name, value, "a whole number" if kind is Kind.COUNT else "a number") from None
 
 
 def plan_content(plan: Plan) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """A studio in a process of its own, and a page of headless Chromium that shows it."""
 
 import http.client
+import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +18,12 @@ from tests.cli.browser import CHROMIUM
 from tests.waiting import PATIENCE
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders that other studios have used are not those of a test."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def copy_of(name: str, folder: Path) -> Path:
@@ -43,10 +51,13 @@ def opened(address: str) -> str:
 def _studios() -> Iterator[Callable[..., str]]:
     """Start `ssptool studio` with arguments; gives the address of its page."""
     started: list[subprocess.Popen[str]] = []
+    state = TemporaryDirectory()  # studios of other tests have used other folders
+    names = os.environ | {"XDG_STATE_HOME": state.name}
 
     def start(*arguments: object, cwd: Path | None = None) -> str:
         command = [sys.executable, "-m", "ssptool", "studio", *map(str, arguments), "--no-browser"]
-        started.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, cwd=cwd))
+        pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+        started.append(subprocess.Popen(command, stdin=nothing, stdout=pipe, text=True, cwd=cwd, env=names))
         assert started[-1].stdout is not None
         found = re.search(r"http://\S+", started[-1].stdout.readline())
         assert found is not None
@@ -56,6 +67,7 @@ def _studios() -> Iterator[Callable[..., str]]:
     for process in started:
         process.terminate()
         process.communicate(timeout=PATIENCE)
+    state.cleanup()
 
 
 studio = pytest.fixture(_studios)

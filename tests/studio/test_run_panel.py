@@ -5,6 +5,7 @@ import pytest
 import ssptool
 from ssptool.errors import WrongUsage
 from ssptool.studio.calls import PageCalls
+from ssptool.studio.run_settings import settings_of
 from ssptool.studio.runs import difference
 from ssptool.studio.session import EditSession
 from tests.cli.browser import browser, violations
@@ -72,6 +73,52 @@ def test_settings_are_grouped_as_in_the_help_and_read_as_typed(calls):
     assert ended(calls)["status"] == "completed"
     with pytest.raises(WrongUsage, match="max_iterations"):
         calls.call("run", {"settings": {**QUICK, "max_iterations": "few"}})
+
+
+def test_values_for_components_signals_and_measures_are_read_as_typed(calls):
+    assert {"System1", "System2"} == set(calls.call("setting_names", {"setting": "substeps"}))
+    assert "System2.F" in calls.call("setting_names", {"setting": "delay"})
+    assert "relative" in calls.call("setting_names", {"setting": "convergence"})
+    stated = {
+        "substeps": {"System1": "4", "System2": "auto"},
+        "delay": {"System2.F": "10ms"},
+        "convergence": {"absolute": "1e-7", "residual-relative": "1e-3"},
+        "power_bonds": {"System1.v1": "System2.F"},
+        "processes": "2",
+    }
+    settings = settings_of(stated)
+    assert settings.substeps == {"System1": 4, "System2": "auto"}
+    assert settings.delay == {"System2.F": 0.01}
+    assert settings.convergence == {"absolute": 1e-7, "residual-relative": 1e-3}
+    assert settings.power_bonds == (("System1.v1", "System2.F"),)
+    assert settings.processes == 2
+    for wrong in ({"substeps": {"System1": "few"}}, {"substeps": {"System9": "2"}}, {"delay": {"System2.F": "soon"}}):
+        with pytest.raises(WrongUsage, match=r"few|System9|soon"):
+            calls.call("run", {"settings": {**QUICK, **wrong}})
+
+
+@browser
+def test_a_component_gets_steps_of_its_own_which_the_plan_tells_and_a_reload_keeps(studio, chromium, system):
+    page = chromium(studio(system))
+    page.get_by_role("tab", name="Run").click()
+    page.get_by_text("More settings").click()
+    page.get_by_role("button", name="Add a value of substeps").click()
+    page.get_by_label("substeps: NAME").fill("System1")
+    assert page.locator("#run-substeps-names option[value=System1]").count() == 1
+    page.get_by_label("substeps: N", exact=True).fill("4")
+    page.get_by_label("Stop time").fill("0.5")
+    page.get_by_text("More settings (substeps)").wait_for()
+    page.get_by_role("button", name="Plan").click()
+    page.locator("#panel-runs tr", has_text="substeps").get_by_text("4").wait_for()
+    assert violations(page) == []
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.locator(".runs li", has_text="completed · stop time 0.5, substeps System1 4").wait_for()
+    page.reload()
+    page.get_by_text("More settings (substeps)").click()
+    assert page.get_by_label("substeps: N", exact=True).input_value() == "4"
+    page.get_by_role("button", name="Remove this value of substeps").click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_text("run 2: without substeps").wait_for()
 
 
 @browser

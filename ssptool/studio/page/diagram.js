@@ -3,7 +3,7 @@
 
 import { make } from './elements.js';
 import { label, mark } from './overlay.js';
-import { STILL, placeOf, scaled, viewAfter } from './gliding.js';
+import { STILL, joined, pinch, placeOf, scaled, viewAfter } from './gliding.js';
 import { placeHandles } from './picking.js';
 import { boxAround, inDocument, viewOf } from './snapping.js';
 import { Sight, boxOfPath, frameOf } from './visible.js';
@@ -11,6 +11,7 @@ import { Sight, boxOfPath, frameOf } from './visible.js';
 const NEAR = [[0, 0], ...[1, 2, 3, 4, 5].flatMap(d => [[d, 0], [-d, 0], [0, d], [0, -d]])];
 const LEGIBLE = 3;  // pixels of a letter
 const CLICK = 4;  // pixels that a hand moves in a click
+const GLIDES = 350, MOST_GLIDING = 300;  // ms of a new arrangement, and elements that a browser moves in time
 const REST = 160;  // ms after the last turn of the wheel until a crowded picture is drawn anew
 
 class Diagram extends HTMLElement {
@@ -22,6 +23,9 @@ class Diagram extends HTMLElement {
   loops = new Set();
   values = new Map();  // signal → its value, which is shown at its lines instead of the unit
   failure = '';  // the component at which a run failed
+  #first = null;  // the first finger on a touch screen
+  #carries = false;  // whether a pointer moves something else than the view
+  #pinched = false;  // whether two fingers zoom
   #glide = null;  // a picture that is zoomed by the wheel: scaled as it is, and drawn anew when the wheel rests
 
   connectedCallback() {
@@ -32,7 +36,7 @@ class Diagram extends HTMLElement {
       if (this.sight.crowded) this.#zoomGliding(factor, event);
       else this.zoom(factor, ...this.fraction(event));
     }, { passive: false });
-    this.addEventListener('pointerdown', event => this.press(event));
+    this.addEventListener('pointerdown', event => this.#touch(event) || this.press(event));
     this.addEventListener('dblclick', event => this.twice(this.thing(event)));
     this.addEventListener('contextmenu', event => this.menu(event));
     this.addEventListener('keydown', event => this.key(event));
@@ -158,6 +162,17 @@ class Diagram extends HTMLElement {
     return crossed;
   }
   fit() { this.look(...this.home); }
+  /** The frames of the elements by their keys. */
+  frames() { return new Map([...this.querySelectorAll('.block:not(.unseen)')].map(block => [block.dataset.of, frameOf(block)])); }
+  /** Let the elements glide from earlier frames to where they are now. */
+  glideFrom(before) {
+    if (before.size > MOST_GLIDING || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+    for (const block of this.querySelectorAll('.block:not(.unseen)')) {
+      const old = before.get(block.dataset.of), now = frameOf(block);
+      if (old) block.animate([{ transform: `translate(${old.x - now.x}px, ${old.y - now.y}px)` }, { transform: 'none' }], { duration: GLIDES, easing: 'ease-out' });
+    }
+    for (const wire of this.querySelectorAll('[data-connections]')) wire.animate([{ opacity: 0 }, { opacity: 1 }], { duration: GLIDES, easing: 'ease-in' });
+  }
   /** Zoom to what is selected, else show all. */
   closer() {
     const now = this.selected && this.selected.kind === 'connection' ? [this.wireOf(this.selected.texts[0])] : this.keys.map(key => this.blockOf(key));
@@ -258,6 +273,40 @@ class Diagram extends HTMLElement {
     placeHandles(this);
   }
 
+  /** A second finger ends the gesture of the first, unless that carries something; both zoom and move the view. Gives whether it is one. */
+  #touch(event) {
+    if (event.pointerType !== 'touch' || !this.sheet) return false;
+    if (event.isPrimary) { this.#first = event; return false; }
+    const first = this.#first;
+    if (!first || this.#pinched || this.#carries) return true;
+    this.dispatchEvent(new PointerEvent('pointercancel', { pointerId: first.pointerId }));
+    this.rest();
+    const fingers = new Map([first, event].map(one => [one.pointerId, [one.clientX, one.clientY]]));
+    this.#pinched = true;
+    this.setPointerCapture(event.pointerId);
+    const follow = now => {
+      if (!fingers.has(now.pointerId)) return;
+      const before = [...fingers.values()];
+      fingers.set(now.pointerId, [now.clientX, now.clientY]);
+      const { left, top } = this.getBoundingClientRect(), by = pinch(before, [...fingers.values()], [left, top]);
+      if (this.sight.crowded) this.#glideBy(move => joined(move, by));
+      else this.look(...viewAfter(by, placeOf(this.view, [this.clientWidth, this.clientHeight]), this.view));
+    };
+    const end = now => {
+      if (!fingers.has(now.pointerId)) return;
+      this.rest();
+      this.#pinched = false;
+      this.#first = null;
+      this.removeEventListener('pointermove', follow);
+      this.removeEventListener('pointerup', end);
+      this.removeEventListener('pointercancel', end);
+    };
+    this.addEventListener('pointermove', follow);
+    this.addEventListener('pointerup', end);
+    this.addEventListener('pointercancel', end);
+    return true;
+  }
+
   /** Pressing selects; on the ground, dragging moves the view. Tools of the page take other drags first. */
   press(event) {
     if (event.button !== 0 || !this.sheet) return;
@@ -272,25 +321,30 @@ class Diagram extends HTMLElement {
         else if (!thing) this.look(...to);
       },
       drop: () => this.rest(),
+      pans: !thing,
       click: () => this.pick(thing && thing.kind === 'note' ? null : thing, event),
     });
   }
 
   /** Follow a pressed pointer: `move` gets the way since the press [mm], `click` or `drop` the end of it. */
-  drag(event, { move, click = () => {}, drop = () => {} }) {
+  drag(event, { move, click = () => {}, drop = () => {}, pans = false }) {
     const start = this.point(event), view = this.view, matrix = this.picture.getScreenCTM().inverse();
     let moved = false;
     const follow = now => {
+      if (now.pointerId !== event.pointerId) return;
       if (!moved && Math.hypot(now.clientX - event.clientX, now.clientY - event.clientY) < CLICK) return;
       moved = true;
+      this.#carries = !pans;
       const at = new DOMPoint(now.clientX, now.clientY).matrixTransform(matrix);
       move(at.x - start.x, at.y - start.y, view, now);
     };
     const end = now => {
+      if (now.pointerId !== event.pointerId) return;
+      this.#carries = false;
       this.removeEventListener('pointermove', follow);
       this.removeEventListener('pointerup', end);
       this.removeEventListener('pointercancel', end);
-      if (!moved) click();
+      if (!moved) { if (now.type !== 'pointercancel') click(); }
       else drop(now);
     };
     this.setPointerCapture(event.pointerId);

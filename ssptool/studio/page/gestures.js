@@ -6,6 +6,7 @@ import { keyText } from './keys.js';
 import { connectByNames } from './naming.js';
 import { newNote, noteEntries } from './notes.js';
 import { alignButtons } from './picking.js';
+import { savePicture } from './picture.js';
 import { inDocument } from './snapping.js';
 import { connectButtons, ownerOf } from './wiring.js';
 
@@ -50,6 +51,14 @@ export function gestures(diagram, { editable, about, settled, openSystem, addFil
     out: () => change({ verb: 'move', elements: paths(), into: diagram.sheet.system.slice(0, -1) }),
     rename: () => { if (diagram.selected && diagram.selected.kind === 'element' && !isGroup(diagram.selected)) renameHere(diagram.selected.key); },
     connect: () => connectByNames(diagram),
+    arrange: async () => {
+      const before = diagram.frames();
+      if (!await ask('arrange', { sheet: diagram.sheet.path })) return;
+      quiet();
+      await settled();
+      diagram.fit();
+      diagram.glideFrom(before);
+    },
     remove,
   };
   // Copies go through the clipboard, so that other windows can paste them; those of this system share its files.
@@ -134,7 +143,9 @@ export function gestures(diagram, { editable, about, settled, openSystem, addFil
     if (!thing) {
       return [...(editable() ? [{ title: 'Add files…', run: addFiles }, { title: 'New system…', run: newSystem }, { title: 'New connector…', run: newConnector },
         entry('Connect by names…', 'connect'), { title: 'New note…', run: () => newNote(diagram, inDocument([at.x, at.y], diagram.sheet.origin)) },
-        ...(copied ? [entry('Paste', 'paste')] : []), null] : []), entry('Select all', 'all'), looking('Show all', 'fit'), null, { title: 'Save a copy…', run: saveCopy }];
+        ...(copied ? [entry('Paste', 'paste')] : []), null] : []), entry('Select all', 'all'), looking('Show all', 'fit'), ...(editable() ? [entry('Arrange automatically', 'arrange')] : []), null,
+        { title: 'Save the picture (SVG)', run: () => savePicture(diagram.sheet, 'svg') }, { title: 'Save the picture (PNG)', run: () => savePicture(diagram.sheet, 'png') },
+        { title: 'Save a copy…', run: saveCopy }];
     }
     if (thing.kind === 'connection') return editable() && diagram.sheet.connections[thing.texts[0]] ? [entry('Disconnect', 'remove')] : [];
     if (thing.kind === 'connector') {

@@ -7,6 +7,16 @@ export const STILL = { scale: 1, shift: [0, 0] };
 export function scaled({ scale, shift }, factor, at) {
   return { scale: scale * factor, shift: shift.map((one, k) => at[k] + factor * (one - at[k])) };
 }
+/** A movement, and after it another one. */
+export function joined({ scale, shift }, next) {
+  return { scale: next.scale * scale, shift: shift.map((one, k) => next.scale * one + next.shift[k]) };
+}
+/** The movement that brings two fingers from two points of the page to two others; `corner` is that of the screen. */
+export function pinch(before, now, corner) {
+  const middle = ([a, b]) => a.map((one, k) => (one + b[k]) / 2 - corner[k]), apart = ([a, b]) => Math.hypot(a[0] - b[0], a[1] - b[1]);
+  const scale = apart(before) > 0 ? apart(now) / apart(before) : 1, from = middle(before), to = middle(now);
+  return { scale, shift: to.map((one, k) => one - scale * from[k]) };
+}
 /** Where a view [x, y, width, height] is on a screen [width, height]: in its middle, as large as possible. */
 export function placeOf([, , w, h], [width, height]) {
   const size = Math.min(width / w, height / h);

@@ -4,10 +4,10 @@ import { button, make } from './elements.js';
 import { KEYS } from './keys.js';
 
 const TITLES = { undo: 'Undo', redo: 'Redo', save: 'Save', copy: 'Copy elements', paste: 'Paste them, with their values', duplicate: 'Duplicate',
-  all: 'Select all', wrap: 'Put into a new system', unwrap: 'Dissolve a system', remove: 'Remove', rename: 'Rename', connect: 'Connect by names', none: 'Select nothing', find: 'Find',
+  all: 'Select all', wrap: 'Put into a new system', unwrap: 'Dissolve a system', remove: 'Remove', rename: 'Rename', connect: 'Connect by names', arrange: 'Arrange all elements automatically', none: 'Select nothing', find: 'Find',
   fit: 'Show all', near: 'Zoom to the selection', larger: 'Zoom in', smaller: 'Zoom out', help: 'Show this list' };
 const GESTURES = [['Drag from connector to connector', 'Connect'], ['Drag an element', 'Move it'], ['Drag elements onto a system', 'Move them into it'], ['Drag with Alt', 'Without guides, grid, line and system'], ['Drag a corner', 'Resize it'], ['Drag a selected line', 'Lead it another way'],
-  ['Drag the background', 'Move the view'], ['Shift and drag', 'Select with a box'], ['Shift and click', 'Add to the selection'],
+  ['Drag the background', 'Move the view'], ['Two fingers', 'Move and zoom the view'], ['Shift and drag', 'Select with a box'], ['Shift and click', 'Add to the selection'],
   ['Double click', 'Open a system, rename anything else'], ['Right click', 'Menu'], ['Enter', 'Open or select what has the focus'],
   ['Alt and an arrow key', 'Move elements'], ['Alt, Shift and an arrow key', 'Resize an element']];
 const COLOURS = [['error', 'Error'], ['warning', 'Warning'], ['loop', 'Connection in an algebraic loop'], ['selected', 'Selected'], ['lit', 'Can be connected'],

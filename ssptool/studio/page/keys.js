@@ -4,7 +4,7 @@
 export const KEYS = {
   undo: ['Ctrl+Z'], redo: ['Ctrl+Shift+Z', 'Ctrl+Y'], save: ['Ctrl+S'],
   copy: ['Ctrl+C'], paste: ['Ctrl+V'], duplicate: ['Ctrl+D'], all: ['Ctrl+A'], wrap: ['Ctrl+G'], unwrap: ['Ctrl+Shift+G'],
-  remove: ['Delete', 'Backspace'], rename: ['F2'], connect: ['c'], none: ['Escape'],
+  remove: ['Delete', 'Backspace'], rename: ['F2'], connect: ['c'], arrange: ['l'], none: ['Escape'],
   find: ['/'], fit: ['0'], near: ['f'], larger: ['+', '='], smaller: ['-'], help: ['?'],
 };
 const COMMANDS = new Map(Object.entries(KEYS).flatMap(([command, keys]) => keys.map(key => [key, command])));

@@ -4,6 +4,7 @@ import { button, make } from './elements.js';
 import { ask, asked } from './edits.js';
 import { iterations, showIterations } from './iterations.js';
 import { showMenu } from './menu.js';
+import { namedField } from './named.js';
 import { panel } from './panels.js';
 import { drawFigure } from './plots.js';
 import { call, on } from './server.js';
@@ -52,13 +53,15 @@ function fields(groups) {
   more.append(make('fieldset', {}, make('legend', {}, 'Insight'),
     make('label', { class: 'toggle', title: 'Keep the iterations and residuals of loops and macro steps' }, logged, 'Keep iterations')));
 }
-function fieldOf({ name, words }) {
+function fieldOf({ name, title, words, pair }) {
   const id = `run-${name.replaceAll('_', '-')}`, value = kept[name] || '';
+  if (pair.length) return namedField({ id, title, pair, value, changed: mention, proposals: () => ask('setting_names', { setting: name }) });
   return words.length
     ? make('select', { id, onchange: mention }, ...['', ...words.filter(word => word !== 'auto')].map(word => make('option', { value: word, selected: word === value }, word || 'automatic')))
     : make('input', { type: 'text', id, value, placeholder: 'automatic', autocomplete: 'off', size: 8, onchange: mention });
 }
-function labelled({ title, help }, field) {
+function labelled({ title, help, pair }, field) {
+  if (pair.length) return make('div', { class: 'of-names', title: help }, make('span', {}, title[0].toUpperCase() + title.slice(1)), field);
   return make('span', { title: help }, make('label', { for: field.id }, title[0].toUpperCase() + title.slice(1)), ' ', field);
 }
 /** How many of the settings that may be out of sight are stated. */
@@ -67,7 +70,7 @@ function mention() {
   others.querySelector('summary').textContent = stated.length ? `More settings (${stated.map(name => name.replaceAll('_', ' ')).join(', ')})` : 'More settings';
 }
 function given() {
-  const now = Object.entries(settings).map(([name, input]) => [name, input.value.trim()]);
+  const now = Object.entries(settings).map(([name, input]) => [name, typeof input.value === 'string' ? input.value.trim() : input.value]);
   return Object.fromEntries((now.length ? now : Object.entries(kept)).filter(([, value]) => value));
 }
 
