@@ -210,6 +210,11 @@ cross: $(VENV)/.ready-dev build/models/.ready  ## runtimes of exported FMUs for 
 wheels:  ## wheels in dist/ for Linux, Python 3.11 and 3.12 on, with the runtimes of exported FMUs for all platforms; PYTHONS names others
 	.ci/wheels
 
+vsix:  ## the extension for VS Code in build/vsix, with npm; `ssptool lsp --vscode` installs it, and wheels bring it
+	npm install --prefix editors/vscode --loglevel=error
+	npm run build --prefix editors/vscode --silent
+	$(or $(wildcard $(BIN)/python),python3) .ci/vsix.py build/vsix/ssptool.vsix
+
 wheels-check: build/models/.ready  ## install the wheels into empty environments and use them there, without a compiler
 	.ci/wheels-check
 
@@ -236,4 +241,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help help-all setup run test test-order verify cross-check field qualify qualify-check figures lint types audit bench docs fuzz fuzz-native mutants leaks cross wheels wheels-check site man pins freeze format clean sanitize sanitized
+.PHONY: vsix help help-all setup run test test-order verify cross-check field qualify qualify-check figures lint types audit bench docs fuzz fuzz-native mutants leaks cross wheels wheels-check site man pins freeze format clean sanitize sanitized

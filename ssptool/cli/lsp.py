@@ -2,13 +2,18 @@
 
 import os
 import sys
+from typing import Annotated
 
 import typer
 
 from ssptool.errors import missing_extra
 
 
-def lsp_command() -> None:
+def lsp_command(
+    vscode: Annotated[
+        bool, typer.Option("--vscode", help="Install the extension for VS Code that comes with ssptool, and end.")
+    ] = False,
+) -> None:
     """Serve an editor: findings, fixes and names while you type.
 
     This is a language server for .ssd, .ssv, .ssm and .ssb, settings, studies and scenarios, over standard input and
@@ -18,6 +23,11 @@ def lsp_command() -> None:
     For example in Neovim: `vim.lsp.start({name = 'ssptool', cmd = {'ssptool', 'lsp'}})`; `ssptool lsp --help` prints
     this.
     """
+    if vscode:
+        from ssptool.language_server.extension import install_extension
+
+        print(install_extension())
+        return
     if sys.stdin.isatty():
         raise typer.BadParameter("an editor starts this command, and speaks with it; docs/editors.md says how")
     try:
