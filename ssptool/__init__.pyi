@@ -6,6 +6,7 @@ from ssptool import studies as studies
 from ssptool import types as types
 from ssptool import variants as variants
 from ssptool.api.analysis import advise as advise
+from ssptool.api.analysis import frequency_response as frequency_response
 from ssptool.api.analysis import linearize as linearize
 from ssptool.api.analysis import root_locus as root_locus
 from ssptool.api.analysis import stability as stability

@@ -2,6 +2,7 @@
 
 from ssptool.api.analysis import LINEAR_RENDERERS as LINEAR_RENDERERS
 from ssptool.api.analysis import LOCUS_RENDERERS as LOCUS_RENDERERS
+from ssptool.api.analysis import RESPONSE_RENDERERS as RESPONSE_RENDERERS
 from ssptool.api.analysis import STEADY_RENDERERS as STEADY_RENDERERS
 from ssptool.api.check import PLAIN_REPORT_RENDERERS as PLAIN_REPORT_RENDERERS
 from ssptool.api.check import REPORT_RENDERERS as REPORT_RENDERERS

@@ -3,6 +3,7 @@
 from ssptool.api.analysis import AdvisedStep as AdvisedStep
 from ssptool.api.analysis import CouplingAdvice as CouplingAdvice
 from ssptool.api.analysis import CouplingStability as CouplingStability
+from ssptool.api.analysis import FrequencyResponse as FrequencyResponse
 from ssptool.api.analysis import LinearModel as LinearModel
 from ssptool.api.analysis import LinearVariable as LinearVariable
 from ssptool.api.analysis import Mode as Mode

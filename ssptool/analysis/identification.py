@@ -47,7 +47,9 @@ MOVES = 1e-6
 EPSILON = 2.0**-52
 
 _WHAT = "a discrete linear model of co-simulation"
-_ADVICE = "use smaller steps (--step-size), or FMUs that offer model exchange"
+SWEEP = "measure the frequency response (--sweep 0.1:10:20)"
+
+_ADVICE = f"use smaller steps (--step-size), or FMUs that offer model exchange, or {SWEEP}"
 
 _HOW = (
     "a model of macro steps, because not all components run by model exchange: it has what its inputs excite and its "
@@ -98,12 +100,20 @@ def check_identified(plan: Plan, time: float, opened: Sequence[str], inputs: Seq
     advice = f"use FMUs of {abbreviated(stepped)} that offer model exchange"
     if opened:
         raise Unsupported(_WHAT, f"{', '.join(opened)}: a connected input cannot be opened in a run", advice)
+    if plan.event_modes.members and inputs:
+        reason = f"events of {abbreviated(plan.event_modes.members)} end macro steps"
+        raise Unsupported(_WHAT, reason, f"{SWEEP}, or {advice}")
+    check_driven(plan, time, inputs, _WHAT, advice)
+
+
+def check_driven(plan: Plan, time: float, inputs: Sequence[str], what: str, advice: str) -> None:
+    """Check that inputs can change from this time [s] on, at the ends of equal macro steps. Raises Unsupported,
+    WrongValue.
+    """
     if not inputs:
-        raise Unsupported(_WHAT, "it needs an unconnected input that can jump, and the system has none", advice)
-    if plan.event_modes.members:
-        raise Unsupported(_WHAT, f"events of {abbreviated(plan.event_modes.members)} end macro steps", advice)
-    if plan.master.chooses_steps:
-        raise Unsupported(_WHAT, "macro steps have no fixed size", "choose one: --step-size")
+        raise Unsupported(what, "it needs an unconnected input, and the system has none", advice)
+    if plan.master.chooses_steps and (plan.settings.adaptive is not None or not plan.event_modes.members):
+        raise Unsupported(what, "macro steps have no fixed size", "choose one: --step-size")
     steps = (time - plan.interval.start) / plan.interval.step
     if abs(steps - round(steps)) > TOLERANCE:
         nearest = plan.interval.start + round(steps) * plan.interval.step
@@ -180,7 +190,7 @@ def _outputs(
     run.step(steps)
     t, y = run.trace.t[-steps - 1 :], run.trace.cells[-steps - 1 :, columns]
     if np.abs(np.diff(t) - run.plan.interval.step).max() > TOLERANCE * run.plan.interval.step:
-        raise Unsupported(_WHAT, "events divide macro steps", "use FMUs that offer model exchange")
+        raise Unsupported(_WHAT, "events divide macro steps", f"{SWEEP}, or use FMUs that offer model exchange")
     return y
 
 

@@ -120,33 +120,45 @@ class Response(NamedTuple):
 
 
 def draw_response(response: Response, title: str, path: Path) -> None:
-    """Draw magnitude and phase over the frequency, and the step response.
+    """Draw magnitude and phase over the frequency, and the step response if there are times.
 
     Raises as `draw_modes`.
     """
     check_plot_name(path)
-    moving = [curve for curve in response.curves if np.any(curve[1])]
+    moving = [curve for curve in response.curves if np.any(np.nan_to_num(curve[1]))]
     if not moving:
         raise WrongValue("there is no response to draw: no output depends on an input")
-    figure = new_figure(3)
-    magnitude, phase, step = figure.subplots(3, 1)
+    timed = len(response.times) > 0
+    figure = new_figure(2 + timed)
+    axes = figure.subplots(2 + timed, 1)
+    magnitude, phase, *steps = axes
+    marker = None if timed else "."
     for name, found, over_time in moving[:MOST_CURVES]:
-        magnitude.plot(response.frequencies, np.abs(found), label=name)
-        phase.plot(response.frequencies, np.degrees(np.unwrap(np.angle(found))), label=name)
-        step.plot(response.times, over_time, label=name)
+        magnitude.plot(response.frequencies, np.abs(found), label=name, marker=marker)
+        phase.plot(response.frequencies, np.degrees(unwrapped(found)), label=name, marker=marker)
+        for step in steps:
+            step.plot(response.times, over_time, label=name)
     log_scale(magnitude)
     for axis in (magnitude, phase):
         _log_frequencies(axis)
     magnitude.set_ylabel("magnitude")
     phase.set_ylabel("phase [deg]")
     phase.set_xlabel("frequency [Hz]")
-    step.set_ylabel("step response")
-    step.set_xlabel("time [s]")
+    for step in steps:
+        step.set_ylabel("step response")
+        step.set_xlabel("time [s]")
     magnitude.set_title(title, fontsize="small", loc="left")
-    for axis in (magnitude, phase, step):
+    for axis in axes:
         axis.grid(visible=True, alpha=0.3)
     magnitude.legend(frameon=False, fontsize="small")
     _written(figure, path, title)
+
+
+def unwrapped(found: NDArray[np.complex128]) -> Floats:
+    """(k,) Phases [rad] without jumps by a whole turn; nan where there is no response."""
+    phases, known = np.full(len(found), np.nan), ~np.isnan(found)
+    phases[known] = np.unwrap(np.angle(found[known]))
+    return phases
 
 
 def _log_frequencies(axis: Any) -> None:

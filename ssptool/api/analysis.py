@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Unpack
@@ -16,7 +16,17 @@ from ssptool.analysis.coupling_error import CouplingAdvice as CouplingAdvice
 from ssptool.analysis.coupling_stability import CouplingStability as CouplingStability
 from ssptool.analysis.coupling_stability import components
 from ssptool.analysis.coupling_stability import stability as stability_of
-from ssptool.analysis.identification import STEPS, check_identified, default_inputs, identified, real_outputs
+from ssptool.analysis.frequency_response import AMPLITUDE, MOST_STEPS, WHAT, SineSweep, check_frequencies
+from ssptool.analysis.frequency_response import RESPONSE_RENDERERS as RESPONSE_RENDERERS
+from ssptool.analysis.frequency_response import FrequencyResponse as FrequencyResponse
+from ssptool.analysis.identification import (
+    STEPS,
+    check_driven,
+    check_identified,
+    default_inputs,
+    identified,
+    real_outputs,
+)
 from ssptool.analysis.linear_model import LinearModel as LinearModel
 from ssptool.analysis.linear_model import LinearVariable as LinearVariable
 from ssptool.analysis.linear_text import LINEAR_RENDERERS as LINEAR_RENDERERS
@@ -102,6 +112,90 @@ def linearize(
             return linear_model(probe, request(probe, *names))
     except UnsupportedByFmu:
         return _identified(system, options, time, *names)
+
+
+@public
+@shows(BOXED, BoxedOptions, SettingsOptions)
+def frequency_response(
+    system: Path | str,
+    frequencies: float | Sequence[float],
+    *,
+    at: float | str | None = None,
+    input: str | list[str] | tuple[str, ...] = (),
+    measure: str | list[str] | tuple[str, ...] = (),
+    amplitude: float | None = None,
+    **options: Unpack[BoxedOptions],
+) -> FrequencyResponse:
+    """Measure the frequency response of a system by a sine sweep, also where nothing can be linearized.
+
+    Each input in turn oscillates around its value, in runs of co-simulation, until the outputs are periodic. Further
+    runs with half the amplitude, and with half the macro step too, tell the error of each point. The FMUs run in the
+    process of the program, or in a sandbox.
+
+    Parameters
+    ----------
+    system, variant, parameters, start_values, inputs, scenario, settings, ...
+        As in `simulate`.
+    frequencies : (k,) [Hz]
+        There must be 40 macro steps in a period.
+    at
+        Time [s] from which on the inputs oscillate, also as a text with a unit (default: the start time).
+    input
+        Unconnected inputs (default: inputs of the system; if it has none, unconnected inputs of components).
+    measure
+        Outputs (default: outputs of the system; if it has none, those of components).
+    amplitude
+        Amplitude of each input, in its unit (default: a hundredth of its value, or 0.01 if that is 0).
+
+    Returns
+    -------
+    FrequencyResponse
+        `found.response[:, i, j]` is output i per input j, at `found.frequencies`.
+
+    Raises
+    ------
+    InvalidSystem
+        The system has errors. No binary has been loaded.
+    Unsupported
+        There is no unconnected input, no fixed step or no half of it, or no point that can be measured.
+    UnknownName, WrongValue
+        A connector does not exist or is driven; a frequency is too high for the macro step.
+    RunError, FmiError
+        A component fails.
+
+    Examples
+    --------
+    >>> found = ssptool.frequency_response("plant", [0.5, 1.0, 2.0], step_size=0.01)
+    >>> abs(found.response[:, 0, 0]), found.errors[:, 0, 0]
+    """
+    wanted = np.sort(np.array(np.atleast_1d(frequencies), dtype=float))
+    given_names, outputs = texts("input", input, CONNECTOR), texts("measure", measure, CONNECTOR)
+    time = None if at is None else seconds("at", at)
+    size = None if amplitude is None else number("amplitude", amplitude)
+    if size is not None and not (isfinite(size) and size > 0):
+        raise WrongValue(f"amplitude must be a positive number; found {size:g}")
+    with opened_plan(frequency_response, system, options) as opened:
+        interval = opened.plan.interval
+        start, names = interval.start if time is None else time, list(given_names) or default_inputs(opened.plan)
+        check_driven(opened.plan, start, names, WHAT, "disconnect one (ssptool disconnect)")
+        check_frequencies(wanted, interval.step)
+        given = options.get("inputs")
+        driven: list[Any] = [] if given is None else [*given] if isinstance(given, list | tuple) else [given]
+
+        @contextmanager
+        def begun(step: float, drives: Mapping[str, Callable[[float], float]]) -> Iterator[ProbedRun]:
+            stop = max(interval.stop, start + (MOST_STEPS + 1) * interval.step)
+            settings = replace(opened.plan.settings, step_size=step, stop_time=stop)
+            plan = opened.replan(settings=settings, inputs=[*driven, dict(drives)] if drives else given)
+            plan = select(plan, list(outputs) or list(real_outputs(opened.plan)))
+            with ProbedRun(plan, opened.archive, sandbox=opened.box()) as run:
+                run.run_until(start)
+                yield run
+
+        with begun(interval.step, {}) as run:
+            present = [run.quantity(name) for name in names]
+        sizes = np.array([size or AMPLITUDE * (abs(one.value) or 1.0) for one in present])
+        return SineSweep(begun, start, interval.step, present).over(wanted, sizes)
 
 
 @public

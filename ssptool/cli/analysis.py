@@ -98,6 +98,20 @@ def linearize_command(
     input: InputNames = None,
     measure: OutputNames = None,
     open: OpenedNames = None,
+    sweep: Annotated[
+        str | None,
+        typer.Option(
+            "--sweep",
+            metavar="FREQUENCIES",
+            help="Measure the frequency response with sines, without a linear model: low:high:count, or a list, in Hz.",
+        ),
+    ] = None,
+    amplitude: Annotated[
+        float | None,
+        typer.Option(
+            "--amplitude", metavar="A", help="Amplitude of --sweep (default: a hundredth of the value of each input)."
+        ),
+    ] = None,
     accept: Accept = None,
     sandbox: Sandbox = None,
     format: Format = TextOrJson.TEXT,
@@ -108,7 +122,7 @@ def linearize_command(
             "-o",
             metavar="FILE",
             help="Write a .json, .mat, .txt or .fmu file, or draw Bode and step responses: .png, .svg, .pdf or .html "
-            "(default: print the model).",
+            "(default: print the model). A sweep has .csv and .json files, and pictures.",
         ),
     ] = None,
 ) -> None:
@@ -117,28 +131,28 @@ def linearize_command(
     All components run by model exchange, in the process of the command or in a sandbox. Derivatives go through
     algebraic loops; they are directional derivatives of the FMUs, or differences. If not all components offer model
     exchange, the model is discrete, from responses of a co-simulation to jumps of unconnected inputs. The output states
-    the error and the modes.
+    the error and the modes. Where nothing can be linearized, `--sweep` measures the frequency response.
 
     Examples:
       ssptool linearize plant
       ssptool linearize plant --at 2s --input Motor.u --measure Load.w -o plant.mat
+      ssptool linearize plant --sweep 0.1:10:20 -o bode.svg
     """
-    if output is not None and output.suffix.lower() not in LINEAR_FILES:
-        ssptool.renderers.check_plot_name(output, (*LINEAR_FILES, *PLOT_FILES))
+    files = LINEAR_FILES if sweep is None else NUMBER_FILES
+    if output is not None and output.suffix.lower() not in files:
+        ssptool.renderers.check_plot_name(output, (*files, *PLOT_FILES))
     advise(system, sandbox, changes)
+    known = {**changes, **stimuli, "accept": codes(accept), "sandbox": sandbox, "at": at, "settings": settings}
+    known |= {"input": input or (), "measure": measure or ()}
+    if sweep is not None:
+        if open:
+            raise typer.BadParameter("a connected input cannot be opened in the runs of --sweep", param_hint="--open")
+        _swept(system, known, sweep, amplitude, format, output)
+        return
+    if amplitude is not None:
+        raise typer.BadParameter("it is the amplitude of --sweep; add --sweep 0.1:10:20", param_hint="--amplitude")
     with busy():
-        model = ssptool.linearize(
-            system,
-            at=at,
-            input=input or (),
-            measure=measure or (),
-            open=open or (),
-            settings=settings,
-            accept=codes(accept),
-            sandbox=sandbox,
-            **changes,
-            **stimuli,
-        )
+        model = ssptool.linearize(system, open=open or (), **known)
     if output is None:
         say(ssptool.renderers.LINEAR_RENDERERS[format.value](model), verbatim=format is TextOrJson.JSON)
     elif output.suffix.lower() in LINEAR_FILES:
@@ -312,6 +326,37 @@ def sensitivities_command(
         found.save(output)
         if format is TextOrJson.TEXT:
             say(f"sensitivities: {output}")
+
+
+def _swept(
+    system: Path,
+    known: dict[str, Any],
+    sweep: str,
+    amplitude: float | None,
+    format: TextOrJson,
+    output: Path | None,
+) -> None:
+    """Print, write or draw a frequency response by sine sweep."""
+    with busy():
+        found = ssptool.frequency_response(system, _frequencies(sweep), amplitude=amplitude, **known)
+        if output is not None:
+            (found.save if output.suffix.lower() in NUMBER_FILES else found.draw)(output)
+    say(ssptool.renderers.RESPONSE_RENDERERS[format.value](found), verbatim=format is TextOrJson.JSON)
+    if output is not None and format is TextOrJson.TEXT:
+        say(f"frequency response: {output}")
+
+
+def _frequencies(text: str) -> list[float]:
+    """The frequencies of a sweep [Hz]: a range has equal factors between them."""
+    import numpy as np  # only sweeps need it
+
+    _, values = factor(f"frequencies={text}", "--sweep")
+    if not isinstance(values, dict):
+        return [_number(str(value), "--sweep") for value in values]
+    low, high, count = values["low"], values["high"], values["count"]
+    if not (0 < low <= high and count > 0):
+        raise typer.BadParameter(f"{text!r}: the frequencies must be positive and ascending", param_hint="--sweep")
+    return [float(one) for one in np.geomspace(low, high, count)]
 
 
 def _over(text: str) -> tuple[str, list[float]]:

@@ -2,9 +2,13 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
+
+from tests.engine.event_mode.systems import write_system
+from tests.engine.small.fmus import Var, make_fmu
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 CHAIN = SYSTEMS / "mass_spring_damper"
@@ -62,3 +66,42 @@ def test_a_plan_advises_options_that_run_takes(ssptool):
         "run", SYSTEMS / "dual_mass_oscillator", "--stop-time", "2", "--accuracy", "1e-3", *following[1:]
     )
     assert status == 0  # the run states an error within 1e-3
+
+
+def test_the_advice_of_a_refused_linear_model_leads_to_a_sweep(ssptool, tmp_path):
+    """Steps that events end: the lag of the sweep has its own events."""
+    variables = (
+        Var("u", "input", start=0.4),
+        Var("x", "local", start=0.3),
+        Var("y", "output"),
+        Var("count", "output", "Int32", start=0, initial="exact", needs=[]),
+    )
+    make_fmu(
+        tmp_path / "Timed.fmu",
+        variables,
+        version=3,
+        me=None,
+        cs='hasEventMode="true"',
+        calc="v->y = 2 * v->x + 0.7;",
+        event="v->count++; e->has_next = v->time < 0.2; e->next = 0.22; return OK;",
+        step="double p = exp(-2 * h); v->x = p * v->x + (1 - p) / 2 * v->u; return OK;",
+    )
+    system = write_system(tmp_path / "timed", tmp_path, {"P": "Timed"})
+    status, _, err = ssptool("linearize", system, "--step-size", "10ms")
+    assert status != 0 and "--sweep 0.1:10:20" in err
+    status, out, err = ssptool("linearize", system, "--step-size", "10ms", "--sweep", "1:2.5:3")
+    assert (status, err) == (0, "") and out.count("P.y / P.u") == 3
+
+
+def test_a_closed_loop_is_swept_after_it_was_opened(ssptool, tmp_path):
+    """As the message asks."""
+    system = shutil.copytree(SYSTEMS / "dual_mass_oscillator", tmp_path / "masses")
+    status, _, err = ssptool("linearize", system, "--sweep", "0.5,1")
+    assert status != 0 and "ssptool disconnect" in err
+    assert ssptool("disconnect", system, "System2.F", "System1.F")[0] == 0
+    status, out, _ = ssptool(
+        "linearize", system, "--sweep", "0.5", "--step-size", "20ms", "--format", "json", "-o", "bode.svg"
+    )
+    assert status == 0 and json.loads(out)["frequencies"] == [0.5]
+    status, _, err = ssptool("linearize", system, "--amplitude", "2")
+    assert status == 2 and "--sweep" in err

@@ -77,6 +77,8 @@ OF_THE_SHELL = {
     "stability": "of `plan`: `ssptool.stability`",
     "advise": "of `plan`: `ssptool.advise`",
     "over": "of `modes`: `ssptool.root_locus`",
+    "sweep": "of `linearize`: `ssptool.frequency_response`",
+    "amplitude": "of `linearize`: `ssptool.frequency_response`",
     "sandbox": "of `plan`: printed whether `simulate` has one",
 }
 """Options without an argument of the same name, and what stands for them in Python."""
