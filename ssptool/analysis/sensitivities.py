@@ -167,20 +167,22 @@ def by_differences(y: Floats, parameters: Sequence[LinearVariable], run: Run) ->
 
 
 class Neighbours(NamedTuple):
-    """Two systems that differ from another one by ± `step` in one parameter."""
+    """Two systems beside another one: one parameter is larger by `up`, and smaller by `down`; its usual size."""
 
-    step: float
+    size: float
+    up: float
+    down: float
     above: Probe
     below: Probe
 
     def slope(self, t: float, x: Floats, s: Floats) -> Floats:
         """(n,) S' of S (n,), along the trajectory at x (n,)."""
-        above, below = _at(self.above, t, x + self.step * s), _at(self.below, t, x - self.step * s)
-        return (above - below) / (2 * self.step)
+        above, below = _at(self.above, t, x + self.up * s), _at(self.below, t, x - self.down * s)
+        return (above - below) / (self.up + self.down)
 
     def of_signals(self, slots: Sequence[int]) -> Floats:
         """Derivatives of signals, where `slope` was asked for last."""
-        return np.asarray(self.above.values[slots] - self.below.values[slots]) / (2 * self.step)
+        return np.asarray(self.above.values[slots] - self.below.values[slots]) / (self.up + self.down)
 
 
 def _at(probe: Probe, t: float, x: Floats) -> Floats:
@@ -203,11 +205,19 @@ def by_variation(
     RunError, FmiError
         A component cannot be evaluated.
     """
+    y, derivatives = varied(probe, neighbours, t, slots, longest)
+    near, far = np.split(derivatives, 2, axis=-1)
+    return _extrapolated(y, near, far, 10 * RTOL)
+
+
+def varied(
+    probe: Probe, neighbours: Sequence[Neighbours], t: Floats, slots: Sequence[int], longest: float
+) -> tuple[Floats, Floats]:
+    """Outputs (k, p) and their derivatives (k, p, m) by each of the neighbours; nan if the integration fails."""
     n, count = len(probe.x0), len(neighbours)
     x0 = probe.x0.copy()
-    first = [(one.above.x0 - one.below.x0) / (2 * one.step) for one in neighbours]
-    sizes = [1.0, *(one.step / (STEP if place < count // 2 else 2 * STEP) for place, one in enumerate(neighbours))]
-    usual = np.concatenate([probe.nominal / own for own in sizes])
+    first = [(one.above.x0 - one.below.x0) / (one.up + one.down) for one in neighbours]
+    usual = np.concatenate([probe.nominal, *(probe.nominal / one.size for one in neighbours)])
 
     def slopes(time: float, z: Floats) -> Floats:
         x, *rest = z.reshape(1 + count, n)
@@ -226,8 +236,7 @@ def by_variation(
         for place, (one, s) in enumerate(zip(neighbours, rest, strict=True)):
             one.slope(time, x, s)
             derivatives[place, row] = one.of_signals(slots)
-    near, far = np.split(np.moveaxis(derivatives, 0, -1), 2, axis=-1)
-    return _extrapolated(y, near, far, 10 * RTOL)
+    return y, np.moveaxis(derivatives, 0, -1)
 
 
 def _derivative(probe: Probe, t: float, x: Floats) -> Floats:

@@ -197,7 +197,7 @@ def _varied(runs: _Runs, names: Sequence[str]) -> Sensitivities | str:
             for one in stated:
                 step = times * STEP * size(one.value)
                 sides = (begun({one.name: one.value + sign * step})[1] for sign in (1, -1))
-                neighbours.append(Neighbours(step, *sides))
+                neighbours.append(Neighbours(size(one.value), step, step, *sides))
         longest = plan.interval.step if plan.stimuli.sources else inf
         try:
             found = by_variation(probe, neighbours, first.t, slots, longest)

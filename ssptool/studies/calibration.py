@@ -36,11 +36,22 @@ from ssptool.foreign_text import json_content, json_text
 from ssptool.printed import Printed
 from ssptool.studies.accuracy import is_checked, wanted_accuracy
 from ssptool.studies.dataset import intact
-from ssptool.studies.definition import Factor, FactorRole, RunOutcome, RunStatus, Samples, Study, Task, computed_order
+from ssptool.studies.definition import (
+    Factor,
+    FactorRole,
+    RunOutcome,
+    RunStatus,
+    Samples,
+    Side,
+    Study,
+    Task,
+    computed_order,
+)
 from ssptool.studies.designs import Computed, FactorValue, Range
 from ssptool.studies.entries import Findings
 from ssptool.studies.prepared import Configuration, PreparedSystem
 from ssptool.studies.run import Evaluations, open_evaluations
+from ssptool.studies.varied_fit import FINE, NoVariedFit, Varied, VariedFit
 
 CALIBRATION, FITTED = "calibration.json", "calibration.parquet"
 
@@ -484,16 +495,27 @@ class Trials:
         def jacobian(u: Floats) -> Floats:
             return self._jacobian(u, seen[u.tobytes()], residuals, samples)
 
+        def solved(
+            at: Callable[[Floats], Floats], start: Floats, jacobian: Callable[[Floats], Floats], tolerance: float = FINE
+        ) -> Any:
+            return optimize.least_squares(
+                at, start, jac=jacobian, bounds=(0.0, 1.0), x_scale=1.0, xtol=tolerance, ftol=0.1 * tolerance
+            )
+
         start = np.clip(self.start(), 1e-3, 1 - 1e-3)
-        found: Any = optimize.least_squares(
-            at, start, jac=jacobian, bounds=(0.0, 1.0), x_scale=1.0, xtol=1e-9, ftol=1e-10
-        )
+        varied = VariedFit(self._varied(residuals, samples), at, solved)
+        try:
+            found = varied.solution(start)
+        except NoVariedFit as none:
+            varied.note = f"the Jacobian is that of differences of runs, because {none}"
+            found = solved(at, start, jacobian)
+        self._failures += varied.avoided
         half, correlation, spoilt = _uncertainty(found, confidence)
         notes = [note.format(name=list(self.ranges)[place]) for place, note in spoilt]
         rms = float(np.sqrt(np.mean(found.fun**2)))
         stated = confidence if np.isfinite(half).any() else None
         estimates, converged = self.estimates(found.x, half), bool(found.success)
-        every = (*notes, *self.notes())
+        every = (*notes, *self.notes(), varied.note)
         ending, history = _ENDINGS[found.status], tuple(self.history)
         fit = Fit(estimates, converged, ending, rms, correlation, self.runs, every, stated, history)
 
@@ -504,6 +526,32 @@ class Trials:
             return {"before": rms, "after": float(np.sqrt(np.mean(left**2))), "moves": moves}
 
         return replace(fit, verification=self.verified(found.x, samples, compared)), np.asarray(found.fun)
+
+    def _varied(self, residuals: Residuals, samples: Samples | None) -> Varied:
+        """Function: point → its residuals and their Jacobian, by the variational equations."""
+
+        def at(u: Floats) -> tuple[Floats, Floats]:
+            ups, downs = np.minimum(DIFFERENCE, 1.0 - u), np.minimum(DIFFERENCE, u)
+            steps = [(k, float(up), float(down)) for k, (up, down) in enumerate(zip(ups, downs, strict=True))]
+            unit = np.eye(len(u))
+            sides = tuple(
+                Side(up, down, self.about.point(u + up * unit[k]), self.about.point(u - down * unit[k]))
+                for k, up, down in steps
+            )
+            outcome = self._evaluations.varied(self.about.point(u), sides, samples)
+            if outcome.status is RunStatus.FAILED:
+                raise NoVariedFit(outcome.message)
+            beside = (
+                residuals(replace(outcome, results=one.results, samples=one.samples, sides=())) for one in outcome.sides
+            )
+            try:
+                base, sided = residuals(outcome), list(beside)
+            except CalibrationFailed as problem:
+                raise NoVariedFit(str(problem)) from None
+            columns = [(sided[2 * k] - sided[2 * k + 1]) / (up + down) for k, up, down in steps]
+            return base, np.column_stack(columns)
+
+        return at
 
     def _jacobian(self, u: Floats, base: Floats, residuals: Residuals, samples: Samples | None) -> Floats:
         """Jacobian by central differences, in parallel runs; by one-sided differences at a bound, or next to a failed

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ssptool.arguments import WantedAccuracy
 from ssptool.engine.settings import Settings
@@ -31,12 +31,29 @@ class Samples:
     times: Floats
 
 
+class Side(NamedTuple):
+    """Points on both sides of that of a task: one coordinate is larger by `up`, or smaller by `down`."""
+
+    up: float
+    down: float
+    above: Mapping[str, FactorValue]
+    below: Mapping[str, FactorValue]
+
+
+class SideOutcome(NamedTuple):
+    """Results and samples of a point beside that of a task, from derivatives."""
+
+    results: Mapping[str, float | None]
+    samples: Floats | None
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One run: its name, its number in the study, and its point.
 
     If requested, the outcome contains a `witness` (hash) of all recorded data, and `samples` of it. To `check` it, the
     run is repeated with smaller steps (or stricter tolerances): results and samples are those with half the step.
+    With `sides`, the run is an integration of the variational equations, and its outcome has those of all sides too.
     """
 
     run: str
@@ -45,6 +62,7 @@ class Task:
     witness: bool = False
     samples: Samples | None = None
     check: bool = False
+    sides: tuple[Side, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +84,8 @@ class RunOutcome:
     accuracy, accuracy_remark
         For a checked run: its estimated error, relative to the range of each recorded signal (None if unknown), and the
         text of the check.
+    sides
+        Outcomes of the points above and below, one pair after the other.
     """
 
     task: Task
@@ -80,6 +100,7 @@ class RunOutcome:
     samples: Floats | None = None
     accuracy: float | None = None
     accuracy_remark: str = ""
+    sides: tuple[SideOutcome, ...] = ()
 
 
 def failed(task: Task, message: str, seconds: float = 0.0, attempts: int = 1) -> RunOutcome:

@@ -67,10 +67,11 @@ from ssptool.guard import ask_to_end
 from ssptool.option_words import Boxing
 from ssptool.sandbox import NAMESPACES, close_files, gaps, is_sandboxed, system_paths
 from ssptool.studies.accuracy import CHECK_RUNS, check_words, wanted_accuracy
-from ssptool.studies.definition import RunOutcome, RunStatus, Samples, Study, Task, failed
+from ssptool.studies.definition import RunOutcome, RunStatus, Samples, SideOutcome, Study, Task, failed
 from ssptool.studies.designs import FactorValue
 from ssptool.studies.expressions import BadExpression, NoValue, functions_of
 from ssptool.studies.prepared import Configuration, PreparedSystem, configuration, fmu_log_of_run
+from ssptool.studies.varied_run import check_varied, varied_traces
 from ssptool.tempfiles import TemporaryFolder
 
 OPEN = 8
@@ -116,7 +117,7 @@ class StudyWorker:
         """Do one run. All failures are part of the outcome, except a crash of this process."""
         began = perf_counter()
         try:
-            outcome = self._checked(task) if task.check else self._run(task)
+            outcome = self._varied(task) if task.sides else self._checked(task) if task.check else self._run(task)
         except Exception as error:
             outcome = failed(task, f"{type(error).__name__}: {error}")
         return replace(outcome, seconds=perf_counter() - began)
@@ -181,6 +182,26 @@ class StudyWorker:
         if found.method is AccuracyMethod.NOT_CHECKED:
             return failed(task, check_words(found))
         return self._repeated(task, next(iter(done), None), found)
+
+    def _varied(self, task: Task) -> RunOutcome:
+        """The outcome of an integration of the variational equations; failed if there are none."""
+        prepared, pool = self._without_logs(task)
+        settings = replace(prepared.study.settings, implementation=ImplementationName.ME)
+        exchanged = prepared.with_fixed(settings)
+        plan = exchanged.plan(task.point, self._selected)
+        check_varied(plan)
+        plan, execution, trace = _begun(plan, prepared.sources(plan), pool)
+        if execution.failure is not None or execution.counts.events or trace.t[-1] < plan.interval.stop:
+            return failed(task, str(execution.failure or "events occur, or a component ends the run"))
+        traces = varied_traces(task, lambda point: exchanged.plan(point, self._selected), exchanged.sources)
+        points = [task.point, *(point for side in task.sides for point in (side.above, side.below))]
+        found = [
+            (*self.results(trace, point), None if task.samples is None else _sampled(trace, task.samples))
+            for trace, point in zip(traces, points, strict=True)
+        ]
+        (results, message, samples), *beside = found
+        sides = tuple(SideOutcome(each, sampled) for each, _, sampled in beside)
+        return RunOutcome(task, RunStatus.COMPLETED, results, message, samples=samples, sides=sides)
 
     def _blown_up(self, task: Task, plan: Plan, trace: Trace, seconds: float) -> Failure | None:
         """The failure of a run that took this many seconds, if a result has grown by orders of magnitude and a finer
@@ -392,6 +413,7 @@ class _SentOutcome(NamedTuple):
     samples: Floats | None
     accuracy: float | None
     accuracy_remark: str
+    sides: tuple[SideOutcome, ...]
 
 
 def _sent(outcome: RunOutcome) -> _SentOutcome:
@@ -403,7 +425,14 @@ def _outcome_from(content: bytes, study: Study, task: Task) -> RunOutcome:
     sent: _SentOutcome = decoded(_SentOutcome, content)
     if sent.status is RunStatus.COMPLETED and list(sent.results) != list(study.results):
         raise BadMessage("it has not the results of the study")
+    if len(sent.sides) != (2 * len(task.sides) if sent.status is RunStatus.COMPLETED else 0):
+        raise BadMessage(f"it has {len(sent.sides)} points beside that of the run")
     wanted = None if task.samples is None else (len(task.samples.times), len(task.samples.signals))
+    for side in sent.sides:
+        if list(side.results) != list(study.results) or (side.samples is None) is not (wanted is None):
+            raise BadMessage("a point beside that of the run has other results")
+        if side.samples is not None and side.samples.shape != wanted:
+            raise BadMessage(f"it has samples of shape {side.samples.shape}, and not {wanted}")
     if sent.samples is not None and sent.samples.shape != wanted:
         raise BadMessage(f"it has samples of shape {sent.samples.shape}, and not {wanted}")
     return RunOutcome(task, **sent._asdict())
@@ -502,7 +531,7 @@ class Runner:
     def _again(self, task: Task, message: str, seconds: float) -> RunOutcome:
         """Repeat a run whose process was lost, each time in a new process; the last answer counts."""
         outcome = failed(task, message, seconds)
-        for attempt in range(0 if self._stopped or task.check else self.bounds.retries):
+        for attempt in range(0 if self._stopped or task.check or task.sides else self.bounds.retries):
             if self._apart is None:
                 self._apart = StudyWorker(self._orders.study, self._orders.signals)
             outcome = self._apart.run_apart(task, self.bounds.limits)

@@ -7,10 +7,13 @@ import pytest
 from pytest import approx
 
 import ssptool
+from ssptool.engine.trace import Column
 from ssptool.errors import UnusableFile
 from ssptool.studies.calibration import fit_trace, open_trials, read_fit
 from ssptool.studies.study_file import study_from
 from ssptool.types import Trace
+from tests.engine.event_mode.systems import write_system
+from tests.engine.small.fmus import Var, make_fmu
 from tests.fmus import build as fmus
 from tests.studies.conftest import OSCILLATOR
 
@@ -187,3 +190,84 @@ def test_a_damaged_fit_in_a_folder_is_named(tmp_path, content):
     (tmp_path / "calibration.json").write_text(content)
     with pytest.raises(UnusableFile, match=r"calibration\.json is damaged"):
         read_fit(tmp_path)
+
+
+DECAY = {"T.a": 0.7, "T.b": 1.9}
+TIMES = np.linspace(0.0, 4.0, 41)
+
+
+def decay(folder, **more):
+    """x' = b - a x from 3, y = 2 x + 0.7."""
+    variables = (
+        Var("a", "parameter", start=1.2),
+        Var("b", "parameter", start=1.0),
+        Var("x", "state", start=3.0),
+        Var("dx", "der", of="x", needs=["x"]),
+        Var("y", "output", needs=["x"]),
+    )
+    make_fmu(folder / "Decay.fmu", variables, calc="v->dx = v->b - v->a * v->x; v->y = 2 * v->x + 0.7;", **more)
+    return write_system(folder / "decay", folder, {"T": "Decay"})
+
+
+def decayed(noise=0.0):
+    a, b = DECAY.values()
+    x = 3 * np.exp(-a * TIMES) + b / a * (1 - np.exp(-a * TIMES))
+    y = 2 * x + 0.7 + np.random.default_rng(3).normal(0, 1, len(TIMES)) * noise
+    return Trace.of(TIMES, [(Column("T.y"), y)])
+
+
+def of_decay(system, **more):
+    factors = {"T.a": {"low": 0.1, "high": 5.0, "scale": "log"}, "T.b": {"low": 0.0, "high": 4.0}}
+    return {
+        "system": str(system),
+        "settings": {"step_size": 0.01, "stop_time": 4.0},
+        "factors": factors,
+        "results": {"last": 'final("T.y")', "twice": "2 * last"},
+        "accuracy": "off",
+        **more,
+    }
+
+
+def test_derivatives_along_the_trajectory_need_a_tenth_of_the_runs(tmp_path):
+    """The run is itself exact to 1e-6: 41 samples of a closed form give its parameters to this."""
+    fit = ssptool.calibrate(of_decay(decay(tmp_path)), data=decayed())
+    assert fit.runs <= 4 and "variational equations" in fit.notes[-1]
+    for name, value in DECAY.items():
+        assert fit[name].value == approx(value, rel=1e-6)
+
+
+def test_the_solution_is_that_of_differences_of_runs(tmp_path):
+    """Of noisy data, whose residuals do not vanish. A master is a setting of co-simulation, without an ODE."""
+    settings = {"step_size": 0.01, "stop_time": 4.0, "implementation": "cs"}
+    system, data = decay(tmp_path), decayed(0.05)
+    fits = [
+        ssptool.calibrate(of_decay(system, settings={**settings, **more}), data=data)
+        for more in ({}, {"master": "jacobi"})
+    ]
+    assert "variational" in fits[0].notes[-1] and "differences of runs" in fits[1].notes[-1]
+    assert 4 * fits[0].runs <= fits[1].runs
+    for name in DECAY:
+        assert fits[0][name].value == approx(fits[1][name].value, rel=1e-6)
+        assert fits[0][name].high == approx(fits[1][name].high, rel=1e-4)
+
+
+def test_targets_and_bounds_with_derivatives(tmp_path):
+    """b = a x of a last value that is met by a alone, and a target beyond the upper bound of b."""
+    study = of_decay(decay(tmp_path), start_values={"T.a": 0.7})
+    study["factors"] = {"T.b": {"low": 0.0, "high": 4.0}}
+    gain = 2 / 0.7 * (1 - np.exp(-2.8))
+    fit = ssptool.calibrate(study, targets={"twice": 2 * (6 * np.exp(-2.8) + 1.5 * gain + 0.7)})
+    assert fit["T.b"].value == approx(1.5, rel=1e-6) and "variational" in fit.notes[-1]
+    assert ssptool.calibrate(study, targets={"twice": 50.0})["T.b"].value == approx(4.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"me": None, "step": "calc(v); v->x += h * v->dx; return OK;"}, "model exchange"),
+        ({"version": 3, "event": "e->has_next = v->time < 1; e->next = v->time + 1; return OK;"}, "events"),
+    ],
+)
+def test_without_derivatives_runs_are_compared(tmp_path, more, reason):
+    fit = ssptool.calibrate(of_decay(decay(tmp_path, **more)), data=decayed())
+    assert reason in fit.notes[-1] and fit["T.a"].value == approx(DECAY["T.a"], rel=0.02)
