@@ -18,7 +18,7 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.saved import NotSavable
 from ssptool.engine.stepping.simulation import TOLERANCE, SteppedRun
 from ssptool.engine.trace import REAL_TYPES
-from ssptool.errors import WrongValue, abbreviated
+from ssptool.errors import WrongValue, abbreviated, counted
 from ssptool.fmu.description import InterfaceType
 
 STEPS = 400
@@ -153,6 +153,7 @@ def identified(run: SteppedRun, time: float, inputs: Sequence[LinearVariable]) -
     if not error <= WORST:
         reason = f"responses to jumps do not follow one: an error of {error:.1g} of the largest element"
         raise Unsupported(_WHAT, reason, _ADVICE)
+    A, B, C, rows, error = _in_later_outputs(A, B, C, error, steps)
     shown = [run.plan.columns[place] for place in columns]
     return LinearModel(
         system=run.plan.name,
@@ -162,7 +163,10 @@ def identified(run: SteppedRun, time: float, inputs: Sequence[LinearVariable]) -
         C=C,
         D=D,
         slopes=np.zeros(len(A)),
-        states=tuple(LinearVariable(f"z{number}", None, 0.0) for number in range(1, len(A) + 1)),
+        states=tuple(
+            LinearVariable(f"{shown[place].signal} after {counted(later, 'step')}", shown[place].unit, 0.0)
+            for later, place in rows
+        ),
         inputs=tuple(inputs),
         outputs=tuple(
             LinearVariable(one.signal, one.unit, float(value)) for one, value in zip(shown, usual[0], strict=True)
@@ -255,6 +259,33 @@ def _realized(responses: Responses, sizes: Floats) -> tuple[Floats, Floats, Floa
     A = (left[:, :order] / root).T @ whole[:, m:] @ (right[:order] / root[:, None]).T
     B, C = reached[:, :m] / columns, observed[:p] * np.where(height > 0, height, 0.0)[:, None]
     return A, B, C, noise * np.sqrt(half) / float(values[order - 1]) if order else noise
+
+
+def _in_later_outputs(
+    A: Floats, B: Floats, C: Floats, error: float, steps: int
+) -> tuple[Floats, Floats, Floats, list[tuple[int, int]], float]:
+    """The same model with states that are outputs later, if the inputs stay: A, B, C, the pairs (steps later, output)
+    of the states, and the relative error. These outputs are as independent of each other as possible.
+    """
+    from scipy.linalg import qr  # loads scipy
+
+    n, p = len(A), len(C)
+    if not n:
+        return A, B, C, [], error
+    later = [C]
+    for _ in range(steps // 2):
+        later.append(later[-1] @ A)
+    rows = np.concatenate(later)
+    scale = np.abs(later).max(axis=(0, 2))
+    usable = np.flatnonzero(np.abs(rows).max(axis=1) > 0)
+    weighted = (rows / np.tile(np.where(scale > 0, scale, 1.0), len(later))[:, None])[usable]
+    chosen = np.sort(usable[qr(weighted.T, mode="r", pivoting=True)[1][:n]])
+    T = rows[chosen]
+    back = np.linalg.inv(T)
+    new_A, new_B = T @ A @ back, T @ B
+    wrong = np.abs(T) @ np.tile(error * np.abs(np.hstack([A, B])).max(axis=1)[:, None], n) @ np.abs(back)
+    relative = wrong.max(axis=1) / np.abs(np.hstack([new_A, new_B])).max(axis=1)
+    return new_A, new_B, C @ back, [divmod(int(one), p) for one in chosen], max(error, float(relative.max()))
 
 
 def _predicted(A: Floats, B: Floats, C: Floats, D: Floats, steps: int) -> Floats:

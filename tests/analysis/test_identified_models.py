@@ -1,5 +1,6 @@
 """Discrete linear models of co-simulation, against the map of a macro step in closed form."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,17 @@ def test_a_plant_with_a_held_input_is_its_matrix_exponential(tmp_path, saves):
     assert model.response(0.8)[0, 0, 0] == pytest.approx((C @ np.linalg.solve(z * np.eye(2) - phi, gamma))[0, 0] + D)
 
 
+def test_states_are_named_after_the_outputs_that_they_become(tmp_path):
+    model = ssptool.linearize(lags(tmp_path), step_size=H, master="jacobi", approximation="hold")
+    assert len({one.name for one in model.states}) == len(model.states) == 2
+    outputs = [one.name for one in model.outputs]
+    for place, state in enumerate(model.states):
+        name, later = re.fullmatch(r"(.*) after (\d+) steps?", state.name).groups()
+        row = (model.C @ np.linalg.matrix_power(model.A, int(later)))[outputs.index(name)]
+        assert row == pytest.approx(np.eye(2)[place], abs=1e-9)
+        assert state.unit == model.outputs[outputs.index(name)].unit == "K"
+
+
 LAGS = {"First": (0.4, 1.8), "Second": (0.9, -2.5)}
 """Name → time constant [s] and gain of T x' = gain a + 1.5 u - x, whose steps are exact for held inputs."""
 
@@ -41,10 +53,12 @@ def lags(folder: Path) -> Path:
             Var("a", "input", start=0.0),
             Var("u", "input", start=0.5),
             Var("x", "local", start=0.25),
-            Var("y", "output"),
+            Var("y", "output", unit="K"),
         )
         step = f"v->x = {p!r} * v->x + {1 - p!r} * ({gain!r} * v->a + 1.5 * v->u); return OK;"
-        make_fmu(folder / f"{name}.fmu", variables, me=None, calc="v->y = 2 * v->x + 0.7;", step=step)
+        make_fmu(
+            folder / f"{name}.fmu", variables, me=None, calc="v->y = 2 * v->x + 0.7;", step=step, units={"K": 'K="1"'}
+        )
     return write_system(
         folder / "lags", folder, {one: one for one in LAGS}, [("First.y", "Second.a"), ("Second.y", "First.a")]
     )
