@@ -52,6 +52,9 @@ WORST = 0.1
 
 WHAT = "a frequency response"
 
+INTEGRATED = 1e-8
+"""Tolerance of model exchange, at most: its error does not fall with the macro step."""
+
 NOTHING = 1e-7
 """Response relative to the size of the output below which it counts as none."""
 
@@ -252,7 +255,8 @@ class SineSweep:
                 moved = _Outputs(run, self._time, h).after(steps) - usual[h].after(steps)
             others.append(_last(moved, window.steps * finer, window.periods)[0] / (-0.5j * amplitude))
         half, found = others
-        errors = np.abs(whole - half) + np.abs(half - found) + settling.left / amplitude
+        # Twice, as the error of the step may fall more slowly than it.
+        errors = 2 * (np.abs(whole - half) + np.abs(half - found) + settling.left / amplitude)
         size = usual[self._step].size(window.steps)
         none = np.abs(found) * amplitude <= NOTHING * size
         reasons = {}
@@ -399,22 +403,24 @@ def _last(moved: Floats, steps: int, periods: int) -> tuple[Complex, Floats]:
     each = moved[:-1].reshape(-1, steps, moved.shape[1])
     drift = each[-1].mean(axis=0) - each[-2].mean(axis=0)
     spectrum = np.fft.rfft(each[-1] - drift * (np.arange(steps) / steps)[:, None], axis=0) * 2 / steps
-    return spectrum[periods], np.sqrt((np.abs(spectrum[2 * periods :: periods]) ** 2).sum(axis=0))
+    with np.errstate(over="ignore"):  # of outputs that grow without bounds
+        harmonics = np.sqrt((np.abs(spectrum[2 * periods :: periods]) ** 2).sum(axis=0))
+    return spectrum[periods], harmonics
 
 
 def _left(moved: Floats, steps: int) -> Floats:
     """(p,) What is left of the transient in the last window.
 
-    The change from one window to the next decays by a factor r that the changes in the middle and at the end tell, and
-    all later changes together are 1 / (1 − r) times the last one. Of a transient that has decayed by less than the
-    factor e, and of noise, it is taken as the number of windows times the change.
+    The change from one window to the next, beyond the drift from that before, decays by a factor r that the changes in
+    the middle and at the end tell, and all later changes together are 1 / (1 − r) times the last one. Of a transient
+    that has decayed by less than the factor e, and of noise, it is taken as the number of windows times the change.
     """
     each = moved[:-1].reshape(-1, steps, moved.shape[1])
     changes = np.diff(each, axis=0)
-    sizes = np.abs(changes - changes.mean(axis=1, keepdims=True)).max(axis=1)
+    sizes = np.abs(changes[1:] - changes[:-1].mean(axis=1, keepdims=True)).max(axis=1)
     count = len(each)
-    middle, last = sizes[count // 2 - 1], sizes[-1]
-    rate = np.minimum(last / np.maximum(middle, _TINY), 1.0) ** (2 / count)
+    middle, last = sizes[count // 2 - 2], sizes[-1]
+    rate = np.minimum(last / np.maximum(middle, _TINY), 1.0) ** (1 / (count // 2 - 1))
     return np.asarray(last / np.maximum(1 - rate, 1 / count))
 
 

@@ -112,7 +112,8 @@ def check_driven(plan: Plan, time: float, inputs: Sequence[str], what: str, advi
     """
     if not inputs:
         raise Unsupported(what, "it needs an unconnected input, and the system has none", advice)
-    if plan.master.chooses_steps and (plan.settings.adaptive is not None or not plan.event_modes.members):
+    divided = plan.event_modes.members or plan.is_one_ode  # steps of one size, with events or an integrator inside
+    if plan.master.chooses_steps and (plan.settings.adaptive is not None or not divided):
         raise Unsupported(what, "macro steps have no fixed size", "choose one: --step-size")
     steps = (time - plan.interval.start) / plan.interval.step
     if abs(steps - round(steps)) > TOLERANCE:

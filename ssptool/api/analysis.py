@@ -16,7 +16,7 @@ from ssptool.analysis.coupling_error import CouplingAdvice as CouplingAdvice
 from ssptool.analysis.coupling_stability import CouplingStability as CouplingStability
 from ssptool.analysis.coupling_stability import components
 from ssptool.analysis.coupling_stability import stability as stability_of
-from ssptool.analysis.frequency_response import AMPLITUDE, MOST_STEPS, WHAT, SineSweep, check_frequencies
+from ssptool.analysis.frequency_response import AMPLITUDE, INTEGRATED, MOST_STEPS, WHAT, SineSweep, check_frequencies
 from ssptool.analysis.frequency_response import RESPONSE_RENDERERS as RESPONSE_RENDERERS
 from ssptool.analysis.frequency_response import FrequencyResponse as FrequencyResponse
 from ssptool.analysis.identification import (
@@ -186,6 +186,8 @@ def frequency_response(
         def begun(step: float, drives: Mapping[str, Callable[[float], float]]) -> Iterator[ProbedRun]:
             stop = max(interval.stop, start + (MOST_STEPS + 1) * interval.step)
             settings = replace(opened.plan.settings, step_size=step, stop_time=stop)
+            if opened.plan.is_one_ode:
+                settings = replace(settings, tolerance=min(settings.tolerance or INTEGRATED, INTEGRATED))
             plan = opened.replan(settings=settings, inputs=[*driven, dict(drives)] if drives else given)
             plan = select(plan, list(outputs) or list(real_outputs(opened.plan)))
             with ProbedRun(plan, opened.archive, sandbox=opened.box()) as run:

@@ -34,7 +34,7 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.result import Result
 from ssptool.engine.settings import SettingsOptions
 from ssptool.engine.trace import REAL_TYPES
-from ssptool.errors import ContradictingSettings, WrongValue
+from ssptool.errors import ContradictingSettings, UnknownName, WrongValue
 from ssptool.fmu.instance import FmiError
 from ssptool.public_calls import public
 
@@ -191,7 +191,10 @@ def _varied(runs: _Runs, names: Sequence[str]) -> Sensitivities | str:
 
         run, probe = begun({})
         stated = tuple(run.quantity(name) for name in names)
-        slots = list(probe.slots([column.signal for column in first.columns], "output"))
+        try:
+            slots = list(probe.slots([column.signal for column in first.columns], "output"))
+        except (UnknownName, WrongValue):
+            return "an output is inside of an FMU"
         neighbours = []
         for times in (1, 2):
             for one in stated:

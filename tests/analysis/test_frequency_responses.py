@@ -112,6 +112,12 @@ def test_points_that_cannot_be_measured_have_a_reason(tmp_path):
     check(ssptool.frequency_response(system, 2.0, step_size=0.0125, amplitude=60.0), 1 / (4j * np.pi + 2))
 
 
+def test_a_system_of_model_exchange_is_swept_as_it_is_integrated():
+    names = {"input": "first.mass.F", "measure": "first.mass.s"}
+    found = ssptool.frequency_response(MASSES, 0.8, step_size=0.01, implementation="me", **names)
+    check(found, ssptool.linearize(MASSES, **names).response(found.frequencies))
+
+
 def test_an_output_that_does_not_depend_on_the_input_has_no_response():
     found = ssptool.frequency_response(MASSES, 0.5, step_size=0.01, input="second.mass.F", measure="first.mass.s")
     assert found.response[0, 0, 0] == 0 and found.errors[0, 0, 0] == 0

@@ -115,3 +115,11 @@ def test_what_is_no_parameter_is_refused_by_name(name, told):
     with pytest.raises(Exception, match=told) as refused:
         ssptool.sensitivities(OSCILLATOR, name, stop_time=0.1)
     assert type(refused.value).__module__.startswith("ssptool")
+
+
+def test_outputs_inside_of_an_fmu_are_derived_by_runs():
+    """A parameter does not depend on another one."""
+    system = "systems/dual_mass_oscillator"
+    found = ssptool.sensitivities(system, "System2.k2", "System1.m1", stop_time=0.5, step_size=0.05)
+    assert found.way == "differences of runs" and "inside" in found.notes[0]
+    assert np.abs(found.derivatives).max() == 0
