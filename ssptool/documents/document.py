@@ -229,7 +229,7 @@ def _frozen(name: str, source: bytes, version: str) -> Element | None:
     """The frozen tree of a document, if it is valid against the schema of its version; otherwise None."""
     if version not in VERSIONS:
         return None
-    root = cast(Element | None, frozen_root(name, source, load_schema(version), lines_of_nodes(source)))
+    root = cast(Element | None, frozen_root(name, source, load_schema(version), lines_of_nodes))
     return root if root is not None and valid_by_one_schema(root, version) else None
 
 

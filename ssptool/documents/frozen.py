@@ -6,12 +6,14 @@ methods of lxml. It does not keep blanks between elements, prefixes and bytes, w
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from types import MappingProxyType
 from typing import Any, NoReturn, cast
 
 from lxml import etree
+
+from ssptool.documents.vocabulary import SSD
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 ONLY_KNOWN: Any = "internal"
@@ -192,10 +194,47 @@ FROZEN_CLASSES: dict[str, type[FrozenNode]] = {}
 """Tag → class of frozen elements. The class of all other elements has an empty tag; its instances have their own."""
 
 
-class _Reader:
-    """Parser target that builds a frozen tree. `lines` are those of all nodes, in document order."""
+_CONNECTORS = f"{{{SSD}}}Connectors"
+_AROUND = frozenset(f"{{{SSD}}}{name}" for name in ("SystemStructureDescription", "System", "Elements", "Component"))
+"""Tags around connectors. If there are no others, equal connectors are equally valid; in annotations they are not."""
+_MARK = "ssptool-repeated"
+_UNCOMMON = (b"<!", b"<?", b"xmlns", b"Connectors")
+"""Text in connectors that get no mark."""
 
-    def __init__(self, name: str, lines: Iterator[int]) -> None:
+
+def _without_repetitions(source: bytes) -> tuple[bytes, int]:
+    """A document with equal connectors of several elements only in the first of these, and the number of its marks.
+
+    A mark is a processing instruction, which schemas ignore, with the number of the connectors. One is where they first
+    appear, and one in place of each repetition, with as many line ends. The first connector of each element remains,
+    because the schema requires it.
+    """
+    known: dict[bytes, int] = {}
+    parts: list[bytes] = []
+    marks = written = end = 0
+    while (start := source.find(b"Connectors>", end) + 11) > 10 and (end := source.find(b"Connectors>", start)) > 0:
+        first, last = source.find(b"Connector>", start, end) + 10, source.rfind(b"<", start, end)
+        rest, words = source[first:last], source[start:end]
+        end += 11
+        if first > 9 and rest.strip() and not any(one in rest for one in _UNCOMMON):
+            again = words in known
+            number = known.setdefault(words, len(known))
+            lines = b"\n" * rest.count(b"\n") if again else b""
+            parts += (source[written:first], f"<?{_MARK} {number}".encode(), lines, b"?>")
+            marks, written = marks + 1, last if again else first
+    if marks == len(known) or _MARK.encode() in source:
+        return source, 0
+    return b"".join((*parts, source[written:])), marks
+
+
+class _Reader:
+    """Parser target that builds a frozen tree. `lines` are those of all nodes, in document order.
+
+    `unmet` is the number of marks of repeated connectors that were not yet met in a place where equal connectors are
+    equally valid.
+    """
+
+    def __init__(self, name: str, lines: Iterator[int], marks: int) -> None:
         self.tree = FrozenTree(name)
         self._next_line = chain(lines, repeat(0)).__next__  # damaged documents have fewer lines
         self._by_tag = defaultdict[object, list[FrozenNode]](list)
@@ -203,6 +242,8 @@ class _Reader:
         self._open: list[FrozenNode | FrozenTree] = [self.tree]
         self._texts: dict[str, str] = {}
         self._mappings: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
+        self._marked: dict[str, tuple[FrozenNode, int, int]] = {}
+        self._has_marks, self.unmet = marks > 0, marks
 
     def start(self, tag: str, attributes: Mapping[str, str], namespaces: Mapping[str | None, str]) -> None:
         kind = FROZEN_CLASSES.get(tag)
@@ -237,7 +278,10 @@ class _Reader:
         self._aside(etree.Comment)
 
     def pi(self, target: str, text: str | None = None) -> None:
-        self._aside(etree.PI)
+        if self._has_marks and target == _MARK:
+            self._mark((text or "").strip())
+        else:
+            self._aside(etree.PI)
 
     def close(self) -> "FrozenNode | None":
         """The root; None if the document is too damaged to have one."""
@@ -261,6 +305,31 @@ class _Reader:
             around._children = around._children or []
             around._children.append(node)  # type: ignore[attr-defined]  # a list while it is read
 
+    def _mark(self, number: str) -> None:
+        line, declared = self._next_line(), self.tree.namespaces
+        *around, holder = cast(list[FrozenNode], self._open[1:])
+        tags = [holder.tag == _CONNECTORS, *(node.tag in _AROUND for node in around)]
+        self.unmet -= all(tags) and declared.keys().isdisjoint((*around[1:], holder))
+        original, first, line_there = self._marked.setdefault(number, (holder, len(holder._children), line))
+        if original is not holder:
+            repeated = self._repeated(original._children[first:], holder, line - line_there)
+            holder._children = [*holder._children, *repeated]
+
+    def _repeated(self, nodes: Iterable[FrozenNode], around: FrozenNode, shift: int) -> tuple[FrozenNode, ...]:
+        """Copies of nodes, with everything inside, that are so many lines further below."""
+        copies = []
+        for node in nodes:
+            copy = type(node)()
+            if type(node) is FROZEN_CLASSES[""]:
+                copy.tag = node.tag
+            copy._attributes, copy._around, copy.line = node._attributes, around, node.line + shift
+            self._by_tag[node.tag].append(copy)
+            copy._children = self._repeated(node._children, copy, shift) if node._children else ()
+            copies.append(copy)
+            if node in self.tree.texts:
+                self.tree.texts[copy] = self.tree.texts[node]
+        return tuple(copies)
+
     def _shared(self, stated: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
         """A new attribute mapping, shared by all elements with equal attributes."""
         if not stated:
@@ -273,20 +342,26 @@ class _Reader:
         return attributes
 
 
-def frozen_root(name: str, source: bytes, schema: etree.XMLSchema, lines: Iterator[int]) -> FrozenNode | None:
+def frozen_root(
+    name: str, source: bytes, schema: etree.XMLSchema, lines_of: Callable[[bytes], Iterator[int]]
+) -> FrozenNode | None:
     """The root of a document; None if it is not valid, or if there is any other finding.
 
-    Parameters
-    ----------
-    lines
-        Lines of all nodes of the document, in document order.
+    `lines_of` returns the lines of all nodes of a document, in document order.
     """
-    reader: Any = _Reader(name, lines)  # the stubs require members of a target that lxml does not need
+    shorter, marks = _without_repetitions(source)
+    root = _read(name, shorter, schema, lines_of(shorter), marks)
+    return _read(name, source, schema, lines_of(source)) if root is None and marks else root
+
+
+def _read(name: str, source: bytes, schema: etree.XMLSchema, lines: Iterator[int], marks: int = 0) -> FrozenNode | None:
+    """The root of a document; None if a mark is in a comment or an annotation too."""
+    reader: Any = _Reader(name, lines, marks)  # the stubs require members of a target that lxml does not need
     parser = etree.XMLParser(target=reader, schema=schema, resolve_entities=ONLY_KNOWN, no_network=True)
     try:
         root = cast(FrozenNode, etree.fromstring(source, parser))
+        return None if len(parser.error_log) or reader.unmet else root
     except etree.XMLSyntaxError:
         return None
     finally:
         reader.forget()
-    return None if len(parser.error_log) else root

@@ -26,6 +26,7 @@ XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 # Exact for text that a parser has found to be well-formed and without DTD.
 _TOKEN = re.compile(rb"""<(?:!--.*?--|!\[CDATA\[.*?\]\]|\?.*?\?|(?:[^>"']++|"[^"]*+"|'[^']*+')+)>""", re.DOTALL)
 _START = re.compile(rb"<(?:(?P<none>!\[CDATA\[.*?\]\]>|\?xml\s.*?\?>)|!--.*?-->|\?.*?\?>|[^/])", re.DOTALL)
+_INSTRUCTION_WITH_TAG = re.compile(rb"<\?(?:(?!\?>).)*<", re.DOTALL)
 _NO_NODE = re.compile(rb"<!\[CDATA\[|<\?xml\s")
 _SLASH = ord("/")
 _ATTRIBUTE = re.compile(rb"""(\s+)([^\s=]+)(\s*=\s*)("[^"]*"|'[^']*')""")
@@ -383,9 +384,9 @@ class _SourceWriter:
 def lines_of_nodes(source: bytes) -> Iterator[int]:
     """The line, from 1, on which each node starts, in document order."""
     declared = source.startswith((b"<?xml ", b"\xef\xbb\xbf<?xml "))
-    if b"<!" in source or source.count(b"<?") > declared:
+    if b"<!" in source or _INSTRUCTION_WITH_TAG.search(source):
         return _lines_at(source, find_starts(source))
-    # Without comments, CDATA and instructions, each `<` that does not start an end tag starts a node.
+    # Without comments, CDATA and tags in instructions, each `<` that does not start an end tag starts a node.
     numbers = [line.count(b"<") - line.count(b"</") for line in source.split(b"\n")]
     numbers[0] -= declared
     return chain.from_iterable(map(repeat, count(1), numbers))

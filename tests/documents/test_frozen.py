@@ -124,6 +124,69 @@ def test_findings_and_titles_of_fixes_are_the_same_for_frozen_documents():
     assert fixes > 15
 
 
+CONNECTOR = '<ssd:Connector name="{}" kind="input"><ssc:Real unit="m"/></ssd:Connector>'
+PLAIN = CONNECTOR.format("a") + "\n" + CONNECTOR.format("b") + '\n<ssd:Connector name="c" kind="output"/>\n'
+ANNOTATED = (
+    PLAIN + '<ssd:Connector name="d" kind="input"><ssd:Annotations><ssc:Annotation type="t">\n <w f="1">e &lt; g\n'
+    "</w></ssc:Annotation></ssd:Annotations></ssd:Connector>\n"
+)
+
+
+def several(*connectors: str, before: str = "", after: str = "") -> str:
+    """Components with these connectors, further down each."""
+    inside = (
+        f"<ssd:Component\n name='c{number}' source='x.fmu'>\n<ssd:Connectors>{one}</ssd:Connectors></ssd:Component>"
+        for number, one in enumerate(connectors)
+    )
+    return f"{before}<ssd:Elements>{''.join(inside)}</ssd:Elements>{after}"
+
+
+IN_ANNOTATION = (
+    '<ssd:Annotations><ssc:Annotation type="t"><ssd:Connectors>{}</ssd:Connectors></ssc:Annotation></ssd:Annotations>'
+)
+REPEATED = {
+    "plain": several(PLAIN, PLAIN, PLAIN),
+    "between others": several(PLAIN, ANNOTATED, CONNECTOR.format("x"), PLAIN, "\n\n" + PLAIN, ANNOTATED, PLAIN),
+    "of the system too": f"<ssd:Connectors>{PLAIN}</ssd:Connectors>" + several(PLAIN, PLAIN),
+    "in a comment": several(PLAIN, PLAIN, before=f"<!--<ssd:Connectors>{PLAIN}</ssd:Connectors>-->"),
+    "with a comment": several(f"{PLAIN}<!-- {PLAIN} -->\n", f"{PLAIN}<!-- {PLAIN} -->\n"),
+    "in an annotation": several(PLAIN, PLAIN, after=IN_ANNOTATION.format(PLAIN)),
+    "in an instruction": several(PLAIN, PLAIN, after=f"<?a <a:Connectors>{PLAIN}</a:Connectors>?>"),
+    "with a namespace": several(PLAIN, PLAIN).replace("<ssd:Component", "<ssd:Component xmlns:x='urn:x'"),
+    "with spaces in tags": several(PLAIN, PLAIN, PLAIN).replace("</ssd:Connectors>", "</ssd:Connectors >", 1),
+    "with a lookalike": several(*[PLAIN.replace('"a"', '"a Connector> Connectors> b"')] * 3),
+    "with a mark": several(PLAIN, PLAIN, before="<?ssptool-repeated 0?>"),
+}
+
+
+@pytest.mark.parametrize("inside", REPEATED.values(), ids=REPEATED)
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_repeated_connectors_are_nodes_of_their_own(inside, version):
+    read, edited = both(structure(inside, version))
+    assert read.frozen and same_nodes(read, edited) > 10
+    connectors = list(read.root.iter(ssd.Connector.qualified_name))
+    assert [each.line for each in connectors] == sorted(each.line for each in connectors)
+    assert all(connector in list(connector.getparent()) for connector in connectors)
+
+
+def test_repeated_connectors_are_valid_only_if_all_of_them_are():
+    wrong = PLAIN.replace('kind="output"', 'kind="other"')
+
+    def frozen(*connectors: str, inside: str = PLAIN, around: str = "<ssd:Component") -> bool:
+        # Nothing checks the content of an annotation, so `inside` may be anything.
+        system = f"<ssd:System name='t'>{IN_ANNOTATION.format(inside)}</ssd:System>"
+        text = (
+            several(*connectors).replace("<ssd:Elements>", f"<ssd:Elements>{system}").replace("<ssd:Component", around)
+        )
+        return both(structure(text))[0].frozen
+
+    assert frozen(PLAIN, PLAIN) and frozen(PLAIN, PLAIN, inside=wrong)
+    assert not frozen(wrong, wrong) and not frozen(PLAIN, wrong, wrong) and not frozen(wrong, inside=wrong)
+    assert not frozen(PLAIN, PLAIN, around="<ssd:Component xmlns:ssc='urn:other'")
+    identified = PLAIN.replace('name="b"', 'name="b" id="i"')
+    assert frozen(identified, PLAIN) and not frozen(identified, identified)
+
+
 INLINE = (
     '<ssd:ParameterBindings><ssd:ParameterBinding><ssd:ParameterValues><ssv:ParameterSet version="{}" name="p">'
     "<ssv:Parameters/></ssv:ParameterSet></ssd:ParameterValues></ssd:ParameterBinding></ssd:ParameterBindings>"
