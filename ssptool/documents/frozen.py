@@ -36,6 +36,8 @@ class FrozenTree:
         self.attribute_names: set[str] = set()
         self.texts: dict[FrozenNode, str] = {}
         self.namespaces: dict[FrozenNode, Mapping[str | None, str]] = {}
+        self.originals: dict[FrozenNode, FrozenNode] = {}
+        """Nodes with several equal children → the first of them that has these."""
 
     def dissolve(self) -> None:
         """Remove the references between nodes, which would otherwise exist until the next garbage collection."""
@@ -43,6 +45,7 @@ class FrozenTree:
             for node in nodes:
                 del node._children
             nodes.clear()
+        self.originals.clear()
 
 
 class FrozenNode:
@@ -96,7 +99,8 @@ class FrozenNode:
             return id(self._attributes)
         if len(children) == 1 and not children[0]._children:
             return id(self._attributes), children[0].tag, id(children[0]._attributes)
-        return None
+        original = self._tree.originals.get(self)
+        return None if original is None else id(original)
 
     @property
     def character_data(self) -> str | None:
@@ -311,6 +315,7 @@ class _Reader:
         tags = [holder.tag == _CONNECTORS, *(node.tag in _AROUND for node in around)]
         self.unmet -= all(tags) and declared.keys().isdisjoint((*around[1:], holder))
         original, first, line_there = self._marked.setdefault(number, (holder, len(holder._children), line))
+        self.tree.originals[holder] = original
         if original is not holder:
             repeated = self._repeated(original._children[first:], holder, line - line_there)
             holder._children = [*holder._children, *repeated]

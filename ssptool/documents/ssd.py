@@ -1,8 +1,8 @@
 """SSD elements: the structure of a system (SSP 1.0 and 2.0 §5)."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 from ssptool.documents import ssb, ssc, ssm, ssv
 from ssptool.documents.element import Children, Element, at_most_one, attribute, child, children
@@ -11,6 +11,7 @@ from ssptool.documents.vocabulary import (
     PARAMETER_MAPPING,
     PARAMETER_SET,
     SIGNAL_DICTIONARY,
+    SSD,
     TABLE,
     TABLES,
     any_uri,
@@ -182,7 +183,7 @@ class Connection(ssc.Base, tag="ssd:Connection"):
     @property
     def ends(self) -> tuple[ConnectorRef, ConnectorRef]:
         """Both addresses as written; they imply no direction."""
-        get = self.get  # direct access, because there are very many connections
+        get = self.attrib.get  # direct access, because there are very many connections
         start, end = get("startConnector"), get("endConnector")
         if start is None or end is None:
             return self.start, self.end
@@ -262,6 +263,11 @@ class SystemElement(ssc.Base):
     parameter_bindings = children(ParameterBinding, within="ssd:ParameterBindings")
     meta_data = children(ssc.MetaData)
     signatures = children(ssc.Signature)
+
+    def likeness_of_connectors(self) -> Hashable | None:
+        """A key that elements of the document share only if their connectors are equal; None: not known."""
+        container = cast(Element | None, self.find(f"{{{SSD}}}Connectors"))
+        return None if container is None else container.likeness()
 
 
 class Component(SystemElement, tag="ssd:Component"):

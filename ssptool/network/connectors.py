@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -11,7 +12,7 @@ from ssptool.documents.element import Element
 from ssptool.documents.ssd import ConnectorKind
 from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable
 from ssptool.fmu.units import PhysicalUnit, named, stated_or_own
-from ssptool.many_values import made
+from ssptool.many_values import made, once
 from ssptool.network.conversion import canonical, items_of
 from ssptool.network.legality import stated_or_own_kind
 from ssptool.network.network import Scope, Signal
@@ -79,13 +80,16 @@ class FlatConnector(NamedTuple):
 _Facts: TypeAlias = tuple[str, tuple[object, ...]]
 """Properties that equal connectors of a variable share: its name, and the fields of `FlatConnector` from `kind` on."""
 
+_Known: TypeAlias = tuple[dict[Hashable, _Facts | None], dict[Hashable, list[_Facts | None]]]
+"""By likeness: what is known of single connectors, and of all connectors of a component."""
+
 
 def flat_connectors(tree: Tree) -> dict[ConnectorKey, FlatConnector]:
     """All connectors of a tree; for an FMU only those with the name of a variable."""
     found: dict[ConnectorKey, FlatConnector] = {}
     for connector in chain.from_iterable(map(_of_system, tree.systems)):
         found.setdefault(connector.key, connector)
-    known: dict[tuple[int, ...], dict[Hashable, _Facts]] = defaultdict(dict)
+    known: dict[tuple[int, ...], _Known] = defaultdict(lambda: ({}, {}))
     for component in tree.components:
         for connector in _of_component(component, known):
             found.setdefault(connector.key, connector)
@@ -176,27 +180,26 @@ def _extents(dimensions: Iterable[ssc.Dimension]) -> Extents:
     return tuple(each.size_connector if each.size is None else each.size for each in dimensions)
 
 
-def _of_component(
-    place: ComponentPlace, known: Mapping[tuple[int, ...], dict[Hashable, _Facts]]
-) -> Iterator[FlatConnector]:
+def _of_component(place: ComponentPlace, known: Mapping[tuple[int, ...], _Known]) -> Iterator[FlatConnector]:
     path, name, connectors = place.path, dotted(place.path), place.component.connectors
-    alike = known[id(place.fmu), id(place.elements), id(place.scope.units)]
-    for connector, position in zip(connectors, place.scope.survey.of_siblings(connectors), strict=True):
-        likeness = connector.likeness()
-        facts = None if likeness is None else alike.get(likeness)
-        if facts is None:
-            variable = place.fmu.variables.get(connector.name)
-            if variable is None:
-                continue
-            facts = _facts(connector, variable, place)
-            if likeness is not None:
-                alike[likeness] = facts
-        own, shared = facts
-        key, signal = made(ConnectorKey, (path, own, False, None)), made(Signal, (name, own))
-        yield made(FlatConnector, (key, signal, position, *shared))
+    single, listed = known[id(place.fmu), id(place.elements), id(place.scope.units)]
+
+    def facts_of_all() -> list[_Facts | None]:
+        return [once(single, connector.likeness(), partial(_facts, connector, place)) for connector in connectors]
+
+    every = once(listed, place.component.likeness_of_connectors(), facts_of_all)
+    for facts, position in zip(every, place.scope.survey.of_siblings(connectors), strict=True):
+        if facts is not None:
+            own, shared = facts
+            key, signal = made(ConnectorKey, (path, own, False, None)), made(Signal, (name, own))
+            yield made(FlatConnector, (key, signal, position, *shared))
 
 
-def _facts(connector: ssd.Connector, variable: Variable, place: ComponentPlace) -> _Facts:
+def _facts(connector: ssd.Connector, place: ComponentPlace) -> _Facts | None:
+    """The properties of a connector; None if its FMU has no such variable."""
+    variable = place.fmu.variables.get(connector.name)
+    if variable is None:
+        return None
     own = unit_of(variable, place.fmu)
     one = FlatConnector(
         key=ConnectorKey(place.path, variable.name),

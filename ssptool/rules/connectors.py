@@ -31,11 +31,13 @@ from ssptool.rules.links import (
     by_name,
     carried_inside,
     declared,
+    declared_as,
     distinct_types,
     distinct_units,
     instance_of,
     links,
     stated_by,
+    stated_connectors,
 )
 from ssptool.rules.subjects import Structure, around, content, found_once, is_fmu, wrong_content, wrong_number
 
@@ -74,10 +76,9 @@ def inout_on_references(element: ssd.SystemElement, structure: Structure) -> Ite
     if isinstance(element, ssd.SignalDictionaryReference):
         return
     fmu = isinstance(element, ssd.Component) and is_fmu(element)
-    for connector, name, says in declared(element, structure):
-        if says.kind is ConnectorKind.INOUT:
-            message = f"'{name}' is inout, but '{element.name}' is not a signal dictionary reference"
-            yield Finding(connector, message, "use an input and an output", "kind", ERROR if fmu else WARNING)
+    for connector, name, _ in declared_as(element, structure, lambda says: says.kind is ConnectorKind.INOUT):
+        message = f"'{name}' is inout, but '{element.name}' is not a signal dictionary reference"
+        yield Finding(connector, message, "use an input and an output", "kind", ERROR if fmu else WARNING)
 
 
 @CONNECTORS.rule(
@@ -90,7 +91,7 @@ def named_connectors(element: ssd.SystemElement, structure: Structure) -> Iterat
 
     Fix: write the name of the variable.
     """
-    for connector, name, _ in declared(element, structure):
+    for connector, name, _ in declared(element, structure) if stated_connectors(element, structure).nameless else ():
         if not name.strip():
             yield Finding(connector, "the name of the connector is empty", "", "name")
 
@@ -212,9 +213,8 @@ def specified_kinds(element: ssd.SystemElement, structure: Structure) -> Iterato
 
     Fix: state the kind.
     """
-    for connector, name, says in declared(element, structure):
-        if says.kind is ConnectorKind.UNSPECIFIED:
-            yield Finding(connector, f"the kind of '{name}' is unspecified", "", "kind")
+    for connector, name, _ in declared_as(element, structure, lambda says: says.kind is ConnectorKind.UNSPECIFIED):
+        yield Finding(connector, f"the kind of '{name}' is unspecified", "", "kind")
 
 
 def _with_inner(

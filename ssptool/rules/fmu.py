@@ -42,7 +42,17 @@ from ssptool.rules.catalogue import (
     rewritten,
 )
 from ssptool.rules.fmu_files import FmuFile
-from ssptool.rules.links import Declared, Statement, connections, declared, signal_flow, stated_by
+from ssptool.rules.links import (
+    Declared,
+    Stated,
+    Statement,
+    connections,
+    declared,
+    declared_as,
+    signal_flow,
+    stated_by,
+    stated_connectors,
+)
 from ssptool.rules.subjects import Reach, Structure, around, first, found_once, is_fmu, remembered
 from ssptool.work_in_progress import one_by_one
 
@@ -50,12 +60,22 @@ FMU_COMPONENTS = Chapter("Components against their FMUs (SSP 2.0 §4.5, §5.2.1,
 
 
 class Pair(NamedTuple):
-    """Connectors with the variable that they name: all connectors of components of one FMU with equal attributes."""
+    """Connectors with the variable that they name: all connectors of components of one FMU with equal attributes.
+
+    `places` are their numbers in components with equal connectors.
+    """
 
     says: Statement
     variable: Variable
     fmu: FmuDescription
-    connectors: list[ssd.Connector]
+    structure: Structure
+    places: list[tuple[list[ssd.Component], int]]
+
+    @property
+    def connectors(self) -> Iterator[ssd.Connector]:
+        for components, number in self.places:
+            for component in components:
+                yield declared(component, self.structure)[number].connector
 
 
 @FMU_COMPONENTS.rule("FMU-001", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4; FMI 3.0 §2.5", blocks_run=True)
@@ -262,8 +282,9 @@ def known_binaries(component: ssd.Component, structure: Structure) -> Iterator[F
     """
     description = structure.fmu_of(component)
     if description is not None and description.fmi_major < 3:
-        for connector, name, says in declared(component, structure):
-            if isinstance(says.type, ssc.Binary) and name not in description.binaries:
+        binary = declared_as(component, structure, lambda says: isinstance(says.type, ssc.Binary))
+        for connector, name, says in binary:
+            if name not in description.binaries:
                 message = f"the FMU is of FMI {description.fmi_version} and has no binary variable '{name}'"
                 needless = _is_needless(name, says, component, structure)
                 yield _lacking(connector, message, near(name, description.binaries), needless)
@@ -322,14 +343,18 @@ def _same_text(stated: str, own: str) -> bool:
 def _pairs(structure: Structure) -> tuple[Pair, ...]:
     """The connectors that name a variable of their component's FMU."""
     found: dict[tuple[Statement, int, str], Pair] = {}
+    alike: dict[tuple[Stated, int], list[ssd.Component]] = {}
     for component in structure.all(ssd.Component):
         fmu = structure.fmu_of(component)
-        for connector, name, says in () if fmu is None else declared(component, structure):
-            pair = found.get((says, id(fmu), name))
-            if pair is not None:
-                pair.connectors.append(connector)
-            elif fmu is not None and name in fmu.variables:
-                found[says, id(fmu), name] = Pair(says, fmu.variables[name], fmu, [connector])
+        if fmu is None:
+            continue
+        connectors = stated_connectors(component, structure)
+        components = alike.setdefault((connectors, id(fmu)), [])
+        components.append(component)
+        for number, (name, says) in enumerate(connectors.connectors) if len(components) == 1 else ():
+            if name in fmu.variables:
+                pair = Pair(says, fmu.variables[name], fmu, structure, [])
+                found.setdefault((says, id(fmu), name), pair).places.append((components, number))
     return tuple(found.values())
 
 
@@ -337,7 +362,9 @@ def _pairs(structure: Structure) -> tuple[Pair, ...]:
 def _unpaired(component: ssd.Component, structure: Structure) -> tuple[Declared, ...]:
     """The connectors without a variable in the component's FMU."""
     fmu = structure.fmu_of(component)
-    return () if fmu is None else tuple(one for one in declared(component, structure) if one.name not in fmu.variables)
+    if fmu is None or stated_connectors(component, structure).names <= fmu.variables.keys():
+        return ()
+    return tuple(one for one in declared(component, structure) if one.name not in fmu.variables)
 
 
 _PARAMETERS = frozenset({Kind.PARAMETER, Kind.STRUCTURAL_PARAMETER, Kind.CALCULATED_PARAMETER, Kind.CONSTANT})

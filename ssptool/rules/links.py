@@ -5,15 +5,16 @@ of connections with one vertex per FMU, which is far smaller than the graph of a
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
 from ssptool.fmu.description import FmuDescription, fixed_shape
 from ssptool.fmu.units import PhysicalUnit, stated_or_own
-from ssptool.many_values import made
+from ssptool.many_values import made, once
 from ssptool.network.conversion import Verdict, canonical
 from ssptool.network.graph_algorithms import between_cycles
 from ssptool.network.legality import (
@@ -77,22 +78,48 @@ class SystemInterface:
         return self.connectors.get(element, {}).get(name)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Stated:
+    """Names and attributes of the connectors of an element; elements with equal connectors share it.
+
+    `nameless`: a name is empty or blank.
+    """
+
+    connectors: tuple[tuple[str, Statement], ...]
+    names: frozenset[str]
+    statements: frozenset[Statement]
+    nameless: bool
+
+
+@remembered
+def stated_connectors(element: ssd.SystemElement, structure: Structure) -> Stated:
+    """Names and attributes of the connectors of an element."""
+
+    def of_all() -> Stated:
+        known: dict[Hashable, tuple[str, Statement]] = pool(tuple, structure)
+        every = [once(known, one.likeness(), partial(_stated, one, structure)) for one in element.connectors]
+        names, statements = frozenset(name for name, _ in every), frozenset(says for _, says in every)
+        return Stated(tuple(every), names, statements, not all(map(str.strip, names)))
+
+    return once(pool(Stated, structure), element.likeness_of_connectors(), of_all)
+
+
 @remembered
 def declared(element: ssd.SystemElement, structure: Structure) -> tuple[Declared, ...]:
     """The connectors of an element."""
-    known, found = pool(Declared, structure), []
-    for connector in element.connectors:
-        likeness = connector.likeness()
-        one = None if likeness is None else known.get(likeness)
-        if one is None:
-            one = _declared(connector, structure)
-            if likeness is not None:
-                known[likeness] = one
-        found.append(made(Declared, (connector, one.name, one.says)))
-    return tuple(found)
+    both = zip(element.connectors, stated_connectors(element, structure).connectors, strict=True)
+    return tuple([made(Declared, (connector, *one)) for connector, one in both])
 
 
-def _declared(connector: ssd.Connector, structure: Structure) -> Declared:
+def declared_as(
+    element: ssd.SystemElement, structure: Structure, fits: Callable[[Statement], bool]
+) -> Iterator[Declared]:
+    """The connectors of an element whose attributes fit."""
+    fitting = {says for says in stated_connectors(element, structure).statements if fits(says)}
+    return (one for one in declared(element, structure) if one.says in fitting) if fitting else iter(())
+
+
+def _stated(connector: ssd.Connector, structure: Structure) -> tuple[str, Statement]:
     statements, names = pool(Statement, structure), pool(str, structure)
     parts = [(child.element_class, *child.attrib.items()) for child in connector if isinstance(child, _STATING)]
     words = (connector.get("kind"), *parts)
@@ -100,7 +127,7 @@ def _declared(connector: ssd.Connector, structure: Structure) -> Declared:
     if says is None:
         says = statements[words] = _statement(connector)
     name = connector.name
-    return Declared(connector, names.setdefault(name, name), says)
+    return names.setdefault(name, name), says
 
 
 @remembered
@@ -251,10 +278,11 @@ def connections(system: ssd.System, structure: Structure) -> tuple[StatedConnect
     """The connections of a system as written."""
     found = []
     for one in system.connections:
-        get = one.get
+        get = one.attrib.get
         start = made(ssd.ConnectorRef, (get("startElement", ""), get("startConnector", "")))
         end = made(ssd.ConnectorRef, (get("endElement", ""), get("endConnector", "")))
-        found.append(made(StatedConnection, (one, start, end, *one.indices)))
+        indices = (None, None) if get("startIndices") is get("endIndices") is None else one.indices
+        found.append(made(StatedConnection, (one, start, end, *indices)))
     return tuple(found)
 
 
