@@ -263,21 +263,17 @@ class Positions:
                 parent = element.getparent()
                 assert parent is not None
                 around = self._address(parent)
-            yield self._below(element, parent, around)
+            line, name, identity = self._line_of(element), element.local_name, element.identity
+            if name and (attributes := element.telling(identity)):
+                later = made(LaterAddress, (around, name, identity, attributes))
+                yield made(Position, (self._name, line, later))
+            else:
+                yield Position(self._name, line, f"{around}/{step(element, parent)}")
 
     def position(self, element: Element) -> Position:
-        parent = element.getparent()
-        if parent is None:
+        if element.getparent() is None:
             return Position(self._name, self._line_of(element), "/")
-        return self._below(element, parent, self._address(parent))
-
-    def _below(self, element: Element, parent: etree._Element, around: str) -> Position:
-        """The position of a child of an element at this address."""
-        line = self._line_of(element)
-        if element.local_name and (attributes := element.telling(element.identity)):
-            later = made(LaterAddress, (around, element.local_name, element.identity, attributes))
-            return made(Position, (self._name, line, later))
-        return Position(self._name, line, f"{around}/{step(element, parent)}")
+        return next(self.of_siblings((element,)))
 
     def _address(self, element: etree._Element) -> str:
         known = self._addresses.get(element)

@@ -283,18 +283,17 @@ class Slot(Generic[E]):
 
     def elements(self, owner: "Element") -> Iterator[E]:
         if self.container is None:
-            yield from self._among(owner)
-        elif len(owner) < MANY_CHILDREN:
-            for child in owner:
-                if child.tag == self.container:
-                    yield from self._among(child)
+            return iter(self._among(owner))
+        if len(owner) < MANY_CHILDREN:
+            containers: Iterable[etree._Element] = [child for child in owner if child.tag == self.container]
         else:
-            for container in owner.iterchildren(self.container):
-                yield from self._among(container)
+            containers = owner.iterchildren(self.container)
+        return chain.from_iterable(map(self._among, containers))
 
     def _among(self, parent: etree._Element) -> Iterable[E]:
-        # Comparing tags in C has a high fixed cost, which does not pay for few children.
-        if len(parent) < MANY_CHILDREN:
+        # Comparing tags in C has a high fixed cost, which does not pay for few children, and there is none for frozen
+        # ones.
+        if len(parent) < MANY_CHILDREN or isinstance(cast(object, parent), FrozenNode):
             if self.by_class:
                 classes = self.classes
                 return [cast(E, node) for node in parent if type(node) in classes]

@@ -245,6 +245,7 @@ class _Reader:
         # Open nodes, outermost first; the document itself comes before them.
         self._open: list[FrozenNode | FrozenTree] = [self.tree]
         self._texts: dict[str, str] = {}
+        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._mappings: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
         self._marked: dict[str, tuple[FrozenNode, int, int]] = {}
         self._has_marks, self.unmet = marks > 0, marks
@@ -322,17 +323,20 @@ class _Reader:
 
     def _repeated(self, nodes: Iterable[FrozenNode], around: FrozenNode, shift: int) -> tuple[FrozenNode, ...]:
         """Copies of nodes, with everything inside, that are so many lines further below."""
-        copies = []
+        copies, by_tag, texts, other = [], self._by_tag, self.tree.texts, FROZEN_CLASSES[""]
         for node in nodes:
-            copy = type(node)()
-            if type(node) is FROZEN_CLASSES[""]:
-                copy.tag = node.tag
-            copy._attributes, copy._around, copy.line = node._attributes, around, node.line + shift
-            self._by_tag[node.tag].append(copy)
-            copy._children = self._repeated(node._children, copy, shift) if node._children else ()
+            kind, tag, inside = type(node), node.tag, node._children
+            copy = kind()
+            if kind is other:
+                copy.tag = tag
+            copy._attributes = node._attributes
+            copy._around = around
+            copy.line = node.line + shift
+            by_tag[tag].append(copy)
+            copy._children = self._repeated(inside, copy, shift) if inside else ()
             copies.append(copy)
-            if node in self.tree.texts:
-                self.tree.texts[copy] = self.tree.texts[node]
+            if texts and node in texts:
+                texts[copy] = texts[node]
         return tuple(copies)
 
     def _shared(self, stated: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
@@ -342,8 +346,12 @@ class _Reader:
         if len(self._mappings) > MOST_SHARED:
             self._mappings = {}
         share = self._texts.setdefault
-        attributes = self._mappings[stated] = {share(name, name): share(text, text) for name, text in stated}
-        self.tree.attribute_names.update(attributes)
+        names, texts = zip(*stated, strict=True)
+        if names not in self._names:
+            self._names[names] = tuple(map(share, names, names))
+            self.tree.attribute_names.update(names)
+        # In C, because very many connections differ.
+        attributes = self._mappings[stated] = dict(zip(self._names[names], map(share, texts, texts), strict=True))
         return attributes
 
 

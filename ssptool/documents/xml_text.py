@@ -387,7 +387,7 @@ def lines_of_nodes(source: bytes) -> Iterator[int]:
     if b"<!" in source or _INSTRUCTION_WITH_TAG.search(source):
         return _lines_at(source, find_starts(source))
     # Without comments, CDATA and tags in instructions, each `<` that does not start an end tag starts a node.
-    numbers = [line.count(b"<") - line.count(b"</") for line in source.split(b"\n")]
+    numbers = [line.count(b"<") - line.count(b"</") if line else 0 for line in source.split(b"\n")]
     numbers[0] -= declared
     return chain.from_iterable(map(repeat, count(1), numbers))
 

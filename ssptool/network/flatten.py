@@ -89,7 +89,7 @@ def _build(
     network = Network(
         name=structure.structure.name,
         components=components,
-        ports=tuple(_port(connector) for connector in wiring.connectors.values() if connector.key.of_root),
+        ports=tuple(_port(one) for one in wiring.connectors.values() if one.variable is None and one.key.of_root),
         wires=wires,
         assignments=assignments,
         experiment=_experiment(stated),
@@ -193,7 +193,7 @@ def _port(connector: FlatConnector) -> Port:
         Port,
         (
             connector.signal,
-            connector.kind.value,
+            connector.kind._value_,  # without a call, because there are very many
             connector.type or "Float64",  # a type that cannot be deduced is an error of the document (TYPE-002)
             None if unit is None else unit.name,
             connector.description,
@@ -223,8 +223,9 @@ def _wires(wiring: Wiring) -> tuple[tuple[Wire, ...], tuple[Wire, ...]]:
 
 def _boundaries(wiring: Wiring) -> Iterator[Port]:
     for key, connector in wiring.connectors.items():
-        hidden = key.inner and ConnectorKey(key.path, key.connector) in wiring.connectors
-        if not key.of_root and connector.variable is None and not hidden:
+        if connector.variable is not None or key.of_root:
+            continue
+        if not (key.inner and ConnectorKey(key.path, key.connector) in wiring.connectors):
             port = _port(connector)
             yield port if key.dictionary is None else port._replace(kind="dictionary entry")
 

@@ -194,22 +194,19 @@ class SignalGraph:
         Vertex → all vertices that need it.
     undeclared
         Outputs whose dependencies their FMU does not declare.
+    declared
+        Outputs of each FMU, by its identity, and the inputs that they depend on by its declaration (None: all).
     """
 
     wired: WiredSignals
     feedthrough: Sequence[Sequence[int]]
     after: Sequence[Sequence[int]]
     undeclared: AbstractSet[int]
+    declared: Mapping[int, Mapping[str, frozenset[str] | None]]
 
     @property
     def signals(self) -> Sequence[Signal]:
         return self.wired.signals
-
-    def equals(self, other: "SignalGraph") -> bool:
-        """True if a graph with the same vertices and wires has the same edges, for the same reasons."""
-        return (
-            self.wired is other.wired and self.feedthrough == other.feedthrough and self.undeclared == other.undeclared
-        )
 
     def need(self, source: int, destination: int) -> Need:
         """The reason for an edge."""
@@ -218,16 +215,19 @@ class SignalGraph:
         return Need.UNDECLARED if destination in self.undeclared else Need.DECLARED
 
 
-def signal_graph(wired: WiredSignals, stage: Stage) -> SignalGraph:
-    """The graph of a stage."""
+def signal_graph(wired: WiredSignals, stage: Stage, known: SignalGraph | None = None) -> SignalGraph:
+    """The graph of a stage; `known` if it has the same signals and the same dependencies."""
+    fmus: dict[int, tuple[FmuDescription, set[str]]] = {}
+    for fmu, _, outputs in wired.components:
+        fmus.setdefault(id(fmu), (fmu, set()))[1].update([variable for variable, _ in outputs])
+    tables = {key: {name: _declared(fmu, name, stage) for name in names} for key, (fmu, names) in fmus.items()}
+    if known is not None and known.wired is wired and known.declared == tables:
+        return known
     found: dict[int, list[int]] = {}
     undeclared = set[int]()
-    known: dict[int, dict[str, frozenset[str] | None]] = {}  # components with the same FMU have the same dependencies
     for fmu, inputs, outputs in wired.components:
-        table = known.setdefault(id(fmu), {})
+        table = tables[id(fmu)]
         for variable, output in outputs:
-            if variable not in table:
-                table[variable] = _declared(fmu, variable, stage)
             declared = table[variable]
             if declared is None:
                 undeclared.add(output)
@@ -235,9 +235,6 @@ def signal_graph(wired: WiredSignals, stage: Stage) -> SignalGraph:
                 if name in inputs:
                     found.setdefault(inputs[name], []).append(output)
     feedthrough = [found.get(vertex, _NONE) for vertex in range(len(wired.signals))]
-    after = [_both(*pair) for pair in zip(wired.wires, feedthrough, strict=True)]
-    return SignalGraph(wired, feedthrough, after, undeclared)
-
-
-def _both(wires: Sequence[int], feedthrough: Sequence[int]) -> Sequence[int]:
-    return tuple(dict.fromkeys((*wires, *feedthrough))) if wires and feedthrough else wires or feedthrough
+    pairs = zip(wired.wires, feedthrough, strict=True)
+    after = [tuple(dict.fromkeys((*one, *two))) if one and two else one or two for one, two in pairs]
+    return SignalGraph(wired, feedthrough, after, undeclared, tables)

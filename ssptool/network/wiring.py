@@ -281,7 +281,8 @@ class Wiring:
 
     def _deduce(self) -> None:
         """Fill in missing types and units from the inner connectors, if these agree."""
-        for key in [key for key, connector in self.connectors.items() if _is_open(connector)]:
+        without_variable = [(key, one) for key, one in self.connectors.items() if one.variable is None]
+        for key in [key for key, one in without_variable if _is_open(one)]:
             self._deduced(key, frozenset())
 
     def _deduced(self, key: ConnectorKey, waiting: frozenset[ConnectorKey]) -> FlatConnector:

@@ -135,7 +135,7 @@ def one_driver(system: ssd.System, structure: Structure) -> Iterator[Finding]:
             continue
         destination, indices = link.flow[1], _indices(link, link.flow[1])
         first = drivers.setdefault(destination if indices is None else (destination, indices), link)
-        if _source(link) is not _source(first):
+        if link is not first and _source(link) is not _source(first):
             line = structure.line_of(first.connection)
             message = f"{destination} is driven by {_source(link)} and by {_source(first)} (line {line})"
             yield Finding(link.connection, message, "delete one of the two, or merge the sources in a component")

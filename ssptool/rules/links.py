@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
-from ssptool.fmu.description import FmuDescription, fixed_shape
+from ssptool.fmu.description import fixed_shape
 from ssptool.fmu.units import PhysicalUnit, stated_or_own
 from ssptool.many_values import made, once
 from ssptool.network.conversion import Verdict, canonical
@@ -479,34 +479,32 @@ class _Ends(dict[ssd.ConnectorRef, LinkEnd | None]):
 
     def __init__(self, system: ssd.System, structure: Structure) -> None:
         super().__init__()
-        self._structure, self._sides = structure, pool(Side, structure)
-        seen = interface(system, structure)
-        owners = {**seen.elements, "": system}
+        self._structure, seen = structure, interface(system, structure)
         self._seen = {
-            name: (owner, structure.fmu_of(owner), seen.connectors.get(name, {})) for name, owner in owners.items()
+            name: (owner, _sides(owner, structure), seen.connectors.get(name, {}))
+            for name, owner in {**seen.elements, "": system}.items()
         }
 
     def __missing__(self, place: ssd.ConnectorRef) -> LinkEnd | None:
         element, connector = place
-        owner, fmu, connectors = self._seen.get(element, _NOTHING_SEEN)
+        owner, sides, connectors = self._seen.get(element, _NOTHING_SEEN)
         found, end = connectors.get(connector), None
         if owner is not None and found is not None:
-            end = LinkEnd(owner, element, found, self._side(found, owner, element, fmu))
+            side = sides.get((found.says, connector))
+            if side is None:
+                side = sides[found.says, connector] = _new_side(found, owner, element, self._structure)
+            end = LinkEnd(owner, element, found, side)
         self[place] = end
         return end
 
-    def _side(self, connector: Declared, owner: ssd.SystemElement, element: str, fmu: FmuDescription | None) -> Side:
-        if fmu is None:
-            return _new_side(connector, owner, element, self._structure)
-        # A connector of an FMU is determined by its attributes and its variable.
-        key = connector.says, id(fmu), connector.name
-        side = self._sides.get(key)
-        if side is None:
-            side = self._sides[key] = _new_side(connector, owner, element, self._structure)
-        return side
+
+def _sides(owner: ssd.SystemElement, structure: Structure) -> dict[tuple[Statement, str], Side]:
+    """Known sides of the connectors of an element. One of an FMU is determined by its attributes and its variable."""
+    fmu = structure.fmu_of(owner)
+    return {} if fmu is None else structure.memory.setdefault((Side, id(fmu)), {})
 
 
-_NOTHING_SEEN: tuple[None, None, Mapping[str, Declared]] = None, None, {}
+_NOTHING_SEEN: tuple[None, dict[tuple[Statement, str], Side], Mapping[str, Declared]] = None, {}, {}
 
 
 def _new_side(connector: Declared, owner: ssd.SystemElement, element: str, structure: Structure) -> Side:

@@ -113,7 +113,7 @@ def graph_of_edges(
         return [list(one) for one in found]
 
     wired = WiredSignals(signals, {}, range(len(signals)), following(wires), [])
-    return SignalGraph(wired, following(feedthrough), following([*wires, *feedthrough]), frozenset())
+    return SignalGraph(wired, following(feedthrough), following([*wires, *feedthrough]), frozenset(), {})
 
 
 DUAL_MASS_WIRES = (

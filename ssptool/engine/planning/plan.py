@@ -487,10 +487,12 @@ def _visit(plan: Plan, call: Call) -> str:
     return f"{one.name}: {', '.join(actions)}"
 
 
-def _names(plan: Plan, slots: Iterable[int]) -> Iterator[str]:
+def _names(plan: Plan, slots: Iterable[int]) -> list[str]:
     """Names of variables, one for each array."""
-    signals, arrays = (plan.signals[slot] for slot in slots), plan.network.arrays
-    return (signal.variable for signal in (dict.fromkeys(whole(one, arrays) for one in signals) if arrays else signals))
+    signals: Iterable[Signal] = map(plan.signals.__getitem__, slots)
+    if arrays := plan.network.arrays:
+        signals = dict.fromkeys(whole(one, arrays) for one in signals)
+    return [signal.variable for signal in signals]
 
 
 def _participants(plan: Plan, group: PlannedGroup) -> Participants:

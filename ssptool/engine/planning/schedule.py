@@ -253,10 +253,9 @@ class Schedules:
         place = {name: number for number, names in enumerate(groups) for name in names}
         parts: dict[int, list[int | Loop]] = defaultdict(list)
         for one in known.order:
-            first = one.vertices[0] if isinstance(one, Loop) else one
-            used = not needed.isdisjoint(one.vertices) if isinstance(one, Loop) else one in needed
-            if used and known.slots[first]:
-                parts[place[signals[first].component]].append(one)
+            vertices = one.vertices if isinstance(one, Loop) else (one,)
+            if known.slots[vertices[0]] and not needed.isdisjoint(vertices):
+                parts[place[signals[vertices[0]].component]].append(one)
         found: list[PlannedGroup] = []
         stepped: set[str] = set()
         for number, names in enumerate(groups):
@@ -302,8 +301,8 @@ class Schedules:
             wired = last.graph.wired
         else:
             wired = wired_signals(self.table.flow, wires, (lambda signal: signal not in still) if still else None)
-        graph = signal_graph(wired, stage)
-        if last is None or not last.graph.equals(graph):
+        graph = signal_graph(wired, stage, None if last is None else last.graph)
+        if last is None or last.graph is not graph:
             self._whole = last = self._evaluated(wires, graph)
         return last
 
