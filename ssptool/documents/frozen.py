@@ -322,7 +322,7 @@ class _Reader:
             holder._children = [*holder._children, *repeated]
 
     def _repeated(self, nodes: Iterable[FrozenNode], around: FrozenNode, shift: int) -> tuple[FrozenNode, ...]:
-        """Copies of nodes, with everything inside, that are so many lines further below."""
+        """Copies of nodes and of everything inside, `shift` lines further below."""
         copies, by_tag, texts, other = [], self._by_tag, self.tree.texts, FROZEN_CLASSES[""]
         for node in nodes:
             kind, tag, inside = type(node), node.tag, node._children

@@ -81,7 +81,7 @@ _Facts: TypeAlias = tuple[str, tuple[object, ...]]
 """Properties that equal connectors of a variable share: its name, and the fields of `FlatConnector` from `kind` on."""
 
 _Known: TypeAlias = tuple[dict[Hashable, _Facts | None], dict[Hashable, list[_Facts | None]]]
-"""By likeness: what is known of single connectors, and of all connectors of a component."""
+"""Properties by likeness: of single connectors, and of all connectors of a component."""
 
 
 def flat_connectors(tree: Tree) -> dict[ConnectorKey, FlatConnector]:

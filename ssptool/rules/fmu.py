@@ -44,7 +44,7 @@ from ssptool.rules.catalogue import (
 from ssptool.rules.fmu_files import FmuFile
 from ssptool.rules.links import (
     Declared,
-    Stated,
+    StatedConnectors,
     Statement,
     connections,
     declared,
@@ -343,7 +343,7 @@ def _same_text(stated: str, own: str) -> bool:
 def _pairs(structure: Structure) -> tuple[Pair, ...]:
     """The connectors that name a variable of their component's FMU."""
     found: dict[tuple[Statement, int, str], Pair] = {}
-    alike: dict[tuple[Stated, int], list[ssd.Component]] = {}
+    alike: dict[tuple[StatedConnectors, int], list[ssd.Component]] = {}
     for component in structure.all(ssd.Component):
         fmu = structure.fmu_of(component)
         if fmu is None:

@@ -79,7 +79,7 @@ class SystemInterface:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stated:
+class StatedConnectors:
     """Names and attributes of the connectors of an element; elements with equal connectors share it.
 
     `nameless`: a name is empty or blank.
@@ -92,16 +92,16 @@ class Stated:
 
 
 @remembered
-def stated_connectors(element: ssd.SystemElement, structure: Structure) -> Stated:
+def stated_connectors(element: ssd.SystemElement, structure: Structure) -> StatedConnectors:
     """Names and attributes of the connectors of an element."""
 
-    def of_all() -> Stated:
+    def of_all() -> StatedConnectors:
         known: dict[Hashable, tuple[str, Statement]] = pool(tuple, structure)
         every = [once(known, one.likeness(), partial(_stated, one, structure)) for one in element.connectors]
         names, statements = frozenset(name for name, _ in every), frozenset(says for _, says in every)
-        return Stated(tuple(every), names, statements, not all(map(str.strip, names)))
+        return StatedConnectors(tuple(every), names, statements, not all(map(str.strip, names)))
 
-    return once(pool(Stated, structure), element.likeness_of_connectors(), of_all)
+    return once(pool(StatedConnectors, structure), element.likeness_of_connectors(), of_all)
 
 
 @remembered
