@@ -44,6 +44,7 @@ from ssptool.studio.stimuli import (
     results_of,
 )
 from ssptool.studio.studies import StudyRuns
+from ssptool.studio.system_parts import system_content
 from ssptool.studio.unsaved import UnsavedEdits
 from ssptool.studio.values import parameter_rows
 
@@ -82,7 +83,8 @@ class PageCalls:
         self._version = 0
         self._kept_typed = Kept()  # separate from that of the session, which has other documents
         methods = (
-            *(self.model, self.findings, self.sheet, self.connections, self.about, self.connection, self.find),
+            *(self.model, self.findings, self.sheet, self.connections),
+            *(self.about, self.connection, self.system, self.find),
             *(
                 self.connectors,
                 self.targets,
@@ -232,6 +234,10 @@ class PageCalls:
             "values": [{"name": name, "text": text} for name, text in values.items()],
             **({} if block.group else self._text(block.span)),
         }
+
+    def system(self, sheet: Names) -> Answer:
+        """A system: facts, times of its experiment, and the parts of its document that the diagram does not show."""
+        return system_content(self._model, tuple(sheet))
 
     def connection(self, sheet: Names, text: str) -> Answer:
         """A connection, given by its text in a sheet: the values at its ends, and its text in the file."""

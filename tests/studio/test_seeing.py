@@ -48,9 +48,9 @@ def test_lines_have_units_and_those_of_a_loop_stand_out(coupled):
     coupled.locator(".wire.loop").first.wait_for(state="attached")
     loop = {one.get_attribute("data-connections") for one in coupled.locator(".wire.loop").all()}
     assert loop == {'["System2.F – System1.F"]', '["System1.a1 – System2.a1"]'}
-    coupled.get_by_label("Units").uncheck()
+    coupled.get_by_role("checkbox", name="Units").uncheck()
     assert coupled.locator("ssp-diagram .unit").count() == 0
-    coupled.get_by_label("Units").check()
+    coupled.get_by_role("checkbox", name="Units").check()
 
 
 @browser

@@ -15,10 +15,16 @@ class Details extends HTMLElement {
 
   clear() { this.#looks = ''; this.replaceChildren(make('p', { class: 'quiet' }, HINT)); }
 
+  /** A system: what its document states about it, for which nothing is drawn. */
+  showSystem(about, { experiment = null, rewrite = null, typed = null } = {}) {
+    this.show({ ...about, facts: [...about.facts, HINT] }, [], [], { experiment: about.experiment && experiment, rewrite, typed });
+  }
+
   /** `about` is the answer of the server, `findings` those of this thing, `actions` are buttons; `rewrite` takes another XML. */
-  show(about, findings, actions, { only = null, rewrite = null, typed = null } = {}) {
-    const area = this.querySelector('textarea');
-    if (area && area.dataset.of === JSON.stringify([about.title, about.xml]) && area.value !== about.xml) return;  // somebody types
+  show(about, findings, actions, { only = null, rewrite = null, typed = null, experiment = null } = {}) {
+    const area = this.querySelector('textarea'), begun = apply => { this.#typed = apply; };
+    const typing = ({ title, xml }) => area.dataset.of === JSON.stringify([title, xml]) && area.value !== xml;
+    if (area && [about, ...about.parts || []].some(typing)) return;  // somebody types
     const values = only && about.pins ? about.values.filter(one => only.includes(one.name)) : about.values;
     const made = [
       make('h2', {}, only && about.pins ? `${about.title}.${only.join(', ')}` : about.title),
@@ -28,7 +34,10 @@ class Details extends HTMLElement {
       ...findings,
       section('Values and their origin', values.map(({ text }) => folded(text, Boolean(only) || values.length < 3))),
       section('Connectors', (only ? [] : about.pins || []).map(text => make('p', {}, text))),
-      about.xml ? source(about, rewrite, typed, apply => { this.#typed = apply; }) : '',
+      experiment ? times(about.experiment, experiment) : '',
+      about.xml ? source(about, rewrite, typed, begun) : '',
+      ...(about.parts || []).map(part => make('section', {}, make('h3', {}, part.heading), make('p', { class: 'place' }, part.where),
+        part.xml ? source(part, rewrite, typed, begun) : '')),
     ].filter(Boolean);
     const looks = made.map(node => node.outerHTML).join('');
     if (looks === this.#looks) return;  // a button that is pressed just now stays, and so does what somebody has folded
@@ -86,6 +95,13 @@ function source(about, rewrite, typed, begun) {
     }, PAUSE);
   }
   return make('details', { class: 'xml', open: true }, make('summary', {}, 'XML'), text, change, told);
+}
+
+/** Fields for the times of the experiment; an empty one states no time. */
+function times([start, stop], change) {
+  const field = (label, name, value) => make('label', {}, `${label} [s] `, make('input', { type: 'text', value, size: 8,
+    'aria-label': `${label} of the experiment [s]`, onchange: event => change(name, event.target.value.trim()) }));
+  return make('section', {}, make('h3', {}, 'Experiment'), make('div', { class: 'actions' }, field('Start', 'start', start), field('Stop', 'stop', stop)));
 }
 
 function section(title, items) {

@@ -4,7 +4,7 @@ import './diagram.js';
 import './outline.js';
 import './details.js';
 import { card } from './details.js';
-import { addFiles, ask, asked, complain, dropped, lasting, quiet } from './edits.js';
+import { addFiles, ask, asked, complain, dropped, edit, lasting, quiet } from './edits.js';
 import { button, dotted, make, same } from './elements.js';
 import { gestures } from './gestures.js';
 import { showLegend, showShortcuts } from './help.js';
@@ -164,7 +164,7 @@ async function show(path) {
 async function describe(thing) {
   if (thing && thing.kind === 'elements') { several(thing); return; }
   const known = thing && thing.key != null ? diagram.sheet.blocks[thing.key] : null;
-  if (!thing || (thing.key != null && !known) || (thing.kind === 'connector' && !known)) { details.clear(); outline.select(null); return; }
+  if (!thing || (thing.key != null && !known) || (thing.kind === 'connector' && !known)) { outline.select(null); await aboutSystem(thing); return; }
   const connection = thing.kind === 'connection' ? thing.texts[0] : null;
   outline.select(known ? known.path : null);
   const version = model.version;
@@ -176,6 +176,15 @@ async function describe(thing) {
   details.show(about, own.map(one => card(one, { fix: editable() ? fix : null })),
     await act.buttons(thing, known), {
       only: thing.kind === 'connector' ? thing.names : null, rewrite: editable() ? rewrite : null, typed });
+}
+/** The system itself, while nothing in it is selected. */
+async function aboutSystem(thing) {
+  const version = model.version, sheet = shown;
+  const about = await call('system', { sheet }).catch(() => null);  // the findings say why a document cannot be read
+  if (version !== model.version || sheet !== shown || diagram.selected !== thing) return;
+  if (!about) { details.clear(); return; }
+  const experiment = (name, time) => edit(time ? { verb: 'set_experiment', [name]: time } : { verb: 'unset_experiment', [name]: true });
+  details.showSystem(about, { experiment: editable() ? experiment : null, rewrite: editable() ? rewrite : null, typed });
 }
 /** Several elements: what can be done with all of them. */
 async function several(thing) {
