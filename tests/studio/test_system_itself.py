@@ -70,7 +70,7 @@ def test_the_experiment_and_the_units_are_edited_in_the_page(studio, chromium, t
     stop.fill("2 min")
     stop.press("Enter")
     details.locator("pre", has_text='stopTime="120"').wait_for()
-    details.locator("section", has_text="Units").get_by_role("button", name="Edit XML").click()
+    page.get_by_role("button", name="Edit units").click()
     area = page.get_by_role("textbox", name="XML of Units")
     area.fill(
         area.input_value().replace(

@@ -62,9 +62,10 @@ class Details extends HTMLElement {
  * `begun` is given what applies the text.
  */
 function source(about, rewrite, typed, begun) {
+  const words = about.heading ? `Edit ${about.heading.toLowerCase()}` : 'Edit XML';
   const label = `XML of ${about.title}`, text = make('pre', { tabindex: '0', 'aria-label': label }, about.xml);
   const told = make('div', { class: 'typed', role: 'status' });
-  const change = rewrite ? button('Edit XML', () => {
+  const change = rewrite ? button(words, () => {
     const area = make('textarea', { 'aria-label': label, spellcheck: 'false', rows: Math.min(18, about.xml.split('\n').length + 2),
       'data-of': JSON.stringify([about.title, about.xml]), oninput: () => check(area) });
     area.value = about.xml;
