@@ -22,7 +22,8 @@ constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();
 constexpr double rough = 0.1;
 // Jumps smaller than this part of a signal are left to error control.
 constexpr double sharpest = 0.1;
-// Errors of a signal are at least relative to this part of its foreseen range; below it, they may grow with the signal.
+// Errors of a signal are at least relative to this part of its foreseen range, or to its range in the first half of the
+// interval: below it, they may grow with the signal.
 constexpr double least_yet = 1e-3;
 // Minimum part of the allowed error of a run that each pair may use, however short it is. Rounding is then negligible
 // where something begins to move, and the errors of a hundred thousand such pairs add up to the allowed error.
@@ -53,6 +54,10 @@ void StepComparison::go_on(Course& course, double value) noexcept {
   if (std::isfinite(value)) course.way += std::abs(value - std::exchange(course.last, value));
 }
 
+void StepComparison::pass_half() noexcept {
+  for (Course& one : courses_) one.half = one.most - one.least;
+}
+
 void StepComparison::foresee(const Values& start, double part) {
   rough_ = false;
   const auto begin_anew = [&](std::vector<Course>& courses, const std::vector<Slot>& slots) {
@@ -61,6 +66,7 @@ void StepComparison::foresee(const Values& start, double part) {
       if (!(part > 0.0)) continue;
       courses[i].foreseen = tried.most - tried.least;
       courses[i].foreseen_way = tried.way / part;
+      courses[i].half = tried.half;
     }
   };
   begin_anew(courses_, plan_.reals);
@@ -71,7 +77,8 @@ double StepComparison::size(std::size_t real, double value) const noexcept {
   const Course& course = courses_[real];
   const double range = std::fmax(course.most, value) - std::fmin(course.least, value);
   double yet = std::fmax(course.greatest, std::abs(value));
-  if (std::isfinite(course.foreseen)) yet = std::clamp(yet, least_yet * course.foreseen, course.foreseen);
+  if (std::isfinite(course.foreseen))
+    yet = std::clamp(yet, std::max(least_yet * course.foreseen, course.half), course.foreseen);
   const double size = rough_ ? range : std::fmax(range, yet);
   return plan_.nominal[real] ? std::fmax(size, std::abs(*plan_.nominal[real])) : size;
 }
@@ -208,7 +215,7 @@ std::vector<double> StepComparison::sizes() const {
   for (const std::vector<Course>* const courses : {&courses_, &of_inputs_})
     for (const Course& one : *courses)
       for (const double number : {one.least, one.most, one.last, one.greatest, one.way, one.foreseen, one.foreseen_way,
-                                  one.noise, one.rate, one.gathered, one.counted})
+                                  one.noise, one.half, one.rate, one.gathered, one.counted})
         found.push_back(number);
   return found;
 }
@@ -222,7 +229,7 @@ void StepComparison::set_sizes(const std::vector<double>& sizes) {
   for (std::vector<Course>* const courses : {&courses_, &of_inputs_})
     for (Course& one : *courses)
       for (double* const number : {&one.least, &one.most, &one.last, &one.greatest, &one.way, &one.foreseen,
-                                   &one.foreseen_way, &one.noise, &one.rate, &one.gathered, &one.counted})
+                                   &one.foreseen_way, &one.noise, &one.half, &one.rate, &one.gathered, &one.counted})
         *number = *next++;
 }
 

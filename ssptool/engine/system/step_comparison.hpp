@@ -60,6 +60,8 @@ class StepComparison {
 
   // Until `foresee`, steps are trials: each has to be only as exact as the change of signals in it requires.
   void try_out() noexcept { rough_ = true; }
+  // Trial steps have covered half of the interval.
+  void pass_half() noexcept;
   // Trial steps have covered this part of the interval; now the real steps begin at the start.
   void foresee(const Values& start, double part);
   // Error of two steps of total length `over` [s], from the difference to one double step; 1 is the limit.
@@ -119,10 +121,11 @@ class StepComparison {
   // The course of a signal: its values so far, the length of its way up and down, foreseen range and way, and noise.
   struct Course {
     double least, most, last, greatest, way = 0.0, foreseen = HUGE_VAL, foreseen_way = 0.0, noise = 0.0;
+    double half = 0.0;                  // foreseen range in the first half of the interval
     double rate = 0.0, gathered = 0.0;  // of noise per second: the accepted one, and a stored one
     double counted = 0.0;               // errors larger than they may be
   };
-  static constexpr std::size_t numbers = 11;
+  static constexpr std::size_t numbers = 12;
 
   [[nodiscard]] static Course starting(double value) noexcept;
   static void go_on(Course&, double value) noexcept;

@@ -215,8 +215,12 @@ void StepDoubling::try_out(Stretch& found, const AroundSteps& around) {
   comparison_.try_out();
   own_.ahead->keep();
   int refused = 0;
-  for (int i = 0; i < most_tried && t_ < all.limit; ++i)
+  const double middle = varied_.start + half * interval_;
+  for (int i = 0; i < most_tried && t_ < all.limit; ++i) {
+    const bool early = t_ < middle;
     if (!try_pair(found, all, refused)) break;
+    if (early && t_ >= middle) comparison_.pass_half();
+  }
   own_.ahead->go_back();
   comparison_.foresee(start, (t_ - t) / interval_);
   rough_ = false;

@@ -114,6 +114,24 @@ def test_connectors_of_the_system_leave_the_steps_as_they_are():
     assert np.array_equal(result["place"], 2.0 * result["System1.x1"] + 0.5)
 
 
+def test_signals_that_start_at_zero_need_no_more_steps_than_others(tmp_path):
+    """x' = (a + 1 − x) / 0.05 and y' = (x − y) / 0.1 from x = y = a: only a differs, and is no part of the range."""
+    steps = []
+    for a in (0.0, 3.0):
+        folder = tmp_path / str(a)
+        folder.mkdir()
+        source = Part(states={"x": (a, f"20.0 * ({a} + 1.0 - x)")}, outputs={"p": "x"}, saves=True)
+        follower = Part(inputs={"u": a}, states={"y": (a, "10.0 * (u - y)")}, outputs={"q": "y"}, saves=True)
+        write_part(folder / "Source.fmu", source)
+        write_part(folder / "Follower.fmu", follower)
+        net = network({"Source": "Source.fmu", "Follower": "Follower.fmu"}, [("Source.p", "Follower.u")], folder=folder)
+        trace = run(make_plan(net, Settings(adaptive=1e-3, stop_time=1.0)), Folder(folder)).unwrap()
+        exact = a + 1 - 2 * np.exp(-10 * trace.t) + np.exp(-20 * trace.t)
+        assert np.max(np.abs(trace["Follower.q"] - exact)) < 1e-3
+        steps.append(len(trace.t))
+    assert steps[0] == approx(steps[1], rel=0.05)
+
+
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-4])
 def test_inexactness_of_fmus_that_smaller_steps_do_not_reduce_is_no_reason_for_them(tolerance, tmp_path):
     """x' = u − 2 x + noise and y' = x − 3 y with u = y and one Euler step inside of each macro step: however small this

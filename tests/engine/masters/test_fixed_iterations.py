@@ -85,7 +85,7 @@ def commands():
 
 def test_every_option_that_the_source_speaks_of_is_one_of_the_command_line():
     options = {text for command in commands() for one in command.params for text in (*one.opts, *one.secondary_opts)}
-    options |= {"--debug", "--help", "--version"}
+    options |= {"--debug", "--help", "--version", "--install-extension"}  # the last one is that of VS Code
     spoken = {
         (option, path.name)
         for path in (ROOT / "ssptool").rglob("*.py")
