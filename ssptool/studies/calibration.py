@@ -42,7 +42,6 @@ from ssptool.studies.definition import (
     RunOutcome,
     RunStatus,
     Samples,
-    Side,
     Study,
     Task,
     computed_order,
@@ -51,7 +50,7 @@ from ssptool.studies.designs import Computed, FactorValue, Range
 from ssptool.studies.entries import Findings
 from ssptool.studies.prepared import Configuration, PreparedSystem
 from ssptool.studies.run import Evaluations, open_evaluations
-from ssptool.studies.varied_fit import FINE, NoVariedFit, Varied, VariedFit
+from ssptool.studies.varied_fit import DIFFERENCE, FINE, NoVariation, Varied, VariedFit, sides_of
 
 CALIBRATION, FITTED = "calibration.json", "calibration.parquet"
 
@@ -270,11 +269,6 @@ def without_nan(content: Any) -> Any:
         return [without_nan(value) for value in content]
     return None if isinstance(content, float) and not np.isfinite(content) else content
 
-
-DIFFERENCE = 1e-4
-"""Step of the differences for the Jacobian, relative to the width of a range: well above the tolerance of iterations in
-a simulation. The error of the differences is proportional to its square.
-"""
 
 CONFIDENCE = 0.95
 
@@ -506,7 +500,7 @@ class Trials:
         varied = VariedFit(self._varied(residuals, samples), at, solved)
         try:
             found = varied.solution(start)
-        except NoVariedFit as none:
+        except NoVariation as none:
             varied.note = f"the Jacobian is that of differences of runs, because {none}"
             found = solved(at, start, jacobian)
         self._failures += varied.avoided
@@ -531,24 +525,18 @@ class Trials:
         """Function: point → its residuals and their Jacobian, by the variational equations."""
 
         def at(u: Floats) -> tuple[Floats, Floats]:
-            ups, downs = np.minimum(DIFFERENCE, 1.0 - u), np.minimum(DIFFERENCE, u)
-            steps = [(k, float(up), float(down)) for k, (up, down) in enumerate(zip(ups, downs, strict=True))]
-            unit = np.eye(len(u))
-            sides = tuple(
-                Side(up, down, self.about.point(u + up * unit[k]), self.about.point(u - down * unit[k]))
-                for k, up, down in steps
-            )
+            sides = sides_of(u, self.about.point)
             outcome = self._evaluations.varied(self.about.point(u), sides, samples)
             if outcome.status is RunStatus.FAILED:
-                raise NoVariedFit(outcome.message)
+                raise NoVariation(outcome.message)
             beside = (
                 residuals(replace(outcome, results=one.results, samples=one.samples, sides=())) for one in outcome.sides
             )
             try:
                 base, sided = residuals(outcome), list(beside)
             except CalibrationFailed as problem:
-                raise NoVariedFit(str(problem)) from None
-            columns = [(sided[2 * k] - sided[2 * k + 1]) / (up + down) for k, up, down in steps]
+                raise NoVariation(str(problem)) from None
+            columns = [(sided[2 * k] - sided[2 * k + 1]) / (one.up + one.down) for k, one in enumerate(sides)]
             return base, np.column_stack(columns)
 
         return at

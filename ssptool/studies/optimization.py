@@ -1,7 +1,8 @@
 """Optimization: search for the points of a study with the best results.
 
 One objective: differential evolution (Storn and Price 1997), then, if all factors are ranges, a descent from the best
-run with quadratic models of the results in a trust region (COBYQA, Ragonneau 2022). Two objectives: NSGA-II (Deb et al.
+run: with derivatives from the variational equations, otherwise with quadratic models of the results in a trust region
+(COBYQA, Ragonneau 2022). Two objectives: NSGA-II (Deb et al.
 2002). Feasible runs rank before infeasible ones; infeasible runs rank by their violation. A run that failed, or has no
 value, ranks last.
 
@@ -26,7 +27,7 @@ from ssptool.studies.bundle import pack
 from ssptool.studies.checking import CheckedStudy
 from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset, row_of
 from ssptool.studies.definition import RunOutcome, RunStatus, Task, rows_of_columns
-from ssptool.studies.designs import Computed, Floats, Range
+from ssptool.studies.designs import Computed, FactorValue, Floats, Range
 from ssptool.studies.expressions import BadExpression
 from ssptool.studies.forecast import Forecast, StudyPace, check_seconds
 from ssptool.studies.optimum import MET, Optimize, Row, cell_text, optimum, values_at
@@ -40,6 +41,8 @@ from ssptool.studies.run import (
     runs_due,
     study_status,
 )
+from ssptool.studies.varied_descent import Judged, Slopes, descend
+from ssptool.studies.varied_fit import NoVariation, sides_of
 
 PERIOD = 10
 """Number of generations without an improvement by `TOLERANCE` of the objective after which the evolution ends."""
@@ -78,7 +81,9 @@ def optimize_study(
     definition = definition_of(checked, pack(study, checked.points, checked.signals))
     definition |= {"runs": study.design.size({})}
     with open_dataset(output) as dataset, ExitStack() as stack:
-        verified = dataset.definition().get("verified", "") if (output / DEFINITION).exists() else ""
+        earlier = dataset.definition() if (output / DEFINITION).exists() else {}
+        verified = earlier.get("verified", "")
+        same = earlier.get("study") == definition["study"] and not retry_failed
         dataset.begin(definition, checked.points, tuple(study.results))
         if retry_failed:
             dataset.forget_failed()
@@ -92,7 +97,7 @@ def optimize_study(
         known = {row["run"]: row for row in dataset.table().to_pylist()} if dataset.parts else {}
         runs = _SearchRuns(checked, dataset, start, known, announce, progress)
         try:
-            ended = runs.search()
+            ended = runs.search(earlier.get("ended", "") if same else "")
             checks = runs.check()
         except KeyboardInterrupt:
             dataset.flush()
@@ -140,9 +145,15 @@ class _SearchRuns:
             return 0
         return min(DESCENT_RUNS * (len(self.sources) + 1), self.design.runs // 4)
 
-    def search(self) -> str:
-        """Search until no better run is found, or no more runs are allowed. Returns the reason for the end."""
+    def search(self, earlier: str) -> str:
+        """Search until no better run is found, or no more runs are allowed. Returns the reason for the end.
+
+        `earlier`: that of the same search, if it has ended with the runs in the folder.
+        """
         self._report_progress()
+        if earlier:
+            self.places |= dict.fromkeys(self.rows, np.empty(0))  # they are only counted
+            return earlier
         self.limit = self.design.runs - self.kept
         limited = f"the limit of {counted(self.design.runs, 'run')} is reached"
         try:
@@ -227,6 +238,50 @@ class _SearchRuns:
         return "the runs no longer get better"
 
     def _descend(self, start: Floats) -> str:
+        """Descend with derivatives; where there are none, from the best run without them. Returns the end's reason."""
+        try:
+            count = descend(self._judged_at, self._slopes, start)
+        except NoVariation as reason:
+            best = optimum(self.design, self._used_rows(), {}).best
+            assert best is not None  # that of the start, if no other one
+            return f"{self._descend_without(self.places[best['run']])}; without derivatives, because {reason}"
+        integrations = counted(count, "integration")
+        return f"there is no better run nearby: derivatives by {integrations} of the variational equations"
+
+    def _judged_at(self, u: Floats) -> Judged:
+        costs, violations = self._judged(self.at(np.clip(u, 0.0, 1.0)[np.newaxis]))
+        return Judged(costs[0, 0] if costs[0, 0] < _WORST else np.nan, violations[0, :-1])
+
+    def _slopes(self, u: Floats) -> Slopes:
+        """Derivatives of the cost and of the violations at a point (n,). Raises NoVariation."""
+        try:
+            point, sides = self._point(u), sides_of(u, self._point)
+        except BadExpression as problem:
+            raise NoVariation(str(problem)) from None
+        if self.evaluations is None:  # all runs so far were known
+            self.evaluations = self.start(Task("", 0, point))
+        outcome = self.evaluations.varied(point, sides)
+        if outcome.status is RunStatus.FAILED:
+            raise NoVariation(outcome.message)
+        points = [point, *(each for one in sides for each in (one.above, one.below))]
+        results = [outcome.results, *(one.results for one in outcome.sides)]
+        rows = [{**each, **found, "status": RunStatus.COMPLETED} for each, found in zip(points, results, strict=True)]
+        costs, violations = self._judged(rows)
+        if not (costs < _WORST).all():
+            raise NoVariation("a point beside has no value")
+        widths = np.array([one.up + one.down for one in sides])
+        return Slopes(
+            Judged(float(costs[0, 0]), violations[0, :-1]),
+            (costs[1::2, 0] - costs[2::2, 0]) / widths,
+            ((violations[1::2, :-1] - violations[2::2, :-1]) / widths[:, np.newaxis]).T,
+        )
+
+    def _point(self, u: Floats) -> dict[str, FactorValue]:
+        """The values of all factors at a point (n,) of the unit cube. Raises BadExpression."""
+        columns, _ = rows_of_columns(self.checked.study, values_at(u[np.newaxis], self.sources))
+        return {name: column[0] for name, column in columns.items()}
+
+    def _descend_without(self, start: Floats) -> str:
         optimize: Any = import_module("scipy.optimize")
 
         def at(u: Floats) -> tuple[Floats, Floats]:

@@ -6,12 +6,14 @@ further run would not move the solution. The residuals of the solution are those
 Jacobian is 0.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ssptool.engine.trace import Floats
+from ssptool.studies.definition import Side
+from ssptool.studies.designs import FactorValue
 
 SAME = 1e-3
 """Largest move of the solution by the error of the coupling, relative to the ranges: with a larger one, the Jacobian of
@@ -27,11 +29,26 @@ ROUGH, FINE = 1e-4, 1e-9
 """Tolerances of least squares, before the first run and after it."""
 
 Varied: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
-"""Function: point (p,) → residuals (n,) and their Jacobian (n, p). Raises NoVariedFit."""
+"""Function: point (p,) → residuals (n,) and their Jacobian (n, p). Raises NoVariation."""
 
 
-class NoVariedFit(Exception):
+DIFFERENCE = 1e-4
+"""Distance of the points beside a point, relative to the widths of the ranges: well above the tolerance of iterations
+in a simulation. The error of differences is proportional to its square.
+"""
+
+
+class NoVariation(Exception):
     """The variational equations do not give the solution; the message contains the reason."""
+
+
+def sides_of(u: Floats, point: Callable[[Floats], Mapping[str, FactorValue]]) -> tuple[Side, ...]:
+    """The points beside a point u (n,) of the unit cube, two for each coordinate; `point` gives their values."""
+    ups, downs, unit = np.minimum(DIFFERENCE, 1.0 - u), np.minimum(DIFFERENCE, u), np.eye(len(u))
+    return tuple(
+        Side(float(up), float(down), point(u + up * unit[k]), point(u - down * unit[k]))
+        for k, (up, down) in enumerate(zip(ups, downs, strict=True))
+    )
 
 
 class VariedFit:
@@ -65,7 +82,7 @@ class VariedFit:
         self.avoided: list[str] = []
 
     def solution(self, start: Floats) -> Any:
-        """The solution of least squares. Raises NoVariedFit, and the errors of runs."""
+        """The solution of least squares. Raises NoVariation, and the errors of runs."""
         error = np.zeros_like(self._known(start)[0])
         u = start
         for tolerance in (ROUGH, *[FINE] * (MOST_RUNS - 1)):
@@ -77,16 +94,16 @@ class VariedFit:
             u, without, jacobian = found.x, *self._known(found.x)
             run = self._at(u)
             if not np.isfinite(run).all():
-                raise NoVariedFit("a run failed where the variational equations have their solution")
+                raise NoVariation("a run failed where the variational equations have their solution")
             move = _move(found, jacobian, run - without - error)
             error = run - without
             if (shift := _move(found, jacobian, error)) > SAME:
-                raise NoVariedFit(f"the error of the coupling moves the estimates by {shift:.1g} of their ranges")
+                raise NoVariation(f"the error of the coupling moves the estimates by {shift:.1g} of their ranges")
             if move <= MOVED and tolerance == FINE:
                 found.fun, found.jac = run, jacobian
                 self.note = f"the Jacobian is that of the variational equations ({len(self._seen)} integrations)"
                 return found
-        raise NoVariedFit(f"the estimates still move after {MOST_RUNS} runs")
+        raise NoVariation(f"the estimates still move after {MOST_RUNS} runs")
 
     def _jacobian(self, u: Floats) -> Floats:
         return self._known(u)[1]
@@ -99,7 +116,7 @@ class VariedFit:
         if key not in self._seen:
             try:
                 self._seen[key] = self._varied(u)
-            except NoVariedFit as reason:
+            except NoVariation as reason:
                 if instead is None or not len(self._seen):
                     raise
                 self.avoided.append(str(reason))

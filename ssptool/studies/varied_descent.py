@@ -1,0 +1,108 @@
+"""Descent with derivatives from the variational equations, and few runs.
+
+The equations give the cost, the violations of constraints and their derivatives at any point, by one integration. Only
+where these are optimal is a run carried out; the difference of its values, which is the error of its coupling, is added
+to all later ones, until constraints are met as closely as intended.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ssptool.engine.trace import Floats
+from ssptool.studies.varied_fit import MOST_RUNS, NoVariation
+
+TOLERANCE = 1e-9
+"""Change of the cost, relative to that at the start, at which the descent ends."""
+
+MOST_STEPS = 50
+
+MET = 1e-8
+"""Change of a violation that needs no further run."""
+
+COUPLING = 1e-3
+"""Largest difference between the cost of a run and that of the variational equations, relative to the cost: with a
+larger one, the derivatives are those of another system.
+"""
+
+
+class Judged(NamedTuple):
+    """A point: its cost and the violations (m,) of its constraints, at most 0 where they are met."""
+
+    cost: float
+    violations: Floats
+
+
+class Slopes(NamedTuple):
+    """A point without the error of the coupling, and derivatives by its coordinates: of the cost (n,), and of the
+    violations (m, n).
+    """
+
+    judged: Judged
+    of_cost: Floats
+    of_violations: Floats
+
+
+def descend(at: Callable[[Floats], Judged], slopes: Callable[[Floats], Slopes], start: Floats) -> int:
+    """Descend from a point (n,) of the unit cube by sequential quadratic programming (Kraft 1988).
+
+    Parameters
+    ----------
+    at
+        Function: point → values of its run, which are kept.
+
+    Returns
+    -------
+    int
+        Number of integrations.
+
+    Raises
+    ------
+    NoVariation
+        There are no derivatives, a run fails, or the coupling changes the cost too much.
+    """
+    known: dict[bytes, Slopes] = {}
+
+    def derived(u: Floats) -> Slopes:
+        if u.tobytes() not in known:
+            known[u.tobytes()] = slopes(u)
+        return known[u.tobytes()]
+
+    u, error = start, np.zeros_like(derived(start).judged.violations)
+    for _ in range(MOST_RUNS):
+        u = _optimum(derived, u, error)
+        (cost, violations), exact = at(u), derived(u).judged
+        if not (np.isfinite(cost) and np.isfinite(violations).all()):
+            raise NoVariation("the run at the optimum of the variational equations has no value")
+        if abs(cost - exact.cost) > COUPLING * abs(exact.cost):
+            raise NoVariation(f"the error of the coupling changes the cost by {abs(cost - exact.cost):.1g}")
+        before, error = error, violations - exact.violations
+        if np.abs(error - before).max(initial=0.0) <= MET:
+            return len(known)
+    raise NoVariation(f"constraints are not met after {MOST_RUNS} runs")
+
+
+def _optimum(derived: Callable[[Floats], Slopes], start: Floats, error: Floats) -> Floats:
+    """The optimum near a point, if this is added to the violations. Raises NoVariation."""
+    optimize: Any = import_module("scipy.optimize")
+    met = {
+        "type": "ineq",
+        "fun": lambda u: -(derived(u).judged.violations + error),
+        "jac": lambda u: -derived(u).of_violations,
+    }
+    size = abs(derived(start).judged.cost) or 1.0
+    found = optimize.minimize(
+        lambda u: derived(u).judged.cost / size,
+        start,
+        jac=lambda u: derived(u).of_cost / size,
+        method="SLSQP",
+        bounds=[(0.0, 1.0)] * len(start),
+        constraints=met if len(error) else (),
+        options={"ftol": TOLERANCE, "maxiter": MOST_STEPS},
+    )
+    if not found.success:
+        raise NoVariation(f"the descent ended early ({found.message})")
+    inside: Floats = np.clip(found.x, 0.0, 1.0)
+    return inside
