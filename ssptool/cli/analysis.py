@@ -79,6 +79,20 @@ Slopes = Annotated[
         "--slope", metavar="STATE=VALUE", help="The derivative of this state has this value, or any, instead of 0."
     ),
 ]
+Sweep = Annotated[
+    str | None,
+    typer.Option(
+        "--sweep",
+        metavar="FREQUENCIES",
+        help="Measure the frequency response with sines, without a linear model: low:high:count, or a list, in Hz.",
+    ),
+]
+Amplitude = Annotated[
+    float | None,
+    typer.Option(
+        "--amplitude", metavar="A", help="Amplitude of --sweep (default: a hundredth of the value of each input)."
+    ),
+]
 Format = Annotated[TextOrJson, typer.Option("--format", help="Print as text or json.")]
 
 PLOT_FILES = (".png", ".svg", ".pdf", ".html")
@@ -98,20 +112,8 @@ def linearize_command(
     input: InputNames = None,
     measure: OutputNames = None,
     open: OpenedNames = None,
-    sweep: Annotated[
-        str | None,
-        typer.Option(
-            "--sweep",
-            metavar="FREQUENCIES",
-            help="Measure the frequency response with sines, without a linear model: low:high:count, or a list, in Hz.",
-        ),
-    ] = None,
-    amplitude: Annotated[
-        float | None,
-        typer.Option(
-            "--amplitude", metavar="A", help="Amplitude of --sweep (default: a hundredth of the value of each input)."
-        ),
-    ] = None,
+    sweep: Sweep = None,
+    amplitude: Amplitude = None,
     accept: Accept = None,
     sandbox: Sandbox = None,
     format: Format = TextOrJson.TEXT,

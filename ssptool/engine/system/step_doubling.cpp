@@ -28,6 +28,8 @@ constexpr double fewer = 0.8;
 // error of a run that one kink may have.
 constexpr int most_stuck = 2;
 constexpr double of_kink = 0.01;
+// Noise is proportional to the size, errors of solvers of first order inside of FMUs to its square.
+constexpr double noise_power = 1.5;
 // Number of pairs in a row that are not more exact than longer ones, until this counts as noise of FMUs.
 constexpr double many_stuck = 3.0;
 // Number of consecutive pairs whose size hardly grows, after which a much longer one is tried, where errors may be
@@ -166,7 +168,10 @@ void StepDoubling::compare_rates(const Tried& tried, Rejected& last) {
   const bool first = last.rates.empty();
   const bool stuck = first ? tried.error > 1.0 : now > before * std::pow(shorter, 1 + plan_.compared.order / 2.0);
   if (shorter < fewer) last.stuck = stuck ? last.stuck + 1 : 0;
-  if (!first && shorter < fewer) last.falls = last.falls && now < fewer * before;
+  if (!first && shorter < fewer) {
+    const double slowly = std::pow(shorter, noise_power);
+    last.like_noise = last.like_noise && now > slowly * before && now < fewer * before;
+  }
   if (!stuck || first) {
     last.rates = rates;
     last.longest = tried.h;
@@ -180,7 +185,7 @@ void StepDoubling::look_for_noise(const Rejected& last) {
     stuck_ = std::max(stuck_ - forgotten, 0.0);
     return;
   }
-  if (!last.falls) return;
+  if (!last.like_noise) return;
   comparison_.gather(last.rates, stuck_ == 0.0);
   if (++stuck_ < many_stuck) return;
   comparison_.expect_gathered();

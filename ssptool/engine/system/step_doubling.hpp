@@ -63,12 +63,12 @@ class StepDoubling final : public VaryingSteps {
   };
 
   // Consecutive pairs that were too inexact. `longest`: size of the first one whose successor was not more exact than
-  // it in proportion, and `rates` are the smallest errors per second since then. `falls`: all errors have become
-  // smaller, unlike those of steps in which a signal jumps.
+  // it in proportion, and `rates` are the smallest errors per second since then. `like_noise`: all errors have
+  // become smaller, unlike those of steps in which a signal jumps, but not faster than the steps.
   struct Rejected {
     double h = HUGE_VAL, error = 0.0, of_means = 0.0;
     int stuck = 0;
-    bool means_fall = true, falls = true;
+    bool means_fall = true, like_noise = true;
     double longest = 0.0;
     Values rates{};
   };
