@@ -40,7 +40,7 @@ AMPLITUDE = 1e-2
 """Amplitude of the sine, relative to the value of the input, or to 1 if that is 0."""
 
 SETTLED = 1e-3
-"""What is left of the transient, relative to the response, from which on it counts as settled."""
+"""Rest of the transient, relative to the response, below which it counts as settled."""
 
 FEWEST_WINDOWS = 4
 

@@ -31,7 +31,7 @@ class Samples:
     times: Floats
 
 
-class Side(NamedTuple):
+class SidePoints(NamedTuple):
     """Points on both sides of that of a task: one coordinate is larger by `up`, or smaller by `down`."""
 
     up: float
@@ -41,7 +41,7 @@ class Side(NamedTuple):
 
 
 class SideOutcome(NamedTuple):
-    """Results and samples of a point beside that of a task, from derivatives."""
+    """Results and samples of a point next to that of a task, from derivatives."""
 
     results: Mapping[str, float | None]
     samples: Floats | None
@@ -62,7 +62,7 @@ class Task:
     witness: bool = False
     samples: Samples | None = None
     check: bool = False
-    sides: tuple[Side, ...] = ()
+    sides: tuple[SidePoints, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

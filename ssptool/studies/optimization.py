@@ -41,7 +41,7 @@ from ssptool.studies.run import (
     runs_due,
     study_status,
 )
-from ssptool.studies.varied_descent import Judged, Slopes, descend
+from ssptool.studies.varied_descent import CostAndViolations, Slopes, descend
 from ssptool.studies.varied_fit import NoVariation, sides_of
 
 PERIOD = 10
@@ -248,9 +248,9 @@ class _SearchRuns:
         integrations = counted(count, "integration")
         return f"there is no better run nearby: derivatives by {integrations} of the variational equations"
 
-    def _judged_at(self, u: Floats) -> Judged:
+    def _judged_at(self, u: Floats) -> CostAndViolations:
         costs, violations = self._judged(self.at(np.clip(u, 0.0, 1.0)[np.newaxis]))
-        return Judged(costs[0, 0] if costs[0, 0] < _WORST else np.nan, violations[0, :-1])
+        return CostAndViolations(costs[0, 0] if costs[0, 0] < _WORST else np.nan, violations[0, :-1])
 
     def _slopes(self, u: Floats) -> Slopes:
         """Derivatives of the cost and of the violations at a point (n,). Raises NoVariation."""
@@ -271,7 +271,7 @@ class _SearchRuns:
             raise NoVariation("a point beside has no value")
         widths = np.array([one.up + one.down for one in sides])
         return Slopes(
-            Judged(float(costs[0, 0]), violations[0, :-1]),
+            CostAndViolations(float(costs[0, 0]), violations[0, :-1]),
             (costs[1::2, 0] - costs[2::2, 0]) / widths,
             ((violations[1::2, :-1] - violations[2::2, :-1]) / widths[:, np.newaxis]).T,
         )

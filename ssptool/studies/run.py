@@ -17,7 +17,7 @@ from ssptool.studies.accuracy import CHECK_RUNS, REMARK, is_checked, runs_to_che
 from ssptool.studies.bundle import Bundle, pack, unpack
 from ssptool.studies.checking import CheckedStudy
 from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset
-from ssptool.studies.definition import Points, RunOutcome, RunStatus, Samples, Side, Study, Task
+from ssptool.studies.definition import Points, RunOutcome, RunStatus, Samples, SidePoints, Study, Task
 from ssptool.studies.designs import FactorValue
 from ssptool.studies.forecast import (
     Forecast,
@@ -477,7 +477,7 @@ class Evaluations:
         by_number = {outcome.task.number: outcome for outcomes in found for outcome in outcomes}
         return [by_number[task.number] for task in tasks]
 
-    def varied(self, point: Point, sides: tuple[Side, ...], samples: Samples | None = None) -> RunOutcome:
+    def varied(self, point: Point, sides: tuple[SidePoints, ...], samples: Samples | None = None) -> RunOutcome:
         """The integration of the variational equations at a point; not counted in `runs`."""
         task = Task("", next(self._numbers), point, samples=samples, sides=sides)
         ((outcome,),) = self.run_tasks([task])

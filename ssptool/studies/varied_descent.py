@@ -28,7 +28,7 @@ larger one, the derivatives are those of another system.
 """
 
 
-class Judged(NamedTuple):
+class CostAndViolations(NamedTuple):
     """A point: its cost and the violations (m,) of its constraints, at most 0 where they are met."""
 
     cost: float
@@ -40,12 +40,12 @@ class Slopes(NamedTuple):
     violations (m, n).
     """
 
-    judged: Judged
+    judged: CostAndViolations
     of_cost: Floats
     of_violations: Floats
 
 
-def descend(at: Callable[[Floats], Judged], slopes: Callable[[Floats], Slopes], start: Floats) -> int:
+def descend(at: Callable[[Floats], CostAndViolations], slopes: Callable[[Floats], Slopes], start: Floats) -> int:
     """Descend from a point (n,) of the unit cube by sequential quadratic programming (Kraft 1988).
 
     Parameters

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ssptool.engine.trace import Floats
-from ssptool.studies.definition import Side
+from ssptool.studies.definition import SidePoints
 from ssptool.studies.designs import FactorValue
 
 SAME = 1e-3
@@ -33,7 +33,7 @@ Varied: TypeAlias = Callable[[Floats], tuple[Floats, Floats]]
 
 
 DIFFERENCE = 1e-4
-"""Distance of the points beside a point, relative to the widths of the ranges: well above the tolerance of iterations
+"""Distance of the points next to a point, relative to the widths of the ranges: well above the tolerance of iterations
 in a simulation. The error of differences is proportional to its square.
 """
 
@@ -42,11 +42,11 @@ class NoVariation(Exception):
     """The variational equations do not give the solution; the message contains the reason."""
 
 
-def sides_of(u: Floats, point: Callable[[Floats], Mapping[str, FactorValue]]) -> tuple[Side, ...]:
-    """The points beside a point u (n,) of the unit cube, two for each coordinate; `point` gives their values."""
+def sides_of(u: Floats, point: Callable[[Floats], Mapping[str, FactorValue]]) -> tuple[SidePoints, ...]:
+    """The points next to a point u (n,) of the unit cube, two for each coordinate; `point` gives their values."""
     ups, downs, unit = np.minimum(DIFFERENCE, 1.0 - u), np.minimum(DIFFERENCE, u), np.eye(len(u))
     return tuple(
-        Side(float(up), float(down), point(u + up * unit[k]), point(u - down * unit[k]))
+        SidePoints(float(up), float(down), point(u + up * unit[k]), point(u - down * unit[k]))
         for k, (up, down) in enumerate(zip(ups, downs, strict=True))
     )
 

@@ -1,6 +1,6 @@
 """A run with its derivatives: the variational equations of a system of model exchange, in a worker of a study.
 
-With the derivatives S of the outputs y, runs at points beside that of the run have the outputs y ± δ S, without being
+With the derivatives S of the outputs y, runs at points next to that of the run have the outputs y ± δ S, without being
 carried out.
 """
 

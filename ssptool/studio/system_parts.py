@@ -1,4 +1,4 @@
-"""What documents state about a system itself, not about its elements: times, units, bindings, dictionaries."""
+"""Statements of documents about a system itself, not about its elements: times, units, bindings, dictionaries."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

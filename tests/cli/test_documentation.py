@@ -121,9 +121,7 @@ NOT_RUN = {
     "cmake ": "builds what the tests need: tests/cmake_build.py",
     "LD_PRELOAD=": "tests of the project under sanitizers, as `make sanitize`",
     "xmllint ": "another program, with the library of: tests/documents/test_schema_equivalence.py",
-    "cd editors/vscode": "fetches packages; the extension: tests/language_server/test_extension.py",
-    "npm ": "the same",
-    "code ": "the same",
+    "ssptool lsp --vscode": "installs in an editor: tests/language_server/test_extension.py",
 }
 """Beginnings of command lines that are not run here, each with the reason and the test that there is."""
 
