@@ -13,17 +13,19 @@ class Details extends HTMLElement {
 
   connectedCallback() { this.clear(); }
 
-  clear() { this.#looks = ''; this.replaceChildren(make('p', { class: 'quiet' }, HINT)); }
+  clear() { this.#looks = ''; this.ofSystem = false; this.replaceChildren(make('p', { class: 'quiet' }, HINT)); }
 
   /** A system: what its document states about it, for which nothing is drawn. */
   showSystem(about, { experiment = null, rewrite = null, typed = null } = {}) {
     this.show({ ...about, facts: [...about.facts, HINT] }, [], [], { experiment: about.experiment && experiment, rewrite, typed });
+    this.ofSystem = true;
   }
 
   /** `about` is the answer of the server, `findings` those of this thing, `actions` are buttons; `rewrite` takes another XML. */
   show(about, findings, actions, { only = null, rewrite = null, typed = null, experiment = null } = {}) {
     const area = this.querySelector('textarea'), begun = apply => { this.#typed = apply; };
     const typing = ({ title, xml }) => area.dataset.of === JSON.stringify([title, xml]) && area.value !== xml;
+    this.ofSystem = false;
     if (area && [about, ...about.parts || []].some(typing)) return;  // somebody types
     const values = only && about.pins ? about.values.filter(one => only.includes(one.name)) : about.values;
     const made = [

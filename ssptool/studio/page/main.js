@@ -179,6 +179,7 @@ async function describe(thing) {
 }
 /** The system itself, while nothing in it is selected. */
 async function aboutSystem(thing) {
+  if (!details.ofSystem) details.clear();
   const version = model.version, sheet = shown;
   const about = await call('system', { sheet }).catch(() => null);  // the findings say why a document cannot be read
   if (version !== model.version || sheet !== shown || diagram.selected !== thing) return;
