@@ -85,17 +85,26 @@ def test_there_is_nothing_to_arrange_where_no_system_is(system):
         calls.close()
 
 
+APART = """names => {
+  const frames = names.map(name => document.querySelector(`.block[data-of=${name}] .frame`));
+  const [one, other] = frames.map(frame => frame.getBoundingClientRect());
+  return one.right <= other.left || other.right <= one.left;
+}"""
+
+
 @browser
 def test_a_pile_is_arranged_by_a_key_and_by_the_menu_and_undone(studio, chromium, system):
     pile_up(system)
     before = places(system)
     page = chromium(studio(system))
     page.locator("ssp-diagram").click(position={"x": 10, "y": 10})
+    page.emulate_media(reduced_motion="reduce")  # on their way, the elements are over each other
     page.keyboard.press("l")
     page.get_by_text(f"{SYSTEM} · not saved").wait_for()
-    page.wait_for_function("() => document.getAnimations().length === 0")
+    page.wait_for_function(APART, arg=["System1", "System2"])
     first, second = (box_of(page, f".block[data-of={name}] .frame") for name in ("System1", "System2"))
     assert first["x"] + first["width"] <= second["x"] or second["x"] + second["width"] <= first["x"]
+    page.emulate_media(reduced_motion="no-preference")
     page.keyboard.press("Control+z")
     page.get_by_text(f"{SYSTEM} · saved").wait_for()
     page.locator("ssp-diagram").click(position={"x": 10, "y": 10}, button="right")
