@@ -5,10 +5,8 @@ a Fourier coefficient at this frequency. The error of a point follows from a run
 half the macro step as well, and from what is left of the transient.
 """
 
-import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from csv import writer
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -131,7 +129,7 @@ class FrequencyResponse(Printed):
         WrongValue
             The file has another ending.
         """
-        save_numbers(path, self.to_dict, self._table)
+        save_numbers(path, self.to_dict, self._rows)
 
     def draw(self, path: Path | str) -> None:
         """Draw magnitude and phase over the frequency (Bode): a .png, .svg, .pdf or .html file.
@@ -154,19 +152,16 @@ class FrequencyResponse(Printed):
             for i, output in enumerate(self.outputs):
                 yield f"{output.name} / {given.name}", i, j
 
-    def _table(self) -> str:
-        text = io.StringIO()
-        rows = writer(text, lineterminator="\n")
+    def _rows(self) -> Iterator[list[str]]:
         pairs = list(self._pairs())
         heads = ("magnitude of {}", "phase of {} [deg]", "error of {}")
-        rows.writerow(["frequency [Hz]", *(head.format(name) for name, _, _ in pairs for head in heads)])
+        yield ["frequency [Hz]", *(head.format(name) for name, _, _ in pairs for head in heads)]
         for place, frequency in enumerate(self.frequencies.tolist()):
             cells = [frequency]
             for _, i, j in pairs:
                 found = self.response[place, i, j]
                 cells += [abs(found), np.degrees(np.angle(found)), self.errors[place, i, j]]
-            rows.writerow(["" if np.isnan(cell) else repr(float(cell)) for cell in cells])
-        return text.getvalue()
+            yield ["" if np.isnan(cell) else repr(float(cell)) for cell in cells]
 
 
 def _without_nan(numbers: Floats) -> Any:

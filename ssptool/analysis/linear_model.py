@@ -1,7 +1,8 @@
 """Linear models of systems: matrices with the names, units and values of what they relate."""
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from csv import writer
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,10 +34,17 @@ def checked_ending(path: Path | str, endings: Sequence[str]) -> Path:
     return path
 
 
-def save_numbers(path: Path | str, content: Callable[[], Mapping[str, Any]], table: Callable[[], str]) -> None:
-    """Write everything to a .json file, or a table to a .csv file. Raises WrongValue."""
+def save_numbers(
+    path: Path | str, content: Callable[[], Mapping[str, Any]], rows: Callable[[], Iterable[Iterable[object]]]
+) -> None:
+    """Write everything to a .json file, or the rows of a table to a .csv file. Raises WrongValue."""
     path = checked_ending(path, NUMBER_FILES)
-    save_file(path, json_text(content(), indent=1) if path.suffix.lower() == ".json" else table())
+    if path.suffix.lower() == ".json":
+        save_file(path, json_text(content(), indent=1))
+        return
+    table = io.StringIO()
+    writer(table, lineterminator="\n").writerows(rows())
+    save_file(path, table.getvalue())
 
 
 class LinearVariable(NamedTuple):

@@ -1,10 +1,8 @@
 """Root loci: the eigenvalues of a system over a parameter."""
 
-from collections.abc import Callable, Mapping
-from csv import writer
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -97,7 +95,7 @@ class RootLocus(Printed):
         WrongValue
             The file has another ending.
         """
-        save_numbers(path, self.to_dict, self._table)
+        save_numbers(path, self.to_dict, self._rows)
 
     def draw(self, path: Path | str) -> None:
         """Draw the eigenvalues in the complex plane, and the stability margin over the parameter: a .png, .svg, .pdf or
@@ -116,16 +114,13 @@ class RootLocus(Printed):
         title = f"{first.system}, linear at t = {first.time:g} s"
         draw_locus(self.name, self.values, self.eigenvalues, self.margins, title, Path(path))
 
-    def _table(self) -> str:
+    def _rows(self) -> Iterator[list[object]]:
         branches = self.eigenvalues
-        text = StringIO()
-        rows = writer(text, lineterminator="\n")
         numbers = range(1, branches.shape[1] + 1)
-        rows.writerow([self.name, *(f"{part} {number} [1/s]" for number in numbers for part in ("real", "imaginary"))])
+        yield [self.name, *(f"{part} {number} [1/s]" for number in numbers for part in ("real", "imaginary"))]
         for value, row in zip(self.values.tolist(), branches, strict=True):
             parts = (part for each in row.tolist() for part in (each.real, each.imag))
-            rows.writerow([value, *("" if np.isnan(part) else part for part in parts)])
-        return text.getvalue()
+            yield [value, *("" if np.isnan(part) else part for part in parts)]
 
 
 def _all(model: LinearModel) -> NDArray[np.complex128]:

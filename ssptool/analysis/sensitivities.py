@@ -6,9 +6,7 @@ right side is the difference of f(x ± δ S, p ± δ), which goes through algebr
 2 δ gives the error. Where no such equations exist, whole runs with p ± δ and p ± 2 δ are compared.
 """
 
-import io
-from collections.abc import Callable, Mapping, Sequence
-from csv import writer
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -106,16 +104,13 @@ class Sensitivities(Printed):
         WrongValue
             The file has another ending.
         """
-        save_numbers(path, self.to_dict, self._table)
+        save_numbers(path, self.to_dict, self._rows)
 
-    def _table(self) -> str:
+    def _rows(self) -> Iterator[list[str]]:
         pairs = [(i, j) for j in range(len(self.parameters)) for i in range(len(self.outputs))]
-        text = io.StringIO()
-        table = writer(text, lineterminator="\n")
-        table.writerow(["time", *(f"{self.outputs[i].name} / {self.parameters[j].name}" for i, j in pairs)])
+        yield ["time", *(f"{self.outputs[i].name} / {self.parameters[j].name}" for i, j in pairs)]
         columns = [self.t, *(self.derivatives[:, i, j] for i, j in pairs)]
-        table.writerows([repr(float(value)) for value in row] for row in zip(*columns, strict=True))
-        return text.getvalue()
+        yield from ([repr(float(value)) for value in row] for row in zip(*columns, strict=True))
 
 
 def _place(name: str, known: Sequence[LinearVariable]) -> int:

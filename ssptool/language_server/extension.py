@@ -19,19 +19,18 @@ def extension_file() -> Path:
 
     Raises WrongUsage if there is none.
     """
-    folder = PACKAGE
-    found = folder / "editors" / "ssptool.vsix"
-    clone = folder.parent
-    if not found.is_file() and (clone / "editors" / "vscode" / "package.json").is_file():
-        found = clone / "build" / "vsix" / "ssptool.vsix"
-        if not found.is_file():
-            raise WrongUsage(f"the extension for VS Code is not built in this clone: run `make vsix` in {clone}")
-    if not found.is_file():
+    bundled, clone = PACKAGE / "editors" / "ssptool.vsix", PACKAGE.parent
+    built = clone / "build" / "vsix" / "ssptool.vsix"
+    if bundled.is_file():
+        return bundled
+    if not (clone / "editors" / "vscode" / "package.json").is_file():
         raise WrongUsage(
             "this installation has no extension for VS Code: install a wheel that `make wheels` has made where npm is, "
             "or run `make vsix` in a clone and install build/vsix/ssptool.vsix in the editor"
         )
-    return found
+    if not built.is_file():
+        raise WrongUsage(f"the extension for VS Code is not built in this clone: run `make vsix` in {clone}")
+    return built
 
 
 def install_extension() -> str:

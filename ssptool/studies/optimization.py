@@ -250,7 +250,7 @@ class _SearchRuns:
 
     def _judged_at(self, u: Floats) -> CostAndViolations:
         costs, violations = self._judged(self.at(np.clip(u, 0.0, 1.0)[np.newaxis]))
-        return CostAndViolations(costs[0, 0] if costs[0, 0] < _WORST else np.nan, violations[0, :-1])
+        return CostAndViolations(float(costs[0, 0]) if costs[0, 0] < _WORST else np.nan, violations[0, :-1])
 
     def _slopes(self, u: Floats) -> Slopes:
         """Derivatives of the cost and of the violations at a point (n,). Raises NoVariation."""
@@ -283,18 +283,13 @@ class _SearchRuns:
 
     def _descend_without(self, start: Floats) -> str:
         optimize: Any = import_module("scipy.optimize")
-
-        def at(u: Floats) -> tuple[Floats, Floats]:
-            costs, violations = self._judged(self.at(np.clip(u, 0.0, 1.0)[np.newaxis]))
-            return np.where(costs[0] < _WORST, costs[0], np.nan), violations[0, :-1]
-
         radius = float(np.clip(np.median(np.abs(self.last - start)), NARROWEST, WIDEST))
         optimize.minimize(
-            lambda u: float(at(u)[0][0]),
+            lambda u: self._judged_at(u).cost,
             start,
             method="COBYQA",
             bounds=[(0.0, 1.0)] * len(start),
-            constraints=[optimize.NonlinearConstraint(lambda u: at(u)[1], -np.inf, 0.0)]
+            constraints=[optimize.NonlinearConstraint(lambda u: self._judged_at(u).violations, -np.inf, 0.0)]
             * bool(self.design.constraints),
             options={"initial_tr_radius": radius, "final_tr_radius": LAST, "maxfev": 10 * self.design.runs},
         )

@@ -67,6 +67,18 @@ MOST_INSERTIONS = 20
 """Ways to put an element into a connection that a page offers."""
 
 
+CALLS = (
+    *("model", "findings", "sheet", "connections", "about", "connection", "system", "find", "connectors"),
+    *("targets", "suggestions", "parameters", "move", "resize", "align", "arrange", "route", "consequences"),
+    *("plan", "run", "check", "cancel", "runs", "plot", "signals", "values", "differences", "open_results"),
+    *("iterations", "iterates", "setting_names", "rename_run", "delete_run", "save_run", "insertions"),
+    *("studies", "start_study", "cancel_study", "study_table", "study_chart", "add", "copy", "paste"),
+    *("palette", "picture", "stimuli", "edit", "preview", "fix", "rewrite", "typed", "stimulus", "undo"),
+    *("redo", "save", "save_as", "save_copy", "reload", "open_unsaved", "discard_unsaved", "changes"),
+)
+"""Methods of `PageCalls` that a page can call."""
+
+
 class PageCalls:
     """The calls on one session. `tell` sends an event to all pages; calls come from several threads, and are done one
     at a time.
@@ -82,62 +94,7 @@ class PageCalls:
         self._copied = CopiedElements()
         self._version = 0
         self._kept_typed = Kept()  # separate from that of the session, which has other documents
-        methods = (
-            *(self.model, self.findings, self.sheet, self.connections),
-            *(self.about, self.connection, self.system, self.find),
-            *(
-                self.connectors,
-                self.targets,
-                self.suggestions,
-                self.parameters,
-                self.move,
-                self.resize,
-                self.align,
-                self.arrange,
-                self.route,
-                self.consequences,
-            ),
-            *(
-                self.plan,
-                self.run,
-                self.check,
-                self.cancel,
-                self.runs,
-                self.plot,
-                self.signals,
-                self.values,
-                self.differences,
-            ),
-            *(self.open_results, self.iterations, self.iterates),
-            *(self.setting_names, self.rename_run, self.delete_run, self.save_run, self.insertions),
-            *(self.studies, self.start_study, self.cancel_study, self.study_table, self.study_chart),
-            *(
-                self.add,
-                self.copy,
-                self.paste,
-                self.palette,
-                self.picture,
-                self.stimuli,
-                self.edit,
-                self.preview,
-                self.fix,
-                self.rewrite,
-                self.typed,
-                self.stimulus,
-            ),
-            *(
-                self.undo,
-                self.redo,
-                self.save,
-                self.save_as,
-                self.save_copy,
-                self.reload,
-                self.open_unsaved,
-                self.discard_unsaved,
-                self.changes,
-            ),
-        )
-        self._methods = {method.__name__: method for method in methods}
+        self._methods = {name: getattr(self, name) for name in CALLS}
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Do a call. Raises WrongUsage, and all errors of the call."""

@@ -17,7 +17,7 @@ from ssptool.drawing.diagram.groups import members_of, with_groups
 from ssptool.drawing.diagram.labels import CROWDED
 from ssptool.drawing.diagram.memory import Memory
 from ssptool.drawing.diagram.model import Rectangle, Sheet, StatedBlock, StatedLine, StatedSheet
-from ssptool.drawing.diagram.read import PIN_TEXT, stated_sheets
+from ssptool.drawing.diagram.read import PIN_TEXT, sheets_of
 from ssptool.drawing.diagram.svg import origin_of, sheet_svg
 from ssptool.errors import WrongUsage
 from ssptool.foreign_text import one_line
@@ -25,7 +25,7 @@ from ssptool.network.dependencies import analyze
 from ssptool.network.explanation import Explained, explain_all
 from ssptool.network.flatten import build_network
 from ssptool.network.network import IDENTITY, Leg, Network, Port, Signal
-from ssptool.network.tree import ElementPath, dotted
+from ssptool.network.tree import ElementPath, Tree, build_tree, dotted
 from ssptool.option_words import DrawnConnections
 from ssptool.studio.findings import DrawnPlaces
 
@@ -65,9 +65,14 @@ class SystemModel:
         self._memory = Memory(ways={}) if before is None else before._remembered()
 
     @cached_property
+    def tree(self) -> Tree:
+        """The tree of all systems and components."""
+        return build_tree(self.archive, self.structure)
+
+    @cached_property
     def documented(self) -> Mapping[ElementPath, StatedSheet]:
         """Systems as stated in their documents."""
-        return stated_sheets(self.archive, self.structure)
+        return sheets_of(self.tree)
 
     @cached_property
     def stated(self) -> Mapping[ElementPath, StatedSheet]:

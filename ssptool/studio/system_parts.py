@@ -1,13 +1,14 @@
 """Statements of documents about a system itself, not about its elements: times, units, bindings, dictionaries."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.documents.vocabulary import NSMAP, number_text
 from ssptool.errors import counted
-from ssptool.network.tree import ElementPath, build_tree, dotted
-from ssptool.studio.model import SystemModel, no_such_sheet
+from ssptool.network.tree import ElementPath, dotted
+from ssptool.studio.model import SystemModel, XmlText, no_such_sheet
 
 _OF_DOCUMENT = {"DefaultExperiment": "Default experiment", "Units": "Units", "Enumerations": "Enumerations"}
 _OF_SYSTEM = {
@@ -24,7 +25,7 @@ def system_content(model: SystemModel, sheet: ElementPath) -> Mapping[str, Any]:
     Raises WrongUsage.
     """
     path = model.system_of(sheet)
-    place = next((one for one in build_tree(model.archive, model.structure).systems if one.path == path), None)
+    place = next((one for one in model.tree.systems if one.path == path), None)
     if place is None:
         raise no_such_sheet(path)
     document, system = place.scope.document, place.system
@@ -42,28 +43,36 @@ def system_content(model: SystemModel, sheet: ElementPath) -> Mapping[str, Any]:
         # The verbs of experiments edit the document of the whole system.
         "experiment": None if path else ["" if time is None else number_text(time) for time in times],
         "parts": [
-            *(() if structure is None else _parts(model, document.name, structure, _OF_DOCUMENT, name)),
-            *_parts(model, document.name, system, _OF_SYSTEM, name),
+            *(() if structure is None else _parts(document, structure, _OF_DOCUMENT, name)),
+            *_parts(document, system, _OF_SYSTEM, name),
         ],
     }
 
 
-def _parts(
-    model: SystemModel, file: str, around: Element, titles: Mapping[str, str], name: str
-) -> Iterator[Mapping[str, Any]]:
+def _parts(document: Document, around: Element, titles: Mapping[str, str], name: str) -> Iterator[Mapping[str, Any]]:
     """The parts that are there, each with its file, line and text."""
     for tag, title in titles.items():
         node = around.find(f"{{{NSMAP['ssd']}}}{tag}")
         if not isinstance(node, Element):
             continue
-        xml = model.xml(file, node.line)
-        # An element that starts in the same line would be found instead of it.
-        alone = xml is not None and xml.raw.partition(">")[0].split()[0].endswith(f":{tag}")
         yield {
             "title": f"{title} of {name}",
             "heading": title,
-            "where": f"{file}:{node.line}",
-            "file": file,
+            "where": f"{document.name}:{node.line}",
+            "file": document.name,
             "line": node.line,
-            "xml": xml.shown if xml is not None and alone else "",
+            "xml": XmlText.of(document, node).shown if _begins_its_line(node) else "",
         }
+
+
+def _begins_its_line(node: Element) -> bool:
+    """False if another element starts in the same line, which an edit of that line would find instead of this one."""
+    around, inside = node.getparent(), _first_element(node.itersiblings(preceding=True))
+    before = inside if inside is not None else around if isinstance(around, Element) else None
+    while inside is not None:  # the last element inside of the one before it
+        before, inside = inside, _first_element(inside.iterchildren(reversed=True))
+    return before is None or before.line != node.line
+
+
+def _first_element(nodes: Iterable[object]) -> Element | None:
+    return next((one for one in nodes if isinstance(one, Element)), None)

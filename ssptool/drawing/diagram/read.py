@@ -33,7 +33,7 @@ from ssptool.drawing.diagram.model import (
 )
 from ssptool.errors import WrongUsage
 from ssptool.fmu.terminals import TERMINALS, terminal_positions
-from ssptool.network.tree import ComponentPlace, ElementPath, SystemPlace, build_tree
+from ssptool.network.tree import ComponentPlace, ElementPath, SystemPlace, Tree, build_tree
 
 _MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
 _FMU_ICONS = ("terminalsAndIcons/icon.svg", "terminalsAndIcons/icon.png", "icon.svg", "icon.png", "model.png")
@@ -49,7 +49,11 @@ Places: TypeAlias = Mapping[str, tuple[float, float]]
 
 def stated_sheets(archive: Archive, structure: Document) -> dict[ElementPath, StatedSheet]:
     """A sheet for each readable system, the root first, including nested SSDs and packages."""
-    tree = build_tree(archive, structure)
+    return sheets_of(build_tree(archive, structure))
+
+
+def sheets_of(tree: Tree) -> dict[ElementPath, StatedSheet]:
+    """A sheet for each system of a tree, the root first."""
     systems = {place.path: place for place in tree.systems}
     fmus = {place.path: place for place in tree.components}
     return {place.path: _Reader(place, systems, fmus).sheet() for place in tree.systems}

@@ -31,7 +31,7 @@ constexpr double of_kink = 0.01;
 // Noise is proportional to the size, errors of solvers of first order inside of FMUs to its square.
 constexpr double noise_power = 1.5;
 // Number of pairs in a row that are not more exact than longer ones, until this counts as noise of FMUs.
-constexpr double many_stuck = 3.0;
+constexpr double many_noisy = 3.0;
 // Number of consecutive pairs whose size hardly grows, after which a much longer one is tried, where errors may be
 // noise: only pairs of different sizes show it.
 constexpr int most_crawling = 16;
@@ -66,7 +66,7 @@ SavedSizes StepDoubling::save() const {
   const Jump jump = jump_.value_or(Jump{none, 0.0});
   SavedSizes saved{{t_, h_, usual_, first_, until_, changes_, leaps_, static_cast<double>(jumps_), error_,
                     tried_ ? 1.0 : 0.0, jump_ ? static_cast<double>(jump.slot) : -1.0, jump.by,
-                    static_cast<double>(short_), leaping_ == none ? -1.0 : static_cast<double>(leaping_), stuck_,
+                    static_cast<double>(short_), leaping_ == none ? -1.0 : static_cast<double>(leaping_), noisy_,
                     worst_, worst_time_, static_cast<double>(crawling_)},
                    comparison_.sizes(),
                    {}};
@@ -93,7 +93,7 @@ void StepDoubling::go_on(const SavedSizes& saved) {
   if (numbers[10] >= 0.0) jump_ = Jump{static_cast<Slot>(numbers[10]), numbers[11]};
   short_ = static_cast<int>(numbers[12]);
   leaping_ = numbers[13] < 0.0 ? none : static_cast<Slot>(numbers[13]);
-  stuck_ = numbers[14];
+  noisy_ = numbers[14];
   worst_ = numbers[15];
   worst_time_ = numbers[16];
   crawling_ = static_cast<int>(numbers[17]);
@@ -143,13 +143,11 @@ void StepDoubling::judge(Tried& tried, Rejected& last) {
   const double of_means = comparison_.error(tried.means, t_ - varied_.start + 2 * tried.h).second, over = 2 * tried.h;
   const double error = tried.error, shorter = tried.h / last.h;
   compare_rates(tried, last);
-  if (shorter < fewer && error > 1.0) {
-    if (last.stuck >= most_stuck) {
-      tried.error *= std::min(over / (of_kink * interval_), 1.0);
-      if (!tried.exact() && error > last.error) {
-        comparison_.tolerate(values(), tried.coarse, over);
-        tried.error = comparison_.error(values(), tried.coarse, over);
-      }
+  if (shorter < fewer && error > 1.0 && last.stuck >= most_stuck) {
+    tried.error *= std::min(over / (of_kink * interval_), 1.0);
+    if (!tried.exact() && error > last.error) {
+      comparison_.tolerate(values(), tried.coarse, over);
+      tried.error = comparison_.error(values(), tried.coarse, over);
     }
   }
   if (shorter < fewer && last.of_means > 1.0 && of_means > fewer * last.of_means) last.means_fall = false;
@@ -182,14 +180,14 @@ void StepDoubling::compare_rates(const Tried& tried, Rejected& last) {
 // After several pairs that were not more exact than longer ones, errors are noise of FMUs, and long steps do as well.
 void StepDoubling::look_for_noise(const Rejected& last) {
   if (last.stuck < most_stuck) {
-    stuck_ = std::max(stuck_ - forgotten, 0.0);
+    noisy_ = std::max(noisy_ - forgotten, 0.0);
     return;
   }
   if (!last.like_noise) return;
-  comparison_.gather(last.rates, stuck_ == 0.0);
-  if (++stuck_ < many_stuck) return;
+  comparison_.gather(last.rates, noisy_ == 0.0);
+  if (++noisy_ < many_noisy) return;
   comparison_.expect_gathered();
-  stuck_ = 0.0;
+  noisy_ = 0.0;
   h_ = std::max(h_, last.longest);
 }
 

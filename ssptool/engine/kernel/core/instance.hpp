@@ -280,8 +280,8 @@ class TypedAccess {
 };
 
 // The value of noSetFMUStatePriorToCurrentPoint, also where an FMU is set back to an earlier state later. It only
-// allows the FMU to flush buffers of results. Other programs never pass false, and FMUs of fmiCpp then start each step
-// from the same state.
+// allows the FMU to flush buffers of results. Most other programs always pass true, and with false FMUs of fmiCpp start
+// each step from the same state.
 constexpr bool no_set_state = true;
 
 // The saved state of an instance: FMI returns an address, and reuses it for the next state. The destructor does not
