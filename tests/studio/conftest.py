@@ -111,11 +111,15 @@ def chromium(engine: Any) -> Iterator[Any]:
         page.close()
 
 
-def box_of(page: Any, selector: str) -> dict[str, float]:
-    """Where an element of the picture is on the screen, whether or not the picture is drawn anew meanwhile."""
+def box_of(page: Any, selector: str, scroll: bool = False) -> dict[str, float]:
+    """Where an element is on the screen, if need be after scrolling, whether or not it is drawn anew meanwhile."""
     found = page.wait_for_function(
-        "selector => document.querySelector(selector)?.getBoundingClientRect().toJSON()",
-        arg=selector,
+        """([selector, scroll]) => {
+            const element = document.querySelector(selector);
+            if (element && scroll) element.scrollIntoView({block: 'nearest'});
+            return element?.getBoundingClientRect().toJSON();
+        }""",
+        arg=[selector, scroll],
     )
     return dict(found.json_value())
 

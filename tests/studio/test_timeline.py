@@ -29,8 +29,21 @@ def page(studio, chromium, folder):
     return page
 
 
+CHOOSE_NO_SCENARIO = """() => {
+    const files = document.getElementById('choose-scenario');
+    files.value = '';
+    files.dispatchEvent(new Event('change'));
+}"""
+TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+
 def mark(page, name: str):
     return page.locator("#panel-stimuli").get_by_role("button", name=name)
+
+
+def middle_of(page, name: str) -> tuple[float, float]:
+    box = box_of(page, f"#panel-stimuli [aria-label='{name}']", scroll=True)
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def written(page, name: str, folder) -> str:
@@ -41,9 +54,7 @@ def written(page, name: str, folder) -> str:
 
 @browser
 def test_a_point_is_dragged_in_time_and_value(page, folder):
-    mark(page, "System1.F: 1 N at 4 s").scroll_into_view_if_needed()
-    box = box_of(page, "[aria-label='System1.F: 1 N at 4 s']")
-    at = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    at = middle_of(page, "System1.F: 1 N at 4 s")
     drag(page, at, (at[0] + 40, at[1] - 15))
     mark(page, "System1.F: 1 N at 4 s").wait_for(state="detached")
     page.get_by_text("dual_mass_oscillator · not saved").wait_for()
@@ -51,6 +62,28 @@ def test_a_point_is_dragged_in_time_and_value(page, folder):
     assert lines[:3] == ["time;System1.F [N]", "0;5", "2;5"] and lines[4] == "10;1", "all other rows keep their bytes"
     time, value = lines[3].split(";")
     assert time[0] == " " and 4 < float(time) < 10 and 1 < float(value) < 5
+
+
+@browser
+@pytest.mark.parametrize("meanwhile", ["another width", "another scenario"])
+def test_a_point_in_hand_stays_in_hand_when_the_tracks_are_drawn(page, folder, meanwhile):
+    at = middle_of(page, "System1.F: 1 N at 4 s")
+    page.mouse.move(*at)
+    page.mouse.down()
+    page.mouse.move(at[0] + 10, at[1], steps=2)
+    if meanwhile == "another width":
+        page.set_viewport_size({"width": 1100, "height": 720})
+        page.wait_for_function("innerWidth === 1100")
+    else:
+        page.evaluate(CHOOSE_NO_SCENARIO)
+    page.evaluate(TWO_FRAMES)
+    page.mouse.move(at[0] + 40, at[1], steps=2)
+    page.mouse.up()
+    page.get_by_text("dual_mass_oscillator · not saved").wait_for()
+    time, value = written(page, "push.csv", folder).splitlines()[3].split(";")
+    assert 4 < float(time) < 10 and float(value) == 1
+    tracks = page.locator("#panel-stimuli svg.track")
+    tracks.nth(1).wait_for(state="detached" if meanwhile == "another scenario" else "attached")
 
 
 @browser
@@ -89,8 +122,7 @@ def test_the_keyboard_moves_adds_and_removes(page, folder):
 def test_a_double_click_adds_a_point_where_it_is(page):
     track = page.locator("#panel-stimuli svg.point")
     count = track.locator(".mark").count()
-    track.scroll_into_view_if_needed()
-    box = box_of(page, "#panel-stimuli svg.point")
+    box = box_of(page, "#panel-stimuli svg.point", scroll=True)
     page.mouse.dblclick(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2)
     track.locator(".mark").nth(count).wait_for()
     page.get_by_role("button", name="Undo").click()

@@ -13,7 +13,7 @@ const addEvent = button('Add event…', () => newEvent(), 'Override, bias or res
 const addSignal = button('Add signal…', () => newSignal(), 'Drive an input that nothing drives');
 const problems = make('p', { class: 'finding error', hidden: true }), form = make('div', { class: 'bar picked' }), note = make('p', { class: 'quiet', hidden: true });
 const tracks = make('div', { class: 'tracks' }), axis = make('div', { class: 'axis' });
-let known = null, picked = null, busy = false, editable = () => false;
+let known = null, picked = null, busy = false, asks = 0, dragging = false, late = false, editable = () => false;
 
 body.append(
   make('div', { class: 'bar' }, make('label', { for: 'choose-scenario' }, 'Scenario'), choices.scenario, addEvent,
@@ -26,7 +26,12 @@ export const stimuli = () => ({ ...chosen });
 export function enableStimuli(mayEdit) {
   editable = mayEdit;
   tab.addEventListener('click', renew);
-  new ResizeObserver(() => { if (known && !body.hidden) draw(); }).observe(tracks);
+  let width = 0;
+  new ResizeObserver(() => {  // of the height, which drawing changes, nothing depends
+    if (!known || body.hidden || tracks.clientWidth === width) return;
+    width = tracks.clientWidth;
+    draw();
+  }).observe(tracks);
   return { renew };
 }
 function choice(name, label) {
@@ -38,8 +43,10 @@ function choice(name, label) {
 }
 async function renew() {
   if (body.hidden) return;  // it is made anew when it is looked at
-  const answer = await ask('stimuli', chosen);
-  if (!answer) return;
+  const number = ++asks, answer = await ask('stimuli', chosen);
+  if (!answer || number !== asks) return;  // a later choice has been asked for
+  late = dragging;
+  if (late) return;  // the mark in hand is one of the text that is shown
   known = answer;
   offer('scenario', known.scenarios);
   offer('inputs', known.inputs);
@@ -74,9 +81,10 @@ function courses() {
   ];
 }
 function draw() {
+  if (dragging) return;  // it is drawn where the mark is let go
   const all = courses(), focused = document.activeElement && document.activeElement.dataset.mark;
   const times = all.flatMap(one => one.marks.map(mark => mark.time)), span = Math.max(known.stop || 0, ...times.map(time => 1.05 * time)) || 1;
-  const acts = { editable: editable(), pick, change, remove, add, keyOf, isPicked: mark => picked !== null && keyOf(mark) === picked };
+  const acts = { editable: editable(), take, leave, pick, change, remove, add, keyOf, isPicked: mark => picked !== null && keyOf(mark) === picked };
   tracks.replaceChildren(...all.map(one => track(one, span, tracks.clientWidth, acts)));
   axis.replaceChildren(...(all.length ? [timeAxis(span, tracks.clientWidth)] : [make('p', { class: 'quiet' },
     'Choose a scenario or a file of inputs for the next run, or add an event or a signal. A double click on a line adds a point.')]));
@@ -105,6 +113,14 @@ function pick(mark) {
   picked = keyOf(mark);
   for (const one of tracks.querySelectorAll('[data-mark]')) one.classList.toggle('picked', one.dataset.mark === picked);
   describe(courses());
+}
+
+function take() { dragging = true; }
+function leave(mark, to) {
+  dragging = false;
+  if (to) change(mark, to);
+  else draw();
+  if (late) renew();
 }
 
 // -- what is edited

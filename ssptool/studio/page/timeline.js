@@ -104,6 +104,7 @@ function drag(event, node, put, mark, course, scale, level, line, acts) {
   event.preventDefault();
   node.focus();
   node.setPointerCapture(event.pointerId);
+  acts.take();
   const [low, high] = bounds(mark, course), start = [event.clientX, event.clientY];
   let to = null;
   const follow = now => {
@@ -119,7 +120,7 @@ function drag(event, node, put, mark, course, scale, level, line, acts) {
   };
   const end = () => {
     for (const [name, listener] of [['pointermove', follow], ['pointerup', end], ['pointercancel', end]]) node.removeEventListener(name, listener);
-    if (to) acts.change(mark, to);
+    acts.leave(mark, to);
   };
   for (const [name, listener] of [['pointermove', follow], ['pointerup', end], ['pointercancel', end]]) node.addEventListener(name, listener);
 }
