@@ -125,8 +125,8 @@ class MissingPackage(ImportError):
     package
         Its name; empty for a part of ssptool.
     extra
-        The extra of ssptool that has it: for studies, formats of results, drawing (matplotlib, plotly, plotille,
-        resvg_py, jinja2), sliders in notebooks (ipywidgets), or one of the servers; empty if none has.
+        The extra of ssptool that has it: for studies, formats of results, drawing (matplotlib, plotly, resvg_py,
+        jinja2), sliders in notebooks (ipywidgets), or one of the servers; empty if none has.
     """
 
     def __init__(self, said: str, package: str = "", extra: str = "") -> None:

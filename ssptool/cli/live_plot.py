@@ -13,7 +13,7 @@ from rich.text import Text
 import ssptool
 from ssptool.cli.app import say
 from ssptool.cli.terminal import has_cursor
-from ssptool.drawing.terminal_plot import LEAST_WIDTH, canvas_of_dots, terminal_lines
+from ssptool.drawing.terminal_plot import LEAST_WIDTH, terminal_lines
 from ssptool.engine.run.plots import curves_of
 from ssptool.errors import WrongValue, counted
 from ssptool.foreign_text import direct, has_colour, indented, terminal_size, without_commands
@@ -28,10 +28,7 @@ def live_plot(results: Path, signals: Sequence[str], stop_time: float | None, ti
     ------
     WrongValue
         Standard output cannot show the characters, or no signal can be drawn.
-    MissingPackage
-        The library that draws is not installed.
     """
-    canvas_of_dots()
     _check_encoding()
     runs = ssptool.follow(results, signals=signals, stop_time=stop_time)
     if not results.exists():

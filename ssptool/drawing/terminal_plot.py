@@ -3,14 +3,13 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.cells import cell_len, chop_cells, set_cell_size
 
 from ssptool.drawing.plot_model import Curve, Floats, Panel, panels, thinned
-from ssptool.errors import counted, missing_extra
+from ssptool.errors import counted
 from ssptool.foreign_text import one_line
 
 LEAST_WIDTH, LEAST_HEIGHT = 30, 8
@@ -23,21 +22,6 @@ _COLOURS = (34, 33, 32, 31, 35, 36, 94, 93, 92, 91)
 """Colours of curves, as numbers of ANSI styles: blue, yellow, green, red, magenta, cyan, and brighter ones."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _BRAILLE = 0x2800
-
-
-def canvas_of_dots() -> Any:
-    """The class of plotille that draws lines of dots.
-
-    Raises
-    ------
-    MissingPackage
-        plotille is not installed.
-    """
-    try:
-        from plotille import Canvas  # type: ignore[import-untyped, unused-ignore]  # optional
-    except ImportError as error:
-        raise missing_extra("plot", "plotille") from error
-    return Canvas
 
 
 def terminal_lines(
@@ -54,11 +38,6 @@ def terminal_lines(
         Largest number of columns and rows; without a height, as many rows as all panels need.
     colour
         With ANSI styles.
-
-    Raises
-    ------
-    MissingPackage
-        plotille is not installed.
     """
     if width < LEAST_WIDTH or (height is not None and height < LEAST_HEIGHT):
         return _fitted_lines([title, f"too small for a plot: {LEAST_WIDTH} x {LEAST_HEIGHT} at least"], width, height)
@@ -291,30 +270,31 @@ def _panel(panel: Panel, scale: _Scale, times: _Times, margin: int, rows: int, *
 
 def _dots_of(curve: Curve, scale: _Scale, times: _Times, rows: int) -> NDArray[np.int64]:
     """Patterns of Braille (rows, columns) of one curve, from above; gaps where values are not finite."""
-    canvas = canvas_of_dots()(times.columns, rows, 0, 0, 2 * times.columns, 4 * rows)
     finite = np.isfinite(curve.y)
-    x = times.dots(curve.t).tolist()
-    y = scale.dots(np.where(finite, curve.y, scale.low), 4 * rows).tolist()
-    before: tuple[int, int] | None = None
-    for known, *point in zip(finite.tolist(), x, y, strict=True):
-        if not known:
-            before = None
-            continue
-        place = point[0], point[1]
-        for begin, end in _segments(before or place, place, held=curve.held):
-            canvas.line(*begin, *end)
-        before = place
-    return np.array([[ord(cell) - _BRAILLE for cell in line] for line in canvas.plot("\n").split("\n")])
+    points = np.column_stack([times.dots(curve.t), scale.dots(np.where(finite, curve.y, scale.low), 4 * rows)])
+    connected = finite[:-1] & finite[1:]
+    before, after = points[:-1][connected], points[1:][connected]
+    # A held value goes sideways first, then up or down.
+    corner = np.column_stack([after[:, 0], before[:, 1]]) if curve.held else before
+    alone = points[finite]
+    x, y = _lines(np.concatenate([before, corner, alone]), np.concatenate([corner, after, alone]))
+    dots = np.zeros((4 * rows, 2 * times.columns), dtype=np.int64)
+    dots[4 * rows - 1 - y, x] = 1
+    return np.einsum("rycx,yx->rc", dots.reshape(rows, 4, times.columns, 2), _BITS)
 
 
-def _segments(
-    before: tuple[int, int], place: tuple[int, int], *, held: bool
-) -> tuple[tuple[tuple[int, int], tuple[int, int]], ...]:
-    """Lines from one point to the next; a held value goes sideways first, then up or down."""
-    if not held:
-        return ((before, place),)
-    corner = place[0], before[1]
-    return ((before, corner), (corner, place))
+_BITS = np.array([[1, 8], [2, 16], [4, 32], [64, 128]])
+"""Bits of a character of Braille, (rows, columns) of its dots."""
+
+
+def _lines(begin: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places across and up of all dots on the straight lines between points (n, 2)."""
+    steps = np.abs(end - begin).max(axis=1, initial=0)
+    line = np.repeat(np.arange(len(steps)), steps + 1)
+    number = np.arange(len(line)) - np.repeat(np.cumsum(steps + 1) - steps - 1, steps + 1)
+    part = number / np.maximum(steps, 1)[line]
+    found = np.rint(begin[line] + part[:, np.newaxis] * (end - begin)[line]).astype(np.int64)
+    return found[:, 0], found[:, 1]
 
 
 def _letters(dots: Sequence[NDArray[np.int64]]) -> dict[tuple[int, int], int]:

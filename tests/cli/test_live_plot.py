@@ -215,12 +215,10 @@ def test_signals_that_cannot_be_drawn_are_told(ssptool, tmp_path):
     assert "no signal to draw" in err
 
 
-def test_a_missing_library_is_told_as_for_other_plots(ssptool, done, monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotille", None)
-    status, out, err = ssptool("plot", done, "--live")
-    assert status == 1
-    assert err == "error: this is drawn with plotille, which is not installed: pip install 'ssptool[plot]'\n"
-    assert not out
+def test_no_package_of_other_plots_is_needed(ssptool, done, monkeypatch):
+    for name in ("matplotlib", "plotly", "jinja2"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert ssptool("plot", done, "--live")[0] == 0
 
 
 def test_an_output_that_cannot_show_dots_is_told(done):

@@ -9,7 +9,6 @@ from rich.cells import cell_len
 
 from ssptool.drawing.plot_model import Curve
 from ssptool.drawing.terminal_plot import LEAST_HEIGHT, LEAST_WIDTH, terminal_lines
-from ssptool.errors import MissingPackage
 
 STYLE = re.compile("\x1b\\[([0-9;]*)m")
 # Of the eight dots of a cell, by their bits: column, and row from above.
@@ -258,9 +257,3 @@ def test_hostile_and_wide_names_stay_in_their_lines(colour):
     assert len(lines) <= 40
     assert not [letter for line in lines for letter in line if unicodedata.category(letter) in ("Cc", "Cf")]
     assert any("\\x1b[2J\\x07: 10 \\x1b[2J" in line for line in lines)
-
-
-def test_a_missing_library_is_told_with_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "plotille", None)
-    with pytest.raises(MissingPackage, match=r"plotille.*pip install 'ssptool\[plot\]'"):
-        terminal_lines([curve()], "run", 80, 20)

@@ -17,7 +17,7 @@ try:
 except SystemExit as end:
     assert not end.code, end.code
 drawing = (
-    *("matplotlib", "plotly", "plotille", "scipy", "resvg_py"),
+    *("matplotlib", "plotly", "scipy", "resvg_py"),
     *("ssptool.drawing.diagram.", "ssptool.drawing.plot", "ssptool.drawing.terminal_plot"),
 )
 print("\\n".join(name for name in sys.modules if name.startswith(drawing)), file=sys.stderr)
