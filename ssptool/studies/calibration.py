@@ -601,7 +601,7 @@ def _after_gauss_newton_step(found: Any, left: Floats) -> Floats:
 
 def _uncertainty(found: Any, confidence: float | None) -> tuple[Floats, Floats, list[tuple[int, str]]]:
     """Half-width of every interval, correlation of the estimates, and reasons why intervals are invalid, by index."""
-    from scipy import stats
+    from scipy.special import stdtrit  # scipy.stats has it too, and takes a second to load
 
     count, size = found.jac.shape
     nothing = np.full(size, np.nan), np.full((size, size), np.nan)
@@ -619,7 +619,7 @@ def _uncertainty(found: Any, confidence: float | None) -> tuple[Floats, Floats, 
         return *nothing, notes
     covariance = np.linalg.inv(normal) * (found.fun @ found.fun) / (count - size)
     deviation = np.sqrt(np.diag(covariance))
-    half = stats.t.ppf(0.5 + confidence / 2, count - size) * deviation
+    half = stdtrit(count - size, 0.5 + confidence / 2) * deviation
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = covariance / np.outer(deviation, deviation)
     return np.asarray(half), np.asarray(correlation), notes

@@ -259,7 +259,6 @@ class _StudyRun:
             self._announce_study(pilot, left, 1, 1, 0.0)
             yield lambda tasks, _: ([outcome] for outcome in pilot.runner.run(list(tasks)))
             return
-        pilot.runner.close()
         with self._on_workers(pilot, left) as carry_out:
             yield carry_out
 
@@ -272,11 +271,13 @@ class _StudyRun:
         bounds = Bounds(pilot.timeout, effort.memory, effort.retries)
         seconds = pilot.seconds or 1.0
         if self.scheduler is None:
-            with LocalWorkers(pilot.study, self.checked.signals, bounds, pilot.reuse, self.workers) as here:
+            signals, first = self.checked.signals, pilot.runner
+            with LocalWorkers(pilot.study, signals, bounds, pilot.reuse, self.workers, first=first) as here:
                 abreast = min(here.count, processors())
                 self._announce_study(pilot, left, here.count, abreast, pilot.start * here.count / abreast)
                 yield lambda tasks, count: here.run(tasks, count, seconds)
             return
+        pilot.runner.close()
         cluster = import_module("ssptool.studies.cluster")
         with cluster.open_client(self.scheduler) as client:
             plugin = cluster.StudyPlugin(self.bundle.digest, self.bundle.content, bounds, pilot.reuse)
@@ -515,17 +516,17 @@ def open_evaluations(
         folder = stack.enter_context(TemporaryFolder())
         here, _ = unpack(bundle.content, Path(folder))
         bounds = Bounds(effort.timeout or PILOT_SECONDS, effort.memory, effort.retries)
-        with Runner(here, tuple(signals), bounds) as pilot:
-            first = next(pilot.run([replace(start, witness=True)]))
-            bounds = Bounds(timeout_of(study, first), effort.memory, effort.retries)
-            again = None if first.status is RunStatus.FAILED else next(pilot.run([first.task]))
-            started = pilot.start_seconds
+        pilot = stack.enter_context(Runner(here, tuple(signals), bounds))
+        first = next(pilot.run([replace(start, witness=True)]))
+        bounds = Bounds(timeout_of(study, first), effort.memory, effort.retries)
+        again = None if first.status is RunStatus.FAILED else next(pilot.run([first.task]))
+        started = pilot.start_seconds
         reuse = again is not None and again.witness == first.witness
         # For the first run, loading the FMUs takes most of the time.
         seconds = first.seconds if again is None else again.seconds
         started += max(0.0, first.seconds - seconds)
         if scheduler is None:
-            local = stack.enter_context(LocalWorkers(here, tuple(signals), bounds, reuse, workers))
+            local = stack.enter_context(LocalWorkers(here, tuple(signals), bounds, reuse, workers, first=pilot))
             abreast = min(local.count, processors())
             yield Evaluations(
                 lambda tasks: local.run(iter(tasks), len(tasks), BATCH_SECONDS),
@@ -536,6 +537,7 @@ def open_evaluations(
                 started * local.count / abreast,
             )
         else:
+            pilot.close()
             yield stack.enter_context(_evaluation_on_dask(scheduler, bundle, bounds, reuse, first, seconds, started))
 
 

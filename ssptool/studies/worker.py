@@ -87,17 +87,18 @@ class StudyWorker:
         Recorded signals, which are all that results and traces need.
     reuse
         True: reset and reuse instances. False: new instances for each run.
+
+    Attributes
+    ----------
     seconds
         Time limit of a run [s]; a check may take `CHECK_RUNS` times as long. None: no limit.
     """
 
-    def __init__(
-        self, study: Study, signals: tuple[str, ...], *, reuse: bool = True, seconds: float | None = None
-    ) -> None:
+    def __init__(self, study: Study, signals: tuple[str, ...], *, reuse: bool = True) -> None:
         self.study = study
         self.signals = signals
         self.reuse = reuse
-        self.seconds = seconds
+        self.seconds: float | None = None
         self._open: OrderedDict[Configuration, tuple[PreparedSystem, Pool]] = OrderedDict()
 
     def __enter__(self) -> Self:
@@ -374,7 +375,6 @@ class WorkerOrders:
     study: Study
     signals: tuple[str, ...]
     reuse: bool
-    seconds: float | None
     scratch: str
     sandbox: bool = False
     without: tuple[str, ...] = ()
@@ -388,11 +388,11 @@ def worker_main() -> None:
     if orders.sandbox:
         written = [Path(orders.scratch)] if NAMESPACES in orders.without else []
         close_files([*system_paths(), Path(orders.study.source).parent], written, without=orders.without)
-    study_worker = StudyWorker(orders.study, orders.signals, reuse=orders.reuse, seconds=orders.seconds)
+    study_worker = StudyWorker(orders.study, orders.signals, reuse=orders.reuse)
     connection.send_bytes(b"")  # ready
     while True:
         try:
-            tasks: list[Task] = pickle.loads(connection.recv_bytes())
+            study_worker.seconds, tasks = pickle.loads(connection.recv_bytes())
         except EOFError:
             break
         for task in tasks:
@@ -468,7 +468,7 @@ class Runner:
     def __init__(self, study: Study, signals: tuple[str, ...], bounds: Bounds, *, reuse: bool = True) -> None:
         self.bounds = bounds
         boxed, without = bounds.sandbox is not False, tuple(gaps(bounds.sandbox))
-        self._orders = WorkerOrders(study, signals, reuse, bounds.seconds, "", boxed, without)
+        self._orders = WorkerOrders(study, signals, reuse, "", boxed, without)
         self._scratch = TemporaryFolder()
         self._process: _Process | None = None
         self._apart: StudyWorker | None = None
@@ -511,7 +511,7 @@ class Runner:
         left = list(tasks)
         while left and not self._stopped:
             process = self._process = self._process or _Process(replace(self._orders, scratch=self._scratch.name))
-            process.send(left)
+            process.send(left, self.bounds.seconds)
             while left:
                 began = monotonic()
                 task = left.pop(0)
@@ -561,22 +561,28 @@ class LocalWorkers:
     """
 
     def __init__(
-        self, study: Study, signals: tuple[str, ...], bounds: Bounds, reuse: bool, count: int | None = None
+        self,
+        study: Study,
+        signals: tuple[str, ...],
+        bounds: Bounds,
+        reuse: bool,
+        count: int | None = None,
+        *,
+        first: Runner,
     ) -> None:
-        """`count`: number of processes; None: one per processor."""
+        """`count`: most processes; None: one per processor. `first`: owner of the first one, which may be there."""
         self.count = count or processors()
         bounds = replace(bounds, memory=bounds.memory or _machine_memory() // self.count or None)
-        self._runners = [Runner(study, signals, bounds, reuse=reuse) for _ in range(self.count)]
+        first.bounds = bounds
+        if not reuse:
+            first.reset(reuse=False)
+        self._runners = [first, *(Runner(study, signals, bounds, reuse=reuse) for _ in range(1, self.count))]
         # A child ends together with the thread that has started it, so each runner has its own thread.
-        self._threads = [
-            Thread(target=copy_context().run, args=(self._serve, runner), daemon=True) for runner in self._runners
-        ]
+        self._threads: list[Thread] = []
         self._batches: SimpleQueue[list[Task] | None] = SimpleQueue()
         self._outcomes: SimpleQueue[list[RunOutcome] | Exception] = SimpleQueue()
 
     def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
         return self
 
     def __exit__(
@@ -594,6 +600,7 @@ class LocalWorkers:
         """Outcomes of `count` tasks as they arrive; `seconds` is the approximate duration of a run."""
         size = max(1, min(BATCH_RUNS, int(BATCH_SECONDS / max(seconds, 1e-4)), -(-count // (AHEAD * self.count))))
         sent = sum(self._send(tasks, size) for _ in range(AHEAD * self.count))
+        self._start(min(self.count, -(-sent // size)))
         while sent:
             outcomes = self._outcomes.get()
             if isinstance(outcomes, Exception):
@@ -608,6 +615,12 @@ class LocalWorkers:
         if batch:
             self._batches.put(batch)
         return len(batch)
+
+    def _start(self, number: int) -> None:
+        """Start threads until there are as many: who asks for one run after the other needs one process."""
+        for runner in self._runners[len(self._threads) : number]:
+            self._threads.append(Thread(target=copy_context().run, args=(self._serve, runner), daemon=True))
+            self._threads[-1].start()
 
     def _serve(self, runner: "Runner") -> None:
         while (batch := self._batches.get()) is not None:
@@ -644,9 +657,10 @@ class _Process:
         limit_waiting(self._connection)
         self._connection.send_bytes(dumps(orders))
 
-    def send(self, tasks: Sequence[Task]) -> None:
+    def send(self, tasks: list[Task], seconds: float | None) -> None:
+        """Send tasks, and the time limit of each of their runs [s]."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # `wait` notices that the process has ended
-            self._connection.send_bytes(dumps(list(tasks)))
+            self._connection.send_bytes(dumps((seconds, tasks)))
 
     def wait(self, bounds: Bounds, task: Task) -> RunOutcome | str:
         """The outcome of `task`, which is the next message; or the reason why there is none, in which case the process

@@ -1,11 +1,13 @@
-"""A run that takes its process along costs that run."""
+"""A run that takes its process along costs that run; and processes are started when there are runs for them."""
 
 import pytest
 
 from ssptool.engine.watch import NATIVE
+from ssptool.studies import worker
 from ssptool.studies.bundle import pack, unpack
 from ssptool.studies.checking import check_study
 from ssptool.studies.definition import RunStatus, Task
+from ssptool.studies.run import open_evaluations
 from ssptool.studies.worker import Bounds, Runner
 from tests.fmus import build as fmus
 
@@ -48,3 +50,18 @@ def test_a_run_that_eats_memory_is_stopped(outcomes):
     eater, good = outcomes([fmus.EAT_MEMORY, fmus.NOTHING], Bounds(60.0, memory=400 << 20, retries=0))
     assert eater.status is RunStatus.FAILED and "MiB of memory" in eater.message
     assert good.status is RunStatus.COMPLETED
+
+
+@pytest.mark.parametrize(("abreast", "processes"), [(1, 1), (2, 2), (5, 3)])
+def test_no_more_processes_start_than_have_runs_at_a_time(misbehaving, monkeypatch, abreast, processes):
+    """The first run has its own process, in which the others run too."""
+    started = []
+    start = worker.start_interpreter
+    monkeypatch.setattr(worker, "start_interpreter", lambda *a, **k: started.append(a) or start(*a, **k))
+    checked = check_study(misbehaving([fmus.NOTHING]))
+    point = checked.points.at(0)
+    with open_evaluations(checked.study, checked.signals, Task("", 0, point), workers=3, scheduler=None) as evaluate:
+        for _ in range(3):
+            found = evaluate([point] * abreast)
+            assert [(one.status, one.results["y"] > 0) for one in found] == [(RunStatus.COMPLETED, True)] * abreast
+    assert len(started) <= processes
