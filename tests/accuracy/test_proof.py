@@ -34,7 +34,7 @@ def test_a_run_states_its_error_warns_or_fails(system, folder):
 @pytest.mark.slow
 @EACH
 def test_an_error_that_is_asked_for_is_reached_or_missed_with_words(system, folder):
-    result = carried_out(system, folder, accuracy=WANTED, timeout=3)
+    result = carried_out(system, folder, accuracy=WANTED, timeout=1.5)
     if result.ok and result.accuracy.met:
         assert (system.blind and result.accuracy.remark) or true_error(system, result)[0] <= 3 * WANTED
     else:

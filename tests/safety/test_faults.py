@@ -182,12 +182,12 @@ def place(event):
 
 
 def numbers():
-    'Numbers of the calls that fail: all; of those that one place in a study makes for file after file, first and last.'
+    'Numbers of the calls that fail: all; of those of one place in a study the last (kill) or the first (errors).'
     chosen = []
     if verb in ("study", "resume"):
         places = tried(prepared("numbered"), 0)[2]
         last = {one: number for number, one in enumerate(places, 1)}
-        chosen = sorted({*last.values(), *(places.index(one) + 1 for one in places)})
+        chosen = sorted(last.values() if fault == "kill" else {places.index(one) + 1 for one in places})
     yield from chosen
     yield from range(max(chosen, default=0) + 1, 200)
 
