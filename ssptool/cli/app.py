@@ -203,6 +203,11 @@ def _meant(arguments: list[str]) -> list[str]:
 
 _OF_SYSTEMS = {"info": "lists its contents", "validate": "checks it", "run": "runs it", "studio": "shows it"}
 _OF_RESULTS = {"plot": "plots results", "report": "writes a page about them"}
+_OF_MEASUREMENTS = {
+    "plot": "plots its signals",
+    "run SYSTEM --inputs": "drives inputs with its columns",
+    "study new SYSTEM --data": "calibrates parameters with it",
+}
 _OF_STUDIES = {"study": "runs a study"}
 
 
@@ -210,6 +215,8 @@ def _without_command(path: str) -> WrongUsage:
     """The error for a file without a command: what can be done with it."""
     ways = {".toml": _OF_STUDIES, **dict.fromkeys((".csv", ".parquet", ".mat", ".h5", ".mf4"), _OF_RESULTS)}
     found = ways.get(Path(path).suffix.lower(), _OF_SYSTEMS)
+    if Path(path).suffix.lower() == ".csv" and not Path(f"{path}.json").exists():
+        found = _OF_MEASUREMENTS
     lines = [f"ssptool {name} {shlex.quote(path)}: {does}" for name, does in found.items()]
     return WrongUsage("\n".join(["a command is missing", *lines]))
 
@@ -377,12 +384,21 @@ _ADVISED = re.compile(r"(`ssptool (?:[a-z]+ )+)SYSTEM(?![.\w])")
 
 
 def _with_system(text: str) -> str:
-    """The text with the system of this call in commands that it advises, so that they can be pasted."""
+    """The text with the system of this call in commands that it advises, so that they can be pasted. An FMU is the
+    system of a command, except of edits, which need it as a file.
+    """
     if not _ADVISED.search(text):
         return text
     words = [word for word in sys.argv[2:] if not word.startswith("-") and Path(word).exists()]
     systems = [word for word in words if Path(word).is_dir() or Path(word).suffix.lower() in _SYSTEMS]
-    return _ADVISED.sub(lambda found: found[1] + shlex.quote(systems[0]), text) if len(systems) == 1 else text
+    if len(systems) != 1:
+        return text
+    name = shlex.quote(systems[0])
+    if Path(systems[0]).suffix.lower() != ".fmu":
+        return _ADVISED.sub(lambda found: found[1] + name, text)
+    edits = (*FAMILIES["edit"], *FAMILIES["edit_parameters"])
+    text = _ADVISED.sub(lambda found: found[0] if found[1].split()[1] in edits else found[1] + name, text)
+    return re.sub(r"(`ssptool (?:convert|add SYSTEM) )FILE\.fmu", lambda found: found[1] + name, text)
 
 
 _SYSTEMS = (".ssp", ".ssd", ".fmu")

@@ -135,8 +135,8 @@ def plot_command(
         does = "writes the picture" if pictures else "plots signals by name"
         hint = f"; `{chosen}` {does}" if len(missing) < len(results) else ""
         raise typer.BadParameter(f"{', '.join(missing)}: no such result file or study folder{hint}")
+    _refuse_systems(results)
     if any(map(Path.is_dir, results)):
-        _refuse_other_folders(results)
         if size is not None:
             raise typer.BadParameter("plots of studies have a size of their own", param_hint="--size")
         if units:
@@ -149,18 +149,19 @@ def plot_command(
     _plot_runs(results, output, title, {"signals": signals or [], "size": size, "units": units})
 
 
-def _refuse_other_folders(results: Sequence[Path]) -> None:
-    """Raise WrongValue for a folder that is not that of a study."""
+def _refuse_systems(results: Sequence[Path]) -> None:
+    """Raise WrongValue for a system, or for a folder that is not that of a study."""
     from ssptool.documents.archive import DEFAULT_STRUCTURE
 
     for path in results:
-        if path.is_dir() and not (path / DEFINITION).is_file():
-            is_system = (path / DEFAULT_STRUCTURE).is_file()
+        is_system = (path / DEFAULT_STRUCTURE).is_file() or path.suffix.lower() in (".ssp", ".ssd", ".fmu")
+        if is_system or (path.is_dir() and not (path / DEFINITION).is_file()):
             what = "a system" if is_system else "not a result folder of a study"
-            draws = f"`ssptool draw {shlex.quote(str(path))}` draws a system; " if is_system else ""
+            name = f" {shlex.quote(str(path))}" if is_system else ""
+            draws = f"`ssptool draw{name}` draws it; " if is_system else ""
             raise WrongValue(
-                f"{path} is {what}; {draws}plot needs a file that `ssptool run` wrote (.csv, .parquet, .mat, .h5 or "
-                ".mf4), or the result folder of a study"
+                f"{path} is {what}; {draws}plot needs a file that `ssptool run{name}` wrote (.csv, .parquet, .mat, "
+                ".h5 or .mf4), or the result folder of a study"
             )
 
 

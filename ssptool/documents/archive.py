@@ -53,7 +53,7 @@ from ssptool.documents.storage import (
 from ssptool.documents.unchanged import Footprint, lone_roots
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
 from ssptool.documents.vocabulary import EXPORTED_SYSTEM, OWN_FMUS
-from ssptool.errors import PartialSystem, UnknownName, WrongValue
+from ssptool.errors import PartialSystem, UnknownName, WrongValue, hint, similar_names
 from ssptool.tempfiles import locked, settle
 from ssptool.working_directory import absolute
 
@@ -156,7 +156,9 @@ class Archive:
         place = absolute(path)
         require_file(place, path)
         if not place.exists():
-            raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder, an .ssd file or an FMU")
+            kinds = "expected an .ssp file, a folder, an .ssd file or an FMU"
+            near = [str(path.with_name(name)) for name in similar_names(place.name, _systems_in(place.parent))]
+            raise FileNotFoundError(f"{path} does not exist{hint('', (), near) or f': {kinds}'}")
         with _lock_to_keep(place, exclusive) as lock:
             archive = cls._open(path, limits, outside, inside, partial, reading)
             archive._unlock = lock
@@ -664,6 +666,18 @@ class Archive:
                 info.create_system = 3  # Unix, on every platform, for the permissions and for equal files
                 info.external_attr = 0o100644 << 16
                 packed.writestr(info, self.content(name))
+
+
+def _systems_in(folder: Path) -> list[str]:
+    """Names of the systems and FMUs in a folder; empty if it cannot be read."""
+    try:
+        return [
+            one.name
+            for one in folder.iterdir()
+            if one.suffix.lower() in (".ssp", ".ssd", ".fmu") or (one / "SystemStructure.ssd").exists()
+        ]
+    except OSError:
+        return []
 
 
 def _is_same(one: Path, other: Path) -> bool:

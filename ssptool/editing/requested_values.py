@@ -158,8 +158,8 @@ def requested_value(
     given = unit_named(draft, unit) if isinstance(unit, str) else unit or target.unit
     if unit is not None and given is not None and given.changes_numbers and target.unit is None:
         raise EditError(
-            f"{name} has no unit, so that {' '.join(texts)} {given.name} would be the number {' '.join(texts)} to it: "
-            "give the number in the unit that the model means, without --unit"
+            f"{name} has no unit, so {' '.join(texts)} {given.name} cannot be converted: give the number in the unit "
+            "that the model uses, without a unit"
         )
     requested = RequestedValue(name, whole, texts, read, target, given, unit is not None, shape, index)
     _require_within(requested)

@@ -1,6 +1,7 @@
 """Words that other programs have for a command, and files without one."""
 
 from pathlib import Path
+from shutil import copy, copytree
 
 import pytest
 import typer
@@ -31,14 +32,47 @@ def test_a_run_by_another_word_runs(ssptool):
 
 @pytest.mark.parametrize(
     ("file", "commands"),
-    [("s.ssp", ("info", "validate", "run")), ("r r.csv", ("plot", "report")), ("s.toml", ("study",))],
+    [
+        ("s.ssp", ("info", "validate", "run")),
+        ("r r.csv", ("plot", "report")),
+        ("s.toml", ("study",)),
+        ("measured.csv", ("plot", "run SYSTEM --inputs", "study new SYSTEM --data")),
+    ],
 )
 def test_of_a_file_alone_it_is_said_what_can_be_done_with_it(ssptool, file, commands):
     Path(file).touch()
+    Path("r r.csv.json").touch()
     status, _, err = ssptool(file)
     assert status == 2
     name = f"'{file}'" if " " in file else file
     assert all(f"ssptool {command} {name}" in err for command in commands)
+
+
+def test_advice_about_an_fmu_can_be_pasted(ssptool):
+    """An FMU is the file of an edit, not the system."""
+    copy(OSCILLATOR / "resources" / "System1.fmu", "m.fmu")
+    _, _, err = ssptool("import", "m.fmu")
+    assert "`ssptool convert m.fmu SYSTEM`" in err and "`ssptool add SYSTEM m.fmu`" in err
+    _, _, err = ssptool("edit", "m.fmu")
+    assert "`ssptool studio m.fmu`" in err and "set SYSTEM" in err and "connect SYSTEM" in err
+
+
+@pytest.mark.parametrize("command", ["run", "validate"])
+def test_a_system_without_its_ending_is_named(ssptool, command):
+    Path("models").mkdir()
+    Path("models/plant.ssp").touch()
+    Path("models/plant.csv").touch()
+    status, _, err = ssptool(command, "models/plant")
+    assert status == 2 and "models/plant.ssp?" in err and "plant.csv" not in err
+
+
+@pytest.mark.parametrize("name", ["s s", "s s.fmu"])
+def test_a_system_is_no_result_until_it_has_run(ssptool, name):
+    """The advice names the system, and works."""
+    copy(OSCILLATOR / "resources" / "System1.fmu", name) if name.endswith("fmu") else copytree(OSCILLATOR, name)
+    status, _, err = ssptool("plot", name)
+    assert status == 2 and f"`ssptool run '{name}'`" in err and f"`ssptool draw '{name}'`" in err
+    assert ssptool("run", name, "--stop-time", "0.01")[0] == 0 and ssptool("plot", "s s.csv")[0] == 0
 
 
 def test_what_is_neither_a_command_nor_a_file_is_refused(ssptool):

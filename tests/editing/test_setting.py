@@ -382,7 +382,7 @@ def test_a_unit_that_cannot_be_converted_for_want_of_one_is_refused(tmp_path):
     package(tmp_path / "bare", ssd(content("", [component("A", "Coil")], [])), {"Coil": coil})
     with (
         ssptool.edit(tmp_path / "bare") as made,
-        pytest.raises(EditError, match=r"A\.L has no unit, so that 20 mm would"),
+        pytest.raises(EditError, match=r"A\.L has no unit, so 20 mm"),
     ):
         made.set("A.L", 20, unit="mm")
     with ssptool.edit(tmp_path / "bare") as made:
