@@ -265,6 +265,8 @@ def new_study(
         The design is unknown, the data are missing, or the system has nothing to vary or to compute.
     FileExistsError
         `output` exists.
+    UnusableFile, OSError
+        `data` cannot be read.
     """
     kind = word("design", design, StudyKind)
     named = file_path("system", system)
@@ -285,7 +287,7 @@ def new_study(
 
 def _last_time(data: Path, stop: float | None) -> float | None:
     """The last time of a measurement [s], if it is later than the stop time of the system."""
-    if not data.exists() or not len(trace := trace_of("data", data)):
+    if not len(trace := trace_of("data", data)):
         return None
     last = float(trace.t[-1])
     return last if stop is None or stop < last else None

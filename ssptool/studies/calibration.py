@@ -501,7 +501,7 @@ class Trials:
         try:
             found = varied.solution(start)
         except NoVariation as none:
-            varied.note = f"the Jacobian is that of differences of runs, because {none}"
+            varied.note = f"the Jacobian comes from differences of runs, because {none}"
             found = solved(at, start, jacobian)
         self._failures += varied.avoided
         half, correlation, spoilt = _uncertainty(found, confidence)

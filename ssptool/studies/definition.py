@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from ssptool.arguments import WantedAccuracy
 from ssptool.engine.settings import Settings
+from ssptool.errors import is_own
 from ssptool.foreign_text import strict_json
 from ssptool.rules.selection import EVERYTHING, Switches
 from ssptool.studies.designs import Computed, Design, FactorSource, FactorValue, Floats, GridDesign
@@ -103,7 +104,10 @@ class RunOutcome:
     sides: tuple[SideOutcome, ...] = ()
 
 
-def failed(task: Task, message: str, seconds: float = 0.0, attempts: int = 1) -> RunOutcome:
+def failed(task: Task, message: str | Exception, seconds: float = 0.0, attempts: int = 1) -> RunOutcome:
+    """The outcome of a run that failed; errors of other packages are named with their class."""
+    if isinstance(message, Exception):
+        message = str(message) if is_own(message) else f"{type(message).__name__}: {message}"
     return RunOutcome(task, RunStatus.FAILED, {}, message, seconds, attempts=attempts)
 
 

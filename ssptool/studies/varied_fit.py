@@ -101,7 +101,7 @@ class VariedFit:
                 raise NoVariation(f"the error of the coupling moves the estimates by {shift:.1g} of their ranges")
             if move <= MOVED and tolerance == FINE:
                 found.fun, found.jac = run, jacobian
-                self.note = f"the Jacobian is that of the variational equations ({len(self._seen)} integrations)"
+                self.note = f"the Jacobian comes from the variational equations ({len(self._seen)} integrations)"
                 return found
         raise NoVariation(f"the estimates still move after {MOST_RUNS} runs")
 

@@ -42,7 +42,7 @@ from ssptool.child_processes import (
     start_interpreter,
 )
 from ssptool.engine.assembly.instances import Pool, Sources
-from ssptool.engine.failure import Failure
+from ssptool.engine.failure import Failure, UnsupportedByFmu
 from ssptool.engine.isolation.child import settle
 from ssptool.engine.isolation.memory import ControlGroup, ran_out_of_memory, too_much_memory, used_memory
 from ssptool.engine.isolation.parent import END_SECONDS
@@ -120,7 +120,7 @@ class StudyWorker:
         try:
             outcome = self._varied(task) if task.sides else self._checked(task) if task.check else self._run(task)
         except Exception as error:
-            outcome = failed(task, f"{type(error).__name__}: {error}")
+            outcome = failed(task, error)
         return replace(outcome, seconds=perf_counter() - began)
 
     def run_apart(self, task: Task, limits: Limits) -> RunOutcome:
@@ -132,7 +132,7 @@ class StudyWorker:
             result = run(plan, prepared.sources(plan), isolated=True, limits=limits)
             outcome = self._outcome(task, plan, result.failure, result.trace)
         except Exception as error:
-            outcome = failed(task, f"{type(error).__name__}: {error}")
+            outcome = failed(task, error)
         return replace(outcome, seconds=perf_counter() - began)
 
     def _run(self, task: Task) -> RunOutcome:
@@ -189,8 +189,11 @@ class StudyWorker:
         prepared, pool = self._without_logs(task)
         settings = replace(prepared.study.settings, implementation=ImplementationName.ME)
         exchanged = prepared.with_fixed(settings)
-        plan = exchanged.plan(task.point, self._selected)
-        check_varied(plan)
+        try:
+            plan = exchanged.plan(task.point, self._selected)
+            check_varied(plan)
+        except UnsupportedByFmu as error:
+            return failed(task, f"{error.component} has no FMU that {error.capability}")
         plan, execution, trace = _begun(plan, prepared.sources(plan), pool)
         if execution.failure is not None or execution.counts.events or trace.t[-1] < plan.interval.stop:
             return failed(task, str(execution.failure or "events occur, or a component ends the run"))

@@ -251,6 +251,14 @@ def test_the_solution_is_that_of_differences_of_runs(tmp_path):
         assert fits[0][name].high == approx(fits[1][name].high, rel=1e-4)
 
 
+def test_differences_instead_of_derivatives_have_a_reason_about_the_fmu(tmp_path):
+    """A reason for users: the component, and no class of an error."""
+    fit = ssptool.calibrate(of_decay(decay(tmp_path, me=None)), data=decayed())
+    assert fit.notes[-1].endswith(", because T has no FMU that offers model exchange")
+    for name, value in DECAY.items():
+        assert fit[name].value == approx(value, rel=1e-6)
+
+
 def test_targets_and_bounds_with_derivatives(tmp_path):
     """b = a x of a last value that is met by a alone, and a target beyond the upper bound of b."""
     study = of_decay(decay(tmp_path), start_values={"T.a": 0.7})

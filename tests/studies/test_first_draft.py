@@ -58,6 +58,13 @@ def test_a_first_calibration_finds_the_value_that_the_measurement_was_made_with(
     assert {one.name: one.value for one in fit.estimates} == approx(truth, rel=1e-4)
 
 
+def test_a_first_calibration_needs_its_measurement(folder):
+    """Without it the study would fail later, and its runs would have no stop time."""
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.csv"):
+        ssptool.studies.new_study("plant", design="calibrate", data="nowhere.csv")
+    assert not (folder / "plant.toml").exists()
+
+
 @pytest.mark.parametrize(("last", "stop"), [(5, None), (12.5, 12.5)])
 def test_runs_of_a_first_calibration_are_as_long_as_the_measurement(folder, last, stop):
     """The system states 10 s."""
