@@ -155,6 +155,10 @@ def identified(run: SteppedRun, time: float, inputs: Sequence[LinearVariable]) -
         reason = f"responses to jumps do not follow one: an error of {error:.1g} of the largest element"
         raise Unsupported(_WHAT, reason, _ADVICE)
     A, B, C, rows, error = _in_later_outputs(A, B, C, error, steps)
+    if not error <= WORST:
+        moves = "; the system is not at rest here" if any(_on_motion(usual)) else ""
+        reason = f"its matrices would have an error of {error:.1g} of the largest element of a row{moves}"
+        raise Unsupported(_WHAT, reason, _ADVICE)
     shown = [run.plan.columns[place] for place in columns]
     return LinearModel(
         system=run.plan.name,

@@ -105,6 +105,21 @@ def test_the_error_of_a_mode_is_stated(tmp_path, y, rate, h):
     assert model.stable is (None if abs(rate) < 1e-6 else rate < 0)
 
 
+@pytest.mark.parametrize("h", [0.003, 0.03])
+def test_a_system_that_leaves_its_linear_model_during_the_responses_is_refused(tmp_path, h):
+    """x' = u - 0.3 x |x| moves from 0.3 to 3.65, and the rate of its small deviations from -0.18 to -2.2. A model with
+    a few more states follows the responses, and its eigenvalues mean nothing.
+    """
+    variables = (Var("u", "input", start=4.0), Var("x", "local", start=0.3), Var("y", "output"))
+    step = "v->x += h * (v->u - 0.3 * v->x * fabs(v->x)); return OK;"
+    make_fmu(tmp_path / "P.fmu", variables, me=None, calc="v->y = 2 * v->x + 0.7;", step=step)
+    system = write_system(tmp_path / "drag", tmp_path, {"P": "P"})
+    with pytest.raises(Unsupported, match="not at rest"):
+        ssptool.linearize(system, step_size=h)
+    (mode,) = ssptool.linearize(system, step_size=h, at=600 * h + 9).modes
+    assert abs(mode.eigenvalue - np.log(1 - 2 * np.sqrt(1.2) * h) / h) < mode.error < 0.1
+
+
 def test_what_decays_beside_fast_growth_is_a_mode(tmp_path):
     """After 400 steps the growth would be a factor of 1e173, and all else lost."""
     h, rates = 0.5, (2.0, -0.3)
