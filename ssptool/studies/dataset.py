@@ -27,7 +27,7 @@ from ssptool.documents.saving import replaced_atomically, stay_inside
 from ssptool.engine.recording.formats import misfits
 from ssptool.engine.settings import present_names
 from ssptool.engine.trace import Trace
-from ssptool.errors import UnusableFile, WrongUsage, studies_need
+from ssptool.errors import UnusableFile, WrongUsage, counted, studies_need
 from ssptool.foreign_text import json_content, json_text, one_line
 from ssptool.studies.definition import Points, RunOutcome, RunStatus, Task
 from ssptool.studies.designs import FactorValue
@@ -134,17 +134,26 @@ class Dataset:
                 table["settings"] = present_names(stated, None)
         return content
 
-    def begin(self, definition: Mapping[str, Any], points: Points, results: Sequence[str]) -> None:
-        """Create the folder, or continue in it.
+    def begin(
+        self, definition: Mapping[str, Any], points: Points, results: Sequence[str], *, complete: bool = False
+    ) -> None:
+        """Create the folder, or continue in it. If the points are `complete`, no other runs may be in the folder, and
+        its runs get the numbers of their points.
 
         Raises
         ------
         OtherStudy
-            The folder contains a study that differs in more than its points.
+            The folder contains a study that differs in more than further points.
         """
         if (self.folder / DEFINITION).exists():
-            if found := list(_differences(self.definition(), definition)):
+            found = list(_differences(self.definition(), definition))
+            numbers = {run: number for number, run in enumerate(points.ids)} if complete else None
+            if not found and numbers is not None and (others := self.finished() - numbers.keys()):
+                found.append(f"{counted(len(others), 'run')} of points that this design does not have")
+            if found:
                 raise OtherStudy(self.folder, found)
+            if numbers is not None:
+                self._renumber(numbers)
         elif any(self.runs.glob("*")):
             raise UnusableFile(self.folder, f"there is a folder {_RUNS}, and no {DEFINITION}; choose another folder")
         self.describe(definition)  # first: without it, nobody knows the folder again
@@ -205,6 +214,16 @@ class Dataset:
                 if not (number or (text and name not in definition.get("results", ()))):
                     raise ValueError(f"the column {name} is of type {kind}")
             return table
+
+    def _renumber(self, numbers: Mapping[str, int]) -> None:
+        """Give the runs these numbers, by name."""
+        arrow, parquet = studies_need("pyarrow"), studies_need("pyarrow.parquet")
+        for part in self.parts:
+            table = parquet.ParquetFile(part).read()
+            wanted = arrow.array([numbers[run] for run in table["run"].to_pylist()], arrow.int64())
+            if table["number"].combine_chunks() != wanted:
+                place = table.column_names.index("number")
+                _write_table(part, table.set_column(place, table.schema.field(place), wanted))
 
     def forget_failed(self) -> None:
         """Remove failed runs, so that they are repeated."""

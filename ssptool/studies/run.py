@@ -109,7 +109,7 @@ def run_study(
         studies_need(module)
     bundle = pack(checked.study, checked.points, checked.signals)
     with open_dataset(output) as dataset:
-        dataset.begin(definition_of(checked, bundle), checked.points, tuple(study.results))
+        dataset.begin(definition_of(checked, bundle), checked.points, tuple(study.results), complete=True)
         if retry_failed:
             dataset.forget_failed()
         done = dataset.finished()

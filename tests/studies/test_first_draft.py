@@ -116,12 +116,16 @@ def test_a_sweep_gives_what_single_runs_give(folder):
 
 
 def test_another_sweep_has_a_folder_of_its_own_and_the_same_one_is_kept(folder):
-    def swept(name):
-        return ssptool.sweep("plant", {name: [0.5, 2.0]}, PEAK, settings={"stop_time": 0.1}, workers=1)
+    def swept(name, *values):
+        return ssptool.sweep("plant", {name: [0.5, *values]}, PEAK, settings={"stop_time": 0.1}, workers=1)
 
-    first = swept("System1.c1")
-    assert swept("System1.m1").folder.name == "plant-2.sweep"
-    assert swept("System1.c1").folder == first.folder
+    first = swept("System1.c1", 2.0)
+    assert swept("System1.m1", 2.0).folder.name == "plant-2.sweep"
+    assert swept("System1.c1", 2.0).folder == first.folder
+    other = swept("System1.c1", 1.5)
+    assert other.folder.name == "plant-3.sweep" and other["System1.c1"].tolist() == [0.5, 1.5]
+    assert swept("System1.c1", 1.0, 2.0).folder == first.folder
+    assert ssptool.studies.study_results(first.folder)["number"].tolist() == [0, 1, 2]
 
 
 def test_a_sweep_is_checked_once_however_many_folders_there_are(folder, monkeypatch):

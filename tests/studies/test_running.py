@@ -137,6 +137,16 @@ def test_started_again_it_does_what_is_missing_and_more_points_are_added(oscilla
     grown = ssptool.study(more, tmp_path, scheduler=client)
     assert grown.status.completed == 3
     assert set(first["run"].to_pylist()) < set(grown.table()["run"].to_pylist())
+    assert [(row["number"], row["System2.k2"]) for row in grown.rows()] == [(0, 5.0), (1, 5.5), (2, 6.0)]
+
+
+def test_runs_of_other_points_are_left_alone(oscillating, tmp_path):
+    """Together with those of the design they would count as its own."""
+    ssptool.study(oscillating(factors={"System2.k2": [5.0, 6.0]}), tmp_path, workers=1)
+    with pytest.raises(OtherStudy, match="1 run of points that this design does not have"):
+        ssptool.study(oscillating(factors={"System2.k2": [6.0, 7.0]}), tmp_path, workers=1)
+    kept = ssptool.studies.study_results(tmp_path)
+    assert kept["System2.k2"].tolist() == [5.0, 6.0] and kept.status.runs == 2
 
 
 def test_results_of_another_study_are_left_alone(oscillating, client, tmp_path):
