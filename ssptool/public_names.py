@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,8 @@ def lazy_names(module: str, file: str) -> tuple[list[str], Callable[[str], Any],
         if name in known:
             return getattr(import_module(known[name]), name)
         near = _MEANT[name] if _MEANT.get(name) in known else _in_a_part(name)
-        hint = f"; did you mean ssptool.{near}?" if near else ""
+        near = near or next(iter(get_close_matches(name, known, 1)), "")
+        hint = f"; did you mean {module if near in known else 'ssptool'}.{near}?" if near else ""
         raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
 
     return names, load, lambda: sorted(names)

@@ -156,6 +156,12 @@ class StudyResults(Printed, Mapping[str, Values]):
         """Units of the factors, by name."""
         return dict(self.definition["units"])
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Messages of completed runs, each with the number of its run. Those of failed runs are in the table."""
+        rows = (row for row in self.rows() if row["status"] == RunStatus.COMPLETED and row["message"])
+        return tuple(f"run {row['number']}: {row['message']}" for row in rows)
+
     def trace(self, run: str) -> Trace:
         """The signals of a run over time. Raises UnusableFile if none were kept."""
         return self._kept(run)[0]

@@ -534,8 +534,10 @@ def test_a_wrong_word_is_refused_with_the_nearest_right_one(call, told):
         call()
 
 
-@pytest.mark.parametrize(("name", "meant"), [("run", "simulate"), ("simulate_fmu", "simulate"), ("load", "edit")])
-def test_a_name_of_another_program_is_answered_with_the_function(name, meant):
+@pytest.mark.parametrize(
+    ("name", "meant"), [("run", "simulate"), ("load", "edit"), ("simulat", "simulate"), ("Resutl", "Result")]
+)
+def test_another_name_is_answered_with_the_function(name, meant):
     assert hasattr(ssptool, meant)
     with pytest.raises(AttributeError, match=f"did you mean ssptool.{meant}"):
         getattr(ssptool, name)

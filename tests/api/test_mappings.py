@@ -109,6 +109,8 @@ def test_a_simulation_is_read_and_set_by_names():
         assert run.time == 0.0
         run["System2.k3"] = 12.5
         assert run["System2.k3"] == run.get("System2.k3") == 12.5
+        run["SYSTEM2.k3"] = 12.25
+        assert run["system2.K3"] == run.get("System2.k3") == 12.25
         with pytest.raises(KeyError, match=r"System1\.x1"):
             run["System1.x9"]
     assert "System1.x1" in run and "System2.k3" not in run
@@ -138,3 +140,13 @@ def test_the_results_of_a_study_are_a_mapping(tmp_path):
     assert found.to_xarray()["System2.k2"].attrs == {"units": "N/m"}
     with pytest.raises(KeyError, match=r"column 'peek' is not in the results; did you mean peak"):
         found["peek"]
+
+
+def test_a_study_warns_of_results_without_a_value(tmp_path):
+    factors = {"System1.m1": {"values": [1.0, 50.0]}}
+    results = {"up": 'crossing("System1.v1", 0.05)'}
+    found = ssptool.study(
+        {"system": str(SYSTEM), "settings": SHORT, "factors": factors, "results": results}, tmp_path / "s"
+    )
+    assert np.isnan(found["up"]).tolist() == [False, True]
+    assert found.warnings == (f"run 1: {found['message'][1]}",) and "up" in found.warnings[0]

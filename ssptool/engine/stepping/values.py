@@ -97,13 +97,15 @@ class SimulationValues:
         self.instances: Mapping[str, FmuInstance] = {one.name: one for one in assembly.instances}
 
     def signal(self, name: str) -> Signal:
-        """The signal of this name.
+        """The signal of this name, or of the only one that equals it but for upper and lower case.
 
         Raises
         ------
-        UnknownName
+        UnknownName, AmbiguousName
         """
         if (found := self._known(name)) is not None:
+            return found
+        if (own := self._inside.called(name)) is not None and (found := self._known(own)) is not None:
             return found
         names = [*map(str, self._slots), *self._inside.names]
         raise UnknownName(f"the system has no variable {name!r}", name, near=near_names(name, names))
