@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from ssptool.analysis.linear_model import LinearVariable
-from ssptool.engine.assembly.stopped import explanation
 from ssptool.engine.failure import UnsupportedByFmu
 from ssptool.engine.kernel.calls import Floats
-from ssptool.engine.kernel.stopped import Refused, Stopped
+from ssptool.engine.kernel.solutions import SystemRefusal
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedWire
 from ssptool.engine.recording.patterns import near_names
+from ssptool.engine.run.initialization import refused_call
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.engine.trace import REAL_TYPES
 from ssptool.errors import UnknownName, WrongValue
 from ssptool.fmu.description import InterfaceType, Variable
+from ssptool.fmu.instance import FmiError
 
 if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeProbe
@@ -66,13 +67,13 @@ class ProbedRun(SteppedRun):
     def probe(self) -> "Probe":
         """The system at the present time of the run, which must not go on while the probe is in use."""
         self._check_running()
-        instances = self._assembly.instances
 
         def explained(call: Callable[[], Found]) -> Found:
             try:
                 return call()
-            except (Stopped, Refused) as error:
-                raise explanation(error, instances) from None
+            except FmiError as error:  # without messages
+                refusal = SystemRefusal(error.instance, error.function, error.status)
+                raise refused_call(self._assembly, refusal) from None
 
         native = explained(self._loaded.native.probe)
         return Probe(self.plan, native, self._assembly.kernel.values, self.time, explained)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from ssptool.documents.diagnostics import BadData
@@ -199,6 +199,28 @@ class RunError(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(str(failure))
         self.failure = failure
+
+
+def failure_of_kernel(
+    ending: str,
+    message: str,
+    advice: str,
+    t: float,
+    component: str,
+    function: str,
+    recoverable: bool,
+    told: Failure | None,
+) -> Failure:
+    """Failure with this name of its ending that a kernel gives as the reason to stop at t [s]. `told` is the failure
+    that it was told before, if there is one.
+    """
+    if told is not None:
+        if (told.message, told.time) == (message, t):
+            return told
+        return replace(told, ending=Ending[ending], message=message, time=t, recoverable=recoverable)
+    if Ending[ending] is Ending.TERMINATED:
+        return wish_to_end(component, t)
+    return Failure(Ending[ending], message, advice, t, component, function, recoverable=recoverable)
 
 
 def wish_to_end(name: str, t: float, reached: float | None = None) -> Failure:

@@ -1,15 +1,15 @@
 """Integrators of x' = f(t, x): options, and the values that they return."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.calls import Outcome
-from ssptool.engine.kernel.stopped import Refused, Stopped
+from ssptool.engine.kernel.solutions import SystemRefusal
 
 References = NDArray[np.uint32]
 Pattern = NDArray[np.bool_]
@@ -42,15 +42,15 @@ class OdePart:
     pattern: Pattern
 
 
-Explain = Callable[[Outcome, float], Stopped]
+Explain = Callable[[Outcome, float], Failure]
 """Reason of a failure, from an outcome of a kernel at a time [s]."""
 
 
-ExplainRefusal = Callable[[Refused, float], Stopped]
+ExplainRefusal = Callable[[SystemRefusal, float], Failure]
 """Reason of a failure, from an FMI function that a component rejected at a time [s]."""
 
 
-SampleAt = Callable[[float, float, float, float], Stopped | None]
+SampleAt = Callable[[float, float, float, float], Failure | None]
 """Write the values of functions at a time within the interval between two times into their columns. Returns the reason
 of a failure if they have no value, in an evaluation at the last argument; all times in s.
 """
@@ -62,32 +62,3 @@ class IntegrationEvent(IntEnum):
     RETREAT = 0
     WRONG_DERIVATIVES = 1
     WRONG_DERIVATIVES_IN_LOOP = 2
-
-
-class OdeRows(NamedTuple):
-    """Rows of a system that consists only of an ODE.
-
-    Attributes
-    ----------
-    rows
-        Number of rows filled.
-    points
-        True for each row at a communication point.
-    finished, waiting
-        The stop time is reached; finished rows did not fit.
-    events, evaluations
-        Numbers of events, and of evaluations of f, since the last rows.
-    failure
-        Reason of the end, after all rows.
-    t : [s]
-        Time reached by the integration.
-    """
-
-    rows: int
-    points: Sequence[bool]
-    finished: bool
-    waiting: bool
-    events: int
-    evaluations: int
-    failure: Stopped | Refused | None
-    t: float

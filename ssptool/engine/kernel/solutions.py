@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.calls import OK, Floats, Integers, Outcome
-from ssptool.engine.kernel.stopped import Stopped
 
 
 class SolutionStatus(StrEnum):
@@ -194,49 +195,68 @@ class NoSize(NamedTuple):
     error: float
 
 
-class SystemBatch(NamedTuple):
-    """Rows of macro steps and events of a system, and the iterations of each step. A failed outcome belongs to the next
-    step, from `begin` to `end` [s].
+class StepBatch(NamedTuple):
+    """Rows of macro steps and events of a system.
 
     Attributes
     ----------
     steps
-        Number of rows.
+        Number of final steps, and of rows filled.
+    failure
+        Reason of the end, after all rows: `outcome`, `stopped`, `unsampled` or `no_size`, in words.
+    iterations
+        One entry per step, if steps are iterated.
+    rejected
+        Steps that were repeated because their error was too large.
+    finished
+        A master that chooses its steps, or an integrator, has reached the stop time.
+    events, evaluations
+        Numbers of state and time events of model exchange, and of evaluations of the derivatives of all components
+        together.
+    points : (steps,)
+        True for rows at communication points, False for sides of events between them; None: all are points.
+    waiting
+        The next rows are finished already; components are at the last of those, not at the last row here.
+    outcome
+        If it is a failure, that of the next step, from `begin` to `end` [s].
     rescuing
         The outcome is that of a loop for which better methods were tried.
-    events, alone
-        Numbers of events, and of steps that the kernel did one at a time.
+    alone
+        Number of steps that the kernel did one at a time.
     unobserved
         Outcome and time [s] of the first row for which a variable could not be got.
     stopped
-        A reason to stop at `begin` other than the outcome of a step: a `SystemRefusal`, or `stopped.Stopped`.
+        A reason to stop at `begin` other than the outcome of a step.
     unsampled
         A function that drives an input gave no value.
-    rejected
-        Steps that were repeated because of their error.
-    waiting
-        The next rows are finished already.
     no_size
         A reason to stop in addition to the outcome, with steps of variable size.
-    points
-        True for rows at communication points; an ODE in a mixed system adds other rows. None: all are.
     events_between
-        Events of that ODE: time [s], and true if it is a communication point.
+        Events of an ODE beside other components: time [s], and true if it is a communication point.
     """
 
-    steps: int
-    iterations: Integers
-    outcome: Outcome
-    begin: float
-    end: float
-    rescuing: bool
+    steps: int = 0
+    failure: Failure | None = None
+    iterations: Integers = np.empty(0, dtype=np.int64)
+    rejected: int = 0
+    finished: bool = False
     events: int = 0
+    evaluations: int = 0
+    points: NDArray[np.bool_] | None = None
+    waiting: bool = False
+    outcome: Outcome = OK
+    begin: float = 0.0
+    end: float = 0.0
+    rescuing: bool = False
     alone: int = 0
     unobserved: tuple[Outcome, float] | None = None
-    stopped: SystemRefusal | Stopped | None = None
+    stopped: SystemRefusal | Failure | None = None
     unsampled: bool = False
-    rejected: int = 0
-    waiting: bool = False
     no_size: NoSize | None = None
-    points: list[bool] | None = None
     events_between: tuple[tuple[float, bool], ...] = ()
+
+    def up_to(self, steps: int, failure: Failure) -> Self:
+        """The first steps of the batch, after which the run fails."""
+        points, waiting = None if self.points is None else self.points[:steps], self.waiting and steps == self.steps
+        iterations = self.iterations[:steps]
+        return self._replace(steps=steps, failure=failure, iterations=iterations, points=points, waiting=waiting)

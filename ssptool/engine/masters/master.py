@@ -88,39 +88,6 @@ class CoupledSystem:
         return self.kernel.advance(instances.group, t, h)
 
 
-class StepBatch(NamedTuple):
-    """Result of some macro steps.
-
-    Attributes
-    ----------
-    steps
-        Number of final steps, and of rows filled.
-    iterations
-        One entry per step, if steps are iterated.
-    rejected
-        Steps that were repeated because their error was too large.
-    finished
-        A master that chooses its steps has reached the stop time.
-    events, evaluations
-        Numbers of state and time events of model exchange, and of evaluations of the derivatives of all components
-        together.
-    points : (steps,)
-        True for rows at communication points, False for sides of events between them; None: all are points.
-    waiting
-        The next rows are finished already; components are at the last of those, not at the last row here.
-    """
-
-    steps: int
-    failure: Failure | None = None
-    iterations: tuple[int, ...] = ()
-    rejected: int = 0
-    finished: bool = False
-    events: int = 0
-    evaluations: int = 0
-    points: NDArray[np.bool_] | None = None
-    waiting: bool = False
-
-
 @runtime_checkable
 class OneStepper(Protocol):
     """Stepper of a master in Python for one system; it keeps everything that the master remembers from step to step."""

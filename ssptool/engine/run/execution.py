@@ -1,7 +1,7 @@
 """Execution of a plan in this process: load, initialize, step; in real time on request."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -14,7 +14,8 @@ from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.calls import Floats, Stretches
-from ssptool.engine.masters.master import CLOSE, StepBatch
+from ssptool.engine.kernel.solutions import StepBatch
+from ssptool.engine.masters.master import CLOSE
 from ssptool.engine.masters.protocols import NONE_INEXACT, NONE_UNCONVERGED, Inexact, Unconverged
 from ssptool.engine.planning.plan import FoundAtStart, Plan
 from ssptool.engine.run.initialization import InitializationReport
@@ -159,11 +160,14 @@ class Counts:
     unconverged: Unconverged = NONE_UNCONVERGED
     inexact: Inexact = NONE_INEXACT
 
-    def add(self, steps: int, iterations: Sequence[int]) -> None:
-        self.steps += steps
-        self.iterated_steps += len(iterations)
-        self.iterations += sum(iterations)
-        self.iterations_max = max(self.iterations_max, max(iterations, default=1))
+    def add(self, batch: StepBatch) -> None:
+        self.steps += batch.steps
+        self.iterated_steps += len(batch.iterations)
+        self.iterations += int(np.sum(batch.iterations))
+        self.iterations_max = int(np.max(batch.iterations, initial=self.iterations_max))
+        self.rejected += batch.rejected
+        self.events += batch.events
+        self.evaluations += batch.evaluations
 
     def add_loops(self, before: tuple[int, int], after: tuple[int, int], rescues: tuple[int, int]) -> None:
         """Add loop solves in schedules and those of the full solver: each their number, and that of iterations."""
@@ -323,10 +327,7 @@ def _step(
         batch = _observed(system.run(space), space, system)
         system.assembly.restore_surroundings()
         failure = batch.failure
-        counts.add(batch.steps, batch.iterations)
-        counts.rejected += batch.rejected
-        counts.events += batch.events
-        counts.evaluations += batch.evaluations
+        counts.add(batch)
         finished = batch.finished if free else counts.steps >= steps
         if batch.steps:
             last = space[batch.steps - 1].copy()
@@ -353,7 +354,7 @@ def _observed(batch: StepBatch, rows: Floats, system: AnySteps) -> StepBatch:
         return batch
     failure = system.unobserved[0]
     steps = int(np.searchsorted(rows[: batch.steps, 0], failure.time))
-    return batch._replace(steps=steps, iterations=batch.iterations[:steps], failure=failure)
+    return batch.up_to(steps, failure)
 
 
 def _between(batch: StepBatch) -> tuple[int, ...]:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ssptool.engine.assembly.applied_stimuli import endless_parameters, unsettled
 from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.assembly.stopped import explanation
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.slot_values import read_slot
 from ssptool.engine.kernel.solutions import SystemRefusal, Unsettled
-from ssptool.engine.kernel.stopped import Refused, Stopped
 from ssptool.engine.method_names import WarningsName
 from ssptool.engine.planning.plan import Feedthrough, FoundAtStart, Plan, PlannedInstance
 from ssptool.engine.run.contradictions import UnheldStart, overridden_starts, unheld_starts
@@ -165,28 +163,19 @@ class Initialization:
 
     def _lead_through(self) -> None:
         """Initialize all components: from start values through initialization mode."""
-        refusal, stopped = self._initialized()
+        reason = self._native.initialize()
         self._check_logs()
         self._assembly.restore_surroundings("in initialization")
         for number, instance in enumerate(self._assembly.instances):
             instance.was_initialized(done=self._native.initialized(number))
         self._notes += self._of_refused_guesses()
-        self._report(refusal)
-        if stopped is not None:
-            raise explanation(stopped, self._assembly.instances)
-
-    def _initialized(self) -> tuple[SystemRefusal | None, Stopped | Refused | None]:
-        """Reason for an early end of the initialization, if there is one."""
-        try:
-            return self._native.initialize(), None
-        except (Stopped, Refused) as stopped:
-            return None, stopped
+        self._report(reason)
 
     def _evaluate_first_point(self) -> None:
         """Evaluate outputs after initialization mode, including loops, so that the first row is consistent."""
-        refusal = self._native.first_point()
+        reason = self._native.first_point()
         self._check_logs()
-        self._report(refusal)
+        self._report(reason)
 
     def _of_refused_guesses(self) -> Iterator[str]:
         planned = {one.name: (one, slots) for one, slots in self._plan.first_guesses()}
@@ -195,7 +184,7 @@ class Initialization:
             names = [self._plan.signals[slot].variable for slot in slots]
             yield from refused_guesses(one, refusal.function, refusal.status, names)
 
-    def _report(self, refusal: SystemRefusal | None) -> None:
+    def _report(self, refusal: SystemRefusal | Failure | None) -> None:
         """Make reports on loops so far; raise the error of a failed initialization for `carried_out`."""
         start, loops = self._plan.interval.start, self._plan.loops
         for one in self._native.solved(len(self._reports)):
@@ -203,6 +192,8 @@ class Initialization:
             self._reports.append(loop.report(one.solution, start, one.iterates))
         if refusal is None:
             return
+        if isinstance(refusal, Failure):
+            raise RunError(refusal)
         if refusal.outcome is not None:
             raise RunError(self._assembly.explain(refusal.outcome, start))
         if refusal.loop is not None:

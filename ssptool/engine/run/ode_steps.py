@@ -5,16 +5,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ssptool.documents.diagnostics import BadData
 from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.assembly.stopped import as_stopped, explanation
-from ssptool.engine.failure import Failure, RunError, failure_of_input
+from ssptool.engine.failure import Failure, failure_of_input
 from ssptool.engine.kernel.calls import Code, Floats, Outcome, Stretches, functions_of_exchange
 from ssptool.engine.kernel.ode import IntegrationEvent
-from ssptool.engine.kernel.stopped import Refused, Stopped
-from ssptool.engine.masters.master import StepBatch
+from ssptool.engine.kernel.solutions import StepBatch, SystemRefusal
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.ode.events_between import EventsBetweenPoints
 from ssptool.engine.ode.solvers import choose_solver, on_retreat
@@ -22,9 +18,9 @@ from ssptool.engine.planning.interval import coarseness
 from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
 from ssptool.engine.run.coupling import Evaluation, evaluation_in
 from ssptool.engine.run.frozen_integration import integrator_of
+from ssptool.engine.run.initialization import refused_call
 from ssptool.engine.run.loops import WRONG_DERIVATIVES as WRONG_IN_LOOP
 from ssptool.engine.run.system import LoadedSystem, StepsOfSystem, SystemSteps
-from ssptool.fmu.instance import FmiError
 
 if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeSystem
@@ -66,41 +62,34 @@ class OdeInSystem:
                 case IntegrationEvent.WRONG_DERIVATIVES_IN_LOOP:
                     self._assembly.remark(WRONG_IN_LOOP)
 
-    def failure(self, error: Stopped | Refused, t: float) -> Failure:
-        """Failure at t [s]."""
-        found = explanation(error, self._assembly.instances)
-        return found.failure if isinstance(found, RunError) else self._assembly.refused(found, t)
-
     @cached_property
     def evaluation(self) -> Evaluation:
         """Messages about loops of the ODE."""
         return evaluation_in(self._assembly, self._loops)
 
-    def _sample(self, t: float, begin: float, end: float, now: float) -> Stopped | None:
+    def _sample(self, t: float, begin: float, end: float, now: float) -> Failure | None:
         assert self._functions is not None
         try:
             self._functions.sample(t, begin, end)
         except BadData as error:
-            return as_stopped(failure_of_input(error, now))
+            return failure_of_input(error, now)
         return None
 
-    def _explained(self, outcome: Outcome, t: float) -> Stopped:
-        return as_stopped(self._refused(outcome, t) or self.evaluation.explain(outcome, t))
+    def _explained(self, outcome: Outcome, t: float) -> Failure:
+        return self._refused(outcome, t) or self.evaluation.explain(outcome, t)
 
-    def _explained_refusal(self, error: Refused, t: float) -> Stopped:
-        return as_stopped(self.failure(error, t))
+    def _explained_refusal(self, refusal: SystemRefusal, t: float) -> Failure:
+        return self._assembly.refused(refused_call(self._assembly, refusal), t)
 
     def _refused(self, outcome: Outcome, t: float) -> Failure | None:
         """Failure from a rejected call of a function of model exchange."""
         plan = self._assembly.plan
         if outcome.code is not Code.FMI or plan.ode is None or outcome.instance not in plan.ode.instances:
             return None
-        planned, instance = plan.instances[outcome.instance], self._assembly.instances[outcome.instance]
+        planned = plan.instances[outcome.instance]
         if outcome.function not in functions_of_exchange(planned.description.fmi_major):
             return None
-        instance.note(outcome.fmi_status)
-        messages = instance.log.latest()
-        return self._assembly.refused(FmiError(instance.name, outcome.function, outcome.fmi_status, messages), t)
+        return self._explained_refusal(SystemRefusal(planned.name, outcome.function, outcome.fmi_status), t)
 
 
 def steps_with_ode(loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> "OdeSteps | OdeBesideSteps":
@@ -161,18 +150,10 @@ class OdeSteps(StepsOfSystem):
 
     def run(self, rows: Floats) -> StepBatch:
         """Compute as many rows as fit."""
-        found = self._native.run_alone(self.limit, rows)
+        found = self._native.run(self.limit, rows, None)
         self._loaded.check_logs()
         self._ode.remark()
-        return StepBatch(
-            found.rows,
-            None if found.failure is None else self._ode.failure(found.failure, found.t),
-            finished=found.finished,
-            events=found.events,
-            evaluations=found.evaluations,
-            points=np.array(found.points, dtype=bool),
-            waiting=found.waiting,
-        )
+        return found if found.stopped is None else found._replace(failure=self._stopped(found.stopped, found.begin))
 
 
 class OdeBesideSteps(SystemSteps):
@@ -182,7 +163,6 @@ class OdeBesideSteps(SystemSteps):
         kernel = loaded.native.kernel_of_ode()  # the ODE is an instance of the kernel of the system
         kernel.report_time(assembly.logging.clock.address)
         self._events = EventsBetweenPoints(assembly.plan)
-        self._told = 0, 0
         self._waiting = False  # finished rows wait for space
         own = replace(assembly, explain_ode=self._explain_ode, ode_kernel=kernel)
         super().__init__(loaded, own, resumed=resumed)
@@ -196,15 +176,9 @@ class OdeBesideSteps(SystemSteps):
 
     def _explain_ode(self) -> Failure:
         """Failure of the last step of the ODE."""
-        try:
-            self._native.rethrow()
-        except (Stopped, Refused) as error:
-            return self._ode.failure(error, self._native.time_of_ode)
-
-    def _new_counts(self) -> tuple[int, int]:
-        """Numbers of events of the ODE and of evaluations of f since the last call."""
-        before, self._told = self._told, self._native.counts_of_ode()
-        return self._told[0] - before[0], self._told[1] - before[1]
+        reason = self._native.failure_of_ode()
+        assert reason is not None  # the step has failed
+        return self._stopped(reason, self._native.time_of_ode)
 
     def remarks(self) -> Iterator[str]:
         yield from self._events.remarks()
@@ -220,21 +194,15 @@ class OdeBesideSteps(SystemSteps):
         self._native.show_end(time)
 
     def run(self, rows: Floats) -> StepBatch:
-        batch = StepBatch(0)
+        batch = StepBatch()
         if self.failure is None or self._waiting:
-            done = self._advanced(rows)
-            self._waiting = done.waiting
-            for t, at_point in done.events_between:
+            batch = self._advanced(rows)
+            self._waiting = batch.waiting
+            for t, at_point in batch.events_between:
                 self._events.add(t, at_point=at_point)
-            batch = self._batch(done)._replace(points=np.array(done.points, dtype=bool))
-            batch = self._judged(batch, rows)
-            self._waiting &= batch.steps == done.steps
         self._ode.remark()
-        own, evaluations = self._new_counts()
-        failure = None if self._waiting else self.failure
-        return batch._replace(failure=failure, events=batch.events + own, evaluations=evaluations)
+        return batch._replace(failure=None if self._waiting else self.failure)
 
     def go_back(self, number: int) -> None:
         super().go_back(number)
         self._waiting = False
-        self._new_counts()  # discard counts of undone steps

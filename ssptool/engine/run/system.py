@@ -12,22 +12,22 @@ from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 from ssptool.documents.diagnostics import BadData
 from ssptool.engine.assembly.applied_stimuli import endless_parameters
 from ssptool.engine.assembly.assembly import Adopted, Assembly
 from ssptool.engine.assembly.instances import Pool
-from ssptool.engine.assembly.stopped import failure_of
 from ssptool.engine.failure import Failure, RunError, failure_of_input
 from ssptool.engine.kernel import native_system
 from ssptool.engine.kernel.calls import AcceptedSteps, Code, Floats, Op, Outcome, Stretches
-from ssptool.engine.kernel.solutions import NoSize, SystemBatch, SystemRefusal, Unsettled, WhyNoSize
-from ssptool.engine.kernel.stopped import Stopped
+from ssptool.engine.kernel.solutions import NoSize, StepBatch, SystemRefusal, Unsettled, WhyNoSize
 from ssptool.engine.masters.adaptive import always_switching, too_inexact, too_small
 from ssptool.engine.masters.convergence import remarks_on_steps, unconverged_steps
 from ssptool.engine.masters.energy import residuals_too_large
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iteration_failures import IterationFailures
-from ssptool.engine.masters.master import CoupledSystem, Coupling, CouplingMaster, StepBatch, time_of_failure
+from ssptool.engine.masters.master import CoupledSystem, Coupling, CouplingMaster, time_of_failure
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Inexact, InstanceGroup, SavedState, Unconverged
 from ssptool.engine.planning.plan import FoundAtStart, Plan, PlannedInstance
 from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
@@ -251,7 +251,7 @@ class StepsOfSystem:
 
     def show_end(self, time: float) -> None:
         """Make outputs of the ODE consistent at this time [s], at which one of its components has ended the simulation.
-        May raise `Stopped`, `FmiError`.
+        May raise `RunError`, `FmiError`.
         """
 
     @cached_property
@@ -300,7 +300,7 @@ class StepsOfSystem:
             raise self._refusal(reason)
         self.unobserved.clear()
 
-    def _refusal(self, reason: SystemRefusal | Stopped) -> Exception:
+    def _refusal(self, reason: SystemRefusal | Failure) -> Exception:
         if isinstance(reason, SystemRefusal) and reason.outcome is None:
             return refused_call(self.assembly, reason)
         return RunError(self._stopped(reason, self.start))
@@ -324,10 +324,10 @@ class StepsOfSystem:
         if reason is not None:
             raise RunError(self._stopped(reason, self.start))
 
-    def _stopped(self, reason: SystemRefusal | Stopped, time: float) -> Failure:
+    def _stopped(self, reason: SystemRefusal | Failure, time: float) -> Failure:
         """Failure outside of a step."""
-        if isinstance(reason, Stopped):
-            return failure_of(reason)
+        if isinstance(reason, Failure):
+            return reason
         if reason.unsettled is Unsettled.PARAMETERS:
             return endless_parameters(reason.names, time)
         if reason.outcome is not None:
@@ -362,6 +362,7 @@ class SystemSteps(StepsOfSystem):
     def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
         super().__init__(loaded, assembly)
         self._iterations = loaded.iterations
+        self._counts = loaded.asks_python or isinstance(coupling_master(assembly.plan), Iterated)
         self.limit = math.inf
         # An empty schedule, whose number is the offset of the following schedules.
         self._schedules = self.kernel.schedule(()) + 1
@@ -463,26 +464,22 @@ class SystemSteps(StepsOfSystem):
 
     def run(self, rows: Floats) -> StepBatch:
         """Do steps until `rows` is full. Each call continues where the previous one ended."""
-        if self.failure is not None:
-            return StepBatch(0, self.failure)
-        return self._judged(self._batch(self._advanced(rows)), rows)
+        return StepBatch(failure=self.failure) if self.failure is not None else self._advanced(rows)
 
-    def _judged(self, batch: StepBatch, rows: Floats) -> StepBatch:
-        """The batch, cut where the coupling turns out to be unstable."""
-        batch = self._growth.judged(batch, rows)
-        self.failure = batch.failure
-        return batch
-
-    def _advanced(self, rows: Floats) -> SystemBatch:
+    def _advanced(self, rows: Floats) -> StepBatch:
+        """Rows of steps, cut where the coupling turns out to be unstable."""
         done = self._native.run(self.limit, rows, self._sources.sample)
         self._loaded.check_logs()
         if done.unobserved is not None:
             self.unobserved.append(self._evaluation.explain(*done.unobserved))
-        if self.failure is None:
-            self.failure = self._failure_after(done)
+        failure = self.failure or self._failure_after(done)
+        if not self._counts:
+            done = done._replace(iterations=np.ones(done.alone, dtype=np.int64))
+        done = self._growth.judged(done._replace(failure=failure), rows)
+        self.failure = done.failure
         return done
 
-    def _failure_after(self, done: SystemBatch) -> Failure | None:
+    def _failure_after(self, done: StepBatch) -> Failure | None:
         if done.stopped is not None:
             return self._stopped(done.stopped, done.begin)
         if done.unsampled:
@@ -490,19 +487,6 @@ class SystemSteps(StepsOfSystem):
         if done.no_size is not None:
             return self._without_size(done, done.no_size)
         return None if done.outcome.ok else self._failure(done)
-
-    def _batch(self, done: SystemBatch) -> StepBatch:
-        counted = self._asked is not None or isinstance(coupling_master(self.assembly.plan), Iterated)
-        counts = tuple(done.iterations.tolist()) if counted else (1,) * done.alone
-        return StepBatch(
-            done.steps,
-            self.failure,
-            counts,
-            done.rejected,
-            finished=self._native.finished,
-            events=done.events,
-            waiting=done.waiting,
-        )
 
     def go_back(self, number: int) -> None:
         super().go_back(number)
@@ -515,7 +499,7 @@ class SystemSteps(StepsOfSystem):
         if self._asked is not None:
             self._asked.recall(memory)
 
-    def _without_size(self, done: SystemBatch, why: NoSize) -> Failure:
+    def _without_size(self, done: StepBatch, why: NoSize) -> Failure:
         """Failure because no step is small enough."""
         if why.why is WhyNoSize.FAILED:
             failed = self._failure(done)
@@ -527,7 +511,7 @@ class SystemSteps(StepsOfSystem):
             return too_inexact(why.size, name, why.error, why.time)
         return always_switching(name, why.size, why.time)
 
-    def _failure(self, done: SystemBatch) -> Failure:
+    def _failure(self, done: StepBatch) -> Failure:
         outcome, t, end = done.outcome, done.begin, done.end
         if self._asked is not None and (failure := self._asked.failure()):
             return failure

@@ -7,7 +7,7 @@ import numpy as np
 
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.calls import FLOAT, Floats
-from ssptool.engine.masters.master import StepBatch
+from ssptool.engine.kernel.solutions import StepBatch
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.accuracy import Accuracy
 
@@ -73,16 +73,8 @@ class UnresolvedGrowth:
             return batch
         row, place = min(found)
         steps = min(max(row - len(before) + 1, 1), batch.steps)
-        return batch._replace(
-            steps=steps,
-            iterations=batch.iterations[:steps],
-            points=None if batch.points is None else batch.points[:steps],
-            failure=unstable(
-                f"{self._names[place]} has grown to {own[row, 1 + place]:.2g} and changes in each step by as much: "
-                + UNSTABLE_HERE,
-                float(own[row, 0]),
-            ),
-        )
+        grown = f"{self._names[place]} has grown to {own[row, 1 + place]:.2g} and changes in each step by as much"
+        return batch.up_to(steps, unstable(f"{grown}: {UNSTABLE_HERE}", float(own[row, 0])))
 
     def _first(self, rows: Floats, place: int) -> int | None:
         """The first row up to which a signal has grown without being resolved; None if there is none."""

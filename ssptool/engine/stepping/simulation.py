@@ -22,7 +22,8 @@ from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.calls import Floats
-from ssptool.engine.masters.master import CLOSE, StepBatch
+from ssptool.engine.kernel.solutions import StepBatch
+from ssptool.engine.masters.master import CLOSE
 from ssptool.engine.planning.plan import FoundAtStart, Plan
 from ssptool.engine.run.indicators import too_inexact_steps
 from ssptool.engine.run.initialization import InitializationReport

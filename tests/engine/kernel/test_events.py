@@ -10,7 +10,6 @@ import pytest
 from ssptool.documents.vocabulary import IntervalVariability
 from ssptool.engine.failure import RunError
 from ssptool.engine.kernel._methods import NativeClocks, NativeZenoDetector
-from ssptool.engine.kernel.stopped import Stopped
 from ssptool.fmu.description import FmuClock
 from tests.engine.kernel.clocks import ClockSchedule, Qualifier
 from tests.engine.kernel.methods import create
@@ -172,8 +171,6 @@ def test_events_without_end_are_found_at_the_same_one(seed):
                 found.append(note())
             except RunError as stopped:
                 found.append((stopped.failure.message, stopped.failure.advice, stopped.failure.component))
-            except Stopped as stopped:
-                found.append((stopped.message, stopped.advice, stopped.component))
         assert found[0] == found[1]
         if isinstance(found[0], tuple):
             return

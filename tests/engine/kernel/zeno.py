@@ -88,7 +88,7 @@ class ZenoDetector:
 
         Raises
         ------
-        Stopped
+        RunError
             There are too many events.
         """
         recurrence = math.inf

@@ -1,5 +1,6 @@
 #include "conversions.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace ssptool::binding {
@@ -15,6 +16,14 @@ nb::object array(DenseMatrix matrix) {
   const nb::capsule owner(numbers, [](void* data) noexcept { delete static_cast<std::vector<double>*>(data); });
   const std::size_t shape[] = {matrix.rows, matrix.columns};
   return nb::cast(nb::ndarray<nb::numpy, double>(numbers->data(), 2, shape, owner));
+}
+
+nb::object array(const std::vector<bool>& truths) {
+  auto* values = new bool[truths.size()];
+  const nb::capsule owner(values, [](void* data) noexcept { delete[] static_cast<bool*>(data); });
+  std::copy(truths.begin(), truths.end(), values);
+  const std::size_t shape[] = {truths.size()};
+  return nb::cast(nb::ndarray<nb::numpy, bool>(values, 1, shape, owner));
 }
 
 Call call_from(nb::handle call) {

@@ -64,6 +64,8 @@ nb::object array(std::vector<T> numbers) {
 
 // A new two-dimensional array.
 nb::object array(DenseMatrix);
+// A new array of truth values.
+nb::object array(const std::vector<bool>&);
 
 Call call_from(nb::handle call);
 // Names of functions → their addresses.

@@ -1,13 +1,25 @@
 #include "stopped.hpp"
 
+#include <algorithm>
+#include <array>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace ssptool::binding {
 
-nb::module_ event_vocabulary() { return nb::module_::import_("ssptool.engine.kernel.stopped"); }
-
 namespace {
+
+nb::module_ failures() { return nb::module_::import_("ssptool.engine.failure"); }
+
+// Members of `Ending` in Python, in the order of `Ending`.
+constexpr std::array endings{"FMI", "NONFINITE", "INTEGRATION", "EVENTS", "LOOP", "COUPLING", "INPUTS", "TERMINATED"};
+
+// Endings that the kernel does not know are those of a function of a component.
+Ending ending_of(const std::string& name) {
+  const auto found = std::ranges::find(endings, name);
+  return found == endings.end() ? Ending::fmi : static_cast<Ending>(found - endings.begin());
+}
 
 class PythonDetails final : public Details {
  public:
@@ -26,27 +38,33 @@ void set_error(const nb::object& error) { PyErr_SetObject(error.type().ptr(), er
 
 }  // namespace
 
-IntegrationStopped stopped_from(nb::handle stopped) {
-  IntegrationStopped found(static_cast<Ending>(attribute<int>(stopped, "code")),
-                           attribute<std::string>(stopped, "message"), attribute<std::string>(stopped, "advice"),
-                           attribute<double>(stopped, "t"), attribute<std::string>(stopped, "component"),
-                           attribute<bool>(stopped, "recoverable"));
-  found.function = attribute<std::string>(stopped, "function");
-  found.details = std::make_shared<PythonDetails>(nb::object(stopped.attr("details")));
+IntegrationStopped stopped_from(nb::handle failure) {
+  IntegrationStopped found(ending_of(attribute<std::string>(failure.attr("ending"), "name")),
+                           attribute<std::string>(failure, "message"), attribute<std::string>(failure, "advice"),
+                           attribute<double>(failure, "time"), attribute<std::string>(failure, "component"),
+                           attribute<bool>(failure, "recoverable"));
+  found.function = attribute<std::string>(failure, "function");
+  found.details = std::make_shared<PythonDetails>(nb::borrow(failure));
   return found;
 }
 
 nb::object to_python(const IntegrationStopped& stopped) {
   const auto* const details = dynamic_cast<const PythonDetails*>(stopped.details.get());
-  return event_vocabulary().attr("Stopped")(static_cast<int>(stopped.ending), stopped.what(), stopped.advice, stopped.t,
-                                            stopped.component, stopped.recoverable, stopped.function,
-                                            details == nullptr ? nb::none() : details->object);
+  return failures().attr("failure_of_kernel")(endings.at(static_cast<std::size_t>(stopped.ending)), stopped.what(),
+                                              stopped.advice, stopped.t, stopped.component, stopped.function,
+                                              stopped.recoverable, details == nullptr ? nb::none() : details->object);
 }
 
-void raise(const IntegrationStopped& stopped) { set_error(to_python(stopped)); }
+nb::object to_python(const CallRefused& refused) {
+  return nb::module_::import_("ssptool.engine.kernel.solutions")
+      .attr("SystemRefusal")(refused.component, refused.function, refused.status);
+}
+
+void raise(const IntegrationStopped& stopped) { set_error(failures().attr("RunError")(to_python(stopped))); }
 
 void raise(const CallRefused& refused) {
-  set_error(event_vocabulary().attr("Refused")(refused.component, refused.function, refused.status));
+  const nb::module_ instances = nb::module_::import_("ssptool.fmu.instance");
+  set_error(instances.attr("FmiError")(refused.component, refused.function, refused.status, nb::make_tuple()));
 }
 
 }  // namespace ssptool::binding

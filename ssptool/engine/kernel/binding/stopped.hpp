@@ -1,4 +1,4 @@
-// Reasons to stop, converted to and from the exceptions of stopped.py.
+// Reasons to stop, converted to and from failures of runs (engine/failure.py).
 #pragma once
 
 #include "../core/stopped.hpp"
@@ -6,13 +6,13 @@
 
 namespace ssptool::binding {
 
-nb::module_ event_vocabulary();
-
-// The reason in a Python exception of type Stopped.
-IntegrationStopped stopped_from(nb::handle stopped);
-// A Python exception of type Stopped, not raised.
+// The reason in a `Failure`.
+IntegrationStopped stopped_from(nb::handle failure);
+// A `Failure`.
 nb::object to_python(const IntegrationStopped&);
-// Raises it in Python.
+// A `SystemRefusal`.
+nb::object to_python(const CallRefused&);
+// Raises a `RunError` or a `FmiError` in Python.
 void raise(const IntegrationStopped&);
 void raise(const CallRefused&);
 
@@ -36,6 +36,19 @@ auto translated_unlocked(const Act& act) {
     const Unlocked unlocked;
     return act();
   });
+}
+
+// The reason to stop, or None.
+template <class Act>
+nb::object reason_of(const Act& act) {
+  try {
+    act();
+  } catch (const IntegrationStopped& stopped) {
+    return to_python(stopped);
+  } catch (const CallRefused& refused) {
+    return to_python(refused);
+  }
+  return nb::none();
 }
 
 }  // namespace ssptool::binding

@@ -87,14 +87,9 @@ class NativeSystem {
     return new NativeKernel(system_.kernel());
   }
 
-  // Returns None or the refusal. Raises exceptions that stop events.
+  // Returns None, or the reason of a refusal or stop.
   nb::object does(void (runtime::System::*act)()) {
-    try {
-      translated_unlocked([&] { (system_.*act)(); });
-    } catch (const runtime::Refused& refused) {
-      return to_python(refused.refusal);
-    }
-    return nb::none();
+    return stopped_by([&] { (system_.*act)(); });
   }
 
   // Pairs of slots, or the refusal.
@@ -138,6 +133,7 @@ class NativeSystem {
       const runtime::SystemState& state = *kept_.at(number)->state;
       system_.restore(state);
       continue_from(state);
+      if (beside_) ode_.new_counts();  // those of steps that are undone do not count
     });
   }
 
@@ -241,8 +237,9 @@ class NativeSystem {
         const nb::gil_scoped_acquire locked;
         return nb::cast<bool>(sample(t, begin, end));
       };
-    runtime::Stretch found;
     const std::span<double> room(rows.data(), rows.size());
+    if (ode_.is_alone()) return ode_.run_alone(limit, room);
+    runtime::Stretch found;
     system_.sample_with(std::move(asked));
     const nb::object stopped = stopped_by([&] {
       if (beside_) return beside_->run(found, varying_.get(), limit, room);
@@ -251,10 +248,15 @@ class NativeSystem {
     system_.sample_with({});
     nb::object unobserved = nb::none();
     if (found.unobserved) unobserved = nb::make_tuple(to_python(found.unobserved->first), found.unobserved->second);
-    return solutions_.attr("SystemBatch")(found.steps, array(std::move(found.iterations)), to_python(found.outcome),
-                                          found.from, found.to, found.rescuing, found.events, found.alone, unobserved,
-                                          stopped, found.unsampled, found.rejected, waiting(), no_size(), points(),
-                                          events_between());
+    const auto [events, evaluations] = beside_ ? ode_.new_counts() : std::pair<std::int64_t, std::int64_t>{};
+    return solutions_.attr("StepBatch")(
+        "steps"_a = found.steps, "iterations"_a = array(std::move(found.iterations)), "rejected"_a = found.rejected,
+        "finished"_a = beside_ ? beside_->finished(varying_.get()) : finished_steps(), "waiting"_a = waiting(),
+        "events"_a = found.events + events, "evaluations"_a = evaluations,
+        "points"_a = beside_ ? array(beside_->points()) : nb::none(), "outcome"_a = to_python(found.outcome),
+        "begin"_a = found.from, "end"_a = found.to, "rescuing"_a = found.rescuing, "alone"_a = found.alone,
+        "unobserved"_a = unobserved, "stopped"_a = stopped, "unsampled"_a = found.unsampled, "no_size"_a = no_size(),
+        "events_between"_a = events_between());
   }
 
   // Number of steps, estimated error of all, and end and slot of the worst one; see runtime::Inexact.
@@ -263,8 +265,6 @@ class NativeSystem {
     return nb::make_tuple(found.steps, found.error, found.time,
                           found.slot == none ? Number{-1} : static_cast<Number>(found.slot));
   }
-
-  bool finished() { return beside_ ? beside_->finished(varying_.get()) : finished_steps(); }
 
   // All except the first `but`.
   nb::tuple solved(Number but) {
@@ -309,16 +309,13 @@ class NativeSystem {
   template <class Act>
   nb::object stopped_by(const Act& act) {
     try {
-      const Unlocked unlocked;
-      act();
+      return reason_of([&] {
+        const Unlocked unlocked;
+        act();
+      });
     } catch (const runtime::Refused& refused) {
       return to_python(refused.refusal);
-    } catch (const CallRefused& refused) {
-      return to_python(runtime::Refusal{refused.component, refused.function, refused.status, {}, 0.0, {}});
-    } catch (const IntegrationStopped& stopped) {
-      return binding::to_python(stopped);
     }
-    return nb::none();
   }
 
   // The state at the present point; the components may be moved there.
@@ -350,14 +347,6 @@ class NativeSystem {
   bool finished_steps() { return varying_ ? system_.finished(*varying_) : system_.finished(); }
   [[nodiscard]] bool waiting() const noexcept {
     return beside_ ? beside_->waiting(varying_.get()) : varying_ && varying_->waiting();
-  }
-
-  // None if all rows belong to communication points.
-  [[nodiscard]] nb::object points() const {
-    if (!beside_) return nb::none();
-    nb::list found;
-    for (const bool point : beside_->points()) found.append(point);
-    return found;
   }
 
   [[nodiscard]] nb::tuple events_between() const {
@@ -416,10 +405,12 @@ void bind_system(nb::module_& module) {
       .def("begin", &Self::begin, nb::rv_policy::take_ownership)
       .def(
           "initialize", [](Self& self) { return self.does(&runtime::System::initialize); },
-          nb::sig("def initialize(self) -> ssptool.engine.kernel.solutions.SystemRefusal | None"))
+          nb::sig("def initialize(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
+                  "ssptool.engine.failure.Failure | None"))
       .def(
           "first_point", [](Self& self) { return self.does(&runtime::System::first_point); },
-          nb::sig("def first_point(self) -> ssptool.engine.kernel.solutions.SystemRefusal | None"))
+          nb::sig("def first_point(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
+                  "ssptool.engine.failure.Failure | None"))
       .def("undeclared_feedthrough", &Self::undeclared_feedthrough,
            nb::sig("def undeclared_feedthrough(self) -> tuple[tuple[int, int], ...] | "
                    "ssptool.engine.kernel.solutions.SystemRefusal"))
@@ -428,32 +419,32 @@ void bind_system(nb::module_& module) {
       .def("couple", &Self::couple)
       .def("save", &Self::save,
            nb::sig("def save(self) -> bytes | ssptool.engine.kernel.solutions.SystemRefusal | "
-                   "ssptool.engine.kernel.stopped.Stopped"))
+                   "ssptool.engine.failure.Failure"))
       .def("keep", &Self::keep,
            nb::sig("def keep(self) -> int | ssptool.engine.kernel.solutions.SystemRefusal | "
-                   "ssptool.engine.kernel.stopped.Stopped"))
+                   "ssptool.engine.failure.Failure"))
       .def("drop", &Self::drop, "number"_a)
       .def("go_back", &Self::go_back, "number"_a,
            nb::sig("def go_back(self, number: int) -> ssptool.engine.kernel.solutions.SystemRefusal | "
-                   "ssptool.engine.kernel.stopped.Stopped | None"))
+                   "ssptool.engine.failure.Failure | None"))
       .def("resume", &Self::resume, "state"_a,
            nb::sig("def resume(self, state: bytes) -> ssptool.engine.kernel.solutions.SystemRefusal | "
-                   "ssptool.engine.kernel.stopped.Stopped | None"))
+                   "ssptool.engine.failure.Failure | None"))
       .def("go_on", &Self::go_on,
            nb::sig("def go_on(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
-                   "ssptool.engine.kernel.stopped.Stopped | None"))
+                   "ssptool.engine.failure.Failure | None"))
       .def_prop_ro("time", [](Self& self) { return self.core().time(); })
       .def_prop_ro("end_of_segment", [](Self& self) { return self.core().end_of_segment(); })
       .def("begin_steps", &Self::begin_steps,
            nb::sig("def begin_steps(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
-                   "ssptool.engine.kernel.stopped.Stopped | None"))
+                   "ssptool.engine.failure.Failure | None"))
       .def("restart", &Self::restart)
       .def("intervene", &Self::intervene, "act"_a, "of_ode"_a,
            nb::sig("def intervene(self, act: collections.abc.Callable[[], None], of_ode: bool) -> "
-                   "ssptool.engine.kernel.solutions.SystemRefusal | ssptool.engine.kernel.stopped.Stopped | None"))
+                   "ssptool.engine.kernel.solutions.SystemRefusal | ssptool.engine.failure.Failure | None"))
       .def("follow", &Self::follow, "parts"_a,
            nb::sig("def follow(self, parts: collections.abc.Sequence[int]) -> "
-                   "ssptool.engine.kernel.solutions.SystemRefusal | ssptool.engine.kernel.stopped.Stopped | None"))
+                   "ssptool.engine.kernel.solutions.SystemRefusal | ssptool.engine.failure.Failure | None"))
       .def("release", &Self::release)
       .def(
           "resumed", [](Self& self, Number part) { return static_cast<Number>(self.core().resumed(index(part))); },
@@ -471,8 +462,7 @@ void bind_system(nb::module_& module) {
       .def("run", &Self::run, "limit"_a, "rows"_a.noconvert(), "sample"_a.none(),
            nb::sig("def run(self, limit: float, rows: ssptool.engine.kernel.calls.Floats, sample: "
                    "collections.abc.Callable[[float, float, float], bool] | None) -> "
-                   "ssptool.engine.kernel.solutions.SystemBatch"))
-      .def_prop_ro("finished", &Self::finished)
+                   "ssptool.engine.kernel.solutions.StepBatch"))
       .def_prop_ro("inexact", &Self::inexact, nb::sig("def inexact(self) -> tuple[int, float, float, int]"))
       .def(
           "integrate",
@@ -494,24 +484,18 @@ void bind_system(nb::module_& module) {
       .def("let_go", [](Self& self) { self.ode().let_go(); })
       .def("begin_alone", [](Self& self) { self.ode().begin_alone(); })
       .def(
-          "run_alone", [](Self& self, double limit, const Rows& rows) { return self.ode().run_alone(limit, rows); },
-          "limit"_a, "rows"_a.noconvert(),
-          nb::sig("def run_alone(self, limit: float, rows: ssptool.engine.kernel.calls.Floats) -> "
-                  "ssptool.engine.kernel.ode.OdeRows"))
-      .def(
           "kernel_of_ode", [](Self& self) { return self.ode().inside(); }, nb::rv_policy::take_ownership)
       .def_prop_ro(
           "loops_of_ode", [](Self& self) { return self.ode().loops(); },
           nb::sig("def loops_of_ode(self) -> tuple[int, ...]"))
       .def("begin_beside", [](Self& self) { self.ode().begin_beside(); })
-      .def(
-          "counts_of_ode", [](Self& self) { return self.ode().counts(); },
-          nb::sig("def counts_of_ode(self) -> tuple[int, int]"))
       .def_prop_ro("time_of_ode", [](Self& self) { return self.ode().time(); })
       .def(
           "show_end", [](Self& self, double t) { self.ode().show_end(t); }, "t"_a)
       .def(
-          "rethrow", [](Self& self) { self.ode().rethrow(); }, nb::sig("def rethrow(self) -> typing.NoReturn"))
+          "failure_of_ode", [](Self& self) { return self.ode().failure(); },
+          nb::sig("def failure_of_ode(self) -> ssptool.engine.kernel.solutions.SystemRefusal | "
+                  "ssptool.engine.failure.Failure | None"))
       .def(
           "take_remarks", [](Self& self) { return self.ode().take_remarks(); },
           nb::sig("def take_remarks(self) -> list[tuple[int, float, str]]"))

@@ -11,6 +11,8 @@
 
 namespace ssptool::binding {
 
+using namespace nb::literals;
+
 SystemOde::SystemOde(runtime::System& system, const runtime::RunPlan& run) : system_(system), run_(run) {}
 
 void SystemOde::rest() noexcept {
@@ -22,6 +24,7 @@ void SystemOde::integrate(int solver, nb::object cvode, nb::object explain, nb::
   explain_ = std::move(explain);
   refused_ = std::move(refused);
   sample_ = std::move(sample);
+  told_ = {};
   ode_ = {};
   ode_.slopes = run_.slopes;
   ode_.kept_for = run_.kept_for;
@@ -40,7 +43,7 @@ void SystemOde::integrate(int solver, nb::object cvode, nb::object explain, nb::
   };
   ode_.refused = [this](const CallRefused& one, double t) {
     const nb::gil_scoped_acquire locked;
-    return stopped_from(refused_(event_vocabulary().attr("Refused")(one.component, one.function, one.status), t));
+    return stopped_from(refused_(to_python(one), t));
   };
   translated([&] { running_ = &system_.integrate(ode_); });
   ode_.make_solver = {};
@@ -86,17 +89,19 @@ void SystemOde::begin_alone() {
   translated_unlocked([&] { alone_->begin(); });
 }
 
-nb::object SystemOde::run_alone(double limit, const Rows& rows) {
+nb::object SystemOde::run_alone(double limit, std::span<double> rows) {
   runtime::OdeBatch found;
   {
     const Unlocked unlocked;
-    found = alone_->run(limit, {rows.data(), rows.size()});
+    found = alone_->run(limit, rows);
   }
-  nb::list points;
-  for (const bool point : found.points) points.append(point);
-  return nb::module_::import_("ssptool.engine.kernel.ode")
-      .attr("OdeRows")(found.rows, points, found.finished, found.waiting, found.events, found.evaluations,
-                       reason_to_python(found.failure), found.t);
+  const nb::object stopped = reason_of([&] {
+    if (found.failure) std::rethrow_exception(found.failure);
+  });
+  return nb::module_::import_("ssptool.engine.kernel.solutions")
+      .attr("StepBatch")("steps"_a = found.rows, "begin"_a = found.t, "stopped"_a = stopped,
+                         "finished"_a = found.finished, "waiting"_a = found.waiting, "events"_a = found.events,
+                         "evaluations"_a = found.evaluations, "points"_a = array(found.points));
 }
 
 nb::tuple SystemOde::loops() const {
@@ -109,18 +114,20 @@ void SystemOde::begin_beside() {
   translated_unlocked([&] { system_.begin_beside(ode_); });
 }
 
-nb::tuple SystemOde::counts() const {
-  const Effort effort = running_->integration->effort();
+std::pair<std::int64_t, std::int64_t> SystemOde::new_counts() {
   const std::int64_t more = running_->jacobian ? running_->jacobian->evaluations() : 0;
-  return nb::make_tuple(running_->integration->events(), effort.evaluations + more);
+  const std::pair all{std::int64_t{running_->integration->events()},
+                      running_->integration->effort().evaluations + more};
+  const auto before = std::exchange(told_, all);
+  return {all.first - before.first, all.second - before.second};
 }
 
 void SystemOde::show_end(double t) {
   translated_unlocked([&] { component().show_end(t); });
 }
 
-void SystemOde::rethrow() {
-  translated([&] { component().rethrow(); });
+nb::object SystemOde::failure() {
+  return reason_of([&] { component().rethrow(); });
 }
 
 nb::list SystemOde::take_remarks() {
@@ -128,18 +135,6 @@ nb::list SystemOde::take_remarks() {
   for (const runtime::IntegrationRemark& one : std::exchange(ode_.remarks, {}))
     found.append(nb::make_tuple(static_cast<int>(one.what), one.t, one.reason));
   return found;
-}
-
-nb::object reason_to_python(const std::exception_ptr& failure) {
-  if (failure == nullptr) return nb::none();
-  try {
-    translated([&] { std::rethrow_exception(failure); });
-  } catch (const nb::python_error& error) {
-    if (error.matches(event_vocabulary().attr("Stopped")) || error.matches(event_vocabulary().attr("Refused")))
-      return nb::borrow(error.value());
-    throw;
-  }
-  return nb::none();
 }
 
 }  // namespace ssptool::binding

@@ -1,8 +1,11 @@
 // The ODE of a system that executes a frozen plan, as a run integrates it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "../../system/ode_alone.hpp"
@@ -41,7 +44,7 @@ class SystemOde {
 
   // For a system that consists only of an ODE: the first instant, and rows.
   void begin_alone();
-  nb::object run_alone(double limit, const Rows& rows);
+  nb::object run_alone(double limit, std::span<double> rows);
 
   // For an ODE next to other components: its kernel, and the loops in it by number in the plan.
   NativeKernel* inside() { return new NativeKernel(system_.inside()); }
@@ -50,11 +53,11 @@ class SystemOde {
   void begin_beside();
   [[nodiscard]] runtime::OdeOfRun& of_run() noexcept { return ode_; }
   [[nodiscard]] double time() const { return running_->integration->time(); }  // [s]
-  // Events and evaluations so far.
-  [[nodiscard]] nb::tuple counts() const;
+  // Events and evaluations since the last call.
+  std::pair<std::int64_t, std::int64_t> new_counts();
   void show_end(double t);
-  // Raises the exception that has ended the last step.
-  void rethrow();
+  // Reason to stop that has ended the last step; other exceptions are passed on.
+  nb::object failure();
 
   // Since the last call: (what, t, reason) of each.
   nb::list take_remarks();
@@ -73,10 +76,8 @@ class SystemOde {
   runtime::OdeOfRun ode_;
   nb::object explain_, refused_, sample_;
   runtime::RunningOde* running_ = nullptr;
+  std::pair<std::int64_t, std::int64_t> told_;  // all events and evaluations at the last call of `new_counts`
   std::unique_ptr<runtime::OdeAlone> alone_;
 };
-
-// An IntegrationStopped as Stopped, a CallRefused as Refused; None if there is no failure.
-nb::object reason_to_python(const std::exception_ptr& failure);
 
 }  // namespace ssptool::binding
