@@ -232,13 +232,15 @@ class ForeignZip(zipfile.ZipFile):
     SpecialFile, or as `zipfile.ZipFile`.
     """
 
+    _source: BufferedReader | None = None  # here, because one that could not be opened is closed as well
+
     def __init__(self, path: Path) -> None:
-        self._source = open_bytes(path)
+        self._source = source = open_bytes(path)
         try:
-            super().__init__(self._source)
+            super().__init__(source)
             self.odd = tuple(self._made_plain())
         except BaseException:
-            self._source.close()
+            source.close()
             raise
 
     def _made_plain(self) -> Iterator[OddEntry]:
@@ -272,7 +274,8 @@ class ForeignZip(zipfile.ZipFile):
 
     def close(self) -> None:
         super().close()
-        self._source.close()
+        if self._source is not None:
+            self._source.close()
 
     def pieces(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
         """The bytes of an entry, piece by piece. Raises one of UNREADABLE_ZIP, BadZipFile for wrong sizes."""

@@ -4,6 +4,7 @@ import os
 import shutil
 import stat
 import struct
+import sys
 import tracemalloc
 import zipfile
 import zlib
@@ -227,3 +228,12 @@ def test_a_large_file_is_unpacked_in_pieces(tmp_path):
         tracemalloc.stop()
     assert (tmp_path / "unpacked" / "documentation" / "large.bin").stat().st_size == size
     assert most < size / 4
+
+
+def test_a_package_that_cannot_be_opened_leaves_nothing_to_close(tmp_path, monkeypatch):
+    """As with too many open files: Python closes the object again, and would print what goes wrong then."""
+    said = []
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    with pytest.raises(FileNotFoundError):
+        ForeignZip(tmp_path / "none.ssp")
+    assert not said
