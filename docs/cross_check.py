@@ -273,7 +273,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, required=True, help="folder for the page and the results")
     parser.add_argument("--relative", type=positive, default=1e-3, help="tolerance, times the largest magnitude")
     parser.add_argument("--timeout", type=positive, default=60.0, metavar="SECONDS", help="wall time of each case")
-    parser.add_argument("--sandbox", action="store_true", help="no network and no files of others (Linux)")
+    boxed = {"nargs": "?", "const": True, "choices": ("best",), "metavar": "best"}
+    parser.add_argument("--sandbox", **boxed, help="no network, no files of others (default: SSPTOOL_SANDBOX)")
     parser.add_argument("--compile", action="store_true", help="compile FMUs that bring their sources only")
     given = parser.parse_args(arguments)
     if not given.folder.is_dir():

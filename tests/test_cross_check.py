@@ -2,6 +2,7 @@
 
 import csv
 import json
+import runpy
 import subprocess
 import sys
 import zipfile
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import ssptool
+from ssptool import sandbox
 from tests.cli.browser import CHROMIUM, browser, violations
 from tests.fmus.build import HANG, WRITE_TO_NULL, build
 
@@ -157,3 +159,15 @@ def test_an_impossible_option_is_refused_before_the_first_case(option, tmp_path)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, (tmp_path / "out").exists()) == (2, False)
     assert option.partition("=")[0] in done.stderr.splitlines()[-1]
+
+
+def test_the_sandbox_of_the_environment_counts(tmp_path, monkeypatch):
+    """An environment without namespaces, and a sandbox that nobody has typed."""
+    lag(tmp_path / "in" / "Alone.fmu")
+    for said, verdict in (("1", "rejected"), ("0", "ran")):
+        monkeypatch.setenv("SSPTOOL_SANDBOX", said)
+        module = runpy.run_path(str(SCRIPT))
+        monkeypatch.setattr(sandbox, "missing_layers", lambda: {sandbox.NAMESPACES: "they are not here"})
+        module["main"]([str(tmp_path / "in"), "--output", str(tmp_path / "out")])
+        (case,) = json.loads((tmp_path / "out" / "verdicts.json").read_text())["cases"]
+        assert case["verdict"].startswith(verdict), case
