@@ -28,7 +28,7 @@ _FOLDER_BYTES = 4 << 20
 DEVICE_FILES = tuple(Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom"))
 _LINKS = {"/dev/fd": "/proc/self/fd", "/dev/stdin": "fd/0", "/dev/stdout": "fd/1", "/dev/stderr": "fd/2"}
 
-_HIDDEN = (Path("/usr/local/etc"),)
+HIDDEN = (Path("/usr/local/etc"),)
 """Folders below those that may be read, in which programs keep settings with passwords."""
 
 MOST_PROCESSES = 4096
@@ -84,7 +84,7 @@ def enter_own_root(readable: Iterable[Path], writable: Iterable[Path], folder: P
     _leave_old_root(libc)
     for tree in trees:
         _attach(libc, tree)
-    for hidden in _HIDDEN:
+    for hidden in HIDDEN:
         if hidden.is_dir():
             _mount(libc, "tmpfs", str(hidden), "tmpfs", _READ_ONLY | _NO_SUID | _NO_DEVICES)
     for path, target in (*links.items(), *_LINKS.items()):

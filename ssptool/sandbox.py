@@ -12,7 +12,7 @@ import os
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
@@ -22,7 +22,7 @@ from ssptool.call_filter import PROCESSORS, refuse_calls
 from ssptool.errors import WrongUsage
 from ssptool.guard import stand_guard
 from ssptool.option_words import BEST, Boxing
-from ssptool.own_root import DEVICE_FILES, MOST_PROCESSES, SIZES, TEMPORARY, enter_own_root
+from ssptool.own_root import DEVICE_FILES, HIDDEN, MOST_PROCESSES, SIZES, TEMPORARY, enter_own_root
 
 if sys.platform != "win32":
     import resource
@@ -74,14 +74,18 @@ CLOSED = {
     "devices": "no terminals; null, zero, full, random and urandom only",
     "kernel": "no tracing, mounts, namespaces, keys of the session, programs for the kernel, or rights of root",
 }
-"""Subject → how much of it is open to FMUs in a sandbox."""
+"""Subject → how much of it is open to FMUs in a complete sandbox."""
+
+_WRITING_ON_DISK = f"a temporary folder and logs of the run, files of {MOST_FILE_BYTES >> 30} GiB at most"
 
 
 class NoSandbox(WrongUsage):
     """The system cannot close a sandbox."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"--sandbox is not available here: {reason}; run in a container, or without --sandbox")
+        partly = ", ".join(name for name, what in closed(missing_layers()).items() if what != OPEN)
+        best = f"--sandbox={BEST} closes {partly}; otherwise " if partly else ""
+        super().__init__(f"--sandbox is not available here: {reason}; {best}run in a container, or without --sandbox")
         self.reason = reason
 
 
@@ -147,10 +151,15 @@ def gaps(asked: Boxing) -> Mapping[str, str]:
     return missing_layers() if asked == BEST else {}
 
 
-def open_subjects(without: Iterable[str]) -> set[str]:
-    """Subjects of `CLOSED` that stay open without these layers."""
+OPEN = "open"
+
+
+def closed(without: Collection[str]) -> dict[str, str]:
+    """Subject → how much of it is open to FMUs in a sandbox that lacks these layers."""
     found = {subject for layer in without for subject in _OPEN.get(layer, ())}
-    return found | ({"reading", "writing"} if {NAMESPACES, LANDLOCK} <= set(without) else set())
+    found |= {"reading", "writing"} if {NAMESPACES, LANDLOCK} <= set(without) else set()
+    on_disk = {"writing": _WRITING_ON_DISK} if NAMESPACES in without else {}
+    return CLOSED | on_disk | dict.fromkeys(found, OPEN)
 
 
 def gaps_told(asked: Boxing) -> str:
@@ -158,9 +167,9 @@ def gaps_told(asked: Boxing) -> str:
     found = gaps(asked)
     if not found:
         return ""
-    still = [subject for subject in CLOSED if subject in open_subjects(found)]
+    still = ", ".join(subject for subject, what in closed(found).items() if what == OPEN)
     reasons = "; ".join(f"{layer}: {reason}" for layer, reason in found.items())
-    return f"the sandbox is not complete, {', '.join(still) or 'nothing'} stays open ({reasons})"
+    return f"the sandbox is not complete; still open: {still or 'nothing'} ({reasons})"
 
 
 def _refusal(closing: Callable[[], object]) -> str:
@@ -221,7 +230,7 @@ def _why_refused() -> str:
     return "; containers need the rights for namespaces and an unmasked /proc"
 
 
-def origin(path: Path) -> str:
+def _origin(path: Path) -> str:
     """Address from which a file was downloaded, as programs note it at the file; "" if nothing is noted."""
     if sys.platform == "linux":
         with suppress(OSError, UnicodeDecodeError):
@@ -234,15 +243,24 @@ def origin(path: Path) -> str:
     return ""
 
 
-def advice(path: Path, asked: Boxing | None, setting: Boxing | None = None) -> str:
-    """One line about a file that was downloaded, unless somebody has decided about a sandbox, or there is none; or
-    about what is missing of a sandbox.
+def advice(paths: Iterable[Path], asked: Boxing | None, setting: Boxing | None = None) -> str:
+    """One line about the first of these files that was downloaded, unless somebody has decided about a sandbox; or
+    about what is missing of a sandbox. A folder stands for the structure and the FMUs in it.
     """
     if boxed := wanted(asked, setting):
         return gaps_told(boxed)
-    if asked is not None or not (found := origin(path)) or missing():
+    if any(one is not None for one in (asked, stated.get(), _of_environment(), setting)):
         return ""
-    return f"{path.name} was downloaded from {found}: --sandbox keeps its FMUs from your files and the network"
+    files = (file for path in paths for file in (path, *path.glob("*.ssd"), *path.glob("**/*.fmu")))
+    said = next(((file, found) for file in files if (found := _origin(file))), None)
+    if said is None:
+        return ""
+    lacking = missing_layers()
+    partly = f"={BEST}" if lacking else ""
+    box = f"--sandbox{partly} keeps its FMUs from your files" + ("" if NAMESPACES in lacking else " and the network")
+    if {NAMESPACES, LANDLOCK} <= set(lacking):
+        box = "its FMUs have all your rights, and there is no sandbox here"
+    return f"{said[0].name} was downloaded from {said[1]}: {box}"
 
 
 def check_sandbox(asked: Boxing = True) -> None:
@@ -347,6 +365,7 @@ def close_files(
     """Let this process read and write nothing else from now on, and talk to no process outside. Raises OSError.
 
     It has left the network, and is in a space of processes of its own. Its temporary files are in memory from now on.
+    Without namespaces none of this holds, and its temporary files are in `tempfile.tempdir`, one of `writable`.
 
     Parameters
     ----------
@@ -362,16 +381,28 @@ def close_files(
         enter_own_root(list(readable), writable, folder)
         # All that is still there may be read.
         readable, writable = [Path("/")], [*writable, *SIZES]
+        tempfile.tempdir = str(TEMPORARY)
+    else:
+        readable = [part for path in readable for part in _without_hidden(path)]
     _limit_processes(apart)
     if LANDLOCK not in without:
         _restrict_files(readable, writable)
     if FILTER not in without:
         refuse_calls()
-    if apart:
-        libc = ctypes.CDLL(None, use_errno=True)
-        header, none = (ctypes.c_uint32 * 2)(_CAPABILITIES, 0), (ctypes.c_uint32 * 6)()
-        _checked(libc.capset(ctypes.byref(header), ctypes.byref(none)), "rights in its space of users")
-        _name_temporary_files()
+    libc = ctypes.CDLL(None, use_errno=True)
+    header, none = (ctypes.c_uint32 * 2)(_CAPABILITIES, 0), (ctypes.c_uint32 * 6)()
+    _checked(libc.capset(ctypes.byref(header), ctypes.byref(none)), "rights of root")
+    _checked(libc.prctl(_NO_NEW_RIGHTS, 1, 0, 0, 0), "rights of root")  # programs of root would have them again
+    _name_temporary_files()
+
+
+def _without_hidden(path: Path) -> Iterator[Path]:
+    """A path, or its parts without those that are hidden: a rule of Landlock takes nothing away."""
+    if any(one != path and one.is_relative_to(path) for one in HIDDEN) and path.is_dir():
+        for part in path.iterdir():
+            yield from _without_hidden(part)
+    elif path not in HIDDEN:
+        yield path
 
 
 def _restrict_files(readable: Iterable[Path] = (), writable: Iterable[Path] = ()) -> None:
@@ -403,9 +434,8 @@ def _limit_processes(apart: bool) -> None:
 
 
 def _name_temporary_files() -> None:
-    """Let Python and FMUs make temporary files in memory, and take the names of sockets of the user away."""
-    tempfile.tempdir = str(TEMPORARY)
-    os.environ.update(dict.fromkeys(("TMPDIR", "HOME"), str(TEMPORARY)))
+    """Let FMUs make temporary files where Python makes them, and take the names of sockets of the user away."""
+    os.environ.update(dict.fromkeys(("TMPDIR", "HOME"), tempfile.gettempdir()))
     for name in ("TMP", "TEMP", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME"):
         os.environ.pop(name, None)
 
@@ -413,15 +443,18 @@ def _name_temporary_files() -> None:
 def enter() -> None:
     """Entry of an interpreter: execute the command of its arguments in a sandbox.
 
-    The first argument is JSON: the paths to read beside those of the system, and the paths to write.
+    The first argument is JSON: the paths to read beside those of the system, the paths to write, and the layers that
+    the system has not.
     """
     if sys.platform == "win32":
         raise NoSandbox(missing())
-    readable, writable = (list(map(Path, paths)) for paths in json.loads(sys.argv[1]))
-    folder = Path.cwd()
-    leave_network(apart=True)
-    stand_guard(os.getppid(), apart=True)
-    close_files([*system_paths(), *readable], writable, folder)
+    *paths, without = json.loads(sys.argv[1])
+    readable, writable = (list(map(Path, each)) for each in paths)
+    folder, apart = Path.cwd(), NAMESPACES not in without
+    if apart:
+        leave_network(apart=True)
+    stand_guard(os.getppid(), apart=apart)
+    close_files([*system_paths(), *readable], writable, folder, without)
     os.execvp(sys.argv[2], sys.argv[2:])
 
 

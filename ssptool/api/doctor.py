@@ -26,7 +26,7 @@ from ssptool.foreign_text import joined_lines, json_text
 from ssptool.option_words import BEST
 from ssptool.public_calls import public
 from ssptool.rules.runner import found_in
-from ssptool.sandbox import CLOSED, missing_layers, open_subjects
+from ssptool.sandbox import CLOSED, OPEN, closed, missing_layers
 from ssptool.version import __version__
 
 PURPOSES = {
@@ -182,8 +182,8 @@ def _tools() -> Iterator[InstalledPart]:
         yield InstalledPart("Tools", "compiler", f"{found}; for FMUs with sources only (--compile)", remedy)
     said = f"closes {', '.join(CLOSED)} (--sandbox)"
     if without := missing_layers():
-        closed = [name for name in CLOSED if name not in open_subjects(without)]
-        partly = f"; --sandbox={BEST} closes {', '.join(closed)}" if closed else ""
+        names = [name for name, what in closed(without).items() if what != OPEN]
+        partly = f"; --sandbox={BEST} closes {', '.join(names)}" if names else ""
         said = f"not complete: {'; '.join(f'{layer}: {reason}' for layer, reason in without.items())}{partly}"
     yield InstalledPart("Tools", "sandbox", said)
     yield from _runtimes()

@@ -13,7 +13,7 @@ from ssptool.cli.options import (
     Sandbox,
     SystemPath,
     TextOrJson,
-    advise,
+    advise_sandbox,
     bundled,
     changes_from,
     codes,
@@ -143,7 +143,7 @@ def linearize_command(
     files = LINEAR_FILES if sweep is None else NUMBER_FILES
     if output is not None and output.suffix.lower() not in files:
         ssptool.renderers.check_plot_name(output, (*files, *PLOT_FILES))
-    advise(system, sandbox, changes)
+    advise_sandbox(system, sandbox, changes)
     known = {**changes, **stimuli, "accept": codes(accept), "sandbox": sandbox, "at": at, "settings": settings}
     known |= {"input": input or (), "measure": measure or ()}
     if sweep is not None:
@@ -203,7 +203,7 @@ def modes_command(
     numbers = NUMBER_FILES if over else ()
     if output is not None and output.suffix.lower() not in numbers:
         ssptool.renderers.check_plot_name(output, (*numbers, *PLOT_FILES))
-    advise(system, sandbox, changes)
+    advise_sandbox(system, sandbox, changes)
     known = {**changes, **stimuli, "accept": codes(accept), "sandbox": sandbox, "at": at, "settings": settings}
     with busy():
         if over is not None:
@@ -260,7 +260,7 @@ def trim_command(
     """
     if output is not None:
         ssptool.renderers.check_plot_name(output, STEADY_FILES)
-    advise(system, sandbox, changes)
+    advise_sandbox(system, sandbox, changes)
     with busy():
         point = ssptool.trim(
             system,
@@ -318,7 +318,7 @@ def sensitivities_command(
     """
     if output is not None:
         ssptool.renderers.check_plot_name(output, NUMBER_FILES)
-    advise(system, sandbox, changes)
+    advise_sandbox(system, sandbox, changes)
     with busy():
         found = ssptool.sensitivities(
             system, to, measure or (), settings=settings, accept=codes(accept), sandbox=sandbox, **changes, **stimuli

@@ -183,9 +183,12 @@ def sandbox_setting(system: Path, given: Mapping[str, Any]) -> Boxing | None:
     return caller_switches(system, given.get("settings_file", True)).sandbox
 
 
-def advise(path: Path, sandbox: Boxing | None, given: Mapping[str, Any]) -> None:
-    """Print a note about a downloaded system whose FMUs are to run without a sandbox, or about gaps of the sandbox."""
-    if line := advice(path, sandbox, sandbox_setting(path, given)):
+def advise_sandbox(path: Path, sandbox: Boxing | None, given: Mapping[str, Any], *more: Path) -> None:
+    """Print a note about a downloaded system whose FMUs are to run without a sandbox, or about gaps of the sandbox.
+
+    `more`: other files that may have been downloaded, such as the system of a study.
+    """
+    if line := advice([path, *more], sandbox, sandbox_setting(path, given)):
         say(f"note: {line}", err=True)
 
 

@@ -11,7 +11,15 @@ import typer
 import ssptool
 from ssptool.arguments import parse_time
 from ssptool.cli.app import say
-from ssptool.cli.options import AllowOutside, TextOrJson, Variant, bundled, chosen_units, process_options
+from ssptool.cli.options import (
+    AllowOutside,
+    TextOrJson,
+    Variant,
+    advise_sandbox,
+    bundled,
+    chosen_units,
+    process_options,
+)
 from ssptool.cli.options import time as time_option
 from ssptool.documents.foreign_files import own_output
 from ssptool.errors import WrongValue
@@ -420,6 +428,7 @@ def reproduce_command(
       ssptool reproduce plant.csv
       ssptool reproduce springs.study#17
     """
+    advise_sandbox(Path(result.partition("#")[0]), process["sandbox"], {}, *filter(None, [system]))
     reproduction = ssptool.reproduce(
         result,
         against=against,

@@ -25,7 +25,7 @@ from ssptool.cli.options import (
     SystemPath,
     TextOrJson,
     Timeout,
-    advise,
+    advise_sandbox,
     bundled,
     changes_from,
     chosen_units,
@@ -42,7 +42,7 @@ from ssptool.engine.settings import INSIGHT
 from ssptool.errors import MissingPackage
 from ssptool.foreign_text import joined_lines
 from ssptool.option_words import AccuracyWord
-from ssptool.sandbox import CLOSED, check_sandbox, gaps, gaps_told, open_subjects, wanted
+from ssptool.sandbox import check_sandbox, closed, gaps, gaps_told, wanted
 
 if TYPE_CHECKING:
     from ssptool.engine.planning.plan import Plan
@@ -216,6 +216,8 @@ def plan_command(
     if export:
         say(f"\nExported FMU (FMI {fmi}.0)\n{_export_text(plan, fmi)}")
     asked: Any = {"settings": settings, "accept": codes(accept), "sandbox": sandbox, **changes, **stimuli}
+    if stability or advise is not None:
+        advise_sandbox(system, sandbox, changes)
     if stability:
         with busy():
             stable = ssptool.stability(system, **asked)
@@ -225,9 +227,8 @@ def plan_command(
             advice = ssptool.advise(system, error=advise, **asked)
         say(f"\n{advice}")
     if boxed:
-        still = open_subjects(gaps(boxed))
-        rows = (f"  {name:<11}{'open' if name in still else what}" for name, what in CLOSED.items())
-        say("\n".join(["\nSandbox", *rows, *([gaps_told(boxed)] if still else [])]))
+        rows = (f"  {name:<11}{what}" for name, what in closed(gaps(boxed)).items())
+        say("\n".join(["\nSandbox", *rows, *filter(None, [gaps_told(boxed)])]))
 
 
 def _export_text(plan: "Plan", fmi: int) -> str:
@@ -346,7 +347,7 @@ def run_command(
     limits: dict[str, Any] = {"timeout": timeout, "step_timeout": step_timeout, "memory_limit": memory_limit}
     if not isolated:
         _refuse_options_of_child_process(**limits, sandbox=sandbox or None)
-    advise(system, sandbox if isolated else False, changes)
+    advise_sandbox(system, sandbox if isolated else False, changes)
     read = [system, *changes["parameters"], *_files_of(stimuli)]
     first, *copies = _outputs(output, system, read, [one for one in logs.values() if isinstance(one, Path)])
     with report.progress() as progress:

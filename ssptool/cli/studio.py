@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from ssptool.cli.app import say
-from ssptool.cli.options import WHAT_A_SANDBOX_CLOSES, Variant, sandbox_setting
+from ssptool.cli.options import WHAT_A_SANDBOX_CLOSES, Variant, advise_sandbox, sandbox_setting
 from ssptool.errors import WrongUsage, missing_extra
-from ssptool.sandbox import check_sandbox, gaps_told, wanted
+from ssptool.sandbox import check_sandbox, wanted
 
 
 def _which_system(found: list[str]) -> WrongUsage:
@@ -63,8 +63,7 @@ def studio_command(
     path = _system_of_working_folder() if system is None else system
     asked = wanted(sandbox, sandbox_setting(path, {}))
     check_sandbox(asked)
-    if line := gaps_told(asked):
-        say(f"note: {line}", err=True)
+    advise_sandbox(path, sandbox, {})
     stated = "the server was started with --read-only" * read_only
     session = EditSession(path, variant=variant, read_only=stated, sandbox=asked)
     try:

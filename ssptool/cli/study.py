@@ -17,7 +17,7 @@ from ssptool.cli.options import (
     SystemPath,
     TextOrJson,
     Variant,
-    advise,
+    advise_sandbox,
     bundled,
     factor,
     judged_by,
@@ -115,7 +115,7 @@ def study_run(
     Examples:
       ssptool study springs.toml --workers 4
     """
-    advise(file, sandbox, judged)
+    advise_sandbox(file, sandbox, judged, ssptool.studies.read_study(file).system)
     with progress_bar("running") as progress:
         results = ssptool.study(
             file,
@@ -186,7 +186,7 @@ def study_resume(
     judged: dict[str, Any],
 ) -> None:
     """Continue an interrupted study: `ssptool study resume springs.study`."""
-    advise(folder, sandbox, judged)
+    advise_sandbox(folder, sandbox, judged)
     with progress_bar("running") as progress:
         results = ssptool.studies.resume_study(
             folder,
@@ -264,7 +264,7 @@ def study_calibrate(
 
     For measurements, the fit has 95 % confidence intervals.
     """
-    advise(file, sandbox, judged)
+    advise_sandbox(file, sandbox, judged, ssptool.studies.read_study(file).system)
     fit = ssptool.calibrate(
         file,
         output,
@@ -316,7 +316,7 @@ def sweep_command(
     Examples:
       ssptool sweep plant.ssp Motor.R=0.3:0.8:6 Motor.L=1,2 --result 'max("Motor.w")'
     """
-    advise(system, sandbox, judged)
+    advise_sandbox(system, sandbox, judged)
     with progress_bar("running") as progress:
         results = ssptool.sweep(
             system,

@@ -6,7 +6,7 @@ the FMU, the compiler and the options. Sources are those that the model descript
 `sources/buildDescription.xml` (FMI 3.0 §2.5.1.1).
 
 Sources and options are untrusted. Options are only used if they are known to start no program and to read only files of
-the FMU. The compiler runs in a sandbox if this system has one, because sources can include any file.
+the FMU. The compiler runs in a sandbox as good as this system has one, because sources can include any file.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ from ssptool.fmu.model_description_xml import (
     this_platform,
 )
 from ssptool.foreign_text import strict_json
-from ssptool.sandbox import missing
+from ssptool.sandbox import LANDLOCK, NAMESPACES, missing_layers
 from ssptool.tempfiles import TemporaryFolder
 
 SOURCES = "sources/"
@@ -400,16 +400,17 @@ def _missing_library(said: str, libraries: Mapping[str, int]) -> tuple[str, int]
 
 
 def _ran(command: list[str], folder: Path) -> "subprocess.CompletedProcess[str]":
-    """Run a compiler in the folder of an unpacked FMU, without a terminal, and in a sandbox if one is available.
+    """Run a compiler in the folder of an unpacked FMU, without a terminal, and in a sandbox as good as the system has.
 
     In the sandbox it can read the system, its own files and folders in environment variables, and write next to the
     FMU.
     """
-    environment, beside = child_environment(), folder.parent
-    if not missing():
+    environment, beside, lacking = child_environment(), folder.parent, [*missing_layers()]
+    if not {NAMESPACES, LANDLOCK} <= set(lacking):
         searched = [Path(one) for name in _SEARCHED for one in os.environ.get(name, "").split(os.pathsep) if one]
-        paths = strict_json([[*map(str, (*_program_folders(command[0]), *searched))], [str(beside)]])
-        command = [*interpreter("from ssptool.sandbox import enter; enter()"), paths, *command]
+        readable = [*map(str, (*_program_folders(command[0]), *searched))]
+        box = strict_json([readable, [str(beside)], lacking])
+        command = [*interpreter("from ssptool.sandbox import enter; enter()"), box, *command]
         environment |= dict.fromkeys(("TMPDIR", "HOME", "XDG_CACHE_HOME"), str(beside))
     return subprocess.run(
         command,

@@ -10,6 +10,7 @@ import pytest
 
 import ssptool
 from ssptool import sandbox
+from ssptool.fmu import compiling
 from ssptool.fmu.description import UnusableFmu
 from ssptool.sandbox import NoSandbox
 from tests.fmu.source_fmus import build_description, system1
@@ -144,6 +145,16 @@ def test_sources_read_no_file_of_the_user(place, use, by):
         use(path)
     assert SECRET not in str(refused.value)
     assert not any(SECRET.encode() in file.read_bytes() for file in (place / "cache").iterdir())
+
+
+@closable
+@pytest.mark.parametrize("layer", [sandbox.NAMESPACES, sandbox.LANDLOCK])
+def test_nor_where_one_layer_of_the_sandbox_is_missing(place, monkeypatch, layer):
+    monkeypatch.setattr(compiling, "missing_layers", lambda: {layer: "it is not here"})
+    assert ssptool.simulate(system1(Path("System1.fmu"), 2), stop_time=0.1, compile=True).ok
+    path = system1(Path("Other.fmu"), 2, broken=READING.format(place / "secret"))
+    with pytest.raises(UnusableFmu, match="secret"):
+        ssptool.simulate(path, stop_time=0.1, compile=True)
 
 
 @closable

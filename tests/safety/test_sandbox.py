@@ -9,6 +9,7 @@ import resource
 import socket
 import subprocess
 import sys
+import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -406,7 +407,8 @@ def without(monkeypatch):
 def test_a_sandbox_as_good_as_possible_says_what_stays_open(without, tmp_path, monkeypatch, layers, still):
     without(*layers)
     monkeypatch.chdir(tmp_path)
-    assert sandbox.open_subjects(sandbox.gaps("best")) == still
+    found = sandbox.closed(sandbox.gaps("best"))
+    assert {subject for subject, what in found.items() if what == sandbox.OPEN} == still
     told = sandbox.gaps_told("best")
     assert bool(told) == bool(layers)
     assert all(layer in told for layer in layers)
@@ -428,6 +430,42 @@ def test_either_namespaces_or_landlock_alone_keep_files(without, tmp_path, monke
     start = {"Bad.what": float(fmus.REACH_OUT), "Bad.when": 0.5}
     assert ssptool.simulate("s", sandbox="best", output="a.csv", start_values=start).ok
     assert not Path("reached").exists()
+
+
+def locked_in_by_landlock():
+    """Entry of an interpreter in a sandbox without namespaces: what it and a program of its own can do."""
+    output, place = int(sys.argv[1]), Path(os.environ["SSPTOOL_TEST_PLACE"])
+    sandbox.HIDDEN = (place / "usr" / "local" / "etc",)
+    tempfile.tempdir = str(place / "scratch")
+    close_files([*system_paths(), place / "usr"], [place / "scratch"], without=(sandbox.NAMESPACES,))
+    program = "grep CapEff /proc/self/status; echo x > $TMPDIR/x; echo $HOME"
+    seen = {
+        "hidden": attempt(lambda: (place / "usr" / "local" / "etc" / "npmrc").read_text()),
+        "beside": attempt(lambda: (place / "usr" / "local" / "lib").read_text()),
+        "above": attempt(lambda: (place / "usr" / "bin").read_text()),
+        "rights": called(125, (ctypes.c_uint32 * 2)(0x20080522, 0), held := (ctypes.c_uint32 * 6)()) or [*held],
+        "program": subprocess.run(["/bin/sh", "-c", program], capture_output=True, text=True, check=False).stdout,
+    }
+    os.write(output, json.dumps(seen).encode())
+
+
+@closable
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the number of the system call")
+def test_without_namespaces_hidden_folders_and_rights_of_root_are_closed_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSPTOOL_TEST_PLACE", str(tmp_path))
+    (tmp_path / "usr" / "local" / "etc").mkdir(parents=True)
+    (tmp_path / "scratch").mkdir()
+    for name in ("local/etc/npmrc", "local/lib", "bin"):
+        (tmp_path / "usr" / name).write_text("text", encoding="utf-8")
+    theirs, ours = os.pipe()
+    process = start_interpreter(f"{__name__}:locked_in_by_landlock", (ours,), (ours,), guarded=True)
+    os.close(ours)
+    with os.fdopen(theirs) as file:
+        seen = json.load(file)
+    assert process.wait() == 0
+    assert (seen["hidden"], seen["beside"], seen["above"]) == ("EACCES", "text", "text")
+    assert not any(seen["rights"])
+    assert (tmp_path / "scratch" / "x").exists() and str(tmp_path / "scratch") in seen["program"]
 
 
 @closable

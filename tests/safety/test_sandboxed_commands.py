@@ -142,20 +142,57 @@ def test_what_runs_have_started_ends_with_a_killed_study(curious, number):
     assert happens(lambda: not left())
 
 
-@closable
-def test_a_downloaded_system_gets_a_line_of_advice(curious):
-    package = Path("s.ssp")
-    command = str(Path(sys.executable).with_name("ssptool"))
-    subprocess.run([command, "pack", "s", package], check=True, capture_output=True)
+def marked(path):
+    """Mark a file as browsers mark downloads."""
     try:
-        os.setxattr(package, "user.xdg.origin.url", b"https://example.org/s.ssp")
+        os.setxattr(path, "user.xdg.origin.url", f"https://example.org/{path.name}".encode())
     except OSError:
         pytest.skip("this file system keeps no attributes")
 
-    def said(*options):
-        start = [command, "run", str(package), "--stop-time", "0.1", "-o", "a.csv", *options]
-        return subprocess.run(start, check=True, capture_output=True, text=True).stderr
 
-    advised = said()
+def said(*words):
+    done = subprocess.run(
+        [Path(sys.executable).with_name("ssptool"), *words], capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.stderr
+
+
+@closable
+def test_a_downloaded_system_gets_a_line_of_advice(curious):
+    said("pack", "s", "s.ssp")
+    marked(Path("s.ssp"))
+    run = ("run", "s.ssp", "--stop-time", "0.1", "-o", "a.csv")
+    advised = said(*run)
     assert "https://example.org/s.ssp" in advised and "--sandbox" in advised
-    assert "example.org" not in said("--sandbox") + said("--no-sandbox") + said("--in-process")
+    assert "example.org" not in said(*run, "--sandbox") + said(*run, "--no-sandbox") + said(*run, "--in-process")
+
+
+@closable
+def test_what_is_downloaded_is_found_in_folders_and_behind_studies_and_results(curious, monkeypatch):
+    said("run", "s", "--stop-time", "0.1", "-o", "a.csv")
+    marked(Path("s", "resources", "Misbehaving.fmu"))
+    text = 'system = "s"\nsettings.stop_time = 0.1\n[factors]\n"Good.u" = [1.0]\n[results]\ny = \'final("Good.y")\'\n'
+    Path("a.toml").write_text(text, encoding="utf-8")
+    marked(Path("a.csv"))
+    for words, name in (
+        (("run", "s", "--stop-time", "0.1", "-o", "b.csv"), "Misbehaving.fmu"),
+        (("study", "a.toml"), "Misbehaving.fmu"),
+        (("plan", "s", "--stability"), "Misbehaving.fmu"),
+        (("reproduce", "a.csv"), "a.csv"),
+    ):
+        assert f"https://example.org/{name}" in said(*words), words
+    monkeypatch.setenv(sandbox.DEFAULT, "0")  # somebody has decided
+    assert "example.org" not in said("run", "s", "--stop-time", "0.1", "-o", "b.csv")
+
+
+def test_where_there_is_no_sandbox_the_advice_says_so(curious, monkeypatch):
+    marked(Path("s", "SystemStructure.ssd"))
+    for lacking, told in (
+        ((), "--sandbox keeps"),
+        ((sandbox.NAMESPACES,), "--sandbox=best keeps its FMUs from your files"),
+        ((sandbox.NAMESPACES, sandbox.LANDLOCK), "no sandbox here"),
+    ):
+        monkeypatch.setattr(sandbox, "missing_layers", lambda lacking=lacking: dict.fromkeys(lacking, "it is not here"))
+        line = sandbox.advice([Path("s")], None)
+        assert told in line and ("network" in line) == (not lacking)
