@@ -5,6 +5,7 @@ package or of an FMU have names like `resources/sub.ssp!SystemStructure.ssd`. Fi
 """
 
 import os
+import shutil
 import warnings
 import zipfile
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from ssptool.arguments import text as checked_text
 from ssptool.documents import ssd, uri
 from ssptool.documents.diagnostics import InvalidDocument, Position, Severity, error
 from ssptool.documents.document import Document
-from ssptool.documents.foreign_files import ArchiveLimits, require_file, special_kind
+from ssptool.documents.foreign_files import ArchiveLimits, open_bytes, require_file, special_kind
 from ssptool.documents.generated import (
     MODEL_DESCRIPTION,
     ExportedEntries,
@@ -665,7 +666,13 @@ class Archive:
                     info.date_time, info.compress_type = before.date_time, before.compress_type
                 info.create_system = 3  # Unix, on every platform, for the permissions and for equal files
                 info.external_attr = 0o100644 << 16
-                packed.writestr(info, self.content(name))
+                content = self._stored(name)
+                if isinstance(content, bytes):
+                    packed.writestr(info, content)
+                    continue
+                info.file_size = content.stat().st_size  # at 4 GiB, the entry is refused
+                with open_bytes(content) as source, packed.open(info, "w") as entry:
+                    shutil.copyfileobj(source, entry, 1 << 20)
 
 
 def _systems_in(folder: Path) -> list[str]:

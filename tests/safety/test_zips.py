@@ -230,6 +230,26 @@ def test_a_large_file_is_unpacked_in_pieces(tmp_path):
     assert most < size / 4
 
 
+def test_a_large_file_is_packed_in_pieces(tmp_path):
+    """Of a folder, and of a package that is edited: memory does not grow with the size of the file."""
+    size, folder = 64 << 20, tmp_path / "large"
+    shutil.copytree(SYSTEM, folder)
+    (folder / "documentation").mkdir()
+    (folder / "documentation" / "large.bin").write_bytes(content := os.urandom(size))
+    tracemalloc.start()
+    try:
+        ssptool.pack(folder, tmp_path / "large.ssp")
+        with ssptool.edit(tmp_path / "large.ssp") as editing:
+            editing.set("System1.m1", 3.25)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    with zipfile.ZipFile(tmp_path / "large.ssp") as package:
+        assert package.read("documentation/large.bin") == content
+        assert b"3.25" in package.read("resources/dual_mass_oscillator.ssv")
+    assert most < size / 4
+
+
 def test_a_package_that_cannot_be_opened_leaves_nothing_to_close(tmp_path, monkeypatch):
     """As with too many open files: Python closes the object again, and would print what goes wrong then."""
     said = []
