@@ -52,8 +52,8 @@ SWEEP = "measure the frequency response (--sweep 0.1:10:20)"
 _ADVICE = f"use smaller steps (--step-size), or FMUs that offer model exchange, or {SWEEP}"
 
 _HOW = (
-    "a model of macro steps, because not all components run by model exchange: it has what its inputs excite and its "
-    "outputs show within {} steps"
+    "a model of macro steps, because not all components run by model exchange: it contains the motions that the inputs "
+    "excite and the outputs show within {} steps"
 )
 
 
@@ -156,7 +156,7 @@ def identified(run: SteppedRun, time: float, inputs: Sequence[LinearVariable]) -
         raise Unsupported(_WHAT, reason, _ADVICE)
     A, B, C, rows, error = _in_later_outputs(A, B, C, error, steps)
     if not error <= WORST:
-        moves = "; the system is not at rest here" if any(_on_motion(usual)) else ""
+        moves = "; the system is not at rest at this point" if any(_on_motion(usual)) else ""
         reason = f"its matrices would have an error of {error:.1g} of the largest element of a row{moves}"
         raise Unsupported(_WHAT, reason, _ADVICE)
     shown = [run.plan.columns[place] for place in columns]
@@ -206,7 +206,7 @@ def _outputs(
 def _on_motion(usual: Floats) -> Iterator[str]:
     """Note on outputs that move without jumps."""
     if np.any(np.ptp(usual, axis=0) > MOVES * np.abs(usual).max(axis=0)):
-        yield "the system is not at rest here: the modes of a system that is not linear can be other ones then"
+        yield "the system is not at rest at this point: if it is not linear, its modes may be inaccurate"
 
 
 def _starts(run: SteppedRun, time: float) -> Callable[[], object]:
