@@ -160,6 +160,7 @@ figures: $(VENV)/.ready-dev build/models/.ready  ## make each figure of the READ
 	$(BIN)/python -m tests.systems.claims figures $(ONLY)
 	$(BIN)/python docs/first_look.py
 	$(BIN)/python docs/studio_pictures.py
+	$(BIN)/python docs/study_picture.py
 
 docs: $(VENV)/.ready-dev  ## docs/rules.md from the rules, docs/limits.md from the refusals, docs/licences.md from the packages, the drawing in docs/architecture.md from the imports
 	$(BIN)/ssptool rule --all --markdown > docs/rules.md
