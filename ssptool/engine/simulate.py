@@ -11,7 +11,6 @@ from typing import Any
 
 from ssptool.documents.saving import save_file
 from ssptool.engine.assembly.instances import EarlierRuns, Pool, Sources
-from ssptool.engine.failure import Ending
 from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.isolation.repeated_words import error_with_words, with_words
 from ssptool.engine.method_names import WarningsName
@@ -20,12 +19,20 @@ from ssptool.engine.recording.decimation import check_memory
 from ssptool.engine.recording.formats import check_output, check_written, open_writer, read_manifest
 from ssptool.engine.recording.writer import Writer, WritingThread, blocks_at_once
 from ssptool.engine.run.accuracy import UNCHECKED, Accuracy
-from ssptool.engine.run.execution import Execution, Job, Pace, execute, planned_and_executed
+from ssptool.engine.run.execution import (
+    ENDED_OTHERWISE,
+    Execution,
+    Job,
+    Pace,
+    execute,
+    planned_and_executed,
+    with_alternative,
+)
 from ssptool.engine.run.indicators import warnings_of
 from ssptool.engine.run.manifest import NO_ARGUMENTS, SHOWN, Arguments, Input, differences, made, manifest, overrides
 from ssptool.engine.run.recorder import Progress, Recorder, Recording, interrupts_deferred
 from ssptool.engine.run.refinement import AccuracyCheck, FinerRun, TookTooLong, step_is_guessed
-from ssptool.engine.run.result import Result, changed_units, statistics_of
+from ssptool.engine.run.result import Result, changed_units
 from ssptool.engine.run.saved import SavedSimulation, check_savable
 from ssptool.engine.run.selection import select, select_first
 from ssptool.engine.run.unresolved_growth import blown_up
@@ -33,7 +40,6 @@ from ssptool.engine.settings import Limits
 from ssptool.engine.trace import NUMBERED, StringTable, Trace, UnitChanges
 from ssptool.engine.watch import Watch
 from ssptool.errors import ContradictingSettings, UnusableFile
-from ssptool.fmu.binary import UNUSABLE
 from ssptool.fmu.instance import FmiError
 from ssptool.foreign_output import unheard
 from ssptool.work_in_progress import NOTHING, tell
@@ -45,6 +51,9 @@ MOST_CHECKED = 2e7
 MOST_LOOKED_AT = 2e6
 """Largest number of cells that are kept only to find signs of incorrect results: 16 MB."""
 
+
+Supply = Pool | EarlierRuns | None
+"""Source of loaded FMUs: those of a pool, or new ones that share unpacked files and loaded plans with earlier runs."""
 
 _Estimate = Callable[[Plan, Trace | None, bool], Accuracy]
 """Function that estimates the accuracy of a run, from its trace and whether it failed."""
@@ -136,84 +145,30 @@ def run(
     if limits is not None:
         require_isolation(isolated)
     recording = recording or Recording(output)
-    carry_out = partial(
-        _run,
-        archive=archive,
-        recording=recording,
-        progress=progress,
-        isolated=isolated,
-        measured=measured,
-        realtime=realtime,
-        repeats=repeats,
-        inputs=inputs,
-        arguments=arguments,
-        check=check,
-        kept=kept,
-        saved=saved,
-        save=save,
-    )
-    began = perf_counter()
-    if plan.instead is None:
-        return carry_out(plan, limits)
-    try:
-        result = carry_out(plan, limits)
-        if result.failure is None or result.statistics.steps or result.failure.ending in _ENDED_OTHERWISE:
-            return result
-        reason = result.failure.message
-    except UNUSABLE as error:
-        reason = str(error)
-    if limits is not None and limits.seconds is not None:
-        limits = replace(limits, seconds=max(limits.seconds - (perf_counter() - began), 1e-3))
-    return carry_out(plan.instead(f"model exchange failed before its first step: {reason}"), limits)
-
-
-_ENDED_OTHERWISE = (Ending.TERMINATED, Ending.TIMEOUT, Ending.MEMORY, Ending.INPUTS)
-"""Endings that co-simulation would not avoid."""
-
-
-def _run(
-    plan: Plan,
-    limits: Limits | None,
-    *,
-    archive: Sources,
-    recording: Recording,
-    progress: Progress | None,
-    isolated: bool,
-    measured: bool,
-    realtime: float | None,
-    repeats: bool,
-    inputs: Sequence[Input],
-    arguments: Arguments,
-    check: AccuracyCheck | None,
-    kept: EarlierRuns | None,
-    saved: SavedSimulation | None,
-    save: Path | None,
-) -> Result:
-    tell(NOTHING)
-    began = perf_counter()
-    logs = plan.settings.log_loops, plan.settings.log_coupling, plan.settings.fmu_log, save
-    check_written(recording.output, logs, (one.path for one in inputs))
-    plan = plan if save is None else replace(plan, open_end=True)
-    job = Job(select(plan, recording.signals), archive, measured, realtime, saved=saved, save=save is not None)
-    changes = changed_units(recording.units, job.plan.columns)
     indent = None if recording.output is None else 1  # readable for people
-    limits = (limits or Limits()) if isolated else None
-    job, limits, estimate = _checked(check, FinerRuns(job, recording, limits, began, kept=kept))
-    # Rows from another process are written while that process steps, so a thread would gain nothing.
-    with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded))) as thread:
-        before = _earlier(recording.output)
-        earlier = _worth_keeping(recording.output, before)
-        with _recorder(job.plan, recording, progress, thread, earlier, check, changes) as recorder:
-            return _recorded(
-                job,
-                recorder,
-                recording,
-                changes,
-                partial(_executed_and_saved, save=save, limits=limits, repeats=repeats, kept=kept),
-                partial(manifest, inputs=inputs, arguments=arguments, columns=changes.columns, indent=indent),
-                before,
-                estimate,
-            )
+    describe = partial(manifest, inputs=inputs, arguments=arguments, indent=indent)
+    whole, first = (limits or Limits()) if isolated else None, perf_counter()
+
+    def carry_out(made: Plan) -> Result:
+        tell(NOTHING)
+        logs = made.settings.log_loops, made.settings.log_coupling, made.settings.fmu_log, save
+        check_written(recording.output, logs, (one.path for one in inputs))
+        chosen = select(made if save is None else replace(made, open_end=True), recording.signals)
+        job = Job(chosen, archive, measured, realtime, saved=saved, save=save is not None)
+        changes = changed_units(recording.units, chosen.columns)
+        finer = FinerRuns(job, recording, whole, first, kept)
+        job, limits, estimate = _checked(check, finer)
+        limits = limits if made is plan else finer.limits()
+        executed = partial(_executed_and_saved, save=save, limits=limits, repeats=repeats, supply=kept)
+        # Rows from another process are written while that process steps, so a thread would gain nothing.
+        with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded))) as thread:
+            before = _earlier(recording.output)
+            earlier = _worth_keeping(recording.output, before)
+            with _recorder(job.plan, recording, progress, thread, earlier, check, changes) as recorder:
+                described = partial(describe, columns=changes.columns)
+                return _recorded(job, recorder, recording, changes, executed, described, before, estimate)
+
+    return with_alternative(plan, carry_out, lambda result: None if result.statistics.steps else result.failure)
 
 
 def require_isolation(isolated: bool) -> None:
@@ -279,7 +234,7 @@ class FinerRuns:
     that the job records, then all other exchanged signals.
 
     FMUs whose other interface the job uses run in a child process, so that a crash does not affect the job. Other FMUs
-    come from the `pool`, if there is one, or from the unpacked FMUs of earlier runs (`kept`).
+    come from the `supply`.
     """
 
     def __init__(
@@ -288,10 +243,9 @@ class FinerRuns:
         recording: Recording,
         limits: Limits | None,
         began: float,
-        pool: Pool | None = None,
-        kept: EarlierRuns | None = None,
+        supply: Supply = None,
     ) -> None:
-        self.job, self.whole, self._began, self._pool, self._kept = job, limits, began, pool, kept
+        self.job, self.whole, self._began, self._supply = job, limits, began, supply
         self.recording = Recording(signals=recording.signals)
 
     @property
@@ -320,12 +274,10 @@ class FinerRuns:
         recorder = _recorder(plan, self.recording, in_time, None, False, None, None)
         limits = self.limits(most, apart=plan.is_one_ode and not self.job.plan.is_one_ode)
         with unheard():
-            job, execution = planned_and_executed(job, lambda again: self._executed(again, recorder, limits))
+            carry_out = partial(_executed, recorder=recorder, limits=limits, repeats=False, supply=self._supply)
+            job, execution = planned_and_executed(job, carry_out)
         recorder.finish()
         return FinerRun(recorder.trace, execution.failure, job.plan)
-
-    def _executed(self, job: Job, recorder: Recorder, limits: Limits | None) -> Execution:
-        return _executed(job, recorder, limits, repeats=False, pool=self._pool, kept=self._kept)
 
 
 PACED = "the run kept pace with the clock"
@@ -412,7 +364,7 @@ def _replaced(plan: Plan, recorder: Recorder, output: Path | None, before: Mappi
 def _other(plan: Plan, result: Result) -> Iterator[str]:
     """Note on the alternative, if a system failed with model exchange as the default."""
     failure = result.failure
-    if plan.instead is None or failure is None or failure.ending in _ENDED_OTHERWISE:
+    if plan.instead is None or failure is None or failure.ending in ENDED_OTHERWISE:
         return
     if result.statistics.steps:
         yield "model exchange is the default for this system; --implementation cs runs it as co-simulation"
@@ -426,19 +378,12 @@ def _until(recorder: Recorder, output: Path | None) -> str:
     return f"the run had reached t = {recorder.last_time:g} s{kept}"
 
 
-def _executed(
-    job: Job,
-    recorder: Recorder,
-    limits: Limits | None,
-    repeats: bool,
-    pool: Pool | None = None,
-    kept: EarlierRuns | None = None,
-) -> Execution:
+def _executed(job: Job, recorder: Recorder, limits: Limits | None, repeats: bool, supply: Supply) -> Execution:
     """Execution of a job; without limits it may run in this process. With `repeats`, a failure gets the messages of the
     FMU.
     """
     try:
-        execution = _here(job, recorder, pool, kept) if limits is None else execute_isolated(job, recorder, limits)
+        execution = _here(job, recorder, supply) if limits is None else execute_isolated(job, recorder, limits)
     except FmiError as error:
         if not repeats:
             raise
@@ -456,12 +401,13 @@ def _executed_and_saved(job: Job, recorder: Recorder, save: Path | None, **optio
     return execution._replace(remarks=(*execution.remarks, f"the state at the end is in {save}"))
 
 
-def _here(job: Job, recorder: Recorder, pool: Pool | None, kept: EarlierRuns | None) -> Execution:
+def _here(job: Job, recorder: Recorder, supply: Supply) -> Execution:
     names = [instance.name for instance in job.plan.instances]
     recorder.begin()
     watch = Watch.private(names, measured=True) if job.measured else None
-    with KeptWorkingDirectory(), nullcontext(pool) if pool is not None else Pool(reuse=False, earlier=kept) as supply:
-        return execute(job, recorder, watch, supply)
+    own = nullcontext(supply) if isinstance(supply, Pool) else Pool(reuse=False, earlier=supply)
+    with KeptWorkingDirectory(), own as pool:
+        return execute(job, recorder, watch, pool)
 
 
 def _recorder(
@@ -513,7 +459,8 @@ def _result(
 ) -> Result:
     plan = job.plan
     first = plan.interval.start if job.saved is None else job.saved.time
-    statistics = statistics_of(execution, recorder.last_time - first)
+    simulated, seconds = recorder.last_time - first, execution.statistics.seconds
+    statistics = replace(execution.statistics, real_time_factor=simulated / seconds if seconds > 0 else 0.0)
     return Result(
         name=plan.name,
         kept=changes.converted(recorder.trace) if recording.keep and recorder.trace is not None else None,
@@ -538,7 +485,7 @@ def _result(
             statistics.steps,
             execution.initialization.unheld,
             execution.damped,
-            execution.counts.inexact,
+            execution.inexact,
             error_is_known=accuracy.error is not None,
         ),
     )

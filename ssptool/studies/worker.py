@@ -52,7 +52,7 @@ from ssptool.engine.recording.decimation import decimated, machine_memory
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.patterns import fits_column
 from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod
-from ssptool.engine.run.execution import Execution, Job, execute, planned_and_executed
+from ssptool.engine.run.execution import Execution, Job, execute, planned_and_executed, with_alternative
 from ssptool.engine.run.indicators import too_inexact_steps
 from ssptool.engine.run.manifest import manifest
 from ssptool.engine.run.recorder import Recorder, Recording
@@ -62,7 +62,6 @@ from ssptool.engine.run.unresolved_growth import blown_up
 from ssptool.engine.settings import Limits, Settings
 from ssptool.engine.simulate import FinerRuns, run
 from ssptool.engine.trace import Floats, Trace
-from ssptool.fmu.binary import UNUSABLE
 from ssptool.guard import ask_to_end
 from ssptool.option_words import Boxing
 from ssptool.sandbox import NAMESPACES, close_files, gaps, is_sandboxed, system_paths
@@ -142,11 +141,11 @@ class StudyWorker:
         plan, execution, trace = _begun(plan, prepared.sources(plan), pool)
         failure = execution.failure or self._blown_up(task, plan, trace, perf_counter() - began)
         outcome = self._outcome(task, plan, failure, trace)
-        inexact = too_inexact_steps(plan, execution.counts.inexact, execution.counts.steps)
+        inexact = too_inexact_steps(plan, execution.inexact, execution.statistics.steps)
         return replace(
             outcome,
             message="; ".join(filter(None, (outcome.message, *map(str, inexact)))),
-            own_seconds=execution.counts.seconds + execution.initialization.seconds,
+            own_seconds=execution.statistics.seconds + execution.initialization.seconds,
             witness=blake2b(trace.cells.tobytes()).hexdigest() if task.witness else "",
         )
 
@@ -195,7 +194,7 @@ class StudyWorker:
         except UnsupportedByFmu as error:
             return failed(task, f"{error.component} has no FMU that {error.capability}")
         plan, execution, trace = _begun(plan, prepared.sources(plan), pool)
-        if execution.failure is not None or execution.counts.events or trace.t[-1] < plan.interval.stop:
+        if execution.failure is not None or execution.statistics.events or trace.t[-1] < plan.interval.stop:
             return failed(task, str(execution.failure or "events occur, or a component ends the run"))
         traces = varied_traces(task, lambda point: exchanged.plan(point, self._selected), exchanged.sources)
         points = [task.point, *(point for side in task.sides for point in (side.above, side.below))]
@@ -336,17 +335,11 @@ def _begun(plan: Plan, sources: Sources, pool: Pool) -> tuple[Plan, Execution, T
     """The executed plan, the execution, and all rows; with co-simulation if model exchange is only the default and
     fails at the start.
     """
-    reason = ""
-    try:
-        done, execution, trace = _executed(Job(plan, sources), pool)
-        if plan.instead is None or execution.failure is None or execution.counts.steps:
-            return done, execution, trace
-        reason = execution.failure.message
-    except UNUSABLE as error:
-        if plan.instead is None:
-            raise
-        reason = str(error)
-    return _executed(Job(plan.instead(reason), sources), pool)
+    return with_alternative(
+        plan,
+        lambda made: _executed(Job(made, sources), pool),
+        lambda done: None if done[1].statistics.steps else done[1].failure,
+    )
 
 
 def _executed(job: Job, pool: Pool) -> tuple[Plan, Execution, Trace]:

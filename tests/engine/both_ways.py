@@ -105,7 +105,7 @@ def said(outcome, logged=False):
     twice as without a log: what that takes is not compared.
     """
     report = outcome.initialization
-    counts = replace(outcome.counts, seconds=0.0, latest=0.0, waited=0.0)
+    counts = replace(outcome.statistics, seconds=0.0, initialization_seconds=0.0, latest=0.0)
     if logged:
         counts = replace(counts, loops_solved=0, loop_iterations=0)
     loops = [(loop.facts(), str(loop.failure()) if not loop.ok else "") for loop in report.loops]

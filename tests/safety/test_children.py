@@ -33,7 +33,7 @@ from ssptool.child_processes import (
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.isolation import child, parent
 from ssptool.engine.isolation.child import Committed, message_from
-from ssptool.engine.run.execution import Counts, Execution
+from ssptool.engine.run.execution import Execution, Statistics
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.errors import WrongUsage
 from ssptool.fmu.instance import FmiError
@@ -264,7 +264,7 @@ REPORT = InitializationReport((), None, 0.5, ("a note",))
 MESSAGES = [
     REPORT,
     Committed(3, child.NewEntries((b"\x00\xff", b""), (1, 2))),
-    Execution(REPORT, Failure(Ending.FMI, "m", "a", float("inf"), "A"), Counts(steps=3)),
+    Execution(REPORT, Failure(Ending.FMI, "m", "a", float("inf"), "A"), Statistics(steps=3)),
 ]
 
 

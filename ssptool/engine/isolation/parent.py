@@ -25,7 +25,7 @@ from ssptool.engine.isolation.child import (
 from ssptool.engine.isolation.memory import ran_out_of_memory, too_much_memory, used_memory
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.recording.writer import blocks_at_once, rows_at_once
-from ssptool.engine.run.execution import Counts, Execution, Job
+from ssptool.engine.run.execution import Execution, Job, Statistics
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.recorder import Recorder, interrupts_deferred
 from ssptool.engine.settings import Limits
@@ -326,9 +326,13 @@ class _Parent:
         )
         seconds = self.limits.seconds
         report = self.recorder.report or InitializationReport((), failure, seconds)
-        counts = Counts(steps=max(0, self.recorder.seen - 1), seconds=seconds - report.seconds)
-        calls_made = self.watch.calls() if self.watch.measured else ()
-        return Execution(report, failure, counts, calls_made)
+        done = Statistics(
+            steps=max(0, self.recorder.seen - 1),
+            seconds=seconds - report.seconds,
+            initialization_seconds=report.seconds,
+            calls=self.watch.calls() if self.watch.measured else (),
+        )
+        return Execution(report, failure, done)
 
 
 def _leading_numbers(times: np.ndarray) -> int:

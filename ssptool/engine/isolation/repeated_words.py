@@ -29,7 +29,7 @@ def with_words(job: Job, execution: Execution, limits: Limits) -> Execution:
     failure = execution.failure
     if failure is None or failure.ending is not Ending.FMI or not failure.component:
         return execution
-    if not _is_silent(job, failure.messages) or execution.counts.seconds > MOST_SECONDS:
+    if not _is_silent(job, failure.messages) or execution.statistics.seconds > MOST_SECONDS:
         return execution
     again = None
     with contextlib.suppress(FmiError):

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.calls import Floats, Stretches
 from ssptool.engine.kernel.solutions import StepBatch
 from ssptool.engine.masters.master import CLOSE
-from ssptool.engine.masters.protocols import NONE_INEXACT, NONE_UNCONVERGED, Inexact, Unconverged
+from ssptool.engine.masters.protocols import NONE_INEXACT, Inexact
 from ssptool.engine.planning.plan import FoundAtStart, Plan
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.last_row import last_row
@@ -27,12 +27,15 @@ from ssptool.engine.run.system import LoadedSystem, system_for
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries
 from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 from ssptool.errors import WrongValue
+from ssptool.fmu.binary import UNUSABLE
 from ssptool.fmu.surroundings import Surroundings
 from ssptool.working_directory import KeptWorkingDirectory
 
 if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeKernel
 
+
+Found = TypeVar("Found")
 
 PACED_CHUNK_SECONDS = 0.01
 """Wall time between two checks of the clock [s], if macro steps are shorter."""
@@ -135,17 +138,48 @@ class Rows(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Counts:
-    """Counts of an execution. `iterations` is summed over the macro steps of an iterated master; `latest` [s] is the
-    largest delay behind the clock in real-time runs, and `waited` [s] the time spent waiting for the clock.
-    `unconverged` are the steps of a fixed number of iterations that had not converged, `inexact` those of adaptive ones
-    that could not be repeated.
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Effort of a run.
+
+    Attributes
+    ----------
+    steps
+        Macro steps that were completed.
+    iterations_mean, iterations_max
+        Iterations per macro step of an iterated master; 1 for others.
+    rejected
+        Macro steps that were repeated because their error was too large.
+    events, evaluations
+        Number of state and time events (model exchange, and components in event mode; ticks of clocks count as events),
+        and number of joint evaluations of the derivatives of all components (model exchange).
+    loops_solved, loop_iterations
+        Solves of single algebraic loops after the start, at communication points and within steps, and their
+        iterations; without those of the full solver.
+    loops_rescued, rescue_iterations
+        Solves of an algebraic loop with the full solver during the run, and their iterations.
+    seconds, initialization_seconds : [s]
+        Wall time of stepping, and of initialization.
+    real_time_factor
+        Simulated time per wall time of stepping.
+    latest : [s]
+        Largest delay behind the clock of a real-time run.
+    unconverged, residual, residual_signal
+        Macro steps of a fixed number of iterations that had not converged, the largest change in the last iteration of
+        one, relative to the size of the signal, and that signal.
+    inexact, inexact_error
+        Adaptive steps that could not be repeated although their estimated error is more than ten times the allowed one,
+        and the estimated error of all such steps together, relative to the requested one.
+    calls
+        Number and duration of the calls of each function of each FMU, if measured.
+    costs
+        Share of each FMU and of the engine in the wall time of stepping [%], if measured.
+    slowest
+        The slowest step of a component, if measured: component, simulated time and duration.
     """
 
     steps: int = 0
-    iterated_steps: int = 0
-    iterations: int = 0
+    iterations_mean: float = 1.0
     iterations_max: int = 1
     rejected: int = 0
     events: int = 0
@@ -155,51 +189,35 @@ class Counts:
     loops_rescued: int = 0
     rescue_iterations: int = 0
     seconds: float = 0.0
+    initialization_seconds: float = 0.0
+    real_time_factor: float = 0.0
     latest: float = 0.0
-    waited: float = 0.0
-    unconverged: Unconverged = NONE_UNCONVERGED
-    inexact: Inexact = NONE_INEXACT
-
-    def add(self, batch: StepBatch) -> None:
-        self.steps += batch.steps
-        self.iterated_steps += len(batch.iterations)
-        self.iterations += int(np.sum(batch.iterations))
-        self.iterations_max = int(np.max(batch.iterations, initial=self.iterations_max))
-        self.rejected += batch.rejected
-        self.events += batch.events
-        self.evaluations += batch.evaluations
-
-    def add_loops(self, before: tuple[int, int], after: tuple[int, int], rescues: tuple[int, int]) -> None:
-        """Add loop solves in schedules and those of the full solver: each their number, and that of iterations."""
-        self.loops_solved += after[0] - before[0]
-        self.loop_iterations += after[1] - before[1]
-        self.loops_rescued += rescues[0]
-        self.rescue_iterations += rescues[1]
-
-    @property
-    def iterations_mean(self) -> float:
-        return self.iterations / self.iterated_steps if self.iterated_steps else 1.0
+    unconverged: int = 0
+    residual: float = 0.0
+    residual_signal: str = ""
+    inexact: int = 0
+    inexact_error: float = 0.0
+    calls: tuple[CallCount, ...] = ()
+    costs: tuple[Cost, ...] = ()
+    slowest: SlowestStep | None = None
 
 
 class Execution(NamedTuple):
-    """Outcome of an execution; `calls` of FMUs if they were measured, `remarks` on the run, and `problems` that FMUs
-    logged.
+    """Outcome of an execution, with `remarks` on the run, and `problems` that FMUs logged.
 
-    `costs` and `slowest` show the distribution of the time of steps, if it was measured. `end` is `TERMINATED` if a
-    component ended the simulation before the stop time, which is not a failure. `damped`: for each iterated group, the
-    intervals in whose steps inputs were held at their value at the end. If facts were `found` at the start, no step was
-    done: the run must be planned again with them. `state` is the content of a saved simulation at the end, if the job
-    asks for it and the run has reached its stop time.
+    The real time factor of the `statistics` is not known yet. `inexact` are adaptive steps that could not be repeated.
+    `end` is `TERMINATED` if a component ended the simulation before the stop time, which is not a failure. `damped`:
+    for each iterated group, the intervals in whose steps inputs were held at their value at the end. If facts were
+    `found` at the start, no step was done: the run must be planned again with them. `state` is the content of a saved
+    simulation at the end, if the job asks for it and the run has reached its stop time.
     """
 
     initialization: InitializationReport
     failure: Failure | None
-    counts: Counts
-    calls: tuple[CallCount, ...] = ()
+    statistics: Statistics = Statistics()
     remarks: tuple[str, ...] = ()
     problems: tuple[LoggedProblems, ...] = ()
-    costs: tuple[Cost, ...] = ()
-    slowest: SlowestStep | None = None
+    inexact: Inexact = NONE_INEXACT
     end: Ending = Ending.COMPLETED
     found: FoundAtStart | None = None
     damped: tuple[Stretches, ...] = ()
@@ -214,9 +232,6 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
     UnusableFmu, FmiError
         An FMU cannot be loaded or instantiated. Later failures are part of the result.
     """
-    counts = Counts()
-    shares: tuple[Cost, ...] = ()
-    slowest: SlowestStep | None = None
     loaded = system_for(job.plan, pool)
     with (
         KeptWorkingDirectory(),
@@ -225,17 +240,20 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         report, found = loaded.initialize(assembly) if job.saved is None else (_AS_SAVED, None)
         if report.ok and found is not None:
             assembly.terminate(job.plan.interval.start)
-            return Execution(report, None, counts, found=found)
+            return Execution(report, None, found=found)
         rows.initialized(report)
         if report.failure is not None:
             assembly.abandon(report.failure)
-            return Execution(report, report.failure, counts, _calls(watch), *_said(assembly))
+            done = Statistics(initialization_seconds=report.seconds, calls=_calls(watch))
+            return Execution(report, report.failure, done, *_said(assembly))
         steps = steps_of(loaded, assembly) if job.saved is None else job.saved.resumed(loaded, assembly)
         assembly = steps.assembly
         before = _scheduled_loops(assembly)
         spent = watch.seconds() if watch and watch.measured else {}
         contents = _Contents(steps.kernel, job.plan)
-        failure, last = _step(job, loaded, steps, rows, counts, contents)
+        start = steps.start if job.saved is None else job.saved.time
+        pace = None if job.realtime is None else Pace(job.realtime, start)
+        failure, last, done = _step(job, loaded, steps, rows, contents, pace)
         if failure is not None:
             row, remark = last_row(steps, failure, last)
             if row is not None:
@@ -245,30 +263,75 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
                 assembly.remark(remark)
         if watch and watch.measured:
             since = {name: seconds - spent[name] for name, seconds in watch.seconds().items()}
-            shares, slowest = costs(since, counts.seconds, counts.waited), watch.slowest_step()
-        counts.add_loops(before, _scheduled_loops(assembly), steps.rescues())
-        counts.unconverged, counts.inexact = steps.unconverged, steps.inexact
+            shares = costs(since, done.seconds, 0.0 if pace is None else pace.waited)
+            done = replace(done, costs=shares, slowest=watch.slowest_step())
+        done = _with_loops(done, before, steps, report)
         for remark in (*assembly.retreats(), *steps.remarks()):
             assembly.remark(remark)
-        damped = steps.damped_phases
-        state = _saved(job, steps, counts, last) if job.save and failure is None else None
+        damped, inexact = steps.damped_phases, steps.inexact
+        state = _saved(job, steps, done.steps, last) if job.save and failure is None else None
         terminated = failure is not None and failure.ending is Ending.TERMINATED
         failure = _end(assembly, failure)
         said = _said(assembly)
     end = Ending.TERMINATED if terminated else Ending.COMPLETED
-    return Execution(report, failure, counts, _calls(watch), *said, shares, slowest, end, damped=damped, state=state)
+    done = done if watch is None else replace(done, calls=_calls(watch))
+    return Execution(report, failure, done, *said, inexact, end, damped=damped, state=state)
 
 
 _AS_SAVED = InitializationReport((), None, 0.0)
 """Initialization of a run that continues from a saved simulation."""
 
 
-def _saved(job: Job, steps: AnySteps, counts: Counts, last: Floats) -> bytes:
-    """Content of a saved simulation at the end of a run. Raises NotSavable."""
-    rows = counts.steps + (0 if job.saved is None else job.saved.steps)
+def _with_loops(done: Statistics, before: tuple[int, int], steps: AnySteps, report: InitializationReport) -> Statistics:
+    """Add solves of loops in schedules and by the full solver, each with their iterations, and steps that are not as
+    exact as requested; and the time of initialization.
+    """
+    after, rescued = _scheduled_loops(steps.assembly), steps.rescues()
+    open_steps, inexact = steps.unconverged, steps.inexact
+    return replace(
+        done,
+        initialization_seconds=report.seconds,
+        loops_solved=after[0] - before[0],
+        loop_iterations=after[1] - before[1],
+        loops_rescued=rescued[0],
+        rescue_iterations=rescued[1],
+        unconverged=open_steps.steps,
+        residual=open_steps.residual,
+        residual_signal=open_steps.signal,
+        inexact=inexact.steps,
+        inexact_error=inexact.error,
+    )
+
+
+def _saved(job: Job, steps: AnySteps, count: int, last: Floats) -> bytes:
+    """Content of a saved simulation at the end of a run, after `count` steps. Raises NotSavable."""
+    rows = count + (0 if job.saved is None else job.saved.steps)
     t = float(last[0])
     whole = np.concatenate([[t], steps.kernel.values])
     return SavedSimulation.now(steps, job.plan, rows, t, whole).content(job.plan)
+
+
+ENDED_OTHERWISE = (Ending.TERMINATED, Ending.TIMEOUT, Ending.MEMORY, Ending.INPUTS)
+"""Endings that co-simulation would not avoid."""
+
+
+def with_alternative(
+    plan: Plan, carry_out: Callable[[Plan], Found], at_start: Callable[[Found], Failure | None]
+) -> Found:
+    """Carry out a plan; if model exchange is only its default, and an FMU is unusable or there is a failure `at_start`,
+    carry out the alternative by co-simulation.
+    """
+    if plan.instead is None:
+        return carry_out(plan)
+    try:
+        found = carry_out(plan)
+        failure = at_start(found)
+        if failure is None or failure.ending in ENDED_OTHERWISE:
+            return found
+        reason = failure.message
+    except UNUSABLE as error:
+        reason = str(error)
+    return carry_out(plan.instead(f"model exchange failed before its first step: {reason}"))
 
 
 def planned_and_executed(job: Job, carry_out: Callable[[Job], Execution]) -> tuple[Job, Execution]:
@@ -308,27 +371,31 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
 
 
 def _step(
-    job: Job, loaded: LoadedSystem, system: AnySteps, rows: Rows, counts: Counts, contents: "_Contents"
-) -> tuple[Failure | None, Floats]:
-    """Do all macro steps, or as many as possible. Returns the last row (1 + recorded,)."""
+    job: Job, loaded: LoadedSystem, system: AnySteps, rows: Rows, contents: "_Contents", pace: Pace | None
+) -> tuple[Failure | None, Floats, Statistics]:
+    """Do all macro steps, or as many as possible. Returns the last row (1 + recorded,) and the numbers of steps."""
     plan, failure = job.plan, None
+    done = rejected = events = evaluations = iterated = iterations = 0
+    most = 1
     began = perf_counter()
     last = _first_row(system, rows, contents, job)
-    pace = None if job.realtime is None else Pace(job.realtime, float(last[0]))
     chunk = loaded.chunk or FIRST_CHUNK if pace is None else pace.chunk(plan.interval.step)
     steps, reached = plan.interval.steps, float(last[0])
     free = plan.master.chooses_steps or bool(job.met) or job.saved is not None
     finished = steps == 0 if job.saved is None else system.run(np.empty((0, len(last)))).finished
     while failure is None and not finished:
         chunk_began = perf_counter()
-        space = rows.space(chunk if free else min(chunk, steps - counts.steps))
+        space = rows.space(chunk if free else min(chunk, steps - done))
         if job.met:
             system.limit = _next_met(job, reached)
         batch = _observed(system.run(space), space, system)
         system.assembly.restore_surroundings()
         failure = batch.failure
-        counts.add(batch)
-        finished = batch.finished if free else counts.steps >= steps
+        done, rejected = done + batch.steps, rejected + batch.rejected
+        events, evaluations = events + batch.events, evaluations + batch.evaluations
+        iterated, iterations = iterated + len(batch.iterations), iterations + int(batch.iterations.sum())
+        most = int(batch.iterations.max(initial=most))
+        finished = batch.finished if free else done >= steps
         if batch.steps:
             last = space[batch.steps - 1].copy()
             reached = float(last[0])
@@ -337,9 +404,17 @@ def _step(
             loaded.chunk = chunk = _next_chunk(len(space), perf_counter() - chunk_began)
         else:
             pace.keep(reached)
-            counts.latest, counts.waited = pace.latest, pace.waited
-    counts.seconds = perf_counter() - began
-    return failure, last
+    statistics = Statistics(
+        steps=done,
+        iterations_mean=iterations / iterated if iterated else 1.0,
+        iterations_max=most,
+        rejected=rejected,
+        events=events,
+        evaluations=evaluations,
+        seconds=perf_counter() - began,
+        latest=0.0 if pace is None else pace.latest,
+    )
+    return failure, last, statistics
 
 
 def _next_met(job: Job, t: float) -> float:

@@ -17,14 +17,13 @@ from ssptool.engine.recording.foreign_tables import time_header, times_of
 from ssptool.engine.recording.formats import read_manifest, read_trace, with_numbers
 from ssptool.engine.recording.patterns import column_patterns, fits_column
 from ssptool.engine.run.accuracy import UNCHECKED, Accuracy, stated_errors
-from ssptool.engine.run.execution import Execution
+from ssptool.engine.run.execution import Statistics
 from ssptool.engine.run.indicators import RunWarning
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.manifest import Override, labels
 from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.inputs import TIME, frame_columns
 from ssptool.engine.trace import Column, Floats, Trace, UnitChanges, Values, places_by_name, places_of, trace_html
-from ssptool.engine.watch import CallCount, Cost, SlowestStep
 from ssptool.errors import WrongUsage, WrongValue, counted
 from ssptool.foreign_text import html_text, json_content
 from ssptool.printed import Printed
@@ -36,70 +35,6 @@ if TYPE_CHECKING:
     import xarray  # type: ignore[import-not-found, unused-ignore]
 
     from ssptool.engine.run.plots import Plot
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """Effort of a run.
-
-    Attributes
-    ----------
-    steps
-        Macro steps that were completed.
-    iterations_mean, iterations_max
-        Iterations per macro step of an iterated master; 1 for others.
-    rejected
-        Macro steps that were repeated because their error was too large.
-    events, evaluations
-        Number of state and time events (model exchange, and components in event mode; ticks of clocks count as events),
-        and number of joint evaluations of the derivatives of all components (model exchange).
-    loops_solved, loop_iterations
-        Solves of single algebraic loops after the start, at communication points and within steps, and their
-        iterations; without those of the full solver.
-    loops_rescued, rescue_iterations
-        Solves of an algebraic loop with the full solver during the run, and their iterations.
-    seconds, initialization_seconds : [s]
-        Wall time of stepping, and of initialization.
-    real_time_factor
-        Simulated time per wall time of stepping.
-    latest : [s]
-        Largest delay behind the clock of a real-time run.
-    unconverged, residual, residual_signal
-        Macro steps of a fixed number of iterations that had not converged, the largest change in the last iteration of
-        one, relative to the size of the signal, and that signal.
-    inexact, inexact_error
-        Adaptive steps that could not be repeated although their estimated error is more than ten times the allowed one,
-        and the estimated error of all such steps together, relative to the requested one.
-    calls
-        Number and duration of the calls of each function of each FMU, if measured.
-    costs
-        Share of each FMU and of the engine in the wall time of stepping [%], if measured.
-    slowest
-        The slowest step of a component, if measured: component, simulated time and duration.
-    """
-
-    steps: int
-    iterations_mean: float
-    iterations_max: int
-    rejected: int
-    events: int
-    evaluations: int
-    loops_solved: int
-    loop_iterations: int
-    loops_rescued: int
-    rescue_iterations: int
-    seconds: float
-    initialization_seconds: float
-    real_time_factor: float
-    latest: float = 0.0
-    unconverged: int = 0
-    residual: float = 0.0
-    residual_signal: str = ""
-    inexact: int = 0
-    inexact_error: float = 0.0
-    calls: tuple[CallCount, ...] = ()
-    costs: tuple[Cost, ...] = ()
-    slowest: SlowestStep | None = None
 
 
 NO_UNITS: Mapping[str, str] = MappingProxyType({})
@@ -355,35 +290,6 @@ def _of_frame(name: str, frame: Any) -> Trace:
 
 _FRAME_TYPES = {"f": "Float64", "b": "Boolean", "i": "Int64", "u": "UInt64"}
 """Kind of numpy → type of a signal."""
-
-
-def statistics_of(execution: Execution, simulated: float) -> Statistics:
-    """Statistics of an execution over this simulated time [s]."""
-    counts = execution.counts
-    return Statistics(
-        steps=counts.steps,
-        iterations_mean=counts.iterations_mean,
-        iterations_max=counts.iterations_max,
-        rejected=counts.rejected,
-        events=counts.events,
-        evaluations=counts.evaluations,
-        loops_solved=counts.loops_solved,
-        loop_iterations=counts.loop_iterations,
-        loops_rescued=counts.loops_rescued,
-        rescue_iterations=counts.rescue_iterations,
-        seconds=counts.seconds,
-        initialization_seconds=execution.initialization.seconds,
-        real_time_factor=simulated / counts.seconds if counts.seconds > 0 else 0.0,
-        latest=counts.latest,
-        unconverged=counts.unconverged.steps,
-        residual=counts.unconverged.residual,
-        residual_signal=counts.unconverged.signal,
-        inexact=counts.inexact.steps,
-        inexact_error=counts.inexact.error,
-        calls=execution.calls,
-        costs=execution.costs,
-        slowest=execution.slowest,
-    )
 
 
 @public

@@ -8,8 +8,9 @@ from pathlib import Path
 from textwrap import shorten
 
 from ssptool.engine.assembly.fmu_log import LoggedProblems
+from ssptool.engine.run.execution import Statistics
 from ssptool.engine.run.loops import LoopReport
-from ssptool.engine.run.result import Result, Statistics
+from ssptool.engine.run.result import Result
 from ssptool.errors import abbreviated, counted
 from ssptool.foreign_text import indented, joined_lines, json_text
 from ssptool.printed import prints
