@@ -22,8 +22,8 @@ from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.make_plan import completed
 from ssptool.engine.run.saved import SavedSimulation
-from ssptool.engine.run.steps import AnySteps, steps_of
-from ssptool.engine.run.system import LoadedSystem, system_for
+from ssptool.engine.run.steps import steps_of
+from ssptool.engine.run.system import LoadedSystem, SystemSteps, system_for
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries
 from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 from ssptool.errors import WrongValue
@@ -282,7 +282,9 @@ _AS_SAVED = InitializationReport((), None, 0.0)
 """Initialization of a run that continues from a saved simulation."""
 
 
-def _with_loops(done: Statistics, before: tuple[int, int], steps: AnySteps, report: InitializationReport) -> Statistics:
+def _with_loops(
+    done: Statistics, before: tuple[int, int], steps: SystemSteps, report: InitializationReport
+) -> Statistics:
     """Add solves of loops in schedules and by the full solver, each with their iterations, and steps that are not as
     exact as requested; and the time of initialization.
     """
@@ -303,7 +305,7 @@ def _with_loops(done: Statistics, before: tuple[int, int], steps: AnySteps, repo
     )
 
 
-def _saved(job: Job, steps: AnySteps, count: int, last: Floats) -> bytes:
+def _saved(job: Job, steps: SystemSteps, count: int, last: Floats) -> bytes:
     """Content of a saved simulation at the end of a run, after `count` steps. Raises NotSavable."""
     rows = count + (0 if job.saved is None else job.saved.steps)
     t = float(last[0])
@@ -371,7 +373,7 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
 
 
 def _step(
-    job: Job, loaded: LoadedSystem, system: AnySteps, rows: Rows, contents: "_Contents", pace: Pace | None
+    job: Job, loaded: LoadedSystem, system: SystemSteps, rows: Rows, contents: "_Contents", pace: Pace | None
 ) -> tuple[Failure | None, Floats, Statistics]:
     """Do all macro steps, or as many as possible. Returns the last row (1 + recorded,) and the numbers of steps."""
     plan, failure = job.plan, None
@@ -423,7 +425,7 @@ def _next_met(job: Job, t: float) -> float:
     return job.met[after] if after < len(job.met) else job.plan.interval.stop
 
 
-def _observed(batch: StepBatch, rows: Floats, system: AnySteps) -> StepBatch:
+def _observed(batch: StepBatch, rows: Floats, system: SystemSteps) -> StepBatch:
     """The part of the batch before the first row for which a variable could not be read."""
     if not system.unobserved:
         return batch
@@ -470,7 +472,7 @@ class _Contents:
         return tuple(forgotten)
 
 
-def _first_row(system: AnySteps, rows: Rows, contents: _Contents, job: Job) -> Floats:
+def _first_row(system: SystemSteps, rows: Rows, contents: _Contents, job: Job) -> Floats:
     first = rows.space(1)
     if job.saved is None:
         system.record(system.start, first[0])

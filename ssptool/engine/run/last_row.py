@@ -8,12 +8,12 @@ from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.calls import Call, Floats
 from ssptool.engine.masters.master import CLOSE
 from ssptool.engine.run.coupling import real_slots
-from ssptool.engine.run.steps import AnySteps
+from ssptool.engine.run.system import SystemSteps
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.instance import FmiError
 
 
-def last_row(steps: AnySteps, failure: Failure, last: Floats) -> tuple[Floats | None, str]:
+def last_row(steps: SystemSteps, failure: Failure, last: Floats) -> tuple[Floats | None, str]:
     """The row (1 + recorded,) after the `last` one of an early end, and a remark on it; None if there is no such
     row.
     """
@@ -24,7 +24,7 @@ def last_row(steps: AnySteps, failure: Failure, last: Floats) -> tuple[Floats | 
     return None, ""
 
 
-def _with_nonfinite(steps: AnySteps, failure: Failure, since: float) -> tuple[Floats | None, str]:
+def _with_nonfinite(steps: SystemSteps, failure: Failure, since: float) -> tuple[Floats | None, str]:
     """Last row with the value that is not finite. There is none if no slot contains the value (for example a
     derivative), or if the step was undone.
     """
@@ -47,7 +47,7 @@ def _with_nonfinite(steps: AnySteps, failure: Failure, since: float) -> tuple[Fl
     )
 
 
-def _of_end(steps: AnySteps, failure: Failure, last: Floats) -> tuple[Floats | None, str]:
+def _of_end(steps: SystemSteps, failure: Failure, last: Floats) -> tuple[Floats | None, str]:
     """Last row with the values of the component that ended the simulation, after its last event or at the end of its
     last step.
 
@@ -85,7 +85,7 @@ def _of_end(steps: AnySteps, failure: Failure, last: Floats) -> tuple[Floats | N
 _CS = InterfaceType.CO_SIMULATION
 
 
-def _read(steps: AnySteps, place: int, t: float) -> bool:
+def _read(steps: SystemSteps, place: int, t: float) -> bool:
     """Read the values of the component with this number, at its end at t [s], into the kernel; true if it returned
     them.
     """

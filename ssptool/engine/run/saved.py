@@ -23,8 +23,8 @@ from ssptool.engine.run.freeze import frozen_starts, root_starts
 from ssptool.engine.run.make_plan import completed
 from ssptool.engine.run.refinement import step_is_guessed, with_reason
 from ssptool.engine.run.selection import select
-from ssptool.engine.run.steps import AnySteps, steps_of
-from ssptool.engine.run.system import LoadedSystem
+from ssptool.engine.run.steps import steps_of
+from ssptool.engine.run.system import LoadedSystem, SystemSteps
 from ssptool.errors import UnusableFile, WrongValue, abbreviated
 from ssptool.fmu.instance import FmiError
 from ssptool.foreign_text import json_content, strict_json
@@ -87,7 +87,7 @@ class SavedSimulation:
     memory: SavedState
 
     @classmethod
-    def now(cls, steps: AnySteps, plan: Plan, count: int, accepted: float, last: Floats) -> "SavedSimulation":
+    def now(cls, steps: SystemSteps, plan: Plan, count: int, accepted: float, last: Floats) -> "SavedSimulation":
         """The complete simulation at the present point, after `count` rows; no rows may wait. Raises NotSavable."""
         memory = memory_of(steps, plan)
         check_savable(plan)
@@ -97,7 +97,7 @@ class SavedSimulation:
             raise NotSavable(str(error)) from None
         return cls(count, accepted, last, contents(steps.kernel), state, memory)
 
-    def resumed(self, loaded: LoadedSystem, assembly: Assembly) -> AnySteps:
+    def resumed(self, loaded: LoadedSystem, assembly: Assembly) -> SystemSteps:
         """Steps of the loaded system from here. Raises FmiError, and ValueError for a state of another system."""
         number_contents(assembly.kernel, self.contents)
         try:
@@ -329,7 +329,7 @@ def check_savable(plan: Plan, *, in_memory: bool = False) -> None:
             raise NotSavable(f"the FMU of {planned.name} cannot {verb} its state ({flag})")
 
 
-def memory_of(steps: AnySteps, plan: Plan) -> SavedState:
+def memory_of(steps: SystemSteps, plan: Plan) -> SavedState:
     """Memory of a master in Python. Raises NotSavable."""
     memory = steps.memory()
     if memory is None:

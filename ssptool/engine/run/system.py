@@ -180,19 +180,19 @@ class _InputSources:
 
     def __init__(self, plan: Plan, kernel: "NativeKernel", native: "NativeSystem") -> None:
         self._kernel, self._native = kernel, native
-        self._functions = SampledFunctions(slot_sources(plan), kernel)
+        self.functions = SampledFunctions(slot_sources(plan), kernel)
         self._segment = plan.interval.start, math.inf
         self._error: BaseException | None = None
 
     @property
     def sample(self) -> Callable[[float, float, float], bool] | None:
         """Function that calls the functions of input sources; None if there are none."""
-        return self._sample if self._functions else None
+        return self._sample if self.functions else None
 
     def _sample(self, t: float, begin: float, end: float) -> bool:
         self._segment = begin, end
         try:
-            self._functions.sample(t, begin, end)
+            self.functions.sample(t, begin, end)
         except BaseException as error:  # it cannot pass through the system, so it is stored
             self._error = error
             return False
@@ -207,47 +207,54 @@ class _InputSources:
 
     def write(self, t: float) -> None:
         """Write the values of all input sources at t [s], in the present segment."""
-        self._functions.sample(t, *self._segment)
+        self.functions.sample(t, *self._segment)
         self._kernel.write(t)
 
 
-class StepsOfSystem:
-    """Rows of an initialized system, and messages about its loops.
+class SystemSteps:
+    """Macro steps of an initialized system, with its rows, and messages about its loops.
 
     Attributes
     ----------
+    limit : [s]
+        Time that no step exceeds.
+    failure
+        Reason of an early end.
     unobserved
         Failed reads of variables for rows.
     """
 
-    def __init__(self, loaded: LoadedSystem, assembly: Assembly) -> None:
+    def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
         self._loaded, self._native, self.assembly = loaded, loaded.native, assembly
-        self.kernel = assembly.kernel
+        self.kernel, plan = assembly.kernel, assembly.plan
         self.unobserved: list[Failure] = []
+        self._iterations = loaded.iterations
+        self._counts = loaded.asks_python or (not plan.is_one_ode and isinstance(coupling_master(plan), Iterated))
+        self.limit = math.inf
+        # An empty schedule, whose number is the offset of the following schedules.
+        self._schedules = self.kernel.schedule(()) + 1
+        self._native.couple()
+        self._sources = _InputSources(plan, self.kernel, self._native)
+        self._growth = UnresolvedGrowth(plan, self.kernel)
+        self._asked = self._ask(coupling_master(plan)) if loaded.asks_python else None
+        if loaded.logs is not None and not plan.is_one_ode:
+            loaded.logs.groups = self._coupling.groups
+        first = self._begin(resumed=resumed)
+        self.failure = None if first is None else self._stopped(first, self.start)
+
+    def _begin(self, *, resumed: bool) -> SystemRefusal | Failure | None:
+        """Begin steps after the coupling, or continue from the restored state. Returns the reason of a failure at the
+        start.
+        """
+        if not resumed:
+            return self._native.begin_steps()
+        self._go_on()
+        return None
 
     @property
     def start(self) -> float:
         """Start time [s]."""
         return self.assembly.plan.interval.start
-
-    def growth(self) -> Iterator[str]:
-        """Remarks on signals that have grown by orders of magnitude; none where no input is held."""
-        return iter(())
-
-    @property
-    def everyone(self) -> int:
-        """The group of all components."""
-        return 0
-
-    @property
-    def next_jump(self) -> float:
-        """The next jump of inputs or scenarios [s], which has a row on each side; inf for an ODE, whose integrator
-        handles jumps.
-        """
-        return math.inf
-
-    def write_inputs(self, time: float) -> None:
-        """Write the values of all input sources at this time [s]."""
 
     def show_end(self, time: float) -> None:
         """Make outputs of the ODE consistent at this time [s], at which one of its components has ended the simulation.
@@ -299,6 +306,7 @@ class StepsOfSystem:
         if reason is not None:
             raise self._refusal(reason)
         self.unobserved.clear()
+        self.failure = None
 
     def _refusal(self, reason: SystemRefusal | Failure) -> Exception:
         if isinstance(reason, SystemRefusal) and reason.outcome is None:
@@ -310,13 +318,6 @@ class StepsOfSystem:
         """Errors of adaptive steps that cannot be repeated."""
         steps, error, time, slot = self._native.inexact
         return Inexact(steps, error, time, "" if slot < 0 else str(self.assembly.plan.signals[slot]))
-
-    def memory(self) -> SavedState | None:
-        """Memory of a master in Python, which is not part of the system; None if it cannot be stored."""
-        return {}
-
-    def recall(self, memory: SavedState) -> None:
-        """Restore this memory."""
 
     def _go_on(self) -> None:
         """Continue from the restored state."""
@@ -347,40 +348,6 @@ class StepsOfSystem:
             self.assembly.remark(WRONG_DERIVATIVES)
         return (outside.solved + inside.solved, outside.iterations + inside.iterations)
 
-
-class SystemSteps(StepsOfSystem):
-    """Macro steps of an initialized system.
-
-    Attributes
-    ----------
-    limit : [s]
-        Time that no step exceeds.
-    failure
-        Reason of an early end.
-    """
-
-    def __init__(self, loaded: LoadedSystem, assembly: Assembly, *, resumed: bool = False) -> None:
-        super().__init__(loaded, assembly)
-        self._iterations = loaded.iterations
-        self._counts = loaded.asks_python or isinstance(coupling_master(assembly.plan), Iterated)
-        self.limit = math.inf
-        # An empty schedule, whose number is the offset of the following schedules.
-        self._schedules = self.kernel.schedule(()) + 1
-        self._native.couple()
-        self._sources = _InputSources(assembly.plan, self.kernel, self._native)
-        self._growth = UnresolvedGrowth(assembly.plan, self.kernel)
-        self._asked = self._ask(coupling_master(assembly.plan)) if loaded.asks_python else None
-        self._begin_ode(resumed=resumed)
-        if resumed:
-            self._go_on()
-        if loaded.logs is not None:
-            loaded.logs.groups = self._coupling.groups
-        first = None if resumed else self._native.begin_steps()
-        self.failure = None if first is None else self._stopped(first, self.start)
-
-    def _begin_ode(self, *, resumed: bool) -> None:
-        """Start the ODE of a mixed system, after the coupling."""
-
     def _ask(self, master: CouplingMaster) -> "AskedSteps":
         """Connect a master in Python to the system."""
         assert asks_python(master)
@@ -410,13 +377,18 @@ class SystemSteps(StepsOfSystem):
 
     @property
     def everyone(self) -> int:
-        return self._coupling.everything.group
+        """The group of all components."""
+        return 0 if self.assembly.plan.is_one_ode else self._coupling.everything.group
 
     @property
     def next_jump(self) -> float:
-        return self._native.end_of_segment
+        """The next jump of inputs or scenarios [s], which has a row on each side; inf for an ODE, whose integrator
+        handles jumps.
+        """
+        return math.inf if self.assembly.plan.is_one_ode else self._native.end_of_segment
 
     def write_inputs(self, time: float) -> None:
+        """Write the values of all input sources at this time [s]."""
         self._sources.write(time)
 
     def _evaluate(self, schedule: int, time: float) -> Failure | None:
@@ -488,14 +460,12 @@ class SystemSteps(StepsOfSystem):
             return self._without_size(done, done.no_size)
         return None if done.outcome.ok else self._failure(done)
 
-    def go_back(self, number: int) -> None:
-        super().go_back(number)
-        self.failure = None
-
     def memory(self) -> SavedState | None:
+        """Memory of a master in Python, which is not part of the system; None if it cannot be stored."""
         return {} if self._asked is None else self._asked.memory()
 
     def recall(self, memory: SavedState) -> None:
+        """Restore this memory."""
         if self._asked is not None:
             self._asked.recall(memory)
 

@@ -38,8 +38,8 @@ from ssptool.engine.run.saved import (
     memory_of,
     with_saved_substeps,
 )
-from ssptool.engine.run.steps import AnySteps, steps_of
-from ssptool.engine.run.system import LoadedSystem, system_for
+from ssptool.engine.run.steps import steps_of
+from ssptool.engine.run.system import LoadedSystem, SystemSteps, system_for
 from ssptool.engine.stepping.snapshots import PointOfRun, SimulationSnapshot
 from ssptool.engine.stepping.values import (
     SimulationRows,
@@ -145,7 +145,7 @@ class SteppedRun:
         self._observers: list[Observer] = []
         self._loaded: LoadedSystem
         self._assembly: Assembly
-        self._stepper: AnySteps
+        self._stepper: SystemSteps
         self._values: SimulationValues
         self._sets: list[Override] = []
         self._kept: set[int] = set()  # numbers of snapshots
@@ -662,5 +662,5 @@ class SteppedRun:
         self._rows.go_on(saved.accepted, saved.last)
         self._finished = self._stepper.run(np.empty((0, len(saved.last)))).finished
 
-    def _step_by(self, steps: AnySteps) -> None:
+    def _step_by(self, steps: SystemSteps) -> None:
         self._assembly, self._stepper = steps.assembly, steps

@@ -23,7 +23,7 @@ from ssptool.engine.planning.fixed_steps import (
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.patterns import near_names
 from ssptool.engine.run.selection import Inside
-from ssptool.engine.run.system import StepsOfSystem
+from ssptool.engine.run.system import SystemSteps
 from ssptool.engine.time_grid import exactly
 from ssptool.engine.trace import REAL_TYPES
 from ssptool.errors import UnknownName, WrongType, WrongUsage, WrongValue, abbreviated
@@ -192,9 +192,7 @@ class SimulationValues:
 
     # -- changes at the present communication point ------------------------------------------------------------
 
-    def change(
-        self, system: StepsOfSystem, name: str, signal: Signal, given: Mapping[Signal, Any], time: float
-    ) -> None:
+    def change(self, system: SystemSteps, name: str, signal: Signal, given: Mapping[Signal, Any], time: float) -> None:
         """Set the variable of this name to values by signal, and update all outputs. A rejected value changes nothing
         in the kernel. Raises RunError if the simulation cannot continue with them.
         """
@@ -216,7 +214,7 @@ class SimulationValues:
             raise
         _check(system.follow(told, time))
 
-    def _tell(self, system: StepsOfSystem, name: str, given: Mapping[Signal, Any], time: float) -> None:
+    def _tell(self, system: SystemSteps, name: str, given: Mapping[Signal, Any], time: float) -> None:
         """Set values in the FMU of a component, in event mode if it has one. A clocked input waits for the next tick of
         its clock.
         """
