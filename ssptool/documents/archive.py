@@ -8,9 +8,10 @@ import os
 import shutil
 import warnings
 import zipfile
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -698,15 +699,31 @@ def _locked_file(place: Path) -> Path:
     return place / DEFAULT_STRUCTURE if place.is_dir() else place
 
 
+def _folders_of_edits(place: Path) -> Iterator[Path]:
+    """Folders that edits of a system begin in: its own; for a document also that of the system around it."""
+    if place.is_dir():
+        yield place
+        return
+    yield place.parent
+    if place.suffix.lower() in (".ssd", *LONE_SUFFIXES):
+        around = (above for above in place.parent.parents if any(above.glob("*.ssd")))
+        yield from islice(around, 1)
+
+
+def _settle_all(folders: Iterable[Path]) -> bool:
+    """Complete the edits of folders; whether there were any. Raises as `settle`."""
+    return True in [settle(folder) for folder in folders]
+
+
 @contextmanager
 def _lock_to_keep(place: Path, exclusive: bool) -> Iterator[Callable[[], None] | None]:
     """Lock a system in a consistent state. If the block fails, the lock is released; otherwise the owner of the result
     releases it. Without `exclusive`, nothing is locked.
     """
-    folder = place if place.is_dir() else place.parent
-    settle(folder)
+    folders = [*_folders_of_edits(place)]
+    _settle_all(folders)
     unlock = locked(_locked_file(place)) if exclusive else None
-    while unlock is not None and settle(folder):  # the previous owner was killed, and the file may have been replaced
+    while unlock is not None and _settle_all(folders):  # the previous owner was killed, and the file may be another
         unlock()
         unlock = locked(_locked_file(place))
     try:

@@ -177,6 +177,18 @@ def test_who_reads_waits_for_an_edit_that_is_about_to_end(dual_mass):
     assert reader.returncode == 0 and (dual_mass / "late.ssv").read_bytes() == b"late"
 
 
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_a_document_of_the_system_completes_the_edit_too(dual_mass, exclusive):
+    """Otherwise it is checked, or even edited, between two versions of its system."""
+    file = dual_mass / "resources" / "dual_mass_oscillator.ssv"
+    made = journal(dual_mass, FileChange(f"resources/{file.name}", f".{PREFIX}1/1", f".{PREFIX}1/2"))
+    (made / "2").write_bytes(file.read_bytes())
+    (made / "1").write_bytes(new := file.read_bytes().replace(b"System1", b"Renamed"))
+    with Archive.of_document(file, exclusive=exclusive) as archive:
+        assert archive.content(file.name) == new
+    assert not made.exists()
+
+
 def test_a_journal_that_cannot_be_carried_out_is_told(dual_mass):
     if os.geteuid() == 0:
         (dual_mass / "resources" / "folder").mkdir()  # nobody is kept from writing, but no file replaces a folder
