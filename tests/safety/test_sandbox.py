@@ -1,11 +1,13 @@
 """The sandbox of a run: what is closed in it, and the refusal where a system cannot close one."""
 
+import contextlib
 import ctypes
 import errno
 import json
 import os
 import platform
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -16,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool import call_filter, sandbox
+from ssptool import call_filter, own_root, sandbox
 from ssptool.child_processes import start_interpreter
 from ssptool.engine.failure import Ending
 from ssptool.sandbox import (
@@ -430,6 +432,35 @@ def test_either_namespaces_or_landlock_alone_keep_files(without, tmp_path, monke
     start = {"Bad.what": float(fmus.REACH_OUT), "Bad.when": 0.5}
     assert ssptool.simulate("s", sandbox="best", output="a.csv", start_values=start).ok
     assert not Path("reached").exists()
+
+
+FEW = 400
+"""Processes in the sandbox of a test; the kernel takes no limit below 301."""
+
+
+def multiplied():
+    """Entry of an interpreter in a sandbox: the number of processes that it can start."""
+    sandbox.MOST_PROCESSES = own_root.MOST_PROCESSES = FEW
+    close_files(system_paths(), [])
+    children = []
+    with contextlib.suppress(BlockingIOError):
+        while len(children) < 2 * FEW:
+            if (child := os.fork()) == 0:
+                signal.pause()
+            children.append(child)
+    os.write(int(sys.argv[1]), str(len(children)).encode())
+
+
+@closable
+def test_the_number_of_processes_is_limited_and_all_end_with_the_sandbox():
+    if os.getuid() == 0 and tuple(map(int, platform.release().split(".")[:2])) < (6, 14):
+        pytest.skip("this kernel limits no processes of root")
+    theirs, ours = os.pipe()
+    process = start_interpreter(f"{__name__}:multiplied", (ours,), (ours,), guarded=True, offline=True)
+    os.close(ours)
+    with os.fdopen(theirs) as file:  # its end: none of the children, which have it open, is left
+        assert FEW / 2 < int(file.read()) < FEW
+    assert process.wait() == 0
 
 
 def locked_in_by_landlock():
