@@ -132,6 +132,7 @@ WHERE = [
     (("stepping", "everything"), 99, "stepping.everything is 99, must be an integer from 0 to "),
     (("stepping", "iterations", 0, "group"), 2**40, f"stepping.iterations[0].group is {2**40}, must be "),
     (("parts", 0, "folder"), "parts/../..", 'parts[0].folder is "parts/../..", must be '),
+    (("parts", 0, "identifier"), "../../0/System1", "must be the name of a library"),
     (("parts", 1, "substeps"), {"count": 0}, "parts[1].substeps.count is 0, must be an integer from 1 to "),
     (("parts", 0, "starts"), {}, "parts[0].starts is an object, must be an array"),
     (
