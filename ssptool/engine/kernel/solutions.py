@@ -232,7 +232,7 @@ class StepBatch(NamedTuple):
     no_size
         A reason to stop in addition to the outcome, with steps of variable size.
     events_between
-        Events of an ODE beside other components: time [s], and true if it is a communication point.
+        Events of an ODE next to other components: time [s], and true if it is a communication point.
     """
 
     steps: int = 0

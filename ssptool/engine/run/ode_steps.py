@@ -25,7 +25,7 @@ WRONG_DERIVATIVES = (
 
 
 class OdeSteps(SystemSteps):
-    """Steps of a system with an ODE, which is the whole system or has other components beside it; rows of its events
+    """Steps of a system with an ODE, which is the whole system or is next to other components; rows of its events
     are inserted between those of macro steps.
     """
 
@@ -53,7 +53,7 @@ class OdeSteps(SystemSteps):
         """Give the coupled system the solver of the ODE."""
         plan, assembly = self.assembly.plan, self.assembly
         self._method, cvode = choose_solver(integrator_of(plan).method, assembly.remark)
-        # Beside other components, functions are sampled at communication points.
+        # Next to other components, functions are sampled at communication points.
         sample = self._sample if self._alone and self._sources.functions else None
         self._native.integrate(self._method, cvode, self._explained, self._explained_refusal, sample)
         assembly.at_end.callback(self._native.let_go)
