@@ -280,7 +280,8 @@ def _dots_of(curve: Curve, scale: _Scale, times: _Times, rows: int) -> NDArray[n
     x, y = _lines(np.concatenate([before, corner, alone]), np.concatenate([corner, after, alone]))
     dots = np.zeros((4 * rows, 2 * times.columns), dtype=np.int64)
     dots[4 * rows - 1 - y, x] = 1
-    return np.einsum("rycx,yx->rc", dots.reshape(rows, 4, times.columns, 2), _BITS)
+    cells: NDArray[np.int64] = np.einsum("rycx,yx->rc", dots.reshape(rows, 4, times.columns, 2), _BITS)
+    return cells
 
 
 _BITS = np.array([[1, 8], [2, 16], [4, 32], [64, 128]])

@@ -97,7 +97,7 @@ class SimulationValues:
         self.instances: Mapping[str, FmuInstance] = {one.name: one for one in assembly.instances}
 
     def signal(self, name: str) -> Signal:
-        """The signal of this name, or of the only one that equals it but for upper and lower case.
+        """The signal of this name, or of the only one that differs from it in upper and lower case alone.
 
         Raises
         ------
