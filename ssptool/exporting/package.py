@@ -33,6 +33,7 @@ from ssptool.fmu.model_description_xml import BINARIES, fmu_entries, named_libra
 from ssptool.fmu.terminals import TERMINALS
 from ssptool.foreign_text import strict_json
 from ssptool.network.conversion import document_units
+from ssptool.network.explanation import notes_on_exported_inputs
 from ssptool.printed import Printed, prints
 from ssptool.tempfiles import TemporaryFolder
 
@@ -47,7 +48,8 @@ _KEPT = ("binaries/", "resources/")
 class ExportedFmu(Printed):
     """An exported FMU: its file, its variables, the entries of the archive, and its platforms.
 
-    `notes` lists omitted platforms, and FMUs that the embedded system lacks.
+    `notes` lists omitted platforms, FMUs that the embedded system lacks, and inputs without a
+    connection.
     """
 
     path: Path
@@ -125,6 +127,7 @@ def export_fmu(
             names = tuple(fmu.namelist())
         save_file(target, made.read_bytes())
     notes = (*omitted, *_notes_on_tools(plan), *_notes_on_files_outside(plan))
+    notes = (*notes, *notes_on_exported_inputs(plan.network))
     return ExportedFmu(target, variables, names, tuple(one.name for one in chosen), notes)
 
 

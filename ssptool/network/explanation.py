@@ -474,6 +474,18 @@ def notes_on_inputs(network: Network, driven: Collection[Signal]) -> Iterator[st
         yield f"the clock {clock} of the system never ticks: only importers of an exported FMU tick it (ssptool export)"
 
 
+def notes_on_exported_inputs(network: Network) -> Iterator[str]:
+    """Note on inputs of components that keep their start values in an exported FMU, with advice."""
+    if loose := unconnected_inputs(network):
+        connector, them = loose[0].connector or loose[0].signal, "it" if len(loose) == 1 else "them"
+        how = "only connectors of the system become inputs"
+        if "." not in connector.component:  # others are connected inside of their own system
+            how += f": ssptool add SYSTEM --connector {connector.variable}"
+            how += f", ssptool connect SYSTEM {connector.variable} {connector}"
+        what = f"{_counted(loose, 'input', 'inputs')} not connected and {_kept(loose)}"
+        yield f"{what}, as the FMU has no input for {them}: {_named(loose)} ({how})"
+
+
 def _counted(inputs: Sequence[UndrivenInput], one: str, many: str) -> str:
     return f"1 {one} is" if len(inputs) == 1 else f"{len(inputs)} {many} are"
 

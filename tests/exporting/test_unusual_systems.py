@@ -11,8 +11,10 @@ import fmpy
 import numpy as np
 import pytest
 from fmpy.validation import validate_fmu
+from typer.testing import CliRunner
 
 import ssptool
+from ssptool.cli.app import app
 from ssptool.engine.failure import Unsupported
 from tests.accuracy import thermostat
 from tests.exporting.fmus import RESOURCES, SYSTEMS, assert_same_bits, exported, in_fmpy
@@ -145,6 +147,16 @@ def test_fmus_outside_the_folder_are_inside_the_fmu_and_a_note_says_what_is_not(
     assert [note for note in made.notes if note.startswith("../System1.fmu lies outside")]
     (tmp_path / "System1.fmu").unlink()
     assert len(in_fmpy(made.path, 0.01)) == 11
+
+
+def test_inputs_without_a_connection_are_noted_with_what_makes_inputs_of_them(tmp_path):
+    folder = SYSTEMS / "mass_spring_damper"
+    system = Path(shutil.copytree(folder, tmp_path / "chain"))
+    (note,) = (note for note in ssptool.export(system, tmp_path / "chain.fmu").notes if "first.mass.F" in note)
+    for command in re.findall(r"ssptool (.*? SYSTEM [^,)]+)", note):
+        words = [str(system) if word == "SYSTEM" else word for word in command.split()]
+        assert CliRunner().invoke(app, words).exit_code == 0
+    assert not [note for note in ssptool.export(system, tmp_path / "c.fmu").notes if "first.mass.F" in note]
 
 
 @pytest.mark.parametrize("tool", [True, False])
