@@ -69,10 +69,10 @@ run: build/models/.ready  ## run the dual-mass oscillator; results and plot go t
 	mkdir -p results
 	$(BIN)/ssptool run $(SYSTEM) --output results/dual_mass_oscillator.csv --plot results/dual_mass_oscillator.png
 
-# `logical` counts threads of cores, where `auto` counts cores. Without SEED the order is that of the files: the same in
-# each run.
+# `logical` counts threads of cores, where `auto` counts cores; WORKERS=N states another number of processes. Without SEED
+# the order is that of the files: the same in each run.
 test: $(VENV)/.ready-dev build/models/.ready  ## the tests, in parallel; ALL=1 includes those marked slow
-	$(BIN)/python -m pytest -n logical --dist worksteal $(if $(ALL),,-m "not slow") \
+	$(BIN)/python -m pytest -n $(or $(WORKERS),logical) --dist worksteal $(if $(ALL),,-m "not slow") \
 	    $(if $(SEED),-p randomly --randomly-seed=$(SEED))
 
 test-order:  ## the tests in a random order, whose seed is printed first; SEED=N repeats it

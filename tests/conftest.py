@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import gc
 import os
 import signal
 import sys
@@ -56,3 +57,9 @@ POSIX = (
 """Modules that need what only POSIX has: signals that cannot be caught, limits, forks, named pipes."""
 
 collect_ignore = list(POSIX) if sys.platform == "win32" else []
+
+
+def pytest_collection_finish() -> None:
+    """Tests live until the end: looking for garbage among them takes time, and finds none."""
+    gc.collect()
+    gc.freeze()

@@ -235,7 +235,7 @@ OF = {
     ("linearize", "--measure"): "System1.x1",
     ("linearize", "--open"): "System1.F",
     ("linearize", "--output"): "linear.json",
-    ("linearize", "--sweep"): "0.5,1",
+    ("linearize", "--sweep"): "5,6",
     ("linearize", "--amplitude"): "0.5",
 }
 """Values of an option of one command."""
@@ -244,7 +244,7 @@ CHAIN = {"s": ["chain"], "System1.m1": ["first.mass.F"], "System1.c1": ["first.m
 INSTEAD = {
     **dict.fromkeys(("--inputs", "--interpolation", "--scenario"), CHAIN),
     ("linearize", "--sweep"): {"s": ["chain", "--input", "first.mass.F"]},
-    ("linearize", "--amplitude"): {"s": ["chain", "--input", "first.mass.F", "--sweep", "0.5"]},
+    ("linearize", "--amplitude"): {"s": ["chain", "--input", "first.mass.F", "--sweep", "5"]},
     "--all": {"System1.m1": []},
     "--from": {"System1.m1=2": []},
     ("unmap", "--all"): {"System1.m1=System2.m2": []},

@@ -255,7 +255,7 @@ def test_what_is_close_to_a_study_is_told_what_to_type(ssptool, tmp_path):
         "study a.study": "`ssptool study resume a.study` continues the study",
         "study run osc": "osc is a folder, not a study file (.toml)",
         "study result a.study": "Did you mean results?",
-        "plot osc": "osc is a system; `ssptool draw osc` draws a system; plot needs a file that `ssptool run` wrote",
+        "plot osc": "osc is a system; `ssptool draw osc` draws it; plot needs a file that `ssptool run osc` wrote",
         "plot .": ". is not a result folder of a study",
     }.items():
         status, _, err = ssptool(*command.split())

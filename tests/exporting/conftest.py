@@ -43,8 +43,8 @@ def runtime():
         if other := os.environ.get("SSPTOOL_RUNTIME"):
             own, library = own_platform(), package.runtime_library
             patch.setattr(package, "runtime_library", lambda one: Path(other) if one == own else library(one))
-            # It is fifty times as large as the usual one: to pack and unpack it took longer than most tests.
-            patch.setattr(zlib, "Z_DEFAULT_COMPRESSION", zlib.Z_NO_COMPRESSION)
+        # Compressing the runtime takes longer than most tests.
+        patch.setattr(zlib, "Z_DEFAULT_COMPRESSION", zlib.Z_NO_COMPRESSION)
         yield
 
 

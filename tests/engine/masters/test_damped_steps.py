@@ -73,8 +73,7 @@ def test_a_stiff_part_is_gone_after_a_step(bodies, kind, z):
 
 
 @pytest.mark.parametrize("kind", ["follows", "holds"])
-@pytest.mark.parametrize("version", [2, 3])
-@pytest.mark.parametrize("k", [1e4, 1e5, 1e6, 1e7, 1e8])
+@pytest.mark.parametrize(("k", "version"), [(1e4, 2), (1e5, 3), (1e6, 2), (1e7, 3), (1e8, 2), (1e8, 3)])
 def test_stiff_thermal_links_are_right_to_the_stated_accuracy(tmp_path, kind, version, k):
     made = thermal(k, **(ABLE if kind == "follows" else {"saves": True}))
     folder = write(tmp_path / "made", made.parts, made.wires, version)
