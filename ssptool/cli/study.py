@@ -26,7 +26,7 @@ from ssptool.cli.options import (
 from ssptool.cli.terminal import progress_bar
 from ssptool.documents.outside import permission
 from ssptool.errors import counted
-from ssptool.option_words import StudyWord
+from ssptool.option_words import Boxing, StudyWord
 
 if TYPE_CHECKING:
     from ssptool.studies.forecast import Forecast
@@ -115,7 +115,7 @@ def study_run(
     Examples:
       ssptool study springs.toml --workers 4
     """
-    advise_sandbox(file, sandbox, judged, ssptool.studies.read_study(file).system)
+    _advise_sandbox_of_study(file, sandbox, judged)
     with progress_bar("running") as progress:
         results = ssptool.study(
             file,
@@ -264,7 +264,7 @@ def study_calibrate(
 
     For measurements, the fit has 95 % confidence intervals.
     """
-    advise_sandbox(file, sandbox, judged, ssptool.studies.read_study(file).system)
+    _advise_sandbox_of_study(file, sandbox, judged)
     fit = ssptool.calibrate(
         file,
         output,
@@ -333,6 +333,13 @@ def sweep_command(
             progress=progress,
         )
     _print_answer_and_exit(results, format, rows=20)
+
+
+def _advise_sandbox_of_study(file: Path, sandbox: Boxing | None, judged: dict[str, Any]) -> None:
+    """As `advise_sandbox`, for a study and its system; other errors of the file are reported when it is checked."""
+    from ssptool.studies.study_file import read_toml  # takes long to load
+
+    advise_sandbox(file, sandbox, judged, file.parent / str(read_toml(file)[0].get("system")))
 
 
 def _announce(forecast: "Forecast") -> None:

@@ -7,6 +7,7 @@ import pytest
 
 import ssptool
 from ssptool.documents.diagnostics import BadData
+from tests.safety.command_line import typed
 
 pytest.importorskip("pyarrow")
 
@@ -79,5 +80,20 @@ def test_files_of_the_folder_of_the_caller_and_of_its_work_are_read(received, mo
     (received.parent / "points.csv").write_text(table, encoding="utf-8")
     study.write_text('system = "plant"\n' + TABLE.replace("OUT", "../points.csv"), encoding="utf-8")
     assert ssptool.study(study, "allowed", allow_outside=received.parent).status.completed == 2
+    assert typed("study", study, "--output", "typed", "--allow-outside", received.parent).code == 0
     monkeypatch.chdir(received.parent)
     assert ssptool.study(study, "work").status.completed == 2
+
+
+@pytest.mark.parametrize(("command", "least"), [("run", 3), ("calibrate", 1)])
+def test_the_command_line_lists_all_errors_of_a_study_that_functions_list(received, command, least):
+    study = received / "a.toml"
+    errors = '[traces]\nevery = "often"\n[calibration]\ndata = "m.csv"\n'
+    study.write_text(
+        f'system = "plant"\n{HEAD.replace("0.01", "-0.01")}[factors]\n"No.where" = [1.0]\n{errors}', encoding="utf-8"
+    )
+    with pytest.raises(BadData) as listed:
+        (ssptool.study if command == "run" else ssptool.calibrate)(study)
+    places = [line.split(": ")[0] for line in str(listed.value).splitlines()[1:]]
+    done = typed("study", command, study)
+    assert len(places) >= least and [place for place in places if place.strip() not in done.err] == []
