@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -48,7 +47,10 @@ def lazy_names(module: str, file: str) -> tuple[list[str], Callable[[str], Any],
         if name in known:
             return getattr(import_module(known[name]), name)
         near = _MEANT[name] if _MEANT.get(name) in known else _in_a_part(name)
-        near = near or next(iter(get_close_matches(name, known, 1)), "")
+        if not near:
+            from ssptool.errors import similar_names  # only for the message
+
+            near = next(iter(similar_names(name, known, 1)), "")
         hint = f"; did you mean {module if near in known else 'ssptool'}.{near}?" if near else ""
         raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
 

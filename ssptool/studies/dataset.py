@@ -219,9 +219,10 @@ class Dataset:
         """Give the runs these numbers, by name."""
         arrow, parquet = studies_need("pyarrow"), studies_need("pyarrow.parquet")
         for part in self.parts:
-            table = parquet.ParquetFile(part).read()
-            wanted = arrow.array([numbers[run] for run in table["run"].to_pylist()], arrow.int64())
-            if table["number"].combine_chunks() != wanted:
+            known = self._part(part, "run", "number")
+            wanted = arrow.array([numbers[run] for run in known["run"].to_pylist()], arrow.int64())
+            if known["number"].combine_chunks() != wanted:
+                table = parquet.ParquetFile(part).read()
                 place = table.column_names.index("number")
                 _write_table(part, table.set_column(place, table.schema.field(place), wanted))
 
