@@ -154,10 +154,15 @@ def gaps(asked: Boxing) -> Mapping[str, str]:
 OPEN = "open"
 
 
+def closes_files(without: Collection[str]) -> bool:
+    """Whether a sandbox that lacks these layers keeps FMUs from any files."""
+    return not {NAMESPACES, LANDLOCK} <= set(without)
+
+
 def closed(without: Collection[str]) -> dict[str, str]:
     """Subject → how much of it is open to FMUs in a sandbox that lacks these layers."""
     found = {subject for layer in without for subject in _OPEN.get(layer, ())}
-    found |= {"reading", "writing"} if {NAMESPACES, LANDLOCK} <= set(without) else set()
+    found |= {"reading", "writing"} if not closes_files(without) else set()
     on_disk = {"writing": _WRITING_ON_DISK} if NAMESPACES in without else {}
     return CLOSED | on_disk | dict.fromkeys(found, OPEN)
 
@@ -258,7 +263,7 @@ def advice(paths: Iterable[Path], asked: Boxing | None, setting: Boxing | None =
     lacking = missing_layers()
     partly = f"={BEST}" if lacking else ""
     box = f"--sandbox{partly} keeps its FMUs from your files" + ("" if NAMESPACES in lacking else " and the network")
-    if {NAMESPACES, LANDLOCK} <= set(lacking):
+    if not closes_files(lacking):
         box = "its FMUs have all your rights, and there is no sandbox here"
     return f"{said[0].name} was downloaded from {said[1]}: {box}"
 

@@ -458,15 +458,14 @@ def _result(
     accuracy: Accuracy,
 ) -> Result:
     plan = job.plan
-    first = plan.interval.start if job.saved is None else job.saved.time
-    simulated, seconds = recorder.last_time - first, execution.statistics.seconds
+    simulated, seconds = recorder.last_time - job.start, execution.statistics.seconds
     statistics = replace(execution.statistics, real_time_factor=simulated / seconds if seconds > 0 else 0.0)
     return Result(
         name=plan.name,
         kept=changes.converted(recorder.trace) if recording.keep and recorder.trace is not None else None,
         columns=changes.columns,
         rows=recorder.recorded,
-        first_time=first,
+        first_time=job.start,
         last_time=recorder.last_time,
         failure=execution.failure,
         initialization=execution.initialization,

@@ -48,8 +48,7 @@ _KEPT = ("binaries/", "resources/")
 class ExportedFmu(Printed):
     """An exported FMU: its file, its variables, the entries of the archive, and its platforms.
 
-    `notes` lists omitted platforms, FMUs that the embedded system lacks, and inputs without a
-    connection.
+    `notes` lists omitted platforms, FMUs that the embedded system lacks, and inputs without a connection.
     """
 
     path: Path
@@ -126,8 +125,8 @@ def export_fmu(
                 _add(fmu, EXPORTED_VARIANT, plan.variant.encode())
             names = tuple(fmu.namelist())
         save_file(target, made.read_bytes())
-    notes = (*omitted, *_notes_on_tools(plan), *_notes_on_files_outside(plan))
-    notes = (*notes, *notes_on_exported_inputs(plan.network))
+    of_plan = (*_notes_on_tools(plan), *_notes_on_files_outside(plan), *notes_on_exported_inputs(plan.network))
+    notes = (*omitted, *of_plan)
     return ExportedFmu(target, variables, names, tuple(one.name for one in chosen), notes)
 
 

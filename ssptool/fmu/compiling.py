@@ -40,7 +40,7 @@ from ssptool.fmu.model_description_xml import (
     this_platform,
 )
 from ssptool.foreign_text import strict_json
-from ssptool.sandbox import LANDLOCK, NAMESPACES, missing_layers
+from ssptool.sandbox import closes_files, missing_layers
 from ssptool.tempfiles import TemporaryFolder
 
 SOURCES = "sources/"
@@ -406,7 +406,7 @@ def _ran(command: list[str], folder: Path) -> "subprocess.CompletedProcess[str]"
     FMU.
     """
     environment, beside, lacking = child_environment(), folder.parent, [*missing_layers()]
-    if not {NAMESPACES, LANDLOCK} <= set(lacking):
+    if closes_files(lacking):
         searched = [Path(one) for name in _SEARCHED for one in os.environ.get(name, "").split(os.pathsep) if one]
         readable = [*map(str, (*_program_folders(command[0]), *searched))]
         box = strict_json([readable, [str(beside)], lacking])

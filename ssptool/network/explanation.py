@@ -464,7 +464,7 @@ def notes_on_inputs(network: Network, driven: Collection[Signal]) -> Iterator[st
         if fitting is not None:
             how = f"connect {'it' if len(loose) == 1 else 'e.g.'}: "
             how += f"ssptool connect SYSTEM {fitting.fitting} {fitting.connector}"
-        yield f"{_counted(loose, 'input', 'inputs')} not connected and {_kept(loose)}: {_named(loose)} ({how})"
+        yield f"{_not_connected(loose)}: {_named(loose)} ({how})"
     outside = undriven_inputs(network, driven)
     if outside:
         what = _counted(outside, "input of the system", "inputs of the system")
@@ -482,8 +482,11 @@ def notes_on_exported_inputs(network: Network) -> Iterator[str]:
         if "." not in connector.component:  # others are connected inside of their own system
             how += f": ssptool add SYSTEM --connector {connector.variable}"
             how += f", ssptool connect SYSTEM {connector.variable} {connector}"
-        what = f"{_counted(loose, 'input', 'inputs')} not connected and {_kept(loose)}"
-        yield f"{what}, as the FMU has no input for {them}: {_named(loose)} ({how})"
+        yield f"{_not_connected(loose)}, as the FMU has no input for {them}: {_named(loose)} ({how})"
+
+
+def _not_connected(inputs: Sequence[UndrivenInput]) -> str:
+    return f"{_counted(inputs, 'input', 'inputs')} not connected and {_kept(inputs)}"
 
 
 def _counted(inputs: Sequence[UndrivenInput], one: str, many: str) -> str:

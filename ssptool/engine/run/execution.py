@@ -121,6 +121,11 @@ class Job:
     saved: SavedSimulation | None = None
     save: bool = False
 
+    @property
+    def start(self) -> float:
+        """Time of the first row [s]."""
+        return self.plan.interval.start if self.saved is None else self.saved.time
+
 
 class Rows(Protocol):
     """Receiver of the rows of an execution."""
@@ -251,8 +256,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         before = _scheduled_loops(assembly)
         spent = watch.seconds() if watch and watch.measured else {}
         contents = _Contents(steps.kernel, job.plan)
-        start = steps.start if job.saved is None else job.saved.time
-        pace = None if job.realtime is None else Pace(job.realtime, start)
+        pace = None if job.realtime is None else Pace(job.realtime, job.start)
         failure, last, done = _step(job, loaded, steps, rows, contents, pace)
         if failure is not None:
             row, remark = last_row(steps, failure, last)
