@@ -48,9 +48,9 @@ def lazy_names(module: str, file: str) -> tuple[list[str], Callable[[str], Any],
             return getattr(import_module(known[name]), name)
         near = _MEANT[name] if _MEANT.get(name) in known else _in_a_part(name)
         if not near:
-            from ssptool.errors import similar_names  # only for the message
+            from difflib import get_close_matches  # only for the message
 
-            near = next(iter(similar_names(name, known, 1)), "")
+            near = next(iter(get_close_matches(name, known, 1)), "")
         hint = f"; did you mean {module if near in known else 'ssptool'}.{near}?" if near else ""
         raise AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
 

@@ -155,7 +155,7 @@ OPEN = "open"
 
 
 def closes_files(without: Collection[str]) -> bool:
-    """Whether a sandbox that lacks these layers keeps FMUs from any files."""
+    """True if a sandbox that lacks these layers keeps FMUs from files."""
     return not {NAMESPACES, LANDLOCK} <= set(without)
 
 
