@@ -336,7 +336,7 @@ def sweep_command(
 
 
 def _advise_sandbox_of_study(file: Path, sandbox: Boxing | None, judged: dict[str, Any]) -> None:
-    """As `advise_sandbox`, for a study and its system; other errors of the file are reported when it is checked."""
+    """Print the note of `advise_sandbox` about a study and its system; the check of the study reports other errors."""
     from ssptool.studies.study_file import read_toml  # takes long to load
 
     advise_sandbox(file, sandbox, judged, file.parent / str(read_toml(file)[0].get("system")))
