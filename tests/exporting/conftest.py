@@ -43,7 +43,13 @@ def runtime():
         if other := os.environ.get("SSPTOOL_RUNTIME"):
             own, library = own_platform(), package.runtime_library
             patch.setattr(package, "runtime_library", lambda one: Path(other) if one == own else library(one))
-        # Compressing the runtime takes longer than most tests.
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def uncompressed():
+    """Compressing the runtime takes longer than most tests. Tests of other folders, which may follow, compress again."""
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(zlib, "Z_DEFAULT_COMPRESSION", zlib.Z_NO_COMPRESSION)
         yield
 
