@@ -26,6 +26,9 @@ EXPONENTS: Mapping[str, int] = {"": 0, "s": 0, "ms": -3, "us": -6, "µs": -6, "�
 MULTIPLES: Mapping[str, float] = {"min": 60.0, "h": 3600.0, "d": 86400.0}
 """Unit of time that SI accepts beside the second → how long it is [s]."""
 
+SYSTEM_ENDINGS = (".ssp", ".ssd", ".fmu")
+"""Endings of files that are systems; a folder is one as well."""
+
 TIME_UNITS = "s, ms, us, ns, ps, min, h or d"
 
 _TIME = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d+))?\s*([^\W\d_]*)", re.ASCII | re.IGNORECASE)

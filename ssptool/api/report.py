@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from ssptool.api.check import Files, switches_of
 from ssptool.api.draw import loop_remarks
+from ssptool.arguments import SYSTEM_ENDINGS, paths, texts
 from ssptool.arguments import path as file_path
-from ssptool.arguments import paths, texts
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
 from ssptool.drawing.diagram.arrange import MOST_SHEETS, all_arranged, arranged
@@ -127,7 +127,7 @@ def report(
 
 def _system_of(results: Path, allowed: Sequence[Path]) -> Path:
     """System named by the manifest of results."""
-    if results.is_dir() or results.suffix.lower() in (".ssp", ".ssd", ".fmu"):
+    if results.is_dir() or results.suffix.lower() in SYSTEM_ENDINGS:
         raise WrongValue(f"{results} has no results; `ssptool run {shlex.quote(str(results))}` writes some")
     manifest = read_manifest(results)
     arguments = manifest.get("arguments", {})

@@ -25,6 +25,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import ssptool
+from ssptool.arguments import SYSTEM_ENDINGS
 from ssptool.cli.command_words import SYNONYMS, about
 from ssptool.cli.terminal import for_reader
 from ssptool.errors import (
@@ -390,7 +391,7 @@ def _with_system(text: str) -> str:
     if not _ADVISED.search(text):
         return text
     words = [word for word in sys.argv[2:] if not word.startswith("-") and Path(word).exists()]
-    systems = [word for word in words if Path(word).is_dir() or Path(word).suffix.lower() in _SYSTEMS]
+    systems = [word for word in words if Path(word).is_dir() or Path(word).suffix.lower() in SYSTEM_ENDINGS]
     if len(systems) != 1:
         return text
     name = shlex.quote(systems[0])
@@ -399,9 +400,6 @@ def _with_system(text: str) -> str:
     edits = (*FAMILIES["edit"], *FAMILIES["edit_parameters"])
     text = _ADVISED.sub(lambda found: found[0] if found[1].split()[1] in edits else found[1] + name, text)
     return re.sub(r"(`ssptool (?:convert|add SYSTEM) )FILE\.fmu", lambda found: found[1] + name, text)
-
-
-_SYSTEMS = (".ssp", ".ssd", ".fmu")
 
 
 def complain(message: str, *, rendered: bool = False) -> None:

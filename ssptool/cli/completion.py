@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import typer
 
 import ssptool
+from ssptool.arguments import SYSTEM_ENDINGS
 
 if TYPE_CHECKING:
     from ssptool.network.inventory import Inventory, VariableEntry
 
 MOST = 200
 """Names offered at once; of more, only their parts up to the next dot."""
-
-_SYSTEMS = (".ssp", ".ssd", ".fmu")
 
 _SET = {"parameter", "calculatedParameter", "structuralParameter", "input"}
 """Causalities of variables that get values."""
@@ -65,7 +64,7 @@ def _typed_system() -> str:
     """The system in the words of the shell: the arguments are not known where the value of an option is completed."""
     words = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
     existing = (word.strip("'\"") for word in words.split()[2:] if not word.startswith("-"))
-    return next((word for word in existing if Path(word).is_dir() or Path(word).suffix.lower() in _SYSTEMS), "")
+    return next((word for word in existing if Path(word).is_dir() or Path(word).suffix.lower() in SYSTEM_ENDINGS), "")
 
 
 def _offered(incomplete: str, known: Iterator[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import ssptool
-from ssptool.arguments import parse_time
+from ssptool.arguments import SYSTEM_ENDINGS, parse_time
 from ssptool.cli.app import say
 from ssptool.cli.options import (
     AllowOutside,
@@ -162,7 +162,7 @@ def _refuse_systems(results: Sequence[Path]) -> None:
     from ssptool.documents.archive import DEFAULT_STRUCTURE
 
     for path in results:
-        is_system = (path / DEFAULT_STRUCTURE).is_file() or path.suffix.lower() in (".ssp", ".ssd", ".fmu")
+        is_system = (path / DEFAULT_STRUCTURE).is_file() or path.suffix.lower() in SYSTEM_ENDINGS
         if is_system or (path.is_dir() and not (path / DEFINITION).is_file()):
             what = "a system" if is_system else "not a result folder of a study"
             name = f" {shlex.quote(str(path))}" if is_system else ""

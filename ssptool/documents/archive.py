@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from ssptool.arguments import SYSTEM_ENDINGS
 from ssptool.arguments import path as checked_path
 from ssptool.arguments import text as checked_text
 from ssptool.documents import ssd, uri
@@ -440,7 +441,7 @@ class Archive:
     def require_links_inside(self) -> None:
         """Reject edits of files that are linked from outside of the folder. Raises WrongUsage."""
         for link in self.links_out():
-            if link.target.is_dir() or link.name.lower().endswith((".ssd", ".ssp", ".fmu", *LONE_SUFFIXES)):
+            if link.target.is_dir() or link.name.lower().endswith((*SYSTEM_ENDINGS, *LONE_SUFFIXES)):
                 raise link_leads_out(self._on_disk(link.name), self.path)
 
     def resolve(self, document_name: str, reference: str) -> str:
@@ -682,7 +683,7 @@ def _systems_in(folder: Path) -> list[str]:
         return [
             one.name
             for one in folder.iterdir()
-            if one.suffix.lower() in (".ssp", ".ssd", ".fmu") or (one / "SystemStructure.ssd").exists()
+            if one.suffix.lower() in SYSTEM_ENDINGS or (one / "SystemStructure.ssd").exists()
         ]
     except OSError:
         return []

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast, overload
 
+from ssptool.arguments import SYSTEM_ENDINGS
 from ssptool.confinement import is_outside
 from ssptool.documents import ssc, ssd
 from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
@@ -230,7 +231,7 @@ def report_of_unreadable(
 ROOTS_OF_SYSTEMS = (DEFAULT_STRUCTURE, "OspSystemStructure.xml", "modelDescription.xml")
 """Files at the root of a folder that make it a system or an unpacked FMU."""
 _PARTS_OF_SYSTEMS = ("resources", "documentation", "extra", "binaries", "sources")
-_SEARCHED = (".ssd", ".ssp", ".fmu", *LONE_SUFFIXES)
+_SEARCHED = (*SYSTEM_ENDINGS, *LONE_SUFFIXES)
 
 
 def found_in(path: Path) -> tuple[Path, ...]:

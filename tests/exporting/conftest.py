@@ -48,7 +48,7 @@ def runtime():
 
 @pytest.fixture(scope="module", autouse=True)
 def uncompressed():
-    """Compressing the runtime takes longer than most tests. Tests of other folders, which may follow, compress again."""
+    """Compressing the runtime takes longer than most tests. Tests of other folders, which may follow, compress."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(zlib, "Z_DEFAULT_COMPRESSION", zlib.Z_NO_COMPRESSION)
         yield
