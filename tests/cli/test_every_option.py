@@ -6,6 +6,7 @@ import contextlib
 import re
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -281,6 +282,7 @@ ELSEWHERE = {
 """Options with tests of their own, and why."""
 
 
+@cache
 def params(command):
     found = typer.main.get_command(app)
     for word in command.split():
