@@ -8,7 +8,7 @@ from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Position, Severity
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.documents.storage import NESTING_MARK
-from ssptool.errors import UnusableFile
+from ssptool.errors import UnusableFile, abbreviated, counted
 from ssptool.fmu.description import (
     Causality,
     FmuDescription,
@@ -53,7 +53,17 @@ from ssptool.rules.links import (
     stated_by,
     stated_connectors,
 )
-from ssptool.rules.subjects import Reach, Structure, around, first, found_once, is_fmu, remembered
+from ssptool.rules.subjects import (
+    Reach,
+    Structure,
+    around,
+    first,
+    found_once,
+    full_name,
+    is_fmu,
+    once_per_source,
+    remembered,
+)
 from ssptool.work_in_progress import one_by_one
 
 FMU_COMPONENTS = Chapter("Components against their FMUs (SSP 2.0 §4.5, §5.2.1, §5.4)", section="SSP 2.0 §5.2.1")
@@ -79,16 +89,20 @@ class Pair(NamedTuple):
 
 
 @FMU_COMPONENTS.rule("FMU-001", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4; FMI 3.0 §2.5", blocks_run=True)
-def readable_fmu(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def readable_fmu(structure: Structure) -> Iterator[Finding]:
     """The FMU of a component is a readable archive with a model description.
 
     Fix: export or copy the FMU again.
     """
+    return once_per_source(structure, _unreadable)
+
+
+def _unreadable(component: ssd.Component, structure: Structure) -> Iterator[tuple[str, str]]:
     reference = structure.reference(component, component.source or "")
     if is_fmu(component) and reference.reach is Reach.INSIDE:
         description = structure.fmus.get(reference.entry)
         if isinstance(description, UnreadableFmu):
-            yield Finding(component, f"{reference.entry}: {description.reason}", "export or copy it again", "source")
+            yield f"{reference.entry}: {description.reason}", "export or copy it again"
 
 
 @FMU_COMPONENTS.rule("FMU-002", severity=ERROR, basis=MUST)
@@ -479,45 +493,57 @@ def valid_descriptions(structure: Structure) -> Iterator[Finding]:
 
 
 @FMUS.rule("FMU-102", severity=WARNING, basis=POLICY, source="FMI 2.0.4 §2.3, FMI 3.0 §2.5")
-def binary_for_this_machine(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def binary_for_this_machine(structure: Structure) -> Iterator[Finding]:
     """The FMU of a component has a binary for the machine that runs ssptool.
 
     The system may run on another machine, but not on this one.
 
     Fix: export the FMU for this platform as well; or use `--ignore FMU-102` if the system is only checked.
     """
+    return once_per_source(structure, _no_binary)
+
+
+def _no_binary(component: ssd.Component, structure: Structure) -> Iterator[tuple[str, str]]:
     for fmu, description, offered in _offered(component, structure):
         there = frozenset().union(*(fmu.platforms[kind] for kind in offered))
         here = this_platform(description.fmi_major, {f"{BINARIES}{platform}/" for platform in there})
         if here not in there:
             others = ", ".join(sorted(there)) or "no binaries at all"
-            yield Finding(component, f"the FMU has no binary for {here}", f"it has {others}", "source")
+            yield f"the FMU has no binary for {here}", f"it has {others}"
 
 
 @FMUS.rule("FMU-108", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.3, FMI 3.0 §2.5.1.3")
-def named_library(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def named_library(structure: Structure) -> Iterator[Finding]:
     """The library of an FMU has the name of its model identifier.
 
     ssptool uses a library of another name where it is the only one for the platform; other tools refuse such an FMU.
 
     Fix: export the FMU again, or rename the library.
     """
+    return once_per_source(structure, _misnamed_library)
+
+
+def _misnamed_library(component: ssd.Component, structure: Structure) -> Iterator[tuple[str, str]]:
     for fmu, _, offered in _offered(component, structure):
         for wanted, found in sorted({fmu.misnamed[kind] for kind in offered if kind in fmu.misnamed}):
             folder, _, name = wanted.rpartition("/")
             message = f"the library in {folder} must be called {name}; found {found.rpartition('/')[2]}"
-            yield Finding(component, message, "export the FMU again, or rename the library", "source")
+            yield message, "export the FMU again, or rename the library"
 
 
 @FMUS.rule("FMU-103", severity=INFO, basis=POLICY, source="FMI 2.0.4 §4.3.1, FMI 3.0 §2.4.8")
-def self_contained(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def self_contained(structure: Structure) -> Iterator[Finding]:
     """An FMU needs no other tool to be installed.
 
     Fix: install the tool by which it was exported; or export it without `needsExecutionTool`.
     """
+    return once_per_source(structure, _needs_tool)
+
+
+def _needs_tool(component: ssd.Component, structure: Structure) -> Iterator[tuple[str, str]]:
     for _, _, offered in _offered(component, structure):
         if all(interface.needs_tool for interface in offered.values()):
-            yield Finding(component, "the FMU works only on machines with the tool that exported it", "", "source")
+            yield "the FMU works only on machines with the tool that exported it", ""
 
 
 @FMUS.rule("FMU-104", severity=WARNING, basis=DERIVED, source="FMI 3.0 §2.4.9")
@@ -544,7 +570,7 @@ def valid_terminals(structure: Structure) -> Iterator[Finding]:
 
 
 @FMUS.rule("FMU-105", severity=INFO, basis=POLICY, source="ssptool")
-def runnable(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def runnable(structure: Structure) -> Iterator[Finding]:
     """A component is an FMU that ssptool can run, for co-simulation or model exchange.
 
     ssptool runs no model exchange and no tool coupling (CoSimulation_Tool) of FMI 1.0, and no scheduled execution of
@@ -552,13 +578,17 @@ def runnable(component: ssd.Component, structure: Structure) -> Iterator[Finding
 
     Fix: export the component as such an FMU.
     """
+    return once_per_source(structure, _not_run)
+
+
+def _not_run(component: ssd.Component, structure: Structure) -> Iterator[tuple[str, str]]:
     description = structure.fmu_of(component)
     if description is None:
         return
     if unsupported := unsupported_of_fmi1(description):
-        yield Finding(component, f"the FMU offers {unsupported} only, which ssptool does not run", "", "source")
+        yield f"the FMU offers {unsupported} only, which ssptool does not run", ""
     elif not any(description.interface(kind) for kind in InterfaceType):
-        yield Finding(component, "the FMU offers scheduled execution only, which ssptool does not run", "", "source")
+        yield "the FMU offers scheduled execution only, which ssptool does not run", ""
 
 
 @FMUS.rule("FMU-106", severity=INFO, basis=POLICY, source="FMI 2.0.4 §4.3.1, FMI 3.0 §2.4.8: canGetAndSetFMUState")
@@ -575,12 +605,21 @@ def repeatable_steps(structure: Structure) -> Iterator[Finding]:
     Fix: export the FMU with `canGetAndSetFMUstate`; or check that a smaller `--step-size` does not change the result.
     """
     for cycle in _cycles(structure) if _some_unrepeatable(structure) else ():
-        names = ", ".join(f"'{component.name}'" for component in cycle)
-        for component in cycle:
-            if _unrepeatable(component, structure):
-                message = f"{names} are mutually coupled, but the FMU of '{component.name}' cannot save its state"
-                advice = "steps cannot be repeated, so `--master iterated` is not available"
-                yield Finding(component, message, advice, "source")
+        unable = [component for component in cycle if _unrepeatable(component, structure)]
+        if unable:
+            advice = "steps cannot be repeated, so `--master iterated` is not available"
+            yield Finding(unable[0], _not_saved(cycle, unable), advice, "source")
+
+
+def _not_saved(cycle: list[ssd.Component], unable: list[ssd.Component]) -> str:
+    """A sentence about mutually coupled components, some or all of which cannot save their state."""
+    names = abbreviated(map(full_name, cycle))
+    if len(unable) == len(cycle):
+        return f"{counted(len(cycle), 'component')} are mutually coupled and cannot save their state: {names}"
+    which = f"{len(unable)} of them cannot save their state: {abbreviated(map(full_name, unable))}"
+    if len(unable) == 1:
+        which = f"the FMU of {full_name(unable[0])} cannot save its state"
+    return f"{counted(len(cycle), 'component')} are mutually coupled ({names}); {which}"
 
 
 @FMUS.rule("FMU-107", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §3.3.1, FMI 3.0 §2.4.8")
@@ -592,14 +631,19 @@ def one_instance_per_process(structure: Structure) -> Iterator[Finding]:
 
     Fix: export the FMU without `canBeInstantiatedOnlyOncePerProcess`.
     """
-    first: dict[Path, ssd.Component] = {}
+    users: dict[Path, list[ssd.Component]] = {}
     alone = any(one.once_per_process for one in _interfaces(structure))
     for component in structure.all(ssd.Component) if alone else ():
         for fmu, _, offered in _offered(component, structure):
-            other = first.setdefault(fmu.path, component)
-            if other is not component and all(interface.once_per_process for interface in offered.values()):
-                message = f"the FMU can be instantiated only once per process, and '{other.name}' has the same FMU"
-                yield Finding(component, message, f"see line {structure.line_of(other)}", "source")
+            if all(interface.once_per_process for interface in offered.values()):
+                users.setdefault(fmu.path, []).append(component)
+    for components in users.values():
+        if len(components) > 1:
+            names = abbreviated(map(full_name, components))
+            message = f"the FMU can be instantiated only once per process, and {len(components)} components use it"
+            yield Finding(
+                components[1], f"{message}: {names}", f"see line {structure.line_of(components[0])}", "source"
+            )
 
 
 def _cycles(structure: Structure) -> Iterator[list[ssd.Component]]:

@@ -14,7 +14,7 @@ from ssptool.network.conversion import conversion, convertible
 from ssptool.network.network import IDENTITY
 from ssptool.rules.catalogue import ERROR, POLICY, WARNING, Chapter, Finding, rewritten
 from ssptool.rules.links import links
-from ssptool.rules.subjects import Structure, around, is_fmu, is_structure
+from ssptool.rules.subjects import Structure, around, is_fmu, is_structure, once_per_source
 
 OTHER_TOOLS = Chapter(
     "Limits of other tools: valid documents that a tool is known to refuse or misread",
@@ -197,25 +197,33 @@ def no_dictionaries(reference: ssd.SignalDictionaryReference, structure: Structu
 
 
 @limit("PEER-016", tools={"fmpy": REFUSES})
-def no_fmi_3(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def no_fmi_3(structure: Structure) -> Iterator[Finding]:
     """FMUs are of FMI 1.0 or 2.0.
 
     Fix: ask for an FMU of FMI 2.0.
     """
+    return once_per_source(structure, _fmi_3)
+
+
+def _fmi_3(component: ssd.Component, structure: Structure) -> Iterator[tuple[str, str]]:
     description = structure.fmu_of(component)
     if description is not None and description.fmi_major >= 3:
-        yield Finding(component, f"the FMU of '{component.name}' is of FMI {description.fmi_version}", "", "source")
+        yield f"the FMU is of FMI {description.fmi_version}", ""
 
 
 @limit("PEER-017", tools=dict.fromkeys(("fmpy", "libcosim", "ecos"), REFUSES))
-def co_simulation(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def co_simulation(structure: Structure) -> Iterator[Finding]:
     """FMUs offer co-simulation.
 
     Fix: export the FMU for co-simulation.
     """
+    return once_per_source(structure, _no_co_simulation)
+
+
+def _no_co_simulation(component: ssd.Component, structure: Structure) -> Iterator[tuple[str, str]]:
     description = structure.fmu_of(component)
     if description is not None and description.co_simulation is None:
-        yield Finding(component, f"the FMU of '{component.name}' offers no co-simulation", "", "source")
+        yield "the FMU offers no co-simulation", ""
 
 
 @limit("PEER-018", tools={"libcosim": REFUSES, "ecos": "finds nothing in it"})

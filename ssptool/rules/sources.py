@@ -24,7 +24,7 @@ from ssptool.rules.catalogue import (
     renamed,
     rewritten,
 )
-from ssptool.rules.subjects import Reach, Reference, Structure, around, every, found_once, is_fmu
+from ssptool.rules.subjects import Reach, Reference, Structure, every, found_once, full_name, is_fmu
 
 SOURCES = Chapter("Sources named by URI (SSP 2.0 §5.4): they exist, lie inside the package and are written portably")
 
@@ -106,8 +106,7 @@ def portable_uris(structure: Structure) -> Iterator[Finding]:
         if reference.reach is Reach.ABSOLUTE and not (isinstance(element, ssd.Component) and _packaged(structure, uri)):
             advice = "refer to a file of the package"
             if isinstance(element, ssd.Component) and is_fmu(element):
-                name = ".".join((*[one.name for one in around(element, ssd.System)][-2::-1], element.name))
-                advice = f"copy the FMU into the package with `ssptool replace SYSTEM {name} FILE.fmu`"
+                advice = f"copy the FMU into the package with `ssptool replace SYSTEM {full_name(element)} FILE.fmu`"
             yield Finding(element, f"'{uri}' leads {reference.reach}", advice, "source")
 
 

@@ -31,6 +31,7 @@ from ssptool.documents.vocabulary import (
     SYSTEM_STRUCTURE,
     media_type,
 )
+from ssptool.errors import abbreviated
 from ssptool.fmu.description import FmuDescription, UnreadableFmu
 from ssptool.fmu.units import PhysicalUnit, named
 from ssptool.network.conversion import document_units
@@ -89,6 +90,11 @@ def around(element: Element, kind: type[E]) -> Iterator[E]:
     for ancestor in element.iterancestors():
         if isinstance(ancestor, kind):
             yield ancestor
+
+
+def full_name(component: ssd.Component) -> str:
+    """The names of the systems around a component except the outermost, and its own, joined by dots."""
+    return ".".join((*[system.name for system in around(component, ssd.System)][-2::-1], component.name))
 
 
 def container(element: Element) -> ssc.TopLevel:
@@ -466,6 +472,23 @@ def is_fmu(component: ssd.Component) -> bool:
     if stated is None:
         return component.media_type == FMU and not _of_same_document(component)
     return media_type(stated) == FMU
+
+
+def once_per_source(
+    structure: Structure, texts: Callable[[ssd.Component, Structure], Iterator[tuple[str, str]]]
+) -> Iterator[Finding]:
+    """Findings about the files of components: one per file and text, at the first component that uses it.
+
+    `texts` are message and advice for a component. If several components use the file, the message names them.
+    """
+    users: dict[tuple[str | None, str, str], list[ssd.Component]] = {}
+    for component in structure.all(ssd.Component):
+        for message, advice in texts(component, structure):
+            users.setdefault((component.source, message, advice), []).append(component)
+    for (_, message, advice), components in users.items():
+        if len(components) > 1:
+            message += f" ({len(components)} components: {abbreviated(map(full_name, components))})"
+        yield Finding(components[0], message, advice, "source")
 
 
 def is_structure(component: ssd.Component) -> bool:

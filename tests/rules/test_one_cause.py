@@ -140,3 +140,18 @@ def test_for_a_missing_file_only_one_of_its_kind_with_a_similar_name_is_offered(
     path.write_text(SSD.format(version="2.0", content=component), encoding="utf-8")
     found = [one.advice for one in check_path(tmp_path, unguarded=True).diagnostics if one.code == "URI-002"]
     assert found == [advice]
+
+
+def test_an_fmu_of_several_components_is_one_finding_that_names_them(tmp_path, package):
+    """A and B in a loop, and N.C outside of it, have one FMU that saves no state, needs a tool and has no binary."""
+    text = (Path(__file__).parent / "FMU-106" / "fail-cycle.ssd").read_text("utf-8")
+    for fmu in ("Single.fmu", "Complete.fmu"):
+        text = text.replace(fmu, "Elsewhere.fmu")
+    component = '<ssd:Component name="C" source="resources/Elsewhere.fmu"/>'
+    nested = f'<ssd:System name="N"><ssd:Elements>{component}</ssd:Elements></ssd:System>'
+    (tmp_path / "case.ssd").write_text(text.replace("</ssd:Elements>", f"{nested}</ssd:Elements>"), "utf-8")
+    report = check_path(package(tmp_path / "case.ssd"), unguarded=True)
+    found = [one for one in report.diagnostics if one.code in ("FMU-102", "FMU-103", "FMU-106")]
+    assert [(one.code, one.position.line) for one in found] == [("FMU-102", 11), ("FMU-103", 11), ("FMU-106", 11)]
+    assert all(one.message.endswith(" (3 components: A, B, N.C)") for one in found[:2])
+    assert found[2].message.endswith(": A, B")

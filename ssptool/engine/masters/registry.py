@@ -132,8 +132,13 @@ class Situation:
 
     def obstacles(self) -> str:
         """Reasons why some inputs can only be held; empty if none."""
-        held = [f"{name}: {', '.join(can.obstacles)}" for name, can in self.capabilities.items() if can.obstacles]
-        return abbreviated(held, separator="; ")
+        held: dict[tuple[str, ...], list[str]] = {}
+        for name, can in self.capabilities.items():
+            if can.obstacles:
+                held.setdefault(tuple(can.obstacles), []).append(name)
+        return abbreviated(
+            (f"{abbreviated(names)}: {', '.join(causes)}" for causes, names in held.items()), separator="; "
+        )
 
 
 class Refusal(NamedTuple):
