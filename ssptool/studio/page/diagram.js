@@ -70,8 +70,12 @@ class Diagram extends HTMLElement {
     this.label();
     this.highlight();
     const again = focused && this.blockOf(focused.dataset.of);
+    if (again) this.refocus(again);
+  }
+  /** Give the focus back to an element that was drawn again: the keyboard continues where it was, and nothing is selected by it. */
+  refocus(node) {
     this.drawing = true;
-    if (again) again.focus({ preventScroll: true });  // the keyboard goes on where it was
+    node.focus({ preventScroll: true });
     this.drawing = false;
   }
 

@@ -1,11 +1,11 @@
 // Moving elements: along guides or a grid, into a system, and onto a line.
 
+import { carry } from './carrying.js';
 import { ask, complain, edit } from './edits.js';
 import { dotted, pathNumbers, svg } from './elements.js';
 import { showMenu } from './menu.js';
 import { boxAround, guided, inDocument, snapped } from './snapping.js';
-import { frameOf } from './visible.js';
-import { corners, distanceTo } from './ways.js';
+import { frameOf, meets } from './visible.js';
 
 const hint = document.getElementById('hint');
 const NEAR = 6;  // pixels within which an element is drawn to a guide
@@ -15,11 +15,14 @@ export function move(diagram, thing, press) {
   const known = diagram.sheet.blocks[thing.key], keys = diagram.keys.includes(thing.key) ? diagram.keys : [thing.key];
   const blocks = keys.map(key => diagram.blockOf(key)), lines = known.group ? [] : touching(diagram, new Set(keys));
   const units = diagram.querySelector('.units'), guides = guidesAround(diagram, keys, blocks), told = keys.length > 1 ? `${keys.length} elements` : known.name;
-  let last = [0, 0], over = null, into = null;
+  const systems = systemsBeside(diagram, keys);
+  let last = [0, 0], over = null, into = null, carried = null;
   const lit = (before, now) => { if (before && before !== now) before.classList.remove('lit'); if (now) now.classList.add('lit'); return now; };
+  const say = text => { if (hint.textContent !== text) hint.textContent = text; };  // the same text would be drawn again
   const end = () => {
-    hint.textContent = '';
+    say('');
     guides.hide();
+    if (carried) carried.back();
     for (const node of [over, into, units]) if (node) node.classList.remove('lit', 'moving');
   };
   const back = () => {
@@ -29,14 +32,15 @@ export function move(diagram, thing, press) {
   diagram.drag(press, {
     move: (dx, dy, view, event) => {
       if (known.group) { diagram.look(view[0] - dx, view[1] - dy, view[2], view[3]); return; }
-      last = [dx, dy] = event.altKey ? [dx, dy] : diagram.snaps ? onGrid(diagram, blocks[0], dx, dy) : guides.follow(dx, dy);
+      carried ??= carry(diagram, [...lines.map(line => line.wire), ...blocks]);
+      last = [dx, dy] = event.altKey ? [dx, dy] : diagram.snaps ? onGrid(diagram, blocks[0], dx, dy) : guides.follow(dx, dy, carried.layer);
       if (units) units.classList.add('moving');
       for (const block of blocks) block.setAttribute('transform', `translate(${dx} ${dy})`);
       for (const line of lines) line.follow(dx, dy);
-      into = lit(into, event.altKey ? null : systemUnder(diagram, keys, diagram.point(event)));
+      into = lit(into, event.altKey ? null : systemUnder(systems, diagram.point(event)));
       over = lit(over, into || keys.length > 1 || event.altKey || !known.inserts ? null : lineUnder(diagram, keys[0], blocks[0], dx, dy));
-      hint.textContent = into ? `${told} → into ${diagram.sheet.blocks[into.dataset.of].name}`
-        : over ? `${known.name} → into ${JSON.parse(over.dataset.connections)[0]}` : `moves ${told}`;
+      say(into ? `${told} → into ${diagram.sheet.blocks[into.dataset.of].name}`
+        : over ? `${known.name} → into ${JSON.parse(over.dataset.connections)[0]}` : `moves ${told}`);
     },
     click: () => diagram.pick(thing, press),
     drop: async event => {
@@ -53,13 +57,16 @@ export function move(diagram, thing, press) {
     },
   });
 }
-/** The nested system under the pointer that elements which are dragged can be put into; null if there is none. */
-function systemUnder(diagram, keys, { x, y }) {
-  return [...diagram.querySelectorAll('.block:not(.unseen)')].find(block => {
-    const known = diagram.sheet.blocks[block.dataset.of], frame = frameOf(block);
-    return known.opens && !known.source && !known.group && !keys.includes(block.dataset.of)
-      && x >= frame.x && x <= frame.x + frame.width && y >= frame.y && y <= frame.y + frame.height;
-  }) || null;
+/** The nested systems that dragged elements can be put into. */
+function systemsBeside(diagram, keys) {
+  return [...diagram.querySelectorAll('.block:not(.unseen)')].filter(block => {
+    const known = diagram.sheet.blocks[block.dataset.of];
+    return known.opens && !known.source && !known.group && !keys.includes(block.dataset.of);
+  });
+}
+/** The system under the pointer; null if there is none. */
+function systemUnder(systems, { x, y }) {
+  return systems.find(block => meets(frameOf(block), [x, y, 0, 0])) || null;
 }
 /** Lines along the edges and middles of other elements, which draw moved ones to them. */
 function guidesAround(diagram, keys, blocks) {
@@ -69,11 +76,11 @@ function guidesAround(diagram, keys, blocks) {
   const hide = () => { for (const line of shown) line.remove(); shown = []; };
   return {
     hide,
-    follow(dx, dy) {
+    follow(dx, dy, layer) {
       hide();
       const { way, lines } = guided(box, [dx, dy], others, reach);
       shown = lines.map(([x1, y1, x2, y2]) => svg('line', { class: 'rubber guide', x1, y1, x2, y2 }));
-      diagram.picture.append(...shown);
+      layer.append(...shown);
       return way;
     },
   };
@@ -81,9 +88,7 @@ function guidesAround(diagram, keys, blocks) {
 /** The line of one connection through the middle of an element that is dragged; null if there is none. */
 function lineUnder(diagram, key, block, dx, dy) {
   const { x, y, width, height } = frameOf(block), middle = { x: x + width / 2 + dx, y: y + height / 2 + dy };
-  const reach = Math.min(width, height) / 5;
-  return [...diagram.querySelectorAll('[data-connections]:not(.unseen)')].find(wire => wire.dataset.from !== key && wire.dataset.to !== key
-    && JSON.parse(wire.dataset.connections).length === 1 && distanceTo(corners(wire.getAttribute('d')), middle) < reach) || null;
+  return diagram.sight.linesAt(middle, Math.min(width, height) / 5).find(wire => wire.dataset.from !== key && wire.dataset.to !== key) || null;
 }
 /** Put an element into a connection; if several pairs of its connectors fit, one of them is chosen in a menu. */
 export async function insert(sheet, element, text, at) {
@@ -112,6 +117,7 @@ function touching(diagram, keys) {
     const whole = keys.has(from) && keys.has(to), frame = frames.get(keys.has(from) ? from : to);
     const moving = distance(frame, ends[0]) <= distance(frame, ends[1]) ? 0 : 1;
     return {
+      wire,
       follow(dx, dy) {
         const [start, end] = ends.map(([x, y], k) => (whole || k === moving ? [x + dx, y + dy] : [x, y]));
         const middle = (start[0] + end[0]) / 2;

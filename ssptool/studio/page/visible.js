@@ -1,6 +1,7 @@
 // What of a large picture is in sight: all else is not drawn, so that it moves in time.
 
 import { pathNumbers } from './elements.js';
+import { corners, distanceTo } from './ways.js';
 
 const CROWDED = 1500;  // elements and lines from which it matters
 const AROUND = .2;  // of the view, on each side: what is drawn although it is not in sight yet
@@ -28,27 +29,40 @@ export function boxOfPath(path) {
   return { x, y, width: Math.max(...xs) - x, height: Math.max(...ys) - y };
 }
 
-/** Draws of a picture what is in sight; an object for each picture. */
+/** Draws of a picture what is in sight, and finds lines at a point; an object for each picture. */
 export class Sight {
-  #parts = [];
+  #blocks = [];
+  #lines = null;
   #region = null;
+  #picture;
 
   constructor(picture, letter) {
-    const blocks = [...picture.querySelectorAll('.block')], lines = [...picture.querySelectorAll('[data-connections]')];
+    this.#picture = picture;
+    const blocks = [...picture.querySelectorAll('.block')], lines = picture.querySelectorAll('[data-connections]');
     if (blocks.length + lines.length < CROWDED) return;
     const rim = 4 * letter;  // names of connectors, badges and handles
-    this.#parts = [...blocks.map(node => {
+    this.#blocks = blocks.map(node => {
       const { x, y, width, height } = frameOf(node), more = rim + (node.querySelector('.frame[transform]') ? Math.max(width, height) : 0);
       return { node, box: { x: x - more, y: y - more, width: width + 2 * more, height: height + 2 * more } };
-    }), ...lines.map(node => ({ node, box: boxOfPath(node.getAttribute('d')) }))];
+    });
+  }
+  /** The lines with the boxes around them, which take a while to find. */
+  get #boxed() {
+    return this.#lines ??= [...this.#picture.querySelectorAll('[data-connections]')].map(node => ({ node, box: boxOfPath(node.getAttribute('d')) }));
+  }
+  /** The drawn lines of one connection within reach of a point. */
+  linesAt(point, reach) {
+    const around = [point.x - reach, point.y - reach, 2 * reach, 2 * reach];
+    return this.#boxed.filter(({ box }) => meets(box, around)).map(({ node }) => node).filter(node => !node.classList.contains('unseen')
+      && JSON.parse(node.dataset.connections).length === 1 && distanceTo(corners(node.getAttribute('d')), point) < reach);
   }
   /** Whether only what is in sight is drawn. */
-  get crowded() { return this.#parts.length > 0; }
+  get crowded() { return this.#blocks.length > 0; }
   /** Draw what a view needs; gives whether that is something else than before. */
   look(view) {
-    if (!this.#parts.length || serves(this.#region, view)) return false;
+    if (!this.crowded || serves(this.#region, view)) return false;
     this.#region = regionOf(view);
-    for (const { node, box } of this.#parts) node.classList.toggle('unseen', !meets(box, this.#region));
+    for (const { node, box } of [...this.#blocks, ...this.#boxed]) node.classList.toggle('unseen', !meets(box, this.#region));
     return true;
   }
 }
