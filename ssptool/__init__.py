@@ -5,8 +5,8 @@ The layers, each importing only those to its left:
     documents ← fmu ← network ← rules, drawing, editing ← engine ← results ← studies ← exporting ← api ←
     language_server, studio ← cli
 
-The public API consists of the names in `__init__.pyi` and in the modules `exceptions`, `renderers`, `studies`, `types`
-and `variants`. They are loaded at first use, so that `import ssptool` costs nothing.
+The public API consists of the names in `__init__.pyi` and in the modules `analysis`, `exceptions`, `renderers`,
+`studies`, `types` and `variants`. They are loaded at first use, so that `import ssptool` costs nothing.
 """
 
 from importlib import import_module

@@ -1,16 +1,11 @@
 """The public names and the modules that define them: `ssptool/__init__.py` loads each at first use."""
 
+from ssptool import analysis as analysis
 from ssptool import exceptions as exceptions
 from ssptool import renderers as renderers
 from ssptool import studies as studies
 from ssptool import types as types
 from ssptool import variants as variants
-from ssptool.api.analysis import advise as advise
-from ssptool.api.analysis import frequency_response as frequency_response
-from ssptool.api.analysis import linearize as linearize
-from ssptool.api.analysis import root_locus as root_locus
-from ssptool.api.analysis import stability as stability
-from ssptool.api.analysis import trim as trim
 from ssptool.api.check import validate as validate
 from ssptool.api.compare import compare as compare
 from ssptool.api.doctor import doctor as doctor
@@ -38,7 +33,6 @@ from ssptool.api.run import plan as plan
 from ssptool.api.run import read_manifest as read_manifest
 from ssptool.api.run import read_trace as read_trace
 from ssptool.api.run import simulate as simulate
-from ssptool.api.sensitivities import sensitivities as sensitivities
 from ssptool.api.stepping import Simulation as Simulation
 from ssptool.api.study import calibrate as calibrate
 from ssptool.api.study import study as study

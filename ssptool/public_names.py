@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-PARTS = ("exceptions", "renderers", "studies", "types", "variants")
+PARTS = ("analysis", "exceptions", "renderers", "studies", "types", "variants")
 """Public modules inside the package."""
 
 

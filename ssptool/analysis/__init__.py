@@ -1,1 +1,8 @@
-"""Questions about a system at one instant: linear models, modes, steady states."""
+"""Questions about a system at one instant: linear models, modes, frequency responses, steady states, sensitivities.
+
+The names in `__init__.pyi` are public and are loaded at first use.
+"""
+
+from ssptool.public_names import lazy_names
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, __file__)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssptool.analysis.linearize import Request, coupled_blocks, direct
+from ssptool.analysis.linearization import Request, coupled_blocks, direct
 from ssptool.analysis.part_jacobian import part_jacobian
 from ssptool.analysis.probing import Probe
 from ssptool.engine.kernel.calls import Floats, Op

@@ -6,7 +6,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ssptool.analysis.linear_text import table
-from ssptool.analysis.sensitivities import Sensitivities
+from ssptool.analysis.sensitivity import Sensitivities
 from ssptool.errors import counted
 from ssptool.fmu.units import with_unit
 from ssptool.foreign_text import joined_lines, json_text

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ssptool.analysis.linear_model import LinearModel, LinearVariable, checked_ending
-from ssptool.analysis.linearize import Coupled, Request, coupled_at, linear_model
+from ssptool.analysis.linearization import Coupled, Request, coupled_at, linear_model
 from ssptool.analysis.probing import Probe
 from ssptool.documents.saving import save_file
 from ssptool.engine.failure import RunError

@@ -16,9 +16,6 @@ from ssptool.analysis.coupling_error import CouplingAdvice as CouplingAdvice
 from ssptool.analysis.coupling_stability import CouplingStability as CouplingStability
 from ssptool.analysis.coupling_stability import components
 from ssptool.analysis.coupling_stability import stability as stability_of
-from ssptool.analysis.frequency_response import AMPLITUDE, INTEGRATED, MOST_STEPS, WHAT, SineSweep, check_frequencies
-from ssptool.analysis.frequency_response import RESPONSE_RENDERERS as RESPONSE_RENDERERS
-from ssptool.analysis.frequency_response import FrequencyResponse as FrequencyResponse
 from ssptool.analysis.identification import (
     STEPS,
     check_driven,
@@ -30,12 +27,15 @@ from ssptool.analysis.identification import (
 from ssptool.analysis.linear_model import LinearModel as LinearModel
 from ssptool.analysis.linear_model import LinearVariable as LinearVariable
 from ssptool.analysis.linear_text import LINEAR_RENDERERS as LINEAR_RENDERERS
-from ssptool.analysis.linearize import linear_model, request
+from ssptool.analysis.linearization import linear_model, request
+from ssptool.analysis.locus import LOCUS_RENDERERS as LOCUS_RENDERERS
+from ssptool.analysis.locus import RootLocus as RootLocus
 from ssptool.analysis.modes import Mode as Mode
 from ssptool.analysis.probing import Probe, ProbedRun, check_probed
 from ssptool.analysis.rest import LONGEST, simulated_rest
-from ssptool.analysis.root_locus import LOCUS_RENDERERS as LOCUS_RENDERERS
-from ssptool.analysis.root_locus import RootLocus as RootLocus
+from ssptool.analysis.sine_sweep import AMPLITUDE, INTEGRATED, MOST_STEPS, WHAT, SineSweep, check_frequencies
+from ssptool.analysis.sine_sweep import RESPONSE_RENDERERS as RESPONSE_RENDERERS
+from ssptool.analysis.sine_sweep import FrequencyResponse as FrequencyResponse
 from ssptool.analysis.starting import Begun, start_in
 from ssptool.analysis.steady_state import Conditions, steady_state, unsatisfied
 from ssptool.analysis.steady_state import SteadyState as SteadyState
@@ -101,7 +101,7 @@ def linearize(
 
     Examples
     --------
-    >>> model = ssptool.linearize("systems/dual_mass_oscillator", open="System1.F", measure="System2.F")
+    >>> model = ssptool.analysis.linearize("systems/dual_mass_oscillator", open="System1.F", measure="System2.F")
     >>> model.A, model.modes[0].frequency
     """
     names = [texts(name, value, CONNECTOR) for name, value in (("input", input), ("measure", measure), ("open", open))]
@@ -165,7 +165,7 @@ def frequency_response(
 
     Examples
     --------
-    >>> found = ssptool.frequency_response("plant", [0.5, 1.0, 2.0], step_size=0.01)
+    >>> found = ssptool.analysis.frequency_response("plant", [0.5, 1.0, 2.0], step_size=0.01)
     >>> abs(found.response[:, 0, 0]), found.errors[:, 0, 0]
     """
     wanted = np.sort(np.array(np.atleast_1d(frequencies), dtype=float))
@@ -234,7 +234,7 @@ def root_locus(
 
     Examples
     --------
-    >>> locus = ssptool.root_locus("systems/dual_mass_oscillator", "System1.c1", np.linspace(0.1, 20, 40))
+    >>> locus = ssptool.analysis.root_locus("systems/dual_mass_oscillator", "System1.c1", np.linspace(0.1, 20, 40))
     >>> locus.crossings, locus.eigenvalues[:, 0]
     """
     given = [number("values", value) for value in values]
@@ -295,7 +295,7 @@ def trim(
 
     Examples
     --------
-    >>> point = ssptool.trim("plant", free="u", target={"speed": 100.0})
+    >>> point = ssptool.analysis.trim("plant", free="u", target={"speed": 100.0})
     >>> point.save("point.ssv")
     """
     conditions = Conditions(

@@ -11,7 +11,7 @@ import numpy as np
 from ssptool.analysis.identification import real_outputs
 from ssptool.analysis.linear_model import LinearVariable
 from ssptool.analysis.probing import Probe, ProbedRun
-from ssptool.analysis.sensitivities import (
+from ssptool.analysis.sensitivity import (
     DIFFERENCES,
     SAME,
     STEP,
@@ -22,7 +22,7 @@ from ssptool.analysis.sensitivities import (
     by_variation,
     size,
 )
-from ssptool.analysis.sensitivities import Sensitivities as Sensitivities
+from ssptool.analysis.sensitivity import Sensitivities as Sensitivities
 from ssptool.analysis.sensitivity_text import SENSITIVITY_RENDERERS as SENSITIVITY_RENDERERS
 from ssptool.api.analysis import CONNECTOR, probed_run, with_implementation, with_values
 from ssptool.api.check import shows
@@ -82,7 +82,7 @@ def sensitivities(
 
     Examples
     --------
-    >>> found = ssptool.sensitivities("systems/dual_mass_oscillator", "System1.c1", "System1.x1", stop_time=5)
+    >>> found = ssptool.analysis.sensitivities("systems/dual_mass_oscillator", "System1.c1", "System1.x1", stop_time=5)
     >>> found["System1.x1", "System1.c1"]
     """
     names = tuple(dict.fromkeys(texts("to", to, "the full name of a parameter")))

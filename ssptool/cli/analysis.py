@@ -154,7 +154,7 @@ def linearize_command(
     if amplitude is not None:
         raise typer.BadParameter("it is the amplitude of --sweep; add --sweep 0.1:10:20", param_hint="--amplitude")
     with busy():
-        model = ssptool.linearize(system, open=open or (), **known)
+        model = ssptool.analysis.linearize(system, open=open or (), **known)
     if output is None:
         say(ssptool.renderers.LINEAR_RENDERERS[format.value](model), verbatim=format is TextOrJson.JSON)
     elif output.suffix.lower() in LINEAR_FILES:
@@ -207,11 +207,11 @@ def modes_command(
     known = {**changes, **stimuli, "accept": codes(accept), "sandbox": sandbox, "at": at, "settings": settings}
     with busy():
         if over is not None:
-            found = ssptool.root_locus(system, *_over(over), **known)
+            found = ssptool.analysis.root_locus(system, *_over(over), **known)
             text = ssptool.renderers.LOCUS_RENDERERS[format.value](found)
             draw = found.save if output is not None and output.suffix.lower() in numbers else found.draw
         else:
-            model = ssptool.linearize(system, **known)
+            model = ssptool.analysis.linearize(system, **known)
             text = ssptool.renderers.LINEAR_RENDERERS["json" if format is TextOrJson.JSON else "modes"](model)
             draw = model.draw_modes
         if output is not None:
@@ -262,7 +262,7 @@ def trim_command(
         ssptool.renderers.check_plot_name(output, STEADY_FILES)
     advise_sandbox(system, sandbox, changes)
     with busy():
-        point = ssptool.trim(
+        point = ssptool.analysis.trim(
             system,
             free=_bounds(free),
             fix={name: _number(value, "--fix") if value else None for name, value in _named(fix)},
@@ -320,7 +320,7 @@ def sensitivities_command(
         ssptool.renderers.check_plot_name(output, NUMBER_FILES)
     advise_sandbox(system, sandbox, changes)
     with busy():
-        found = ssptool.sensitivities(
+        found = ssptool.analysis.sensitivities(
             system, to, measure or (), settings=settings, accept=codes(accept), sandbox=sandbox, **changes, **stimuli
         )
     say(ssptool.renderers.SENSITIVITY_RENDERERS[format.value](found), verbatim=format is TextOrJson.JSON)
@@ -340,7 +340,7 @@ def _swept(
 ) -> None:
     """Print, write or draw a frequency response by sine sweep."""
     with busy():
-        found = ssptool.frequency_response(system, _frequencies(sweep), amplitude=amplitude, **known)
+        found = ssptool.analysis.frequency_response(system, _frequencies(sweep), amplitude=amplitude, **known)
         if output is not None:
             (found.save if output.suffix.lower() in NUMBER_FILES else found.draw)(output)
     say(ssptool.renderers.RESPONSE_RENDERERS[format.value](found), verbatim=format is TextOrJson.JSON)

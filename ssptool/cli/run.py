@@ -220,11 +220,11 @@ def plan_command(
         advise_sandbox(system, sandbox, changes)
     if stability:
         with busy():
-            stable = ssptool.stability(system, **asked)
+            stable = ssptool.analysis.stability(system, **asked)
         say(f"\n{stable}")
     if advise is not None:
         with busy():
-            advice = ssptool.advise(system, error=advise, **asked)
+            advice = ssptool.analysis.advise(system, error=advise, **asked)
         say(f"\n{advice}")
     if boxed:
         rows = (f"  {name:<11}{what}" for name, what in closed(gaps(boxed)).items())

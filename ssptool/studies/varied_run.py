@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 
 from ssptool.analysis.probing import Probe, ProbedRun, check_probed
-from ssptool.analysis.sensitivities import Neighbours, varied
+from ssptool.analysis.sensitivity import Neighbours, varied
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.trace import Floats, Trace

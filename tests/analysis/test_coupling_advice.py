@@ -7,6 +7,7 @@ import pytest
 from scipy.linalg import expm
 
 import ssptool
+from ssptool import analysis
 from tests.analysis.systems import drive, pendulum
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
@@ -43,7 +44,7 @@ def test_the_error_of_a_drive_is_predicted(tmp_path, method):
     system = drive(tmp_path)
     for h in (0.004, 0.0005):
         options = METHODS[method]
-        found = ssptool.advise(system, step_size=h, stop_time=0.2, **options)
+        found = analysis.advise(system, step_size=h, stop_time=0.2, **options)
         assert found.master == method
         assert found.error == pytest.approx(error_of_drive(system, h, **options), rel=0.05)
 
@@ -51,7 +52,7 @@ def test_the_error_of_a_drive_is_predicted(tmp_path, method):
 @pytest.mark.parametrize("method", [name for name in METHODS if name not in HELD])
 def test_the_error_where_inputs_are_followed(method):
     system, options = SYSTEMS / "dual_mass_oscillator", {"step_size": 0.02, "stop_time": 2.0}
-    found = ssptool.advise(system, **options, **METHODS[method])
+    found = analysis.advise(system, **options, **METHODS[method])
     true = ssptool.simulate(system, implementation="me", tolerance=1e-12, accuracy="off", **options)
     run = ssptool.simulate(system, implementation="cs", accuracy="off", **options, **METHODS[method])
     errors = [np.abs(run[name] - true[name]).max() / np.ptp(true[name]) for name in true if np.ptp(true[name]) > 0]
@@ -60,7 +61,7 @@ def test_the_error_where_inputs_are_followed(method):
 
 def test_an_advised_step_reaches_the_error_and_a_much_larger_one_does_not(tmp_path):
     system = drive(tmp_path)
-    found = ssptool.advise(system, error=3e-4, stop_time=0.2)
+    found = analysis.advise(system, error=3e-4, stop_time=0.2)
     told = {one.master: one for one in found.steps}
     assert set(told) == set(HELD)
     for method in HELD[:3]:
@@ -74,25 +75,25 @@ def test_an_advised_step_reaches_the_error_and_a_much_larger_one_does_not(tmp_pa
 def test_the_connection_that_limits_the_step():
     """A spring to the wall that is a hundred times as stiff as the one between the masses."""
     system = SYSTEMS / "mass_spring_damper"
-    found = ssptool.advise(system, error=1e-9, stop_time=1.0, start_values={"first.spring_damper.c": 5000.0})
+    found = analysis.advise(system, error=1e-9, stop_time=1.0, start_values={"first.spring_damper.c": 5000.0})
     assert next(iter(found.links)) == ("first.mass", "first.spring_damper")
     assert min(found.links.values()) < 0.1 * found.error
 
 
 def test_what_cannot_be_predicted_is_told(tmp_path):
     with pytest.raises(ssptool.exceptions.Unsupported, match="linear model"):
-        ssptool.advise(pendulum(tmp_path), stop_time=5.0)
+        analysis.advise(pendulum(tmp_path), stop_time=5.0)
     with pytest.raises(ssptool.exceptions.WrongValue, match="rounding"):
-        ssptool.advise(SYSTEMS / "dual_mass_oscillator", error=0.0)
+        analysis.advise(SYSTEMS / "dual_mass_oscillator", error=0.0)
     for options in ({"master": "gauss-seidel"}, {"step_size": 1e-6}):
-        found = ssptool.advise(SYSTEMS / "dual_mass_oscillator", **options)
+        found = analysis.advise(SYSTEMS / "dual_mass_oscillator", **options)
         assert np.isnan(found.error)
         assert any("not predicted" in note for note in found.notes)
 
 
 def test_a_system_at_rest_is_moved():
     """An undamped oscillator without a deviation."""
-    found = ssptool.advise(SYSTEMS / "one_dof_oscillator", start_values={"Mass.z": 0.0, "Mass.v": 0.0})
+    found = analysis.advise(SYSTEMS / "one_dof_oscillator", start_values={"Mass.z": 0.0, "Mass.v": 0.0})
     assert any("at rest" in note for note in found.notes)
     assert 0 < found.error < 1
 
@@ -110,4 +111,4 @@ def test_a_system_that_depends_on_time_is_refused(tmp_path):
     make_fmu(tmp_path / "Lag.fmu", lag, calc="v->dx = 4 * (v->u - v->x); v->y = v->x;")
     system = write_system(tmp_path / "s", tmp_path, {"S": "Source", "L": "Lag"}, [("S.y", "L.u")])
     with pytest.raises(ssptool.exceptions.Unsupported, match="linear model"):
-        ssptool.advise(system, stop_time=1.0)
+        analysis.advise(system, stop_time=1.0)

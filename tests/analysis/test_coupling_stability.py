@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ssptool
+from ssptool import analysis
 from tests.analysis.systems import pendulum, thermal_chain
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
@@ -15,7 +16,7 @@ ONE_DOF = SYSTEMS / "one_dof_oscillator"
 
 def test_largest_stable_steps_of_the_rotational_system():
     """Derived apart, with inertias that are exact for torques linear in a step."""
-    found = ssptool.stability(ROTATIONAL, step_size=0.1, master="jacobi")
+    found = analysis.stability(ROTATIONAL, step_size=0.1, master="jacobi")
     assert found.largest_step["jacobi, hold"] == pytest.approx(0.052312, abs=1e-6)
     assert found.largest_step["jacobi, hold, exchange late"] == pytest.approx(0.017295, abs=1e-6)
     assert found.largest_step["jacobi, extrapolate (order 1)"] == pytest.approx(0.132718, abs=1e-6)
@@ -27,7 +28,7 @@ def test_largest_stable_steps_of_the_rotational_system():
 
 def test_growth_of_an_undamped_oscillator():
     """Amplitude after 1 s in 1000 steps."""
-    found = ssptool.stability(ONE_DOF, step_size=1e-3, master="iterated")
+    found = analysis.stability(ONE_DOF, step_size=1e-3, master="iterated")
     growth = {name: radius**1000 for name, radius in found.radius.items()}
     assert growth["jacobi, hold"] == pytest.approx(1.623556497, rel=2e-3)
     assert growth["jacobi, hold, exchange late"] == pytest.approx(4.272503106, rel=2e-3)
@@ -38,14 +39,14 @@ def test_growth_of_an_undamped_oscillator():
 
 
 def test_damping_that_a_delay_outweighs():
-    found = ssptool.stability(ONE_DOF, parameters=ONE_DOF / "resources" / "damped.ssv", step_size=1e-3)
+    found = analysis.stability(ONE_DOF, parameters=ONE_DOF / "resources" / "damped.ssv", step_size=1e-3)
     assert found.largest_step["jacobi, hold"] == pytest.approx(1.122625e-4, rel=3e-6)
     assert found.largest_step["jacobi, hold, exchange late"] == pytest.approx(3.742077e-5, rel=1e-5)
 
 
 def test_a_thermal_node_with_held_flows(tmp_path):
     """T' = -1.5 (T - T0), with the flows of the start of a step: a factor 1 - 1.5 h."""
-    found = ssptool.stability(thermal_chain(tmp_path, 1), step_size=0.4, master="jacobi", approximation="hold")
+    found = analysis.stability(thermal_chain(tmp_path, 1), step_size=0.4, master="jacobi", approximation="hold")
     assert found.radius["jacobi, hold"] == pytest.approx(abs(1 - 1.5 * 0.4), rel=1e-9)
     assert found.largest_step["jacobi, hold"] == pytest.approx(2 / 1.5, rel=1e-6)
     assert found.radius["iterated, hold"] == pytest.approx(1 / (1 + 1.5 * 0.4), rel=1e-9)
@@ -56,7 +57,7 @@ def test_a_thermal_node_with_held_flows(tmp_path):
 @pytest.mark.parametrize(("master", "approximation"), [("jacobi", "hold"), ("jacobi", "extrapolate")])
 def test_runs_grow_and_decay_where_it_says_so(master, approximation):
     options = {"master": master, "approximation": approximation, "implementation": "cs"}
-    found = ssptool.stability(ROTATIONAL, step_size=0.01, **options)
+    found = analysis.stability(ROTATIONAL, step_size=0.01, **options)
     limit = found.largest_step[found.master]
     for factor in (0.97, 1.03):
         step = limit * factor
@@ -66,10 +67,10 @@ def test_runs_grow_and_decay_where_it_says_so(master, approximation):
 
 
 def test_what_is_not_known_is_told(tmp_path):
-    found = ssptool.stability(ROTATIONAL, master="gauss-seidel")
+    found = analysis.stability(ROTATIONAL, master="gauss-seidel")
     assert found.master == ""
     assert any("gauss-seidel" in note for note in found.notes)
     with pytest.raises(ssptool.exceptions.Unsupported, match="System1"):
-        ssptool.stability(SYSTEMS / "dual_mass_oscillator" / "FMI1.ssd")
-    inverted = ssptool.stability(pendulum(tmp_path), start_values={"P.phi": 3.0})
+        analysis.stability(SYSTEMS / "dual_mass_oscillator" / "FMI1.ssd")
+    inverted = analysis.stability(pendulum(tmp_path), start_values={"P.phi": 3.0})
     assert any("unstable" in note for note in inverted.notes)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ssptool
+from ssptool import analysis
 from ssptool.exceptions import Unsupported, WrongValue
 from tests.analysis.test_identified_models import single
 from tests.engine.event_mode.systems import write_system
@@ -47,7 +48,7 @@ def oscillator(folder: Path) -> Path:
 
 
 def test_a_first_order_lag(tmp_path):
-    found = ssptool.frequency_response(single(tmp_path, "2 * v->x + 0.7", -2.0), [2.0, 0.07, 0.7], step_size=0.01)
+    found = analysis.frequency_response(single(tmp_path, "2 * v->x + 0.7", -2.0), [2.0, 0.07, 0.7], step_size=0.01)
     check(found, 2 / (2j * np.pi * found.frequencies + 2))
     assert found.frequencies == pytest.approx([0.07, 0.7, 2.0], rel=1e-3)
     assert (found.inputs[0].value, found.amplitudes[0]) == (0.4, pytest.approx(0.004))
@@ -55,7 +56,7 @@ def test_a_first_order_lag(tmp_path):
 
 
 def test_two_masses_at_and_beside_their_resonances(tmp_path):
-    found = ssptool.frequency_response(oscillator(tmp_path), [0.3, 0.59, 1.6], at="1s", step_size=0.01)
+    found = analysis.frequency_response(oscillator(tmp_path), [0.3, 0.59, 1.6], at="1s", step_size=0.01)
     check(found, 3 * two_masses(found.frequencies))
     assert (found.settled > 5).all()
 
@@ -72,26 +73,26 @@ def test_a_delay_is_a_phase(tmp_path):
         v->z = given[j] + (given[k] - given[j]) * (wanted - at[j]) / (at[k] - at[j]); break; }} return OK;"""
     make_fmu(tmp_path / "Line.fmu", variables, me=None, calc="v->y = 5 * v->z + 0.7;", step=step, saves=False)
     system = write_system(tmp_path / "line", tmp_path, {"P": "Line"})
-    found = ssptool.frequency_response(system, [0.2, 0.9, 2.0], step_size=0.01)
+    found = analysis.frequency_response(system, [0.2, 0.9, 2.0], step_size=0.01)
     check(found, 5 * np.exp(-2j * np.pi * found.frequencies * 0.3))
 
 
 def test_coupled_components_have_the_response_of_their_linear_model():
     names = {"input": "first.mass.F", "measure": "first.mass.s"}
-    found = ssptool.frequency_response(MASSES, [0.25, 0.8], step_size=0.01, **names)
-    check(found, ssptool.linearize(MASSES, **names).response(found.frequencies))
+    found = analysis.frequency_response(MASSES, [0.25, 0.8], step_size=0.01, **names)
+    check(found, analysis.linearize(MASSES, **names).response(found.frequencies))
 
 
 def test_one_over_s_has_a_drift_that_is_no_part_of_the_response(tmp_path):
-    found = ssptool.frequency_response(single(tmp_path, "2 * v->x + 0.7", 1e-9), [0.2, 1.0], step_size=0.01)
+    found = analysis.frequency_response(single(tmp_path, "2 * v->x + 0.7", 1e-9), [0.2, 1.0], step_size=0.01)
     check(found, 2 / (2j * np.pi * found.frequencies))
 
 
 def test_the_error_includes_what_is_not_linear(tmp_path):
     """y = x + x³ of a lag at rest at x = 0.2: the slope of the small response, and harmonics of the large one."""
     system = single(tmp_path, "v->x + v->x * v->x * v->x", -2.0)
-    found = ssptool.frequency_response(system, 0.3, amplitude=0.3, step_size=0.01, at=10)
-    small = ssptool.frequency_response(system, 0.3, amplitude=1e-3, step_size=0.01, at=10)
+    found = analysis.frequency_response(system, 0.3, amplitude=0.3, step_size=0.01, at=10)
+    small = analysis.frequency_response(system, 0.3, amplitude=1e-3, step_size=0.01, at=10)
     expected = (1 + 3 * 0.2**2) / (2j * np.pi * found.frequencies[0] + 2)
     assert abs(small.response[0, 0, 0] - expected) <= small.errors[0, 0, 0] < 2e-3 * abs(expected)
     assert abs(found.response[0, 0, 0] / expected - 1) > 1e-3 and found.distortions[0, 0, 0] > 0.01
@@ -101,25 +102,25 @@ def test_the_error_includes_what_is_not_linear(tmp_path):
 def test_points_that_cannot_be_measured_have_a_reason(tmp_path):
     """A response that grows is never periodic; one as small as the resolution of its output has large errors."""
     with pytest.raises(Unsupported, match=r"P\.y / P\.u at 0\.5 Hz: not periodic"):
-        ssptool.frequency_response(single(tmp_path, "2 * v->x + 0.7", 0.02), 0.5, step_size=0.05)
+        analysis.frequency_response(single(tmp_path, "2 * v->x + 0.7", 0.02), 0.5, step_size=0.05)
     (tmp_path / "round").mkdir()
     system = single(tmp_path / "round", "round(50 * v->x) / 50 + 0.7", -2.0)
-    found = ssptool.frequency_response(system, [0.1, 2.0], step_size=0.0125, amplitude=0.3)
+    found = analysis.frequency_response(system, [0.1, 2.0], step_size=0.0125, amplitude=0.3)
     assert np.isfinite(found.response[:, 0, 0]).tolist() == [True, False]
     assert "2 Hz: an error of" in found.notes[0]
     with pytest.raises(Unsupported, match="--amplitude"):
-        ssptool.frequency_response(system, 2.0, step_size=0.0125, amplitude=0.3)
-    check(ssptool.frequency_response(system, 2.0, step_size=0.0125, amplitude=60.0), 1 / (4j * np.pi + 2))
+        analysis.frequency_response(system, 2.0, step_size=0.0125, amplitude=0.3)
+    check(analysis.frequency_response(system, 2.0, step_size=0.0125, amplitude=60.0), 1 / (4j * np.pi + 2))
 
 
 def test_a_system_of_model_exchange_is_swept_as_it_is_integrated():
     names = {"input": "first.mass.F", "measure": "first.mass.s"}
-    found = ssptool.frequency_response(MASSES, 0.8, step_size=0.01, implementation="me", **names)
-    check(found, ssptool.linearize(MASSES, **names).response(found.frequencies))
+    found = analysis.frequency_response(MASSES, 0.8, step_size=0.01, implementation="me", **names)
+    check(found, analysis.linearize(MASSES, **names).response(found.frequencies))
 
 
 def test_an_output_that_does_not_depend_on_the_input_has_no_response():
-    found = ssptool.frequency_response(MASSES, 0.5, step_size=0.01, input="second.mass.F", measure="first.mass.s")
+    found = analysis.frequency_response(MASSES, 0.5, step_size=0.01, input="second.mass.F", measure="first.mass.s")
     assert found.response[0, 0, 0] == 0 and found.errors[0, 0, 0] == 0
 
 
@@ -138,7 +139,7 @@ def test_an_output_that_does_not_depend_on_the_input_has_no_response():
 def test_what_cannot_be_swept_is_refused(frequencies, options, reason):
     steps = {} if "adaptive" in options else {"step_size": 0.01}
     with pytest.raises((Unsupported, WrongValue, ssptool.exceptions.BadData), match=reason):
-        ssptool.frequency_response(MASSES, frequencies, **steps, **options)
+        analysis.frequency_response(MASSES, frequencies, **steps, **options)
 
 
 def test_fmus_that_refuse_half_steps_need_twice_the_step(tmp_path):
@@ -148,13 +149,13 @@ def test_fmus_that_refuse_half_steps_need_twice_the_step(tmp_path):
     make_fmu(tmp_path / "Coarse.fmu", variables, me=None, calc="v->y = 2 * v->x;", step=step)
     system = write_system(tmp_path / "coarse", tmp_path, {"P": "Coarse"})
     with pytest.raises(Unsupported, match=r"--step-size 0\.02"):
-        ssptool.frequency_response(system, 0.5, step_size=0.01)
-    found = ssptool.frequency_response(system, 0.5, step_size=0.02)
+        analysis.frequency_response(system, 0.5, step_size=0.01)
+    found = analysis.frequency_response(system, 0.5, step_size=0.02)
     check(found, 2 / (2j * np.pi * found.frequencies + 2))
 
 
 def test_files_and_pictures(tmp_path):
-    found = ssptool.frequency_response(single(tmp_path, "2 * v->x + 0.7", -2.0), [0.2, 0.7], step_size=0.01)
+    found = analysis.frequency_response(single(tmp_path, "2 * v->x + 0.7", -2.0), [0.2, 0.7], step_size=0.01)
     found.save(tmp_path / "sweep.csv")
     rows = np.loadtxt(tmp_path / "sweep.csv", delimiter=",", skiprows=1)
     assert rows[:, 1] * np.exp(1j * np.radians(rows[:, 2])) == pytest.approx(found.response[:, 0, 0])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ssptool
+from ssptool import analysis
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
 from tests.systems.exact_dual_mass import DualMass
@@ -35,7 +36,7 @@ def damped(tmp_path):
 @pytest.mark.parametrize(("name", "field"), [("System1.c1", "c1"), ("System2.m_c", "m_c")])
 def test_eigenvalues_are_those_of_the_matrix_at_each_value(name, field):
     values = np.linspace(0.5, 9, 12)
-    locus = ssptool.root_locus(OSCILLATOR, name, values)
+    locus = analysis.root_locus(OSCILLATOR, name, values)
     for value, found, model in zip(values, locus.eigenvalues, locus.models, strict=True):
         exact = np.sort_complex(np.linalg.eigvals(DualMass(**{field: value}).matrix))
         assert np.sort_complex(found) == pytest.approx(exact, rel=1e-9)
@@ -47,7 +48,7 @@ def test_eigenvalues_are_those_of_the_matrix_at_each_value(name, field):
 def test_branches_go_on_where_a_pair_becomes_real(damped):
     """Of -d/2 ± sqrt(d²/4 - 6.25), both branches are continuous, also where they meet at d = 5."""
     values = np.arange(0.25, 8.0, 0.5)
-    locus = ssptool.root_locus(damped, "M.d", values)
+    locus = analysis.root_locus(damped, "M.d", values)
     root = np.sqrt(values**2 / 4 - 6.25 + 0j)
     exact = np.stack([-values / 2 + root, -values / 2 - root], axis=1)
     branches = locus.eigenvalues
@@ -61,7 +62,7 @@ def test_branches_go_on_where_a_pair_becomes_real(damped):
 
 
 def test_the_stability_changes_between_two_values(damped):
-    locus = ssptool.root_locus(damped, "M.d", [2.0, 0.5, -0.5, -1.0])
+    locus = analysis.root_locus(damped, "M.d", [2.0, 0.5, -0.5, -1.0])
     assert locus.crossings == ((0.5, -0.5),)
     assert locus.margins == pytest.approx([1.0, 0.25, -0.25, -0.5], rel=1e-6)
     assert "between M.d = 0.5 and -0.5" in str(locus)
@@ -69,13 +70,13 @@ def test_the_stability_changes_between_two_values(damped):
 
 def test_values_are_needed(damped):
     with pytest.raises(ssptool.exceptions.WrongValue, match="no values"):
-        ssptool.root_locus(damped, "M.d", [])
+        analysis.root_locus(damped, "M.d", [])
     with pytest.raises(ssptool.exceptions.UnknownName, match=r"M\.q"):
-        ssptool.root_locus(damped, "M.q", [1.0])
+        analysis.root_locus(damped, "M.q", [1.0])
 
 
 def test_files_have_every_branch(damped, tmp_path):
-    locus = ssptool.root_locus(damped, "M.d", [1.5, 3.0])
+    locus = analysis.root_locus(damped, "M.d", [1.5, 3.0])
     locus.save(tmp_path / "locus.csv")
     with (tmp_path / "locus.csv").open() as file:
         rows = list(csv.reader(file))
@@ -89,7 +90,7 @@ def test_files_have_every_branch(damped, tmp_path):
 @pytest.mark.parametrize("ending", ["svg", "html"])
 def test_a_picture_shows_plane_and_margin(damped, tmp_path, ending):
     pytest.importorskip("matplotlib")
-    ssptool.root_locus(damped, "M.d", [1.5, 3.0, 6.0]).draw(tmp_path / f"locus.{ending}")
+    analysis.root_locus(damped, "M.d", [1.5, 3.0, 6.0]).draw(tmp_path / f"locus.{ending}")
     text = (tmp_path / f"locus.{ending}").read_text()
     assert text.count("<svg") == 1
     assert ending == "svg" or ("M.d from 1.5" in text and "stability margin" in text)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm, expm_frechet
 
-import ssptool
+from ssptool import analysis
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
 from tests.systems.exact_dual_mass import DualMass
@@ -38,7 +38,7 @@ def exact(t):
 def test_variational_equations_go_through_an_algebraic_loop():
     options = {"stop_time": 4, "step_size": 0.1, "start_values": {"System2.m_c": FLANGE}}
     names = ["System1.c1", "System2.k2", "System2.m_c", "System2.x2_start"]
-    found = ssptool.sensitivities(OSCILLATOR, names, ["System1.x1", "System2.F"], **options)
+    found = analysis.sensitivities(OSCILLATOR, names, ["System1.x1", "System2.F"], **options)
     assert found.way == "variational equations"
     assert found.derivatives.shape == (41, 2, 4)
     assert [one.unit for one in found.parameters] == ["N.s/m", "N/m", "kg", "m"]
@@ -81,7 +81,7 @@ def derivatives_of_decay(t):
 )
 def test_start_values_and_direct_dependences_are_derived(tmp_path, offered, way, tolerance):
     system = decay(tmp_path, **offered)
-    found = ssptool.sensitivities(system, ["A.k", "A.x"], ["A.y", "A.w"], stop_time=3.0, step_size=0.05)
+    found = analysis.sensitivities(system, ["A.k", "A.x"], ["A.y", "A.w"], stop_time=3.0, step_size=0.05)
     assert found.way == way
     by_rate, by_start = derivatives_of_decay(found.t)
     x = 0.25 / 0.8 + (3 - 0.25 / 0.8) * np.exp(-0.8 * found.t)
@@ -103,7 +103,7 @@ def test_events_lead_to_differences_of_runs(tmp_path):
     event = "if (v->x >= 1 - 1e-12) v->late = 1; return OK;"
     make_fmu(tmp_path / "Bend.fmu", variables, own="int late;", calc=calc, event=event)
     system = write_system(tmp_path / "bend", tmp_path, {"A": "Bend"})
-    found = ssptool.sensitivities(system, "A.x", stop_time=2.0, step_size=0.1, implementation="me")
+    found = analysis.sensitivities(system, "A.x", stop_time=2.0, step_size=0.1, implementation="me")
     assert found.way == "differences of runs"
     assert "events" in found.notes[0]
     away = np.abs(found.t - 1.4) > 0.01
@@ -113,13 +113,13 @@ def test_events_lead_to_differences_of_runs(tmp_path):
 @pytest.mark.parametrize("name, told", (("System1.nothing", "System1"), ("System1.a1", "value")))
 def test_what_is_no_parameter_is_refused_by_name(name, told):
     with pytest.raises(Exception, match=told) as refused:
-        ssptool.sensitivities(OSCILLATOR, name, stop_time=0.1)
+        analysis.sensitivities(OSCILLATOR, name, stop_time=0.1)
     assert type(refused.value).__module__.startswith("ssptool")
 
 
 def test_outputs_inside_of_an_fmu_are_derived_by_runs():
     """A parameter does not depend on another one."""
     system = "systems/dual_mass_oscillator"
-    found = ssptool.sensitivities(system, "System2.k2", "System1.m1", stop_time=0.5, step_size=0.05)
+    found = analysis.sensitivities(system, "System2.k2", "System1.m1", stop_time=0.5, step_size=0.05)
     assert found.way == "differences of runs" and "inside" in found.notes[0]
     assert np.abs(found.derivatives).max() == 0

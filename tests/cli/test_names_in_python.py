@@ -20,10 +20,10 @@ SYSTEM = set(RunOptions.__annotations__)
 FUNCTIONS = {
     ("run",): (ssptool.simulate, SETTINGS),
     ("plan",): (ssptool.plan, SETTINGS),
-    ("linearize",): (ssptool.linearize, SYSTEM),
-    ("modes",): (ssptool.linearize, SYSTEM),
-    ("trim",): (ssptool.trim, SYSTEM),
-    ("sensitivities",): (ssptool.sensitivities, SETTINGS | SYSTEM),
+    ("linearize",): (ssptool.analysis.linearize, SYSTEM),
+    ("modes",): (ssptool.analysis.linearize, SYSTEM),
+    ("trim",): (ssptool.analysis.trim, SYSTEM),
+    ("sensitivities",): (ssptool.analysis.sensitivities, SETTINGS | SYSTEM),
     ("explain",): (ssptool.explain, set()),
     ("validate",): (ssptool.validate, set(inspect.signature(ssptool.fix).parameters)),
     ("plot",): (
@@ -74,11 +74,11 @@ OF_THE_SHELL = {
     "export": "of `plan`: `ssptool.exportable`",
     "fmi": "of `plan`: `ssptool.exportable`",
     "wires": "`connections`, by its earlier name",
-    "stability": "of `plan`: `ssptool.stability`",
-    "advise": "of `plan`: `ssptool.advise`",
-    "over": "of `modes`: `ssptool.root_locus`",
-    "sweep": "of `linearize`: `ssptool.frequency_response`",
-    "amplitude": "of `linearize`: `ssptool.frequency_response`",
+    "stability": "of `plan`: `ssptool.analysis.stability`",
+    "advise": "of `plan`: `ssptool.analysis.advise`",
+    "over": "of `modes`: `ssptool.analysis.root_locus`",
+    "sweep": "of `linearize`: `ssptool.analysis.frequency_response`",
+    "amplitude": "of `linearize`: `ssptool.analysis.frequency_response`",
     "sandbox": "of `plan`: printed whether `simulate` has one",
 }
 """Options without an argument of the same name, and what stands for them in Python."""

@@ -43,22 +43,22 @@ def shown(renderers, function, *arguments, **more):
     return renderers["json"](function(*arguments, **more))
 
 
-trimmed = partial(shown, ssptool.renderers.STEADY_RENDERERS, ssptool.trim)
+trimmed = partial(shown, ssptool.renderers.STEADY_RENDERERS, ssptool.analysis.trim)
 
 
 def derived(system, **more):
-    found = ssptool.sensitivities(system, "Good.u", "Bad.y", stop_time=0.2, step_size=0.01, **more)
+    found = ssptool.analysis.sensitivities(system, "Good.u", "Bad.y", stop_time=0.2, step_size=0.01, **more)
     return ssptool.renderers.SENSITIVITY_RENDERERS["json"](found)
 
 
 FUNCTIONS = {
     "Simulation": simulated,
     "Simulation cs": partial(simulated, implementation="cs"),
-    "linearize": partial(shown, ssptool.renderers.LINEAR_RENDERERS, ssptool.linearize, at=0.2),
+    "linearize": partial(shown, ssptool.renderers.LINEAR_RENDERERS, ssptool.analysis.linearize, at=0.2),
     "trim": trimmed,
     "trim cs": partial(trimmed, implementation="cs"),
-    "stability": lambda system, **more: str(ssptool.stability(system, **more)),
-    "advise": lambda system, **more: str(ssptool.advise(system, **more)),
+    "stability": lambda system, **more: str(ssptool.analysis.stability(system, **more)),
+    "advise": lambda system, **more: str(ssptool.analysis.advise(system, **more)),
     "sensitivities": derived,
     "sensitivities cs": partial(derived, implementation="cs"),
 }
@@ -151,4 +151,4 @@ def test_a_sandbox_needs_processes_for_fmus(monkeypatch, without):  # noqa: F811
     without()
     monkeypatch.setattr("ssptool.api.run.AVAILABLE", False)
     with pytest.raises(ssptool.exceptions.ContradictingSettings, match="sandbox=False"):
-        ssptool.linearize(SYSTEM, sandbox=True)
+        ssptool.analysis.linearize(SYSTEM, sandbox=True)
