@@ -66,7 +66,7 @@ def test_growth_that_smaller_steps_do_not_have_ends_the_run(backlash):
     for accuracy in ("off", "auto", "check"):
         result = simulate(backlash, 1e5, 0.001, accuracy=accuracy)
         assert result.status is Ending.UNSTABLE
-        assert len(result.t) == 2001 and result.accuracy.blown_up
+        assert len(result.t) == 2001 and result.manifest["accuracy"]["blown_up"]
     assert simulate(backlash, 1e4, 0.0001, accuracy="check").ok
 
 

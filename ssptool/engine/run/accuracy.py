@@ -51,7 +51,6 @@ INSIDE = "more than smaller steps show: it is inside the FMUs; `--implementation
 LATE = "a jump of"
 PERHAPS_LATE = "may be noticed late"
 TOO_LARGE = "the steps are too large for a reliable estimate"
-BLOWN_UP = "the coupling is unstable with these steps"
 NOT_FALLING = "it does not fall with smaller steps"
 UNSEEN = "the results do not depend on the step, so there is no coupling error; errors inside the FMUs are not seen"
 
@@ -94,6 +93,9 @@ class Accuracy:
     errors
         Error of each recorded signal, relative to its own range (or to the interval, if it switches). Signals with an
         error of at most 1e-12 are omitted; empty if the error is not known.
+    blown_up
+        True if the coupling is unstable with these steps: a signal that has grown is larger than in finer runs by
+        orders of magnitude, or smaller.
     """
 
     error: float | None = None
@@ -105,6 +107,7 @@ class Accuracy:
     remark: str = ""
     wanted: float | None = None
     errors: Mapping[str, float] = field(default_factory=dict, hash=False)
+    blown_up: bool = False
 
     @property
     def asked(self) -> bool:
@@ -115,11 +118,6 @@ class Accuracy:
     def met(self) -> bool:
         """True if the error is at most the requested one, or if no error was requested."""
         return is_within(self.wanted, self.error, self.remark)
-
-    @property
-    def blown_up(self) -> bool:
-        """True if a signal is larger than in finer runs by orders of magnitude, or smaller, after it has grown."""
-        return self.remark.startswith(BLOWN_UP)
 
     def __str__(self) -> str:
         if self.method is AccuracyMethod.NOT_CHECKED:
@@ -328,8 +326,13 @@ def grown_apart(traces: Sequence[Trace], nominal: Mapping[str, float], step: str
         sizes = [float(one.max()) for one in others]
         if failed or any(not size / APART < one < size * APART for one in sizes):
             ends = "the run fails" if failed else f"to {sizes[-1]:.2g}"
-            told = f"{BLOWN_UP}: {column.signal} grows to {size:.2g}, and with {step} {ends}"
-            return Accuracy(None, column.signal, float(base.t[np.flatnonzero(values > size / APART)[0]]), remark=told)
+            growth_here = f"{column.signal} grows to {size:.2g}, and with {step} {ends}"
+            return Accuracy(
+                signal=column.signal,
+                time=float(base.t[np.flatnonzero(values > size / APART)[0]]),
+                remark=f"the coupling is unstable with these steps: {growth_here}",
+                blown_up=True,
+            )
     return None
 
 
