@@ -9,11 +9,11 @@ from ssptool import Settings
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.kernel.calls import Op
 from ssptool.engine.masters.convergence import relative
-from ssptool.engine.masters.defects import DefectControlled
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.program import HOLD, extrapolate, interpolate, mid_step
+from ssptool.engine.masters.step_sizes import SizeRule
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.errors import WrongValue
 from ssptool.exceptions import ContradictingSettings
@@ -127,7 +127,7 @@ def test_an_fmu_outside_of_all_cycles_does_not_keep_others_from_being_iterated()
     """Adaptive steps would need its state to be taken back, iterated ones of fixed size do not."""
     net = network(FMI2 | {"Third": "System1.fmu"}, [*WIRES, ("System2.F", "Third.F")])
     net = with_interface(net, "Third", saves_state=False)
-    assert isinstance(make_plan(net, Settings(adaptive=1e-3)).master.base, DefectControlled)
+    assert make_plan(net, Settings(adaptive=1e-3)).master.base.rule is SizeRule.DEFECTS
     assert make_plan(net, Settings(master="iterated")).master.coupling == Iterated(
         interpolate(), newton=True, damps=True
     )

@@ -149,7 +149,7 @@ def test_a_saved_state_with_an_encrypted_entry_is_refused(tmp_path):
         restored(path)
 
 
-@pytest.mark.parametrize("facts", [b"[]", b"{}", b"[" * DEEP, b'{"format": 6, "plan": 1}'], ids=range(4))
+@pytest.mark.parametrize("facts", [b"[]", b"{}", b"[" * DEEP, b'{"format": 6, "plan": {}}'], ids=range(4))
 def test_a_saved_state_with_a_damaged_description_is_refused(tmp_path, facts):
     path = tmp_path / "state.npz"
     arrays = {**saved(path), "facts": np.frombuffer(facts, dtype=np.uint8)}

@@ -173,11 +173,3 @@ class SteppingMaster(CouplingMaster, Protocol):
     def start(self, system: CoupledSystem) -> OneStepper:
         """Make the stepper for a system, ready for the first macro step."""
         ...
-
-
-@runtime_checkable
-class StepSizeControl(Master, Protocol):
-    """A master that chooses the macro step sizes of another master, `base`."""
-
-    @property
-    def base(self) -> CouplingMaster: ...

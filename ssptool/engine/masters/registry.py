@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import NamedTuple
 
-from ssptool.engine.masters.energy import PowerBond
 from ssptool.engine.masters.master import CouplingMaster
+from ssptool.engine.masters.power_bonds import PowerBond
 from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.method_names import ApproximationName, NamedMaster, named, registered
 from ssptool.engine.settings import Choice, Settings

@@ -1,17 +1,15 @@
 """Choice of the control of adaptive macro step sizes."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from math import pi
 
 from ssptool.engine.failure import UnsupportedByFmu
-from ssptool.engine.masters.adaptive import Adaptive, accuracy_of
-from ssptool.engine.masters.defects import DefectControlled
-from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.iterated import Iterated
-from ssptool.engine.masters.master import CouplingMaster, StepSizeControl
+from ssptool.engine.masters.master import CouplingMaster
 from ssptool.engine.masters.program import ProgrammedMaster
 from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.masters.registry import SAVES, VARIES_STEP, Situation
+from ssptool.engine.masters.step_sizes import SizeControl, SizeRule, accuracy_of, controlled
 from ssptool.engine.planning.interval import Interval
 from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.errors import ContradictingSettings, WrongValue
@@ -29,13 +27,6 @@ _FIRST_KEPT = 1e-3 * _FIRST
 """The same for steps that cannot be repeated: the first one shows how small steps must be. It precedes a few more."""
 
 
-class StepLimits(NamedTuple):
-    """Largest and first size of adaptive steps [s]."""
-
-    largest: float
-    first: float
-
-
 def largest_step(settings: Settings, interval: Interval) -> tuple[float, Choice]:
     """Largest adaptive macro step [s], and the choice that the plan reports."""
     asked = settings.max_step_size
@@ -49,7 +40,7 @@ def largest_step(settings: Settings, interval: Interval) -> tuple[float, Choice]
 
 def with_adaptive_steps(
     base: CouplingMaster, situation: Situation, settings: Settings, interval: Interval, alternative: str
-) -> tuple[StepSizeControl, tuple[Choice, Choice]]:
+) -> tuple[SizeControl, tuple[Choice, Choice]]:
     """The control of macro step sizes: step doubling if states can be saved; otherwise energy residuals if there are
     power bonds; otherwise errors of inputs.
 
@@ -63,55 +54,43 @@ def with_adaptive_steps(
     UnsupportedByFmu, ContradictingSettings, WrongValue
     """
     largest, limit = largest_step(settings, interval)
-    kept = not all(can.saves_state for can in situation.everyone.values())
-    first = interval.step if settings.step_size is not None else (_FIRST_KEPT if kept else _FIRST) * interval.step
-    master, how = _adaptive(base, situation, settings.adaptive or 0.0, StepLimits(largest, first), alternative)
-    return master, (how, limit)
-
-
-def _adaptive(
-    base: CouplingMaster, situation: Situation, tolerance: float, limits: StepLimits, alternative: str
-) -> tuple[StepSizeControl, Choice]:
+    tolerance = settings.adaptive or 0.0
     if not 0 < tolerance < 1:
         raise WrongValue(f"the tolerance of adaptive steps must be between 0 and 1, found {tolerance:g}")
     _must_vary(situation, alternative)
     unable = [name for name, can in situation.everyone.items() if not can.saves_state]
+    first = interval.step if settings.step_size is not None else (_FIRST_KEPT if unable else _FIRST) * interval.step
+    order, share = accuracy_of(_ways(base, situation))
     if not unable:
+        master = controlled(base, SizeRule.DOUBLING, tolerance, largest, first=first, order=order, share=share)
         unused = "; power bonds are not needed, since all FMUs save states" if situation.bonds else ""
-        order, share = accuracy_of(_ways(base, situation))
-        return Adaptive(base, tolerance, *limits, order, share), Choice(
-            "adaptive", f"errors of all steps at most {tolerance:g}", ASKED + unused
-        )
-    if not situation.bonds:
-        return _by_defects(base, situation, tolerance, limits, unable[0], alternative)
+        return master, (Choice("adaptive", f"errors of all steps at most {tolerance:g}", ASKED + unused), limit)
+    if situation.bonds:
+        master, how = _by_energy(base, situation, tolerance, largest, unable[0])
+    elif isinstance(base, ProgrammedMaster):
+        # A switch is noticed at the end of the step that contains it, so `tolerance` times the interval limits steps.
+        master = controlled(base, SizeRule.DEFECTS, tolerance, largest, first=first, order=order, share=pi)
+        how = f"errors of inputs at most {tolerance:g}"
+    else:
+        raise UnsupportedByFmu(unable[0], SAVES, f"an adaptive step size with master {base.name}", alternative)
+    return master, (Choice("adaptive", how, f"{unable[0]} cannot save its state"), limit)
+
+
+def _by_energy(
+    base: CouplingMaster, situation: Situation, tolerance: float, largest: float, unable: str
+) -> tuple[SizeControl, str]:
+    """Control by energy residuals, and its description."""
     if isinstance(base, Iterated) or not isinstance(base, ProgrammedMaster):
         raise ContradictingSettings(
             f"adaptive steps by energy residuals with master {base.name}",
-            f"{unable[0]} cannot save its state, and the {base.name} master leaves no residual to choose steps by",
+            f"{unable} cannot save its state, and the {base.name} master leaves no residual to choose steps by",
             "use master jacobi or gauss-seidel",
         )
     follow = all(situation.everyone[name].follows for name in situation.bonded)
     order = base.inputs.order_of_accuracy - 1 if follow else 0
     bonds = ", ".join(map(str, situation.bonds))
-    return EnergyControlled(base, tolerance, situation.bonds, order, limits.largest), Choice(
-        "adaptive",
-        f"energy residuals of at most {tolerance:g} of the energy through {bonds}",
-        f"{unable[0]} cannot save its state",
-    )
-
-
-def _by_defects(
-    base: CouplingMaster, situation: Situation, tolerance: float, limits: StepLimits, unable: str, alternative: str
-) -> tuple[DefectControlled, Choice]:
-    """Adaptive master for FMUs that cannot save their states. A switch is noticed at the end of the step that contains
-    it, so the steps are limited to `tolerance` times the interval.
-    """
-    if not isinstance(base, ProgrammedMaster):
-        raise UnsupportedByFmu(unable, SAVES, f"an adaptive step size with master {base.name}", alternative)
-    order, _ = accuracy_of(_ways(base, situation))
-    return DefectControlled(base, tolerance, limits.largest, limits.first, order), Choice(
-        "adaptive", f"errors of inputs at most {tolerance:g}", f"{unable} cannot save its state"
-    )
+    master = controlled(base, SizeRule.ENERGY, tolerance, largest, order=order, bonds=situation.bonds)
+    return master, f"energy residuals of at most {tolerance:g} of the energy through {bonds}"
 
 
 def _ways(base: CouplingMaster, situation: Situation) -> Iterator[InputApproximation]:

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from ssptool.engine.failure import Failure
-from ssptool.engine.masters.adaptive import a_smaller_step_may_do
 from ssptool.engine.masters.master import OneStepper, SavableStepper
 from ssptool.engine.masters.protocols import SavedState
+from ssptool.engine.masters.step_sizes import a_smaller_step_may_do
 
 if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeSystem

@@ -13,10 +13,10 @@ from typing import TypeGuard
 
 from ssptool.documents.document import garbage_collection_paused
 from ssptool.engine.kernel.calls import ACCESS, Call, DrivenInput, Instruction, Op, RuleKind, SolveLoop
-from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.iterated import Iterated
-from ssptool.engine.masters.master import Coupling, CouplingMaster, Master, SteppingMaster, StepSizeControl
+from ssptool.engine.masters.master import Coupling, CouplingMaster, Master, SteppingMaster
 from ssptool.engine.masters.program import ASKED, Program, ProgrammedMaster
+from ssptool.engine.masters.step_sizes import SizeControl
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
 from ssptool.engine.planning.shared_events import ode_takes_samples, system_takes_samples
@@ -99,7 +99,7 @@ def frozen_run(plan: Plan) -> Json:
         content["ode"] = _ode(plan, plan.ode, recorded=True) | frozen_integration(plan)
         run |= integration_of_run(plan)
     master = stepping_master(plan)
-    if isinstance(master, StepSizeControl):
+    if isinstance(master, SizeControl):
         from ssptool.engine.run.frozen_sizes import frozen_sizes  # needed for variable step sizes only
 
         run |= frozen_sizes(plan, master)
@@ -238,7 +238,8 @@ def goes_back(plan: Plan) -> bool:
     """True if macro steps are undone after an early return of a component, or tried. A single component need not wait
     for others, so its steps are only undone with step doubling.
     """
-    return isinstance(stepping_master(plan), Adaptive) or (plan.event_modes.rolls_back and len(plan.instances) > 1)
+    tried = isinstance(plan.master, MacroSteps) and plan.master.tries_steps
+    return tried or (plan.event_modes.rolls_back and len(plan.instances) > 1)
 
 
 def _at_events(plan: Plan, modes: EventModes, *, samples: bool) -> Json:

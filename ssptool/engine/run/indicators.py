@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.kernel.calls import FLOAT, DrivenInputMode, Op, Stretches
-from ssptool.engine.masters.adaptive import Adaptive
-from ssptool.engine.masters.energy import PowerBond, bonds_of_units
+from ssptool.engine.masters.power_bonds import PowerBond, bonds_of_units
 from ssptool.engine.masters.program import mid_step
 from ssptool.engine.masters.protocols import NONE_INEXACT, Inexact
 from ssptool.engine.method_names import GAUSS_SEIDEL, ITERATED, WarningsName
@@ -219,7 +218,7 @@ def too_inexact_steps(plan: Plan, found: Inexact, steps: int) -> Iterator[RunWar
     if plan.settings.warnings is WarningsName.OFF or not (lost or found.error > TOO_INEXACT):
         return
     asked = f"--adaptive {plan.settings.adaptive:g} asks for, most at {found.time:.6g} s because of {found.signal}"
-    if isinstance(plan.master, MacroSteps) and isinstance(plan.master.base, Adaptive):
+    if isinstance(plan.master, MacroSteps) and plan.master.tries_steps:
         text = (
             f"errors of steps are larger than {asked}, and smaller steps do not reduce them: an FMU integrates less "
             "exactly inside, or its outputs lag; use --accuracy check, which states the error of the run"

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.kernel.solutions import Iterate
-from ssptool.engine.masters.energy import EnergyControlled, log_energies
+from ssptool.engine.masters.power_bonds import log_energies
 from ssptool.engine.masters.protocols import InstanceGroup
+from ssptool.engine.masters.step_sizes import SizeControl
 from ssptool.engine.run.freeze import stepping_master
 from ssptool.engine.run.loops import RunningLoop
 
@@ -49,7 +50,7 @@ class IterateLogs:
     def of_bonds(self, end: float, error: float, carried: Floats, residuals: Floats) -> None:
         """Write the energies of a macro step to `end` [s], by power bond."""
         log, master = self._assembly.coupling_log, stepping_master(self._assembly.plan)
-        if log is not None and isinstance(master, EnergyControlled):
+        if log is not None and isinstance(master, SizeControl):
             self._attempt(lambda: log_energies(log, master.bonds, (end, error), carried, residuals))
 
     def _attempt(self, write: Callable[[], None]) -> None:

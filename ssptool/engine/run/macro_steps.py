@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ssptool.engine.masters.master import CouplingMaster, StepSizeControl
+from ssptool.engine.masters.master import CouplingMaster
 from ssptool.engine.masters.protocols import Participants
+from ssptool.engine.masters.step_sizes import SizeControl, SizeRule
 from ssptool.engine.ode.integrator import Integrator
 
 
@@ -44,7 +45,7 @@ class MacroSteps:
     FMI 3.0 §4.2.1 (early return, event mode of co-simulation).
     """
 
-    base: CouplingMaster | StepSizeControl
+    base: CouplingMaster | SizeControl
     jumps: bool = False
     events: bool = False
     with_ode: bool = False
@@ -60,12 +61,17 @@ class MacroSteps:
     @property
     def coupling(self) -> CouplingMaster:
         """The master of each macro step, independent of its size."""
-        return self.base.base if isinstance(self.base, StepSizeControl) else self.base
+        return self.base.base if isinstance(self.base, SizeControl) else self.base
+
+    @property
+    def tries_steps(self) -> bool:
+        """True if steps are tried, and undone if they are too large."""
+        return isinstance(self.base, SizeControl) and self.base.rule is SizeRule.DOUBLING
 
     @property
     def follows_a_leader(self) -> bool:
         """True if one component may step before all others, which then step to the same time."""
-        return not isinstance(self.base, StepSizeControl) and self.base.follows_a_leader
+        return not isinstance(self.base, SizeControl) and self.base.follows_a_leader
 
     @property
     def chooses_steps(self) -> bool:

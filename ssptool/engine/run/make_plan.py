@@ -17,9 +17,10 @@ from ssptool.engine.assembly.applied_stimuli import check_settings
 from ssptool.engine.assembly.fmu_log import check_fmu_log
 from ssptool.engine.assembly.instances import distribute
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
-from ssptool.engine.masters.energy import NO_UNITS, PowerBond, Units, bonds_of, bonds_of_terminals, declared_bonds
-from ssptool.engine.masters.master import CLOSE, CouplingMaster, Master, StepSizeControl
+from ssptool.engine.masters.master import CLOSE, CouplingMaster, Master
+from ssptool.engine.masters.power_bonds import NO_UNITS, PowerBond, Units, bonds_of, bonds_of_terminals, declared_bonds
 from ssptool.engine.masters.registry import VARIES_STEP, Capabilities, Situation
+from ssptool.engine.masters.step_sizes import SizeControl
 from ssptool.engine.method_names import ImplementationName, InitName
 from ssptool.engine.planning.checks import refuse, refuse_unchecked, settle_parameters, with_connected_locals
 from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes, plan_event_modes, plan_ode_events, with_leader
@@ -314,7 +315,7 @@ def _choose_master(
     single = any("Float32" in one.input_types for one in schedules.instances if any(one.name in c for c in cycles))
     situation = Situation(fed, cycles, everyone, bonds, successors, single)
     chosen, choices = choose_master(situation, settings, interval)
-    threads = tuple(_threads(settings, chosen.base if isinstance(chosen, StepSizeControl) else chosen, ode))
+    threads = tuple(_threads(settings, chosen.base if isinstance(chosen, SizeControl) else chosen, ode))
     _refuse_jumps_inside(schedules.table.stimuli, everyone, interval)
     steps = MacroSteps(chosen, bool(schedules.table.stimuli), bool(events), events.with_ode)
     if ode is None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
-from ssptool.engine.masters.master import CouplingMaster, Master, StepSizeControl
+from ssptool.engine.masters.master import CouplingMaster, Master
 from ssptool.engine.masters.program import HOLD, HOLD_AHEAD, MEAN, extrapolate, interpolate, mid_step
 from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.masters.registry import (
@@ -18,6 +18,7 @@ from ssptool.engine.masters.registry import (
     check_settings_of_master,
     master_entry,
 )
+from ssptool.engine.masters.step_sizes import SizeControl
 from ssptool.engine.method_names import (
     AUTO,
     GAUSS_SEIDEL,
@@ -359,7 +360,7 @@ def refuse_substeps(capabilities: Mapping[str, Capabilities], settings: Settings
 
 def choose_master(
     situation: Situation, settings: Settings, interval: Interval
-) -> tuple[CouplingMaster | StepSizeControl, tuple[Choice, ...]]:
+) -> tuple[CouplingMaster | SizeControl, tuple[Choice, ...]]:
     """The master algorithm, with input approximation, acceleration and tolerances.
 
     Raises

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ssptool.engine.failure import Ending, Failure, Unsupported
-from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.planning.fixed_steps import bound_to_steps
 from ssptool.engine.planning.interval import GUESSED
@@ -487,7 +486,7 @@ class AccuracyCheck:
         except (WrongValue, Unsupported):
             return None
         master = varied.master
-        return varied if isinstance(master, MacroSteps) and isinstance(master.base, Adaptive) else None
+        return varied if isinstance(master, MacroSteps) and master.tries_steps else None
 
 
 def _is_better(one: Accuracy, other: Accuracy) -> bool:

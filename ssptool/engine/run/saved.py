@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeKernel
 
 
-_FORMAT = 13
+_FORMAT = 14
 _FACTS, _SYSTEM, _MEMORY, _CHECKSUM = "facts", "system", "master", "sha256"
 _SIGNALS, _STARTS = "signals", "start values"
 
@@ -258,7 +258,9 @@ def _require_intact(path: Path, arrays: Mapping[str, Any], facts: Any) -> None:
             path, "not a saved simulation: it is damaged: its description is not a JSON object with a plan"
         )
     if facts.get("format") != _FORMAT:
-        raise UnusableFile(path, f"not a saved simulation: its format is {facts.get('format')!r}, must be {_FORMAT}")
+        found = facts.get("format")
+        reason = f"it was saved by another version of ssptool (format {found!r}, this version reads {_FORMAT})"
+        raise UnusableFile(path, f"{reason}: continue it with that version, or save it again from the start")
     if facts.get(_CHECKSUM) != _digest(arrays, facts):
         raise UnusableFile(path, "not a saved simulation: it is damaged: its content is not the one that was saved")
 

@@ -22,13 +22,12 @@ from ssptool.engine.failure import Failure, RunError, failure_of_input
 from ssptool.engine.kernel import native_system
 from ssptool.engine.kernel.calls import AcceptedSteps, Code, Floats, Op, Outcome, Stretches
 from ssptool.engine.kernel.solutions import NoSize, StepBatch, SystemRefusal, Unsettled, WhyNoSize
-from ssptool.engine.masters.adaptive import always_switching, too_inexact, too_small
 from ssptool.engine.masters.convergence import remarks_on_steps, unconverged_steps
-from ssptool.engine.masters.energy import residuals_too_large
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iteration_failures import IterationFailures
 from ssptool.engine.masters.master import CoupledSystem, Coupling, CouplingMaster, time_of_failure
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Inexact, InstanceGroup, SavedState, Unconverged
+from ssptool.engine.masters.step_sizes import always_switching, residuals_too_large, too_inexact, too_small
 from ssptool.engine.planning.plan import FoundAtStart, Plan, PlannedInstance
 from ssptool.engine.planning.stimuli import SampledFunctions, slot_sources
 from ssptool.engine.run.coupling import Evaluation, Registrations, evaluation_in, interface_ends, real_slots

@@ -1,5 +1,5 @@
 // Macro steps whose sizes follow from errors of inputs: at the end of a step, the values that the inputs should have
-// had are known. No step is repeated. Only runs use this; see `DefectControlled` in engine/masters/defects.py.
+// had are known. No step is repeated. Only runs use this; see `SizeRule.DEFECTS` in engine/masters/step_sizes.py.
 #pragma once
 
 #include <cstdint>

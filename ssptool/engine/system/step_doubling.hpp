@@ -1,5 +1,5 @@
 // Macro steps whose sizes follow from error estimates: each is done once as a whole and once as two halves, and the
-// difference gives the error. Only runs use this; see `Adaptive` in engine/masters/adaptive.py.
+// difference gives the error. Only runs use this; see `SizeRule.DOUBLING` in engine/masters/step_sizes.py.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Macro steps whose sizes follow from the energy that coupling creates or destroys at power bonds; no step is repeated.
-// Only runs use this; see `EnergyControlled` in engine/masters/energy.py.
+// Only runs use this; see `SizeRule.ENERGY` in engine/masters/step_sizes.py.
 #pragma once
 
 #include <array>

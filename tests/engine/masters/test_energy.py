@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import ssptool
 from ssptool import Settings
 from ssptool.cli.app import app
-from ssptool.engine.masters.energy import bonds_of_terminals, declared_bonds
+from ssptool.engine.masters.power_bonds import bonds_of_terminals, declared_bonds
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.exceptions import ContradictingSettings
@@ -65,7 +65,9 @@ def test_the_residual_of_a_step_has_the_order_of_its_inputs_and_one_more(tmp_pat
 def simulate_fixed(tmp_path, net, size, bond=BOND, folder=RESOURCES):
     """Residuals of steps of one size, from the fourth on: the master with factors of 1 alone."""
     plan = make_plan(net, Settings(adaptive=1e-2, power_bonds=(bond,), step_size=size, stop_time=1.0))
-    master = replace(plan.master, base=replace(plan.master.base, least_factor=1.0, largest_factor=1.0))
+    control = plan.master.base
+    fixed = control.controller._replace(least_factor=1.0, largest_factor=1.0)
+    master = replace(plan.master, base=replace(control, controller=fixed))
     log = tmp_path / f"{size}.jsonl"
     plan = replace(plan, master=master, settings=replace(plan.settings, log_coupling=log))
     assert run(plan, Folder(folder)).ok

@@ -1,6 +1,4 @@
-"""Power bonds, and macro steps with a size controlled by the energy that the coupling creates or destroys at them; no
-step is repeated.
-"""
+"""Power bonds: pairs of signals of two components whose product is a power."""
 
 import math
 from collections import Counter, defaultdict
@@ -10,10 +8,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import TypeAlias
 
-from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.calls import REAL_TYPES, Floats
-from ssptool.engine.masters.program import ProgrammedMaster
-from ssptool.engine.masters.protocols import Participants
 from ssptool.engine.recording.iteration_log import IterationLog
 from ssptool.engine.settings import Settings
 from ssptool.errors import NAMED, ContradictingSettings, in_other_case, similar_names
@@ -272,58 +267,6 @@ def _hidden(bond: PowerBond, integrated: Container[str], settings: Settings) -> 
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class EnergyControlled:
-    """Macro steps at which the energy residual of every bond stays about `tolerance` · h · (the power of the bond).
-
-    Over a step, the two sides of a bond see different powers, because each knows its own outputs but approximates those
-    of the other: P1 = y1 ũ1 and P2 = y2 ũ2, with ũ1 in place of y2 and ũ2 in place of y1. The integral of P1 − P2 over
-    a step is energy that the coupling creates, of order h^(p + 1) for inputs of accuracy p. It has two parts,
-
-        P1 − P2 = y1 (ũ1 − y2) − y2 (ũ2 − y1),
-
-    whose magnitudes are added and kept small, because both sides are still wrong when the parts cancel. A PI controller
-    chooses the size of the next step from the residual; the step itself is kept. So residuals add up to about
-    `tolerance` times the energy that goes through the bond. A power below its mean so far is replaced by the mean, and
-    is at least `tolerance` times the nominal power.
-
-    `order` is that of the polynomials of the inputs of all bonds, the lowest of them; no step is larger than `largest`
-    [s]. After a change of a signal that is not a real number, sizes restart with the first one.
-
-    References
-    ----------
-    Sadjina, Kyllingstad, Skjong, Pedersen 2017, "Energy conservation and power bonds in co-simulations: non-iterative
-    adaptive step size control and error estimation"; Gustafsson, Lundh, Söderlind 1988, "A PI stepsize control for the
-    numerical solution of ordinary differential equations".
-    """
-
-    base: ProgrammedMaster
-    tolerance: float
-    bonds: tuple[PowerBond, ...]
-    order: int = 0
-    largest: float = math.inf
-    safety: float = 0.8
-    integral: float = 0.3
-    proportional: float = 0.4
-    least_factor: float = 0.2
-    largest_factor: float = 1.5
-    smallest: float = 1e-9
-
-    @property
-    def name(self) -> str:
-        return f"{self.base.name}, steps by energy residuals"
-
-    @property
-    def chooses_steps(self) -> bool:
-        return True
-
-    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
-        return (
-            *self.base.outline(groups),
-            f"energy residuals of {', '.join(map(str, self.bonds))}: the size of the next step",
-        )
-
-
 def log_energies(
     log: IterationLog, bonds: Sequence[PowerBond], facts: tuple[float, float], carried: Floats, residual: Floats
 ) -> None:
@@ -334,16 +277,3 @@ def log_energies(
     names = list(map(str, bonds))
     energies, residuals = (dict(zip(names, one.tolist(), strict=True)) for one in (carried, residual))
     log.write((end, "power bonds", 1, error, error <= 1.0), energies, residuals)
-
-
-def residuals_too_large(size: float, error: float, t: float) -> Failure:
-    """Failure at t of steps that would have to be smaller than this [s], because residuals are `error` times the
-    tolerance.
-    """
-    return Failure(
-        Ending.STEP,
-        f"the macro step would have to be smaller than {size:.2g} s: energy residuals of the power bonds are "
-        f"{error:.2g} times the tolerance",
-        "look for a signal that jumps or grows without limit, loosen the tolerance, or use fixed steps",
-        t,
-    )
