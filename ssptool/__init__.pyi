@@ -6,6 +6,8 @@ from ssptool import renderers as renderers
 from ssptool import studies as studies
 from ssptool import types as types
 from ssptool import variants as variants
+from ssptool.api.analysis import linearize as linearize
+from ssptool.api.analysis import trim as trim
 from ssptool.api.check import validate as validate
 from ssptool.api.compare import compare as compare
 from ssptool.api.doctor import doctor as doctor

@@ -212,7 +212,7 @@ def test_verbs_come_first_among_the_public_names():
         ("Table", "types"),
         ("list_variants", "variants"),
         ("new_study", "studies"),
-        ("linearize", "analysis"),
+        ("root_locus", "analysis"),
     ],
 )
 def test_a_name_of_a_public_module_is_told_with_it(name, part):

@@ -1,4 +1,4 @@
-"""Questions about a system at one instant: linear models, modes, frequency responses, steady states, sensitivities.
+"""Questions about a system: frequency responses, root loci, sensitivities, stability and errors of a coupling.
 
 The names in `__init__.pyi` are public and are loaded at first use.
 """

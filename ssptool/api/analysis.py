@@ -101,7 +101,7 @@ def linearize(
 
     Examples
     --------
-    >>> model = ssptool.analysis.linearize("systems/dual_mass_oscillator", open="System1.F", measure="System2.F")
+    >>> model = ssptool.linearize("systems/dual_mass_oscillator", open="System1.F", measure="System2.F")
     >>> model.A, model.modes[0].frequency
     """
     names = [texts(name, value, CONNECTOR) for name, value in (("input", input), ("measure", measure), ("open", open))]
@@ -295,7 +295,7 @@ def trim(
 
     Examples
     --------
-    >>> point = ssptool.analysis.trim("plant", free="u", target={"speed": 100.0})
+    >>> point = ssptool.trim("plant", free="u", target={"speed": 100.0})
     >>> point.save("point.ssv")
     """
     conditions = Conditions(

@@ -154,7 +154,7 @@ def linearize_command(
     if amplitude is not None:
         raise typer.BadParameter("it is the amplitude of --sweep; add --sweep 0.1:10:20", param_hint="--amplitude")
     with busy():
-        model = ssptool.analysis.linearize(system, open=open or (), **known)
+        model = ssptool.linearize(system, open=open or (), **known)
     if output is None:
         say(ssptool.renderers.LINEAR_RENDERERS[format.value](model), verbatim=format is TextOrJson.JSON)
     elif output.suffix.lower() in LINEAR_FILES:
@@ -211,7 +211,7 @@ def modes_command(
             text = ssptool.renderers.LOCUS_RENDERERS[format.value](found)
             draw = found.save if output is not None and output.suffix.lower() in numbers else found.draw
         else:
-            model = ssptool.analysis.linearize(system, **known)
+            model = ssptool.linearize(system, **known)
             text = ssptool.renderers.LINEAR_RENDERERS["json" if format is TextOrJson.JSON else "modes"](model)
             draw = model.draw_modes
         if output is not None:
@@ -262,7 +262,7 @@ def trim_command(
         ssptool.renderers.check_plot_name(output, STEADY_FILES)
     advise_sandbox(system, sandbox, changes)
     with busy():
-        point = ssptool.analysis.trim(
+        point = ssptool.trim(
             system,
             free=_bounds(free),
             fix={name: _number(value, "--fix") if value else None for name, value in _named(fix)},

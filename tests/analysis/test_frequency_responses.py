@@ -80,7 +80,7 @@ def test_a_delay_is_a_phase(tmp_path):
 def test_coupled_components_have_the_response_of_their_linear_model():
     names = {"input": "first.mass.F", "measure": "first.mass.s"}
     found = analysis.frequency_response(MASSES, [0.25, 0.8], step_size=0.01, **names)
-    check(found, analysis.linearize(MASSES, **names).response(found.frequencies))
+    check(found, ssptool.linearize(MASSES, **names).response(found.frequencies))
 
 
 def test_one_over_s_has_a_drift_that_is_no_part_of_the_response(tmp_path):
@@ -116,7 +116,7 @@ def test_points_that_cannot_be_measured_have_a_reason(tmp_path):
 def test_a_system_of_model_exchange_is_swept_as_it_is_integrated():
     names = {"input": "first.mass.F", "measure": "first.mass.s"}
     found = analysis.frequency_response(MASSES, 0.8, step_size=0.01, implementation="me", **names)
-    check(found, analysis.linearize(MASSES, **names).response(found.frequencies))
+    check(found, ssptool.linearize(MASSES, **names).response(found.frequencies))
 
 
 def test_an_output_that_does_not_depend_on_the_input_has_no_response():

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ssptool import analysis
+import ssptool
 from ssptool.exceptions import Unsupported, WrongValue
 from tests.analysis.systems import A, B, C, D, H, exact, plant
 from tests.engine.event_mode.systems import write_system
@@ -17,7 +17,7 @@ from tests.engine.small.fmus import Var, make_fmu
 def test_a_plant_with_a_held_input_is_its_matrix_exponential(tmp_path, saves):
     system = plant(tmp_path, saves=saves)
     phi, gamma = exact(A, B)
-    model = analysis.linearize(system, step_size=H, at=4 * H)
+    model = ssptool.linearize(system, step_size=H, at=4 * H)
     assert (model.step, len(model.states), model.time) == (H, 2, 4 * H)
     (mode,) = model.modes
     expected = max(np.linalg.eigvals(A), key=lambda one: one.imag)
@@ -31,7 +31,7 @@ def test_a_plant_with_a_held_input_is_its_matrix_exponential(tmp_path, saves):
 
 
 def test_states_are_named_after_the_outputs_that_they_become(tmp_path):
-    model = analysis.linearize(lags(tmp_path), step_size=H, master="jacobi", approximation="hold")
+    model = ssptool.linearize(lags(tmp_path), step_size=H, master="jacobi", approximation="hold")
     assert len({one.name for one in model.states}) == len(model.states) == 2
     outputs = [one.name for one in model.outputs]
     for place, state in enumerate(model.states):
@@ -70,7 +70,7 @@ def test_modes_of_coupled_lags_are_those_of_the_map_of_the_master(tmp_path, mast
     (p1, k1), (p2, k2) = ((float(np.exp(-H / T)), 2 * gain * (1 - np.exp(-H / T))) for T, gain in LAGS.values())
     held = np.array([[p1, k1], [k2, p2]])
     after = np.array([[p1, k1], [k2 * p1, p2 + k2 * k1]])
-    model = analysis.linearize(lags(tmp_path), step_size=H, master=master, approximation="hold")
+    model = ssptool.linearize(lags(tmp_path), step_size=H, master=master, approximation="hold")
     expected = np.linalg.eigvals(held if master == "jacobi" else after)
     found = np.linalg.eigvals(model.A)
     assert sorted(found, key=np.imag) == pytest.approx(sorted(expected, key=np.imag), abs=1e-9)
@@ -99,7 +99,7 @@ def single(folder: Path, y: str, rate: float, **more) -> Path:
 )
 def test_the_error_of_a_mode_is_stated(tmp_path, y, rate, h):
     at = 100 * h if "sin" in y else 0.0
-    model = analysis.linearize(single(tmp_path, y, rate), step_size=h, at=at)
+    model = ssptool.linearize(single(tmp_path, y, rate), step_size=h, at=at)
     (mode,) = model.modes
     assert abs(mode.eigenvalue - rate) < mode.error < 0.15 * max(abs(rate), 1e-6)
     assert model.stable is (None if abs(rate) < 1e-6 else rate < 0)
@@ -115,8 +115,8 @@ def test_a_system_that_leaves_its_linear_model_during_the_responses_is_refused(t
     make_fmu(tmp_path / "P.fmu", variables, me=None, calc="v->y = 2 * v->x + 0.7;", step=step)
     system = write_system(tmp_path / "drag", tmp_path, {"P": "P"})
     with pytest.raises(Unsupported, match="not at rest"):
-        analysis.linearize(system, step_size=h)
-    (mode,) = analysis.linearize(system, step_size=h, at=600 * h + 9).modes
+        ssptool.linearize(system, step_size=h)
+    (mode,) = ssptool.linearize(system, step_size=h, at=600 * h + 9).modes
     assert abs(mode.eigenvalue - np.log(1 - 2 * np.sqrt(1.2) * h) / h) < mode.error < 0.1
 
 
@@ -127,7 +127,7 @@ def test_what_decays_beside_fast_growth_is_a_mode(tmp_path):
     variables = (*(Var(name, "local", start=0.3) for name in "ab"), Var("u", "input", start=0.4), Var("y", "output"))
     step = f"v->a = {grown!r} * v->a + 0.8 * v->u; v->b = {kept!r} * v->b + 1.7 * v->u; return OK;"
     make_fmu(tmp_path / "Two.fmu", variables, me=None, calc="v->y = 2 * v->a + v->b + 0.7;", step=step)
-    model = analysis.linearize(write_system(tmp_path / "two", tmp_path, {"P": "Two"}), step_size=h)
+    model = ssptool.linearize(write_system(tmp_path / "two", tmp_path, {"P": "Two"}), step_size=h)
     assert sorted((one.eigenvalue.real for one in model.modes), reverse=True) == pytest.approx(rates, abs=1e-3)
     assert not model.stable and model.error < 1e-3
 
@@ -135,12 +135,12 @@ def test_what_decays_beside_fast_growth_is_a_mode(tmp_path):
 def test_growth_that_hides_all_within_a_few_steps_is_refused(tmp_path):
     system = single(tmp_path, "2 * v->x + 0.7", 4.0)
     with pytest.raises(Unsupported, match="smaller steps"):
-        analysis.linearize(system, step_size=1.0, stop_time=10.0)
-    assert analysis.linearize(system, step_size=0.25, stop_time=10.0).modes[0].eigenvalue == pytest.approx(4, abs=1e-6)
+        ssptool.linearize(system, step_size=1.0, stop_time=10.0)
+    assert ssptool.linearize(system, step_size=0.25, stop_time=10.0).modes[0].eigenvalue == pytest.approx(4, abs=1e-6)
 
 
 def test_what_vanishes_within_a_step_is_no_mode(tmp_path):
-    model = analysis.linearize(single(tmp_path, "2 * v->x + 0.7", -1e3), step_size=0.05)
+    model = ssptool.linearize(single(tmp_path, "2 * v->x + 0.7", -1e3), step_size=0.05)
     assert model.modes == () and model.stable
     assert model.step_response([0.0, 0.05, 0.1])[:, 0, 0] == pytest.approx([0, 2e-3, 2e-3])
 
@@ -152,13 +152,13 @@ def test_a_delay_has_no_modes_of_its_own(tmp_path):
     variables = (Var("u", "input", start=0.4), Var("x", "local", start=0.3), *line, Var("y", "output"))
     step = f"{shift} double p = exp(-2 * h); v->x = p * v->x + (1 - p) / 2 * v->u; return OK;"
     make_fmu(tmp_path / "Line.fmu", variables, me=None, calc="v->y = v->b5 + 0.7;", step=step)
-    model = analysis.linearize(write_system(tmp_path / "line", tmp_path, {"P": "Line"}), step_size=H)
+    model = ssptool.linearize(write_system(tmp_path / "line", tmp_path, {"P": "Line"}), step_size=H)
     assert len(model.states) == 7
     assert [one.eigenvalue for one in model.modes] == pytest.approx([-2], abs=1e-9)
 
 
 def test_files_and_packages_know_the_step(tmp_path):
-    model = analysis.linearize(plant(tmp_path), step_size=H)
+    model = ssptool.linearize(plant(tmp_path), step_size=H)
     assert model.to_scipy().dt == model.to_dict()["step"] == H
     model.draw_modes(tmp_path / "modes.svg")
     model.draw_response(tmp_path / "response.svg")
@@ -174,7 +174,7 @@ def test_files_and_packages_know_the_step(tmp_path):
 )
 def test_what_no_response_tells_is_refused(tmp_path, options, reason):
     with pytest.raises((Unsupported, WrongValue), match=reason):
-        analysis.linearize(lags(tmp_path), **options)
+        ssptool.linearize(lags(tmp_path), **options)
 
 
 def test_a_system_without_inputs_is_refused(tmp_path):
@@ -182,12 +182,12 @@ def test_a_system_without_inputs_is_refused(tmp_path):
     lags(tmp_path)
     wires = [("First.y", "Second.a"), ("Second.y", "First.a"), ("First.y", "Second.u"), ("Second.y", "First.u")]
     with pytest.raises(Unsupported, match="unconnected input"):
-        analysis.linearize(write_system(tmp_path / "closed", tmp_path, parts, wires))
+        ssptool.linearize(write_system(tmp_path / "closed", tmp_path, parts, wires))
 
 
 def test_a_time_within_a_step_is_refused_with_the_nearest_end(tmp_path):
     with pytest.raises(WrongValue, match=r"nearest is at 0\.15"):
-        analysis.linearize(plant(tmp_path), step_size=H, at=0.16)
+        ssptool.linearize(plant(tmp_path), step_size=H, at=0.16)
 
 
 def test_steps_that_events_end_are_refused(tmp_path):
@@ -209,4 +209,4 @@ def test_steps_that_events_end_are_refused(tmp_path):
     )
     system = write_system(tmp_path / "timed", tmp_path, {"P": "Timed"})
     with pytest.raises(Unsupported, match=r"events of P.*model exchange"):
-        analysis.linearize(system, step_size=H)
+        ssptool.linearize(system, step_size=H)

@@ -10,7 +10,6 @@ from scipy.linalg import expm
 from scipy.signal import dlsim
 
 import ssptool
-from ssptool import analysis
 from tests.analysis.systems import drive
 from tests.analysis.test_identified_models import H, plant
 from tests.analysis.test_linear_models import OSCILLATOR
@@ -18,7 +17,7 @@ from tests.analysis.test_linear_models import OSCILLATOR
 
 @pytest.fixture
 def fmu(tmp_path):
-    model = analysis.linearize(OSCILLATOR, open="System1.F", measure=["System2.F", "System1.F"], at=0.5)
+    model = ssptool.linearize(OSCILLATOR, open="System1.F", measure=["System2.F", "System1.F"], at=0.5)
     model.save(tmp_path / "Linear.fmu")
     return model, tmp_path / "Linear.fmu"
 
@@ -26,7 +25,7 @@ def fmu(tmp_path):
 def test_a_linear_fmu_is_valid_and_has_the_same_linear_model(fmu):
     model, path = fmu
     assert ssptool.validate(path).ok and not validate_fmu(str(path))
-    again = analysis.linearize(path, start_values={"System1.x1": model.states[0].value})
+    again = ssptool.linearize(path, start_values={"System1.x1": model.states[0].value})
     for name in "ABCD":
         assert np.array_equal(getattr(again, name), getattr(model, name))
     assert again.slopes.tolist() == model.slopes.tolist()
@@ -56,7 +55,7 @@ def test_its_run_is_the_matrix_exponential(fmu):
 
 
 def test_a_discrete_model_is_an_fmu_of_co_simulation_with_its_step(tmp_path):
-    model = analysis.linearize(plant(tmp_path), step_size=H)
+    model = ssptool.linearize(plant(tmp_path), step_size=H)
     model.save(tmp_path / "Discrete.fmu")
     assert ssptool.validate(tmp_path / "Discrete.fmu").ok and not validate_fmu(str(tmp_path / "Discrete.fmu"))
     courses = {"time": np.array([0.0, 10 * H]), "P.u": np.array([0.4, 0.4 + 10])}
@@ -72,7 +71,7 @@ def test_a_discrete_model_is_an_fmu_of_co_simulation_with_its_step(tmp_path):
 
 
 def test_a_discrete_fmu_takes_multiples_of_its_step_alone(tmp_path):
-    model = analysis.linearize(plant(tmp_path), step_size=H)
+    model = ssptool.linearize(plant(tmp_path), step_size=H)
     model.save(tmp_path / "Discrete.fmu")
     options = {"stop_time": 1, "start_values": {"P.u": 2.4}}
     every, second = (ssptool.simulate(tmp_path / "Discrete.fmu", step_size=h, **options) for h in (H, 2 * H))
@@ -82,7 +81,7 @@ def test_a_discrete_fmu_takes_multiples_of_its_step_alone(tmp_path):
 
 
 def test_its_numbers_are_found_in_any_folder(tmp_path):
-    model = analysis.linearize(drive(tmp_path))
+    model = ssptool.linearize(drive(tmp_path))
     model.save(tmp_path / "Linear.fmu")
     folder = tmp_path / "a b%20ü #"
     with zipfile.ZipFile(tmp_path / "Linear.fmu") as packed:

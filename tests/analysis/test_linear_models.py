@@ -14,7 +14,6 @@ from scipy.io import loadmat
 from scipy.linalg import expm
 
 import ssptool
-from ssptool import analysis
 from ssptool.analysis.modes import modes_of
 from ssptool.analysis.pictures import usual_frequencies, usual_times
 from tests.analysis.systems import drive, pendulum, thermal_chain
@@ -29,7 +28,7 @@ OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
 
 @pytest.mark.parametrize("flange", [0.0, 2.5, 100.0])
 def test_derivatives_go_through_an_algebraic_loop(flange):
-    model = analysis.linearize(OSCILLATOR, start_values={"System2.m_c": flange})
+    model = ssptool.linearize(OSCILLATOR, start_values={"System2.m_c": flange})
     assert [one.name for one in model.states] == ["System1.x1", "System1.v1", "System2.x2", "System2.v2"]
     assert [one.unit for one in model.states] == ["m", "m/s", "m", "m/s"]
     exact = DualMass(m_c=flange).matrix
@@ -42,7 +41,7 @@ def test_derivatives_go_through_an_algebraic_loop(flange):
 
 
 def test_modes_of_the_oscillator_are_those_of_its_matrix():
-    model = analysis.linearize(OSCILLATOR)
+    model = ssptool.linearize(OSCILLATOR)
     exact = sorted((one for one in np.linalg.eigvals(DualMass().matrix) if one.imag > 0), key=lambda one: -one.real)
     assert [one.eigenvalue for one in model.modes] == pytest.approx(exact, rel=1e-12)
     assert [one.eigenvalue for one in model.modes] == pytest.approx([-0.140 + 3.717j, -0.610 + 5.980j], abs=6e-4)
@@ -58,7 +57,7 @@ def test_modes_of_the_oscillator_are_those_of_its_matrix():
 @pytest.mark.parametrize("system", ["one_dof_oscillator", "flyball_governor"])
 def test_a_margin_of_nothing_but_rounding_decides_nothing(system):
     """The oscillator has no damping, and the governor turns by any angle: exact eigenvalues with real part 0."""
-    model = analysis.linearize(OSCILLATOR.with_name(system))
+    model = ssptool.linearize(OSCILLATOR.with_name(system))
     assert model.stable is None
     assert abs(model.margin) <= model.margin_error < 1e-6
     assert "at the limit of stability" in str(model)
@@ -76,7 +75,7 @@ def test_an_eigenvalue_of_nothing_but_rounding_has_no_time_of_its_own():
 
 
 def test_a_fast_mode_of_a_large_error_may_be_the_one_that_grows():
-    model = replace(analysis.linearize(OSCILLATOR), error=1.0)
+    model = replace(ssptool.linearize(OSCILLATOR), error=1.0)
     assert model.margin == pytest.approx(0.14, abs=1e-3)
     assert model.stable is None
 
@@ -99,7 +98,7 @@ def test_names_for_python_control_have_no_dots(monkeypatch):
         given.update(names, matrices=matrices)
 
     monkeypatch.setitem(sys.modules, "control", SimpleNamespace(StateSpace=state_space))
-    model = analysis.linearize(OSCILLATOR)
+    model = ssptool.linearize(OSCILLATOR)
     model.to_control()
     assert given["states"] == ["System1/x1", "System1/v1", "System2/x2", "System2/v2"]
     assert given["inputs"] == [] and len(given["outputs"]) == 4
@@ -107,8 +106,8 @@ def test_names_for_python_control_have_no_dots(monkeypatch):
 
 
 def test_an_opened_loop_closes_to_the_same_system():
-    closed = analysis.linearize(OSCILLATOR, start_values={"System2.m_c": 0.5})
-    opened = analysis.linearize(OSCILLATOR, start_values={"System2.m_c": 0.5}, open="System1.F", measure="System2.F")
+    closed = ssptool.linearize(OSCILLATOR, start_values={"System2.m_c": 0.5})
+    opened = ssptool.linearize(OSCILLATOR, start_values={"System2.m_c": 0.5}, open="System1.F", measure="System2.F")
     assert pytest.approx(np.array([[-0.5]])) == opened.D  # the gain of the loop, -m_c / m1
     again = opened.A + opened.B @ np.linalg.solve(1 - opened.D, opened.C)
     assert again == pytest.approx(closed.A, rel=1e-12, abs=1e-12)
@@ -116,7 +115,7 @@ def test_an_opened_loop_closes_to_the_same_system():
 
 def test_what_is_added_to_a_connected_input_goes_through_the_loop():
     """A force p on mass 1: (m1 + m_c) a1 = p + …"""
-    model = analysis.linearize(OSCILLATOR, start_values={"System2.m_c": 0.5}, input="System1.F", measure="System1.a1")
+    model = ssptool.linearize(OSCILLATOR, start_values={"System2.m_c": 0.5}, input="System1.F", measure="System1.a1")
     assert pytest.approx(np.array([[0], [1 / 1.5], [0], [0]])) == model.B
     assert pytest.approx(np.array([[1 / 1.5]])) == model.D
 
@@ -128,14 +127,14 @@ def test_factors_and_offsets_of_connections_count(tmp_path):
     with ssptool.edit(folder) as editor:
         editor.disconnect("SpringDamper.F", "Mass.F")
         editor.connect("SpringDamper.F", "Mass.F", factor=2.0, offset=3.0)
-    model = analysis.linearize(folder, parameters=folder / "resources" / "damped.ssv")
+    model = ssptool.linearize(folder, parameters=folder / "resources" / "damped.ssv")
     m, k, d = 0.03575, 69.48, 0.0039
     assert pytest.approx(np.array([[0, 1], [-2 * k / m, -2 * d / m]]), rel=1e-12, abs=1e-12) == model.A
     assert model.slopes == pytest.approx(np.array([0, (3 - 2 * k * 0.0016) / m]), rel=1e-9)
 
 
 def test_a_drive_has_the_connectors_of_the_system(tmp_path):
-    model = analysis.linearize(drive(tmp_path))
+    model = ssptool.linearize(drive(tmp_path))
     R, L, k, J, d = 1.5, 0.01, 0.25, 0.05, 0.002
     assert pytest.approx(np.array([[-R / L, -k / L], [k / J, -d / J]]), rel=1e-9) == model.A
     assert pytest.approx(np.array([[1 / L], [0]]), rel=1e-9, abs=1e-9) == model.B
@@ -147,12 +146,12 @@ def test_a_drive_has_the_connectors_of_the_system(tmp_path):
     assert model.response([3.0])[0, 0, 0] == pytest.approx(exact, rel=1e-9)
     assert set(model.ways.values()) == {"differences"}
     assert model.error < 1e-9
-    assert pytest.approx(np.array([[0], [-1 / J]])) == analysis.linearize(drive(tmp_path / "again"), input="R.load").B
+    assert pytest.approx(np.array([[0], [-1 / J]])) == ssptool.linearize(drive(tmp_path / "again"), input="R.load").B
 
 
 def test_a_thermal_chain_has_the_eigenvalues_of_a_tridiagonal_matrix(tmp_path):
     count = 6
-    model = analysis.linearize(thermal_chain(tmp_path, count))
+    model = ssptool.linearize(thermal_chain(tmp_path, count))
     rates = sorted(-3 / 4 * (2 - 2 * cos(k * pi / (count + 1))) for k in range(1, count + 1))
     assert sorted(one.eigenvalue.real for one in model.modes) == pytest.approx(rates, rel=1e-9)
     assert [one.name for one in model.inputs] == ["L0.a", f"L{count}.b"]
@@ -162,7 +161,7 @@ def test_a_thermal_chain_has_the_eigenvalues_of_a_tridiagonal_matrix(tmp_path):
 
 
 def test_differences_of_a_nonlinear_component_state_their_error(tmp_path):
-    model = analysis.linearize(pendulum(tmp_path))
+    model = ssptool.linearize(pendulum(tmp_path))
     exact = np.array([[0, 1], [-9.81 * cos(0.7), -0.4]])
     found = np.abs(model.A - exact).max() / 9.81
     assert found < model.error < 1e-6
@@ -183,7 +182,7 @@ def test_differences_of_a_nonlinear_component_state_their_error(tmp_path):
     ],
 )
 def test_wrong_directional_derivatives_are_replaced_and_told(tmp_path, said, way):
-    model = analysis.linearize(pendulum(tmp_path, said=said))
+    model = ssptool.linearize(pendulum(tmp_path, said=said))
     assert pytest.approx(np.array([[0, 1], [-9.81 * cos(0.7), -0.4]]), rel=1e-7, abs=1e-9) == model.A
     assert model.ways == {"P": way}
     assert bool(model.notes) == (way == "differences")
@@ -196,7 +195,7 @@ def test_a_point_without_a_unique_derivative_is_told(tmp_path):
         Var("y", "output", needs=["x"]),
     )
     make_fmu(tmp_path / "Bend.fmu", variables, calc="v->dx = -v->x; v->y = fabs(v->x);")
-    model = analysis.linearize(write_system(tmp_path / "s", tmp_path, {"B": "Bend"}))
+    model = ssptool.linearize(write_system(tmp_path / "s", tmp_path, {"B": "Bend"}))
     assert any("no unique derivative" in note for note in model.notes)
     assert pytest.approx(np.array([[-1.0]])) == model.A
 
@@ -213,23 +212,23 @@ def test_signals_that_change_at_events_only_are_told(tmp_path):
     sampled = (Var("u", "input", start=0.0), Var("y", "output", variability="discrete", needs=["u"]))
     make_fmu(tmp_path / "Sampled.fmu", sampled, calc="v->y = 0.5;")
     wires = [("P.y", "S.u"), ("S.y", "P.u")]
-    model = analysis.linearize(write_system(tmp_path / "s", tmp_path, {"P": "Plant", "S": "Sampled"}, wires))
+    model = ssptool.linearize(write_system(tmp_path / "s", tmp_path, {"P": "Plant", "S": "Sampled"}, wires))
     assert pytest.approx(np.array([[-1.0]])) == model.A
     assert any("S.y" in note and "events only" in note for note in model.notes)
 
 
 def test_a_run_leads_to_a_later_time():
-    model = analysis.linearize(OSCILLATOR, at="2s", tolerance=1e-9)
+    model = ssptool.linearize(OSCILLATOR, at="2s", tolerance=1e-9)
     states = expm(2 * DualMass().matrix) @ [0, 0, 0.5, 0]
     assert model.time == 2.0
     assert [one.value for one in model.states] == pytest.approx(states, abs=1e-7)
     assert model.slopes == pytest.approx(DualMass().matrix @ states, abs=1e-6)
-    assert analysis.linearize(OSCILLATOR, at=12.5).time == 12.5  # after its stop time
+    assert ssptool.linearize(OSCILLATOR, at=12.5).time == 12.5  # after its stop time
 
 
 def test_the_governor_agrees_with_its_equations():
     """Without phi, on which nothing depends, and with the momentum about the axis in the place of Omega."""
-    model = analysis.linearize(SYSTEMS / "flyball_governor")
+    model = ssptool.linearize(SYSTEMS / "flyball_governor")
     names = [one.name for one in model.states]
     kept = [names.index(name) for name in ("Arms.alpha", "Arms.alphaDot", "Slider.s", "Slider.sDot")]
     point = np.array([pi / 6, 0, 0.5, 0, 2 * pi])
@@ -246,23 +245,23 @@ def test_the_governor_agrees_with_its_equations():
 
 def test_what_cannot_be_linearized_is_refused_by_name(tmp_path):
     with pytest.raises(ssptool.exceptions.Unsupported, match="System1"):
-        analysis.linearize(OSCILLATOR / "FMI1.ssd")
+        ssptool.linearize(OSCILLATOR / "FMI1.ssd")
     with pytest.raises(ssptool.exceptions.Unsupported, match="System1"):
-        analysis.linearize(OSCILLATOR, implementation="cs")
+        ssptool.linearize(OSCILLATOR, implementation="cs")
     with pytest.raises(ssptool.exceptions.UnknownName, match=r"System1\.x1"):
-        analysis.linearize(OSCILLATOR, measure="System1.x")
+        ssptool.linearize(OSCILLATOR, measure="System1.x")
     with pytest.raises(ssptool.exceptions.WrongValue, match="before the start"):
-        analysis.linearize(OSCILLATOR, at=-1.0)
+        ssptool.linearize(OSCILLATOR, at=-1.0)
     number = (Var("n", "input", type="Int32", start=0), Var("y", "output", needs=["n"]))
     make_fmu(tmp_path / "Number.fmu", number, calc="v->y = 2.0 * v->n;")
     system = write_system(tmp_path / "s", tmp_path, {"N": "Number"})
     with pytest.raises(ssptool.exceptions.WrongValue, match="varies continuously"):
-        analysis.linearize(system, input="N.n")
+        ssptool.linearize(system, input="N.n")
 
 
 def test_the_point_has_the_values_of_the_system(tmp_path):
     """Unconnected inputs were those of the last comparison with the system, 5.99994, as were outputs and slopes."""
-    model = analysis.linearize(drive(tmp_path), start_values={"R.load": 0.5, "u": 6.0})
+    model = ssptool.linearize(drive(tmp_path), start_values={"R.load": 0.5, "u": 6.0})
     assert [one.value for one in model.inputs] == [6.0]
     assert model.slopes == pytest.approx(
         [(6 - 1.5 * 2 - 0.25 * 3) / 0.01, (0.25 * 2 - 0.002 * 3 - 0.5) / 0.05], rel=1e-12
@@ -270,7 +269,7 @@ def test_the_point_has_the_values_of_the_system(tmp_path):
 
 
 def test_files_have_the_matrices_with_names_and_units(tmp_path):
-    model = analysis.linearize(OSCILLATOR, input="System1.F")
+    model = ssptool.linearize(OSCILLATOR, input="System1.F")
     model.save(tmp_path / "model.json")
     content = json.loads((tmp_path / "model.json").read_text())
     assert content["A"] == model.A.tolist()
@@ -285,13 +284,13 @@ def test_files_have_the_matrices_with_names_and_units(tmp_path):
 
 
 def test_scipy_gets_the_same_system(tmp_path):
-    model = analysis.linearize(drive(tmp_path))
+    model = ssptool.linearize(drive(tmp_path))
     found = model.to_scipy()
     for name in "ABCD":
         assert np.array_equal(getattr(found, name), getattr(model, name))
 
 
 def test_matrices_cannot_be_changed():
-    model = analysis.linearize(OSCILLATOR)
+    model = ssptool.linearize(OSCILLATOR)
     with pytest.raises(ValueError, match="read-only"):
         model.A[0, 0] = 1.0

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool import analysis
 from tests.analysis.systems import drive, thermal_chain
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
@@ -16,7 +15,7 @@ SYSTEMS = Path(__file__).parents[2] / "systems"
 
 def test_a_step_response_is_that_of_the_poles(tmp_path):
     """K/((L s + R)(J s + d) + K²) has real poles here; its step response is a sum of exponentials."""
-    model = analysis.linearize(drive(tmp_path))
+    model = ssptool.linearize(drive(tmp_path))
     R, L, k, J, d = 1.5, 0.01, 0.25, 0.05, 0.002
     one, two = np.roots([L * J, L * d + R * J, R * d + k * k]).real
     times = np.linspace(0, 3, 31)
@@ -26,14 +25,14 @@ def test_a_step_response_is_that_of_the_poles(tmp_path):
 
 
 def test_a_frequency_response_begins_at_the_static_gain(tmp_path):
-    model = analysis.linearize(thermal_chain(tmp_path, 2), measure=["N0.out"])
+    model = ssptool.linearize(thermal_chain(tmp_path, 2), measure=["N0.out"])
     assert model.response([0.0])[0, 0] == pytest.approx([2 / 3, 1 / 3])
 
 
 @pytest.mark.parametrize("ending", ["svg", "html"])
 def test_pictures_name_signals_and_components(tmp_path, ending):
     pytest.importorskip("matplotlib")
-    model = analysis.linearize(drive(tmp_path))
+    model = ssptool.linearize(drive(tmp_path))
     model.draw_response(tmp_path / f"bode.{ending}")
     model.draw_modes(tmp_path / f"modes.{ending}")
     text = (tmp_path / f"bode.{ending}").read_text()
@@ -47,13 +46,13 @@ def test_pictures_name_signals_and_components(tmp_path, ending):
 def test_what_cannot_be_drawn_is_told(tmp_path):
     pytest.importorskip("matplotlib")
     with pytest.raises(ssptool.exceptions.WrongValue, match="no output depends on an input"):
-        analysis.linearize(SYSTEMS / "dual_mass_oscillator").draw_response(tmp_path / "bode.svg")
+        ssptool.linearize(SYSTEMS / "dual_mass_oscillator").draw_response(tmp_path / "bode.svg")
     with pytest.raises(ssptool.exceptions.WrongValue, match=r"\.svg"):
-        analysis.linearize(SYSTEMS / "dual_mass_oscillator").draw_modes(tmp_path / "modes.gif")
+        ssptool.linearize(SYSTEMS / "dual_mass_oscillator").draw_modes(tmp_path / "modes.gif")
 
 
 def test_the_command_lists_modes(tmp_path):
-    model = analysis.linearize(SYSTEMS / "rotational_spring_mass_damper")
+    model = ssptool.linearize(SYSTEMS / "rotational_spring_mass_damper")
     found = ssptool.renderers.LINEAR_RENDERERS["modes"](model)
     assert "-0.331414 ± 1.82742i" in found
     assert f"{1.8274183222 / (2 * pi):.6g}" in found

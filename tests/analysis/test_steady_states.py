@@ -8,7 +8,6 @@ import pytest
 from scipy.optimize import fsolve
 
 import ssptool
-from ssptool import analysis
 from tests.analysis.systems import drive, pendulum, thermal_chain
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
@@ -24,7 +23,7 @@ def values(variables):
 
 def test_springs_rest_where_their_force_carries_the_weight():
     """s = -m g sin(theta)/c in both; the parameters s0 start there."""
-    point = analysis.trim(CHAIN)
+    point = ssptool.trim(CHAIN)
     assert point.found
     assert values(point.states) == pytest.approx(
         {"first.mass.s": -0.1962, "first.mass.v": 0, "second.mass.s": -0.1962, "second.mass.v": 0}, abs=1e-15
@@ -44,7 +43,7 @@ def test_a_system_comes_to_rest_where_newton_stays_in_a_valley(tmp_path, start):
     )
     calc = "v->dx = -(v->x + 2) * (v->x * v->x - 2 * v->x + 2); v->dy = 3 * (v->x - v->y); v->z = 2 * v->y + 1;"
     make_fmu(tmp_path / "Valley.fmu", variables, calc=calc)
-    point = analysis.trim(write_system(tmp_path / "valley", tmp_path, {"A": "Valley"}))
+    point = ssptool.trim(write_system(tmp_path / "valley", tmp_path, {"A": "Valley"}))
     assert point.found
     assert values(point.states) == pytest.approx({"A.x": -2.0, "A.y": -2.0}, rel=1e-12)
     assert point.model.stable
@@ -52,12 +51,12 @@ def test_a_system_comes_to_rest_where_newton_stays_in_a_valley(tmp_path, start):
 
 def test_co_simulation_comes_to_rest():
     """s = -m g sin(theta)/c of both springs."""
-    point = analysis.trim(CHAIN, implementation="cs", step_size=0.01)
+    point = ssptool.trim(CHAIN, implementation="cs", step_size=0.01)
     assert point.found and point.model is None
     assert values(point.outputs)["first.mass.s"] == pytest.approx(-0.1962, rel=1e-7)
     assert values(point.outputs)["second.mass.s"] == pytest.approx(-0.1962, rel=1e-7)
     with pytest.raises(ssptool.exceptions.Unsupported, match="model exchange"):
-        analysis.trim(CHAIN, implementation="cs", free="first.mass.F", target={"first.mass.s": 0.1})
+        ssptool.trim(CHAIN, implementation="cs", free="first.mass.F", target={"first.mass.s": 0.1})
 
 
 def test_co_simulation_with_text_beside_its_numbers_comes_to_rest(tmp_path):
@@ -65,14 +64,14 @@ def test_co_simulation_with_text_beside_its_numbers_comes_to_rest(tmp_path):
     variables = (Var("x", "local", start=0.5), Var("y", "output"), Var("name", "output", "String", start=""))
     step = "v->x += (1 - exp(-2 * h)) * (1.5 - v->x); return OK;"
     make_fmu(tmp_path / "Lag.fmu", variables, me=None, calc="v->y = 2 * v->x + 0.7;", step=step)
-    point = analysis.trim(write_system(tmp_path / "lag", tmp_path, {"A": "Lag"}), step_size=0.05)
+    point = ssptool.trim(write_system(tmp_path / "lag", tmp_path, {"A": "Lag"}), step_size=0.05)
     assert point.found
     assert values(point.outputs) == pytest.approx({"A.y": 3.7}, rel=1e-8)
 
 
 def test_co_simulation_without_rest_is_told():
     """An oscillator without damping."""
-    point = analysis.trim(SYSTEMS / "one_dof_oscillator", implementation="cs", stop_time=1.0)
+    point = ssptool.trim(SYSTEMS / "one_dof_oscillator", implementation="cs", stop_time=1.0)
     assert not point.found
     assert max(point.residuals.values()) > 1e-3
 
@@ -85,7 +84,7 @@ def test_a_system_without_rest_is_told(tmp_path):
         Var("y", "output", needs=["x"]),
     )
     make_fmu(tmp_path / "Away.fmu", variables, calc="v->dx = 1 + v->x * v->x; v->y = 2 * v->x;")
-    point = analysis.trim(write_system(tmp_path / "away", tmp_path, {"A": "Away"}))
+    point = ssptool.trim(write_system(tmp_path / "away", tmp_path, {"A": "Away"}))
     assert not point.found
     assert point.residuals["A.x'"] >= 1
 
@@ -93,7 +92,7 @@ def test_a_system_without_rest_is_told(tmp_path):
 def test_an_input_that_is_free_reaches_the_target_of_an_output(tmp_path):
     """k i = d w + load, u = R i + k w."""
     system = drive(tmp_path)
-    point = analysis.trim(system, free="u", target={"speed": 100.0})
+    point = ssptool.trim(system, free="u", target={"speed": 100.0})
     assert values(point.states) == pytest.approx({"A.i": 2.8, "R.w": 100.0}, rel=1e-14)
     assert values(point.inputs) == pytest.approx({"u": 29.2}, rel=1e-14)
     assert point.kinds == {"A.i": "free", "R.w": "free", "u": "free"}
@@ -103,7 +102,7 @@ def test_an_input_that_is_free_reaches_the_target_of_an_output(tmp_path):
 
 def test_a_run_that_begins_in_the_steady_state_stays_there(tmp_path):
     system = drive(tmp_path)
-    analysis.trim(system, free="u", target={"speed": 100.0}).save(tmp_path / "point.ssv")
+    ssptool.trim(system, free="u", target={"speed": 100.0}).save(tmp_path / "point.ssv")
     result = ssptool.simulate(system, parameters=tmp_path / "point.ssv", implementation="me", stop_time=2.0)
     assert result["speed"] == pytest.approx(100.0, rel=1e-12)
     assert result["A.torque"] == pytest.approx(0.25 * 2.8, rel=1e-12)
@@ -112,7 +111,7 @@ def test_a_run_that_begins_in_the_steady_state_stays_there(tmp_path):
 def test_fixed_states_and_slopes(tmp_path):
     """A drive that speeds up by 2 rad/s²: k i = d w + load + 2 J at w = 10 rad/s."""
     fixed = {"R.w": 10.0}
-    point = analysis.trim(drive(tmp_path), free="u", fix=fixed, slope={"R.w": 2.0})
+    point = ssptool.trim(drive(tmp_path), free="u", fix=fixed, slope={"R.w": 2.0})
     current = (0.002 * 10 + 0.5 + 0.05 * 2) / 0.25
     assert values(point.states) == pytest.approx({"A.i": current, "R.w": 10.0})
     assert values(point.inputs) == pytest.approx({"u": 1.5 * current + 2.5})
@@ -120,7 +119,7 @@ def test_fixed_states_and_slopes(tmp_path):
 
 
 def test_what_is_at_a_bound_is_told(tmp_path):
-    point = analysis.trim(drive(tmp_path), free={"u": (0.0, 10.0)}, target={"speed": 100.0})
+    point = ssptool.trim(drive(tmp_path), free={"u": (0.0, 10.0)}, target={"speed": 100.0})
     assert not point
     assert point.kinds["u"] == "at its bound"
     assert any("there is no steady state near the start" in note for note in point.notes)
@@ -130,27 +129,27 @@ def test_what_is_at_a_bound_is_told(tmp_path):
 
 def test_a_nonlinear_steady_state_and_its_stability(tmp_path):
     system = pendulum(tmp_path)
-    hanging = analysis.trim(system)
+    hanging = ssptool.trim(system)
     assert values(hanging.states) == pytest.approx({"P.phi": 0.0, "P.w": 0.0}, abs=1e-12)
     assert hanging.model.stable
-    held = analysis.trim(system, free="P.u", target={"P.height": 2.5})
+    held = ssptool.trim(system, free="P.u", target={"P.height": 2.5})
     angle = values(held.states)["P.phi"]
     assert abs(angle) == pytest.approx(acos(-0.5))
     assert values(held.inputs)["P.u"] == pytest.approx(9.81 * np.sin(angle))
     assert not held.model.stable
-    standing = analysis.trim(system, start_values={"P.phi": 3.0, "P.w": 0.0})
+    standing = ssptool.trim(system, start_values={"P.phi": 3.0, "P.w": 0.0})
     assert values(standing.states)["P.phi"] == pytest.approx(pi)
-    assert not analysis.trim(system, free="P.u", target={"P.height": 3.5})
+    assert not ssptool.trim(system, free="P.u", target={"P.height": 3.5})
 
 
 def test_a_chain_takes_the_temperature_of_its_ambients(tmp_path):
-    point = analysis.trim(thermal_chain(tmp_path, 3), start_values={"L0.a": 10.0, "L3.b": 30.0})
+    point = ssptool.trim(thermal_chain(tmp_path, 3), start_values={"L0.a": 10.0, "L3.b": 30.0})
     assert values(point.states) == pytest.approx({"N0.T": 15, "N1.T": 20, "N2.T": 25})
 
 
 def test_the_governor_rests_where_its_equations_do():
     """At the momentum of the start, with an angle that goes on."""
-    point = analysis.trim(SYSTEMS / "flyball_governor", fix=["Spindle.h", "Spindle.phi"], slope={"Spindle.phi": None})
+    point = ssptool.trim(SYSTEMS / "flyball_governor", fix=["Spindle.h", "Spindle.phi"], slope={"Spindle.phi": None})
     assert point.found
     found = values(point.states)
     momentum = found["Spindle.h"]
@@ -181,7 +180,7 @@ def test_the_governor_rests_where_its_equations_do():
 )
 def test_problems_that_do_not_fit_are_refused_by_name(tmp_path, conditions, told):
     with pytest.raises(ssptool.exceptions.WrongUsage, match=told):
-        analysis.trim(drive(tmp_path), **conditions)
+        ssptool.trim(drive(tmp_path), **conditions)
 
 
 def test_a_family_of_steady_states_is_refused(tmp_path):
@@ -196,6 +195,6 @@ def test_a_family_of_steady_states_is_refused(tmp_path):
     )
     system = write_system(tmp_path / "tanks", tmp_path, {"T": "Tanks"})
     with pytest.raises(ssptool.exceptions.WrongValue, match=r"not unique: T\.h1, T\.h2"):
-        analysis.trim(system)
-    point = analysis.trim(system, fix={"T.h1": 4.0}, slope={"T.h2": None})
+        ssptool.trim(system)
+    point = ssptool.trim(system, fix={"T.h1": 4.0}, slope={"T.h2": None})
     assert values(point.states) == pytest.approx({"T.h1": 4.0, "T.h2": 4.0})

@@ -20,9 +20,9 @@ SYSTEM = set(RunOptions.__annotations__)
 FUNCTIONS = {
     ("run",): (ssptool.simulate, SETTINGS),
     ("plan",): (ssptool.plan, SETTINGS),
-    ("linearize",): (ssptool.analysis.linearize, SYSTEM),
-    ("modes",): (ssptool.analysis.linearize, SYSTEM),
-    ("trim",): (ssptool.analysis.trim, SYSTEM),
+    ("linearize",): (ssptool.linearize, SYSTEM),
+    ("modes",): (ssptool.linearize, SYSTEM),
+    ("trim",): (ssptool.trim, SYSTEM),
     ("sensitivities",): (ssptool.analysis.sensitivities, SETTINGS | SYSTEM),
     ("explain",): (ssptool.explain, set()),
     ("validate",): (ssptool.validate, set(inspect.signature(ssptool.fix).parameters)),

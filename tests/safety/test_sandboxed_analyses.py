@@ -43,7 +43,7 @@ def shown(renderers, function, *arguments, **more):
     return renderers["json"](function(*arguments, **more))
 
 
-trimmed = partial(shown, ssptool.renderers.STEADY_RENDERERS, ssptool.analysis.trim)
+trimmed = partial(shown, ssptool.renderers.STEADY_RENDERERS, ssptool.trim)
 
 
 def derived(system, **more):
@@ -54,7 +54,7 @@ def derived(system, **more):
 FUNCTIONS = {
     "Simulation": simulated,
     "Simulation cs": partial(simulated, implementation="cs"),
-    "linearize": partial(shown, ssptool.renderers.LINEAR_RENDERERS, ssptool.analysis.linearize, at=0.2),
+    "linearize": partial(shown, ssptool.renderers.LINEAR_RENDERERS, ssptool.linearize, at=0.2),
     "trim": trimmed,
     "trim cs": partial(trimmed, implementation="cs"),
     "stability": lambda system, **more: str(ssptool.analysis.stability(system, **more)),
@@ -151,4 +151,4 @@ def test_a_sandbox_needs_processes_for_fmus(monkeypatch, without):  # noqa: F811
     without()
     monkeypatch.setattr("ssptool.api.run.AVAILABLE", False)
     with pytest.raises(ssptool.exceptions.ContradictingSettings, match="sandbox=False"):
-        ssptool.analysis.linearize(SYSTEM, sandbox=True)
+        ssptool.linearize(SYSTEM, sandbox=True)
