@@ -4,7 +4,9 @@ import gc
 import os
 import signal
 import sys
+from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Matrices of tests are small: threads that multiply them wait for each other, and so for other tests. Programs that
@@ -57,6 +59,21 @@ POSIX = (
 """Modules that need what only POSIX has: signals that cannot be caught, limits, forks, named pipes."""
 
 collect_ignore = list(POSIX) if sys.platform == "win32" else []
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of each test in a module marked `one_in(n)`, all parameters are slow except each n-th: in random orders others each
+    time.
+    """
+    parameters: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None and isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            name = f"{item.path}::{item.originalname}"
+            if parameters[name] % mark.args[0]:
+                item.add_marker("slow")
+            parameters[name] += 1
 
 
 def pytest_collection_finish() -> None:

@@ -14,6 +14,8 @@ from tests.accuracy.measured import true_error, written
 from tests.accuracy.systems import SYSTEMS, bounces, bouncing, oscillator, thermostat
 from tests.engine.masters.test_damped_steps import GAP, WITH_GAP, mass, write
 
+pytestmark = pytest.mark.one_in(3)
+
 
 def carried_out(system, folder, tolerance, **more):
     options = {**system.settings, "adaptive": tolerance, "accuracy": "off", **more}

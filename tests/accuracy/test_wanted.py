@@ -18,6 +18,8 @@ from tests.accuracy.measured import written
 from tests.accuracy.systems import hysteresis, late, thermal
 from tests.accuracy.test_runs import OSCILLATOR, SYSTEMS, exact_oscillator, true_error
 
+pytestmark = pytest.mark.one_in(3)
+
 
 def saving(made):
     """The same with FMUs that save their states."""

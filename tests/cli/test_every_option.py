@@ -15,6 +15,8 @@ import typer
 import ssptool as library
 from ssptool.cli.app import app
 
+pytestmark = pytest.mark.one_in(5)
+
 SYSTEMS = Path(__file__).parents[2] / "systems"
 ARGUMENTS = {
     "validate": ["s"],

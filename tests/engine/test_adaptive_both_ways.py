@@ -31,6 +31,8 @@ from tests.engine.test_both_ways import (
     bending,
 )
 
+pytestmark = pytest.mark.one_in(3)
+
 MASTERS = pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
 
 

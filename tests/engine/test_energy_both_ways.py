@@ -20,6 +20,8 @@ from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.systems import write_system
 from tests.engine.test_both_ways import STEADY
 
+pytestmark = pytest.mark.one_in(3)
+
 MASTERS = pytest.mark.parametrize("master", ["jacobi", "gauss-seidel"])
 UNITS = {"N": 'kg="1" m="1" s="-2"', "m/s": 'm="1" s="-1"'}
 COUPLED = [("Mass.v", "Spring.v"), ("Spring.F", "Mass.F")]

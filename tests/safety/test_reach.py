@@ -18,6 +18,8 @@ from ssptool.cli.app import SUMMARIES
 from ssptool.sandbox import missing
 from tests.safety.command_line import typed
 
+pytestmark = pytest.mark.one_in(5)
+
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 CANARY = "98765.4321"
 NAME = "CanaryOutside"

@@ -19,6 +19,8 @@ from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.small.test_endings import last_rows, stair
 from tests.engine.systems import write_system
 
+pytestmark = pytest.mark.one_in(3)
+
 LOOP = [("Plant.z", "Controller.y"), ("Controller.u", "Plant.F")]
 PAIR = [("Mass.z", "Spring.z"), ("Mass.v", "Spring.v"), ("Spring.F", "Mass.F")]
 SAMPLED = {"Plant": "fmi2/Mass", "Controller": "fmi3/SampledController", "Ball": "fmi3/Ball"}

@@ -22,6 +22,8 @@ from tests.engine.ode.systems import (
 from tests.engine.ode.test_discrete import mixed
 from tests.engine.systems import state_implementation, write_system
 
+pytestmark = pytest.mark.one_in(3)
+
 SYSTEM = RESOURCES.parent
 INTEGRATORS = pytest.mark.parametrize("integrator", list(IntegratorName))
 

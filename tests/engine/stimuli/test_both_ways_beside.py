@@ -21,6 +21,8 @@ from tests.engine.stimuli.test_everywhere import INPUTS, SCENARIO, write_swing
 from tests.engine.stimuli.test_everywhere import planned as planned_swing
 from tests.engine.systems import state_implementation
 
+pytestmark = pytest.mark.one_in(5)
+
 __all__ = ["system", "write_swing"]
 
 WAYS = [{"master": "jacobi"}, {"master": "gauss-seidel"}, {"master": "iterated"}, {"adaptive": 1e-3}]
