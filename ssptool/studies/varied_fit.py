@@ -39,7 +39,7 @@ in a simulation. The error of differences is proportional to its square.
 
 
 class NoVariation(Exception):
-    """The variational equations do not give the solution; the message contains the reason."""
+    """There are no variational equations, or they do not give the solution; the message contains the reason."""
 
 
 def sides_of(u: Floats, point: Callable[[Floats], Mapping[str, FactorValue]]) -> tuple[SidePoints, ...]:

@@ -17,6 +17,7 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.trace import Floats, Trace
 from ssptool.studies.definition import Task
 from ssptool.studies.designs import FactorValue
+from ssptool.studies.varied_fit import NoVariation
 
 MOST_TIMES = 20_000
 """Times at which results need the outputs, at most."""
@@ -25,16 +26,12 @@ Planned = Callable[[Mapping[str, FactorValue]], Plan]
 """Function: point → the plan of its run by model exchange."""
 
 
-class NotVaried(Exception):
-    """There are no variational equations; the message contains the reason."""
-
-
 def varied_traces(task: Task, planned: Planned, sources: Callable[[Plan], Sources]) -> Iterator[Trace]:
     """The trace of a run, then those of the points above and below of each side.
 
     Raises
     ------
-    NotVaried
+    NoVariation
         Also RunError, FmiError, and the errors of plans.
     """
     with ExitStack() as stack:
@@ -49,7 +46,7 @@ def varied_traces(task: Task, planned: Planned, sources: Callable[[Plan], Source
         slots = list(plan.recorded)
         for slot, column in zip(slots, plan.columns, strict=True):
             if not probe.is_real(slot):
-                raise NotVaried(f"{column.signal} is not a real input or output")
+                raise NoVariation(f"{column.signal} is not a real input or output")
         neighbours = [
             Neighbours(1.0, one.up, one.down, begun(planned(one.above)), begun(planned(one.below)))
             for one in task.sides
@@ -57,7 +54,7 @@ def varied_traces(task: Task, planned: Planned, sources: Callable[[Plan], Source
         longest = plan.interval.step if plan.stimuli.sources else inf
         y, derivatives = varied(probe, neighbours, t, slots, longest)
     if not (np.isfinite(y).all() and np.isfinite(derivatives).all()):
-        raise NotVaried("the variational equations cannot be integrated")
+        raise NoVariation("the variational equations cannot be integrated")
     shifts = [np.zeros_like(y)]
     for place, one in enumerate(task.sides):
         shifts += [one.up * derivatives[:, :, place], -one.down * derivatives[:, :, place]]
@@ -66,12 +63,12 @@ def varied_traces(task: Task, planned: Planned, sources: Callable[[Plan], Source
 
 
 def check_varied(plan: Plan) -> None:
-    """Check that a plan has variational equations, unless events occur. Raises NotVaried, UnsupportedByFmu."""
+    """Check that a plan has variational equations, unless events occur. Raises NoVariation, UnsupportedByFmu."""
     check_probed(plan, "derivatives")
     if not plan.is_one_ode:
-        raise NotVaried("not all components run by model exchange")
+        raise NoVariation("not all components run by model exchange")
     if plan.stimuli.jumps or plan.stimuli.actions:
-        raise NotVaried("inputs jump")
+        raise NoVariation("inputs jump")
 
 
 def _times(plan: Plan, task: Task) -> Floats:
@@ -82,5 +79,5 @@ def _times(plan: Plan, task: Task) -> Floats:
         inside = wanted[(wanted > interval.start) & (wanted <= interval.stop)]
         return np.unique(np.concatenate([[interval.start], inside]))
     if interval.steps > MOST_TIMES:
-        raise NotVaried(f"results of {interval.steps} steps are too many")
+        raise NoVariation(f"results of {interval.steps} steps are too many")
     return np.asarray(np.minimum(interval.start + interval.step * np.arange(interval.steps + 1), interval.stop))
