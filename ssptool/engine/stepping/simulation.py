@@ -273,9 +273,8 @@ class SteppedRun:
         Raises
         ------
         WrongValue
-            The time is after the stop time, or a component ended the simulation in an earlier call.
-        BetweenSteps
-            A step would have to end at this time, and an FMU does not accept its size. The simulation has not advanced.
+            The time is after the stop time, or a component ended the simulation in an earlier call; or a step would
+            have to end at this time, and an FMU does not accept its size. The simulation has not advanced.
         """
         self._check_running()
         time = seconds("time", time)

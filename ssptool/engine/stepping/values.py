@@ -47,27 +47,13 @@ def past_the_end(time: float, stop: float, *, ended: bool = False) -> WrongValue
     return WrongValue(f"t = {float(time)!r} s is after the stop time of {float(stop)!r} s; plan with a later one")
 
 
-class BetweenSteps(ValueError):
-    """A macro step cannot end at this time, because an FMU does not accept its size; `nearest` contains possible
-    times [s].
-    """
-
-    def __init__(self, time: float, component: str, why: str, nearest: Sequence[float]) -> None:
-        near = (
-            f"the nearest time{'s are' if len(nearest) > 1 else ' is'} {' and '.join(f'{t:.12g} s' for t in nearest)}"
-        )
-        super().__init__(f"no step can end at t = {time!r} s: the FMU of {component} {why}; {near}")
-        self.time = time
-        self.component = component
-        self.nearest = tuple(nearest)
-
-
 def check_end(plan: Plan, time: float, now: float) -> None:
     """Check that FMUs accept the step from `now` to `time` [s], which is not after the stop time.
 
     Raises
     ------
-    BetweenSteps
+    WrongValue
+        The message has the nearest times at which a step can end.
     """
     interval, of = plan.interval, {one.name: one.interface for one in plan.instances}
     bound = bound_to_steps(plan.network, of, plan.settings.step_size)
@@ -81,7 +67,12 @@ def check_end(plan: Plan, time: float, now: float) -> None:
     number = (exactly(time) - start) / spacing
     if whole_number(number) is None:
         near = (float(start + one * spacing) for one in (floor(number), floor(number) + 1))
-        raise BetweenSteps(time, *bound, [one for one in near if now < one <= interval.stop])
+        component, why = bound
+        nearest = [one for one in near if now < one <= interval.stop] or [interval.stop]
+        raise WrongValue(
+            f"no step can end at t = {time!r} s: the FMU of {component} {why}; step to "
+            f"{' or '.join(f'{one:.12g} s' for one in nearest)}"
+        )
 
 
 class SimulationValues:
