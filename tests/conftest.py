@@ -63,8 +63,8 @@ collect_ignore = list(POSIX) if sys.platform == "win32" else []
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of each test in a module marked `one_in(n)`, all parameters are slow except each n-th: in random orders others each
-    time.
+    """Of each test in a module marked `one_in(n)`, all parameters are slow except each n-th. Random orders take others
+    each time.
     """
     parameters: Counter[str] = Counter()
     for item in items:
