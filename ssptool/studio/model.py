@@ -18,7 +18,7 @@ from ssptool.drawing.diagram.labels import CROWDED
 from ssptool.drawing.diagram.memory import Memory
 from ssptool.drawing.diagram.model import Rectangle, Sheet, StatedBlock, StatedLine, StatedSheet
 from ssptool.drawing.diagram.read import PIN_TEXT, sheets_of
-from ssptool.drawing.diagram.svg import origin_of, sheet_svg
+from ssptool.drawing.diagram.svg import svg_with_origin
 from ssptool.errors import WrongUsage
 from ssptool.foreign_text import one_line
 from ssptool.network.dependencies import analyze
@@ -167,14 +167,15 @@ class SystemModel:
 
     def _drawn(self, stated: StatedSheet, *, whole: bool) -> dict[str, Any]:
         path, sheet = stated.path, self.arranged(stated.path)
+        svg, origin = svg_with_origin(sheet, _no_address, whole=whole)
         return {
             "path": list(path),
             "system": list(self.system_of(path)),
             "name": stated.name,
             "whole": whole,
             "letter": PIN_TEXT * sheet.text,
-            "origin": list(origin_of(sheet)),
-            "svg": sheet_svg(sheet, {}, link=_no_address, pretty=False, whole=whole),
+            "origin": list(origin),
+            "svg": svg,
             "blocks": {key_of(block.path): _block(block) for block in stated.blocks},
         }
 

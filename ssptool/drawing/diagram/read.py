@@ -68,6 +68,8 @@ class _Reader:
         self._systems = systems
         self._fmus = fmus
         self._file = place.scope.document.name
+        self._pictures: dict[str, tuple[bytes, str] | None] = {}
+        self._terminals: dict[str, Places] = {}
 
     def sheet(self) -> StatedSheet:
         system = self._place.system
@@ -105,10 +107,15 @@ class _Reader:
         if path in self._systems:
             own = {connector.name: connector.geometry for connector in self._systems[path].system.connectors}
             return {name: (place.x, place.y) for name, place in own.items() if place is not None}
-        if (place := self._fmus.get(path)) is not None:
-            entry = self._archive.inside(place.source, TERMINALS)
-            return terminal_positions(self._archive.content(entry)) if self._archive.has(entry) else {}
-        return {}
+        place = self._fmus.get(path)
+        return {} if place is None else self._places_of_fmu(place.source)
+
+    def _places_of_fmu(self, source: str) -> Places:
+        if source not in self._terminals:
+            entry = self._archive.inside(source, TERMINALS)
+            known = self._archive.has(entry)
+            self._terminals[source] = terminal_positions(self._archive.content(entry)) if known else {}
+        return self._terminals[source]
 
     def _line(self, connection: ssd.Connection) -> StatedLine:
         geometry = connection.geometry
@@ -147,8 +154,10 @@ class _Reader:
         place = self._fmus.get(path)
         if place is None:
             return None
-        pictures = (self._picture(self._archive.inside(place.source, name)) for name in _FMU_ICONS)
-        return next(filter(None, pictures), None)
+        if place.source not in self._pictures:
+            pictures = (self._picture(self._archive.inside(place.source, name)) for name in _FMU_ICONS)
+            self._pictures[place.source] = next(filter(None, pictures), None)
+        return self._pictures[place.source]
 
     def _picture(self, entry: str) -> tuple[bytes, str] | None:
         media_type = next((kind for ending, kind in _MEDIA_TYPES.items() if entry.lower().endswith(ending)), None)

@@ -73,27 +73,23 @@ LinkOf = Callable[[ElementPath], str]
 
 
 def sheet_svg(
-    sheet: Sheet,
-    remarks: Remarks,
-    link: LinkOf | None = None,
-    meanings: Mapping[Mark, str] = MEANINGS,
-    *,
-    pretty: bool = True,
-    whole: bool = True,
+    sheet: Sheet, remarks: Remarks, link: LinkOf | None = None, meanings: Mapping[Mark, str] = MEANINGS
 ) -> str:
     """The SVG text. `link` returns the address of the sheet of an element (default: no links).
 
-    `meanings` are the texts of the legend. Without `pretty`, there is no space between elements, which a browser would
-    turn into nodes. Without `whole`, the picture is an overview: elements with their names, and lines.
+    `meanings` are the texts of the legend.
     """
-    picture = _Picture(sheet, remarks, link, meanings, whole=whole)
-    return etree.tostring(picture.root, pretty_print=pretty, encoding="unicode")
+    return etree.tostring(_Picture(sheet, remarks, link, meanings).root, pretty_print=True, encoding="unicode")
 
 
-def origin_of(sheet: Sheet) -> Point:
-    """The upper left corner of the picture in the coordinates of the document [mm, upwards]."""
-    around = _around(lettered(sheet))
-    return Point(around.x1, around.y2)
+def svg_with_origin(sheet: Sheet, link: LinkOf, *, whole: bool) -> tuple[str, Point]:
+    """The SVG text, and the upper left corner of the picture in the coordinates of the document [mm, upwards].
+
+    There is no space between elements, which a browser would turn into nodes. Without `whole`, the picture is an
+    overview: elements with their names, and lines.
+    """
+    picture = _Picture(sheet, {}, link, MEANINGS, whole=whole)
+    return etree.tostring(picture.root, encoding="unicode"), picture.origin
 
 
 class _Picture:
@@ -114,6 +110,7 @@ class _Picture:
         self._meanings = meanings
         self._link = link
         self._around = _around(sheet)
+        self.origin = Point(self._around.x1, self._around.y2)
         self._legend = [mark for mark in Mark if mark in _seen(sheet, remarks)]
         width = self._around.width
         height = self._around.height + (2.4 * sheet.text if self._legend else 0.0)
