@@ -49,11 +49,11 @@ from ssptool.engine.planning.plan import Plan as Plan
 from ssptool.engine.planning.plan_text import plan_text as plan_text
 from ssptool.engine.recording.formats import read_manifest as read_manifest
 from ssptool.engine.recording.formats import read_trace as read_trace
-from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod
+from ssptool.engine.run.accuracy import AccuracyMethod
+from ssptool.engine.run.accuracy_check import AccuracyCheck, Refined
 from ssptool.engine.run.make_plan import planned
 from ssptool.engine.run.manifest import Arguments, Input
 from ssptool.engine.run.recorder import Recording
-from ssptool.engine.run.refinement import AccuracyCheck
 from ssptool.engine.run.result import NO_UNITS, UNITS
 from ssptool.engine.run.result import Result as Result
 from ssptool.engine.run.saved import continued
@@ -302,7 +302,7 @@ def simulate(
                 saved=None if files[1] is None else str(absolute(files[1])),
             ),
         )
-        checks.keep(result.accuracy)
+        checks.keep(result)
         return result
 
 
@@ -504,18 +504,26 @@ class _Checks(NamedTuple):
         if isinstance(self.wanted, float):
             return AccuracyCheck(replan, asked=True, wanted=self.wanted)
         if self.wanted is AccuracyName.AUTO:
-            return AccuracyCheck(replan, earlier=_CHECKED.get(self.identity))
+            return AccuracyCheck(replan, **_CHECKED.get(self.identity, {}))
         checked = self.wanted is AccuracyName.CHECK
         return AccuracyCheck(replan, asked=checked, only_growth=not checked)
 
-    def keep(self, accuracy: Accuracy) -> None:
+    def keep(self, result: Result) -> None:
         """Keep what was found for later runs."""
-        if accuracy.method is not AccuracyMethod.NOT_CHECKED:
-            _CHECKED[self.identity] = accuracy
+        if result.accuracy.method is not AccuracyMethod.NOT_CHECKED:
+            _CHECKED[self.identity] = {"earlier": result.accuracy, "refined": _refined(result)}
 
 
-_CHECKED: dict[Hashable, Accuracy] = {}
-"""Accuracy of the last run that was checked in this process, by what it depends on."""
+def _refined(result: Result) -> Refined | None:
+    """The step or the error of adaptive steps that a run had instead of the default step."""
+    if not result.accuracy.default:
+        return None
+    setting = "step_size" if result.settings.adaptive is None else "adaptive"
+    return Refined(setting, getattr(result.settings, setting), result.accuracy.default)
+
+
+_CHECKED: dict[Hashable, dict[str, Any]] = {}
+"""Arguments of `AccuracyCheck` from the last run that was checked in this process, by what they depend on."""
 
 
 Function = TypeVar("Function", bound=Callable[..., None])

@@ -19,6 +19,7 @@ from ssptool.engine.recording.decimation import check_memory
 from ssptool.engine.recording.formats import check_output, check_written, open_writer, read_manifest
 from ssptool.engine.recording.writer import Writer, WritingThread, blocks_at_once
 from ssptool.engine.run.accuracy import UNCHECKED, Accuracy
+from ssptool.engine.run.accuracy_check import AccuracyCheck, step_is_default, step_is_guessed
 from ssptool.engine.run.execution import (
     ENDED_OTHERWISE,
     Execution,
@@ -31,7 +32,7 @@ from ssptool.engine.run.execution import (
 from ssptool.engine.run.indicators import warnings_of
 from ssptool.engine.run.manifest import NO_ARGUMENTS, SHOWN, Arguments, Input, differences, made, manifest, overrides
 from ssptool.engine.run.recorder import Progress, Recorder, Recording, interrupts_deferred
-from ssptool.engine.run.refinement import AccuracyCheck, FinerRun, TookTooLong, step_is_guessed
+from ssptool.engine.run.refinement import FinerRun, TookTooLong
 from ssptool.engine.run.result import Result, changed_units
 from ssptool.engine.run.saved import SavedSimulation, check_savable
 from ssptool.engine.run.selection import select, select_first
@@ -159,14 +160,25 @@ def run(
         finer = FinerRuns(job, recording, whole, first, kept)
         job, limits, estimate = _checked(check, finer)
         limits = limits if made is plan else finer.limits()
-        executed = partial(_executed_and_saved, save=save, limits=limits, repeats=repeats, supply=kept)
-        # Rows from another process are written while that process steps, so a thread would gain nothing.
-        with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded))) as thread:
-            before = _earlier(recording.output)
+        before = _earlier(recording.output)
+
+        def once(job: Job, limits: Limits | None, estimate: _Estimate | None) -> Result:
+            executed = partial(_executed_and_saved, save=save, limits=limits, repeats=repeats, supply=kept)
             earlier = _worth_keeping(recording.output, before)
-            with _recorder(job.plan, recording, progress, thread, earlier, check, changes) as recorder:
+            # Rows from another process are written while that process steps, so a thread would gain nothing.
+            writing = nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded)))
+            with (
+                writing as thread,
+                _recorder(job.plan, recording, progress, thread, earlier, check, changes) as recorder,
+            ):
                 described = partial(describe, columns=changes.columns)
                 return _recorded(job, recorder, recording, changes, executed, described, before, estimate)
+
+        result = once(job, limits, estimate)
+        if finer.instead is None:
+            return result
+        better, accuracy = finer.instead
+        return once(replace(job, plan=select(better, recording.signals)), finer.limits(), partial(_kept, accuracy))
 
     return with_alternative(plan, carry_out, lambda result: None if result.statistics.steps else result.failure)
 
@@ -235,6 +247,11 @@ class FinerRuns:
 
     FMUs whose other interface the job uses run in a child process, so that a crash does not affect the job. Other FMUs
     come from the `supply`.
+
+    Attributes
+    ----------
+    instead
+        Plan to carry out instead of that of the job, with its accuracy; None: the job suffices.
     """
 
     def __init__(
@@ -247,6 +264,7 @@ class FinerRuns:
     ) -> None:
         self.job, self.whole, self._began, self._supply = job, limits, began, supply
         self.recording = Recording(signals=recording.signals)
+        self.instead: tuple[Plan, Accuracy] | None = None
 
     @property
     def left(self) -> float:
@@ -290,19 +308,26 @@ def _checked(check: AccuracyCheck | None, finer: FinerRuns) -> tuple[Job, Limits
     if check.only_growth:
         return finer.job, finer.whole, partial(_accuracy, check, finer, perf_counter())
     if check.wanted is None:
-        _take_resolved_step(check, finer)
+        _take_default_step(check, finer)
         return finer.job, finer.limits(), partial(_accuracy, check, finer, perf_counter())
     plan, accuracy = _searched(check, finer)
     return replace(finer.job, plan=select(plan, finer.recording.signals)), finer.limits(), partial(_kept, accuracy)
 
 
-def _take_resolved_step(check: AccuracyCheck, finer: FinerRuns) -> None:
-    """Give the job a macro step that resolves the start of the run, if its step is only a guess."""
+def _take_default_step(check: AccuracyCheck, finer: FinerRuns) -> None:
+    """Give the job the macro step of an earlier run, if that is not the default; or one that resolves the start of the
+    run, if its step is only a guess.
+    """
     plan = finer.job.plan
-    if finer.job.realtime is None and step_is_guessed(plan, check.asked):
+    if finer.job.realtime is not None:
+        return
+    if check.refined is not None and step_is_default(plan):
+        plan = check.refined.in_plan(plan, check.replan)
+    elif step_is_guessed(plan, check.asked):
         from ssptool.engine.run.first_instants import with_resolved_step
 
         plan = with_resolved_step(plan, check.replan, finer)
+    if plan is not finer.job.plan:
         finer.job = replace(finer.job, plan=select(plan, finer.recording.signals))
 
 
@@ -314,7 +339,10 @@ def _accuracy(
         return UNCHECKED
     if finer.job.realtime is not None:
         return UNCHECKED if check.only_growth else Accuracy(remark=PACED)
-    return check.of(plan, trace, perf_counter() - began, finer, lambda: finer.left)
+    examined = check.examined(plan, trace, perf_counter() - began, finer, lambda: finer.left)
+    if not (check.only_growth or finer.job.save):
+        finer.instead = check.instead(plan, examined, lambda: finer.left)
+    return examined.accuracy
 
 
 def _searched(check: AccuracyCheck, finer: FinerRuns) -> tuple[Plan, Accuracy]:

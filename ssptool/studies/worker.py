@@ -52,11 +52,12 @@ from ssptool.engine.recording.decimation import decimated, machine_memory
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.patterns import fits_column
 from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod
+from ssptool.engine.run.accuracy_check import AccuracyCheck, has_grown, unrepeatable
 from ssptool.engine.run.execution import Execution, Job, execute, planned_and_executed, with_alternative
 from ssptool.engine.run.indicators import too_inexact_steps
 from ssptool.engine.run.manifest import manifest
 from ssptool.engine.run.recorder import Recorder, Recording
-from ssptool.engine.run.refinement import AUTO_SECONDS, AccuracyCheck, FinerRun, has_grown, unrepeatable
+from ssptool.engine.run.refinement import AUTO_SECONDS, FinerRun
 from ssptool.engine.run.selection import select
 from ssptool.engine.run.unresolved_growth import blown_up
 from ssptool.engine.settings import Limits, Settings

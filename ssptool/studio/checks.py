@@ -9,7 +9,8 @@ from typing import Any
 from ssptool.arguments import WantedAccuracy
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod, StatedErrors
-from ssptool.engine.run.refinement import AUTO_SECONDS, AccuracyCheck, CarryOut, unrepeatable
+from ssptool.engine.run.accuracy_check import AccuracyCheck, unrepeatable
+from ssptool.engine.run.refinement import AUTO_SECONDS, CarryOut
 from ssptool.engine.trace import Trace
 
 CANCELLED = "not checked; the check was cancelled"

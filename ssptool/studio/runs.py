@@ -22,11 +22,11 @@ from ssptool.engine.failure import Failure
 from ssptool.engine.planning.plan import Plan, call_sequence
 from ssptool.engine.recording.follow import follow
 from ssptool.engine.recording.formats import check_output, open_writer, read_manifest, read_trace
+from ssptool.engine.run.accuracy_check import AccuracyCheck
 from ssptool.engine.run.execution import Statistics
 from ssptool.engine.run.make_plan import planned
 from ssptool.engine.run.plots import curves_of
 from ssptool.engine.run.recorder import Recording
-from ssptool.engine.run.refinement import AccuracyCheck
 from ssptool.engine.run.result import Result
 from ssptool.engine.settings import Limits, Settings
 from ssptool.engine.simulate import run

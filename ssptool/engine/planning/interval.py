@@ -72,6 +72,8 @@ GUESS = 1e-3
 """Default macro step [s], if nothing determines its size."""
 
 GUESSED = "a guess: neither the system nor its FMUs state a step size or a stop time"
+RESOLVED = "neither the system nor its FMUs state one; at the start, "
+THOUSANDTH = "a thousandth of the "
 ALONE = 1.0
 """Default duration of the run of a single FMU [s]."""
 
@@ -313,7 +315,7 @@ def _of_experiments(network: Network) -> _Recommended | None:
     stop = network.experiment.stop
     if stop is not None and stop > start:
         by, place = _of_system(network)
-        return _Recommended((stop - start) / DEFAULT_STEPS, f"a thousandth of the {by}", place)
+        return _Recommended((stop - start) / DEFAULT_STEPS, f"{THOUSANDTH}{by}", place)
     stated = ((one, one.description.experiment) for one in network.components.values())
     lengths = [(own.stop - (own.start or 0.0), one) for one, own in stated if own.stop is not None]
     found = [(length, one) for length, one in lengths if length > 0]
@@ -321,7 +323,7 @@ def _of_experiments(network: Network) -> _Recommended | None:
         return None
     length, component = min(found, key=lambda each: each[0])
     by, place = _of_fmu(component, "the shortest" if len({length for length, _ in found}) > 1 else "")
-    return _Recommended(length / DEFAULT_STEPS, f"a thousandth of the {by}", place)
+    return _Recommended(length / DEFAULT_STEPS, f"{THOUSANDTH}{by}", place)
 
 
 def _of_size(step: float, start: float, stop: float, why: str, rigid: Sequence[str]) -> tuple[Interval, str]:

@@ -96,6 +96,8 @@ class Accuracy:
     blown_up
         True if the coupling is unstable with these steps: a signal that has grown is larger than in finer runs by
         orders of magnitude, or smaller.
+    default
+        Text on the error of the default step, if a finer one was chosen instead.
     """
 
     error: float | None = None
@@ -108,6 +110,7 @@ class Accuracy:
     wanted: float | None = None
     errors: Mapping[str, float] = field(default_factory=dict, hash=False)
     blown_up: bool = False
+    default: str = ""
 
     @property
     def asked(self) -> bool:
@@ -132,7 +135,7 @@ class Accuracy:
             return str(self)
         known = "not known" if self.error is None else self._worst(self.error)
         asked = f"asked for: {self.wanted:g}" if self.wanted is not None else ""
-        return "; ".join(filter(None, (known, self.remark or asked)))
+        return "; ".join(filter(None, (known, self.remark or asked, self.default)))
 
     def finer(self) -> str | None:
         """Macro step for a tenth of the error, if the observed order determines one."""
@@ -147,9 +150,11 @@ class Accuracy:
     def _worst(self, error: float) -> str:
         what = "coupling error " if self.method is AccuracyMethod.HALVED else ""
         where = f" of the range of {self.signal} at {self.time:.6g} s" if self.signal else ""
-        return f"{what}{_size(error)}{where}"
+        return f"{what}{size_of(error)}{where}"
 
     def _remarks(self) -> Iterator[str]:
+        if self.default:
+            yield self.default
         if self.remark:
             yield self.remark
         elif self.wanted is not None:
@@ -172,7 +177,7 @@ class Accuracy:
         return f"steps of {', '.join(others)} and {last} s{order}"
 
 
-def _size(error: float) -> str:
+def size_of(error: float) -> str:
     """Text for an error with one digit: a share of the range, in percent if it is not tiny."""
     if error <= ROUNDING:
         return f"below {ROUNDING:.0e}"
@@ -208,8 +213,8 @@ class StatedErrors(NamedTuple):
         if not largest:
             return ""
         if self.each is None:
-            return f"estimated error of the worst signal, {_size(largest)} of the range of each"
-        return f"estimated error of each signal, at most {_size(largest)} of its range"
+            return f"estimated error of the worst signal, {size_of(largest)} of the range of each"
+        return f"estimated error of each signal, at most {size_of(largest)} of its range"
 
 
 def stated_errors(manifest: Mapping[str, Any]) -> StatedErrors | None:

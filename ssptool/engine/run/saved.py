@@ -19,9 +19,9 @@ from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.kernel.calls import Floats
 from ssptool.engine.masters.protocols import SavedState, part_of, under
 from ssptool.engine.planning.plan import FoundAtStart, Plan
+from ssptool.engine.run.accuracy_check import step_is_guessed, with_reason
 from ssptool.engine.run.freeze import frozen_starts, root_starts
 from ssptool.engine.run.make_plan import completed
-from ssptool.engine.run.refinement import step_is_guessed, with_reason
 from ssptool.engine.run.selection import select
 from ssptool.engine.run.steps import steps_of
 from ssptool.engine.run.system import LoadedSystem, SystemSteps
