@@ -125,7 +125,7 @@ class RefinedRuns:
         self.method = AccuracyMethod.HALVED if self.setting == "step_size" else AccuracyMethod.TOLERANCE
 
     def search_within(self, left: Callable[[], float]) -> None:
-        """From now on `left` is the remaining time; stop runs that leave none of it for the result."""
+        """Take `left` as the remaining time, and stop runs that leave none of it for the result."""
         self._left, self.bounded = left, True
 
     def value(self, level: int) -> float:
