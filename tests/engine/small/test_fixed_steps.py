@@ -245,9 +245,11 @@ def test_macro_steps_are_cut_at_multiples_of_an_internal_step_and_divided_steps_
         assert simulation.run_until(0.7) == approx(0.7)
         assert simulation.get("A.y") == approx(2 + 4.5 * 0.7)
         assert simulation.step() == 1.0 and simulation.get("A.size") == approx(0.3)
-    with ssptool.Simulation(path, stop_time=2, step_size=0.5, substeps={"A": 5}) as simulation:
-        with pytest.raises(ssptool.exceptions.WrongValue, match=r"0\.5 s or 1 s$"):
-            simulation.run_until(0.7)
+    with (
+        ssptool.Simulation(path, stop_time=2, step_size=0.5, substeps={"A": 5}) as simulation,
+        pytest.raises(ssptool.exceptions.WrongValue, match=r"0\.5 s or 1 s$"),
+    ):
+        simulation.run_until(0.7)
 
 
 @pytest.mark.parametrize("fmi", [2, 3])
