@@ -9,7 +9,7 @@ from typing import Any
 from ssptool.arguments import WantedAccuracy
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod, StatedErrors
-from ssptool.engine.run.accuracy_check import AccuracyCheck, unrepeatable
+from ssptool.engine.run.accuracy_check import AccuracyCheck, Examined, unrepeatable
 from ssptool.engine.run.refinement import AUTO_SECONDS, CarryOut
 from ssptool.engine.trace import Trace
 
@@ -31,17 +31,17 @@ class LaterCheck(AccuracyCheck):
 
     ready: list[FindAccuracy] = field(default_factory=list)
 
-    def of(
+    def examined(
         self, plan: Plan, trace: Trace | None, seconds: float, carry_out: CarryOut, left: Callable[[], float]
-    ) -> Accuracy:
+    ) -> Examined:
         if reason := unrepeatable(plan):
-            return Accuracy(remark=reason)
+            return Examined(Accuracy(remark=reason))
 
         def found(own: float, asked: bool) -> Accuracy:
             return AccuracyCheck(self.replan, asked or 2 * own <= AUTO_SECONDS).of(plan, trace, own, carry_out, left)
 
         self.ready.append(found)
-        return Accuracy()
+        return Examined(Accuracy())
 
 
 def check_of(wanted: WantedAccuracy, replan: Callable[..., Plan]) -> AccuracyCheck:

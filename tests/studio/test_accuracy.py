@@ -3,7 +3,7 @@
 import pytest
 
 import ssptool
-from ssptool.engine.run import refinement
+from ssptool.engine.run import accuracy_check
 from ssptool.studio import checks
 from tests.accuracy.parts import Part, write_part
 from tests.cli.browser import browser, violations
@@ -69,7 +69,7 @@ def test_a_short_run_is_checked_as_on_the_command_line(oscillator, by_default):
 
 
 def test_a_longer_run_is_checked_when_it_is_asked_for(oscillator, by_default, monkeypatch):
-    for module in (refinement, checks):
+    for module in (accuracy_check, checks):
         monkeypatch.setattr(module, "AUTO_SECONDS", 0.0)
     oscillator.call("run", {"settings": COARSE})
     found = checked(oscillator)
