@@ -25,7 +25,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import ssptool
-from ssptool.arguments import SYSTEM_ENDINGS
 from ssptool.cli.command_words import SYNONYMS, about
 from ssptool.cli.terminal import for_reader
 from ssptool.errors import (
@@ -390,6 +389,8 @@ def _with_system(text: str) -> str:
     """
     if not _ADVISED.search(text):
         return text
+    from ssptool.arguments import SYSTEM_ENDINGS  # for errors only
+
     words = [word for word in sys.argv[2:] if not word.startswith("-") and Path(word).exists()]
     systems = [word for word in words if Path(word).is_dir() or Path(word).suffix.lower() in SYSTEM_ENDINGS]
     if len(systems) != 1:

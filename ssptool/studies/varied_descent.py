@@ -19,6 +19,12 @@ TOLERANCE = 1e-9
 
 MOST_STEPS = 50
 
+CRITICAL = 1e-4
+"""Largest decrease of the cost in the unit cube by its derivatives, relative to the cost, at an optimum."""
+
+FEASIBLE = 1e-6
+"""Largest distance from constraints, in the unit cube, at an optimum."""
+
 MET = 1e-8
 """Change of a violation that needs no further run."""
 
@@ -102,7 +108,28 @@ def _optimum(derived: Callable[[Floats], Slopes], start: Floats, error: Floats) 
         constraints=met if len(error) else (),
         options={"ftol": TOLERANCE, "maxiter": MOST_STEPS},
     )
-    if not found.success:
-        raise NoVariation(f"the descent ended early ({found.message})")
     inside: Floats = np.clip(found.x, 0.0, 1.0)
+    if not (found.success or (found.status == _LINE_SEARCH and _is_optimal(derived(inside), inside, error))):
+        raise NoVariation(f"the descent ended early ({found.message})")
     return inside
+
+
+_LINE_SEARCH = 8
+"""Status of a descent whose last line search failed: derivatives are wrong, or the optimum is as near as rounding."""
+
+
+def _is_optimal(there: Slopes, u: Floats, error: Floats) -> bool:
+    """True if the constraints are met, and no step in the unit cube that keeps them met reduces the cost to first order
+    (Conn, Gould & Toint 2000, §12.1), within tolerances.
+    """
+    optimize: Any = import_module("scipy.optimize")
+    violations, steepness = there.judged.violations + error, np.abs(there.of_violations).max(axis=1, initial=0.0)
+    if (violations > FEASIBLE * steepness).any():
+        return False
+    best = optimize.linprog(
+        there.of_cost,
+        there.of_violations if len(error) else None,
+        np.maximum(-violations, 0.0) if len(error) else None,
+        bounds=np.stack((-u, 1.0 - u), axis=1),
+    )
+    return bool(best.status == 0 and -best.fun <= CRITICAL * abs(there.judged.cost))

@@ -24,7 +24,7 @@ PRINTED_BY = {
     "exporting": ("export",),
     "fmu": RUNS,
     "language_server": ("run", "draw"),
-    "network": ("run", "explain"),
+    "network": ("run", "explain", "add"),
     "results": ("reproduce",),
     "rules": ("validate", "rule", *RUNS),
     "studies": ("run", "study", "plot", "report"),

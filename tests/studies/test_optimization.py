@@ -18,6 +18,8 @@ from ssptool.studies.calibration import read_fit, read_fitted
 from ssptool.studies.charts import chart
 from ssptool.studies.optimum import Constraint
 from ssptool.studies.study_file import study_from, study_table
+from ssptool.studies.varied_descent import CostAndViolations, Slopes, descend
+from ssptool.studies.varied_fit import NoVariation
 from tests.fmus import build as fmus
 from tests.safety.command_line import typed
 
@@ -256,3 +258,30 @@ def test_a_calibration_shows_its_way_and_its_fit(tmp_path):
         ssptool.studies.plot_study(tmp_path / "s.study", tmp_path / "p.png", kind=kind)
     ssptool.studies.report_study(tmp_path / "s.study", output=tmp_path / "r.html")
     assert "The fit among what was measured" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def noisy(sign):
+    """Values and derivatives, by `sign` of the right ones, of 2 + 3 u₀ where 4 u₀² ≥ 1.5 + 0.52 u₁, up to rounding."""
+
+    def values(u):
+        return CostAndViolations(
+            2 + 3 * u[0], np.array([1.5 + 0.52 * u[1] - 4 * u[0] ** 2 + 1e-7 * np.sin(1e11 * u[0])])
+        )
+
+    def slopes(u):
+        return Slopes(values(u), sign * np.array([3.0, 0.0]), sign * np.array([[-8 * u[0], 0.52]]))
+
+    return values, slopes
+
+
+def test_a_descent_ends_at_an_optimum_whose_constraint_is_known_to_rounding_only():
+    met = []
+    values, slopes = noisy(1)
+    descend(lambda u: met.append(u) or values(u), slopes, np.array([0.9, 0.3]))
+    assert met[-1] == pytest.approx([np.sqrt(1.5 / 4), 0.0], abs=1e-6)
+
+
+def test_a_descent_that_finds_no_way_down_says_so():
+    values, slopes = noisy(-1)
+    with pytest.raises(NoVariation, match="the descent ended early"):
+        descend(values, slopes, np.array([0.9, 0.3]))
