@@ -358,7 +358,12 @@ def _values_of(trace: Trace) -> list[tuple[str, str]]:
 
 
 def _met(trace: Trace) -> tuple[float, ...]:
-    """Some communication points [s], evenly selected; all of them if they are few."""
-    t = trace.t if trace.points is None else trace.t[trace.points]
-    rows = np.unique(np.linspace(0, len(t) - 1, MOST_MET).round().astype(int))
-    return tuple(np.unique(t[rows]).tolist())
+    """Some communication points [s]: half of them evenly selected, half of them even in time, since most of the points
+    may lie where steps are smallest. All of them if they are few.
+    """
+    t = np.unique(trace.t if trace.points is None else trace.t[trace.points])
+    if len(t) <= MOST_MET:
+        return tuple(t.tolist())
+    every = np.linspace(0, len(t) - 1, MOST_MET // 2).round().astype(int)
+    later = np.searchsorted(t, np.linspace(t[0], t[-1], MOST_MET - MOST_MET // 2))
+    return tuple(t[np.unique(np.concatenate((every, later)))].tolist())
