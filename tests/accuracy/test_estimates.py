@@ -5,6 +5,7 @@ import pytest
 from pytest import approx
 
 from ssptool.engine.run.accuracy import AccuracyMethod, estimated
+from ssptool.engine.run.refinement import compared_times
 from ssptool.engine.trace import Column
 from ssptool.types import Trace
 
@@ -160,3 +161,15 @@ def test_a_switch_is_as_wrong_as_its_distance_to_that_of_model_exchange():
     exact = ([0, 0.1, 0.18, 0.18, 0.2, 0.3, 0.4], [0, 0, 0, 1, 1, 1, 1])
     assert compared((times, [0, 0, 0, 1, 1]), exact, ON).error == approx(0.12 / 0.4)
     assert compared((times, [0, 0, 0, 0, 0]), exact, ON).error == 1
+
+
+def test_runs_are_compared_all_along_and_where_steps_are_small():
+    """Of 20 000 steps, 19 900 are taken in the first thousandth of 2 s."""
+    burst = np.concatenate((np.linspace(0.5, 0.501, 9_950), np.linspace(0.501, 0.502, 9_950)))
+    trace = Trace.of(t := np.concatenate((burst, np.linspace(0.502, 2.5, 101))), [(SPEED, np.sin(t))])
+    times = np.array(compared_times(trace))
+    assert set(times.tolist()) <= set(t.tolist())
+    assert times[0] == 0.5 and times[-1] == 2.5 and np.diff(times).max() <= 2 * 2.0 / 100
+    assert np.sum(times < 0.502) >= 50
+    few = Trace.of(t[::200], [(SPEED, np.sin(t[::200]))])
+    assert list(compared_times(few)) == np.unique(t[::200]).tolist()

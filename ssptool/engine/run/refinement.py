@@ -162,7 +162,7 @@ class RefinedRuns:
             return Accuracy(remark=base)
         traces, left = [base], reserve * self.expected(level)
         for more in range(level + 1, level + 1 + finer):
-            found = self._trace(more, left, _met(base) if self.adaptive else ())
+            found = self._trace(more, left, compared_times(base) if self.adaptive else ())
             if isinstance(found, str):
                 if len(traces) == 1:
                     return self._apart(traces, more) or Accuracy(remark=found)
@@ -357,7 +357,7 @@ def _values_of(trace: Trace) -> list[tuple[str, str]]:
     return [(column.signal, column.type) for column in trace.columns]
 
 
-def _met(trace: Trace) -> tuple[float, ...]:
+def compared_times(trace: Trace) -> tuple[float, ...]:
     """Some communication points [s]: half of them evenly selected, half of them even in time, since most of the points
     may lie where steps are smallest. All of them if they are few.
     """
