@@ -77,7 +77,7 @@ def test_points_come_closer_to_a_jump_by_halves():
 @pytest.mark.parametrize("ramp", [False, True])
 def test_the_cost_of_the_delay_is_stated(tmp_path, when, ramp):
     system = late(when, ramp)
-    result = carried_out(system, written(system, tmp_path), accuracy="auto", record=["One.x"])
+    result = carried_out(system, written(system, tmp_path), accuracy="auto", step_size=0.002, record=["One.x"])
     error = true_error(system, result)[0]
     assert error / 3 <= result.accuracy.error <= 3 * error
     assert "Strike.force" in result.accuracy.remark
@@ -117,6 +117,7 @@ def test_where_no_step_can_end_closer_the_delay_is_said_to_be_unknown(tmp_path):
     assert {"Strike.force", "One"} <= set(result.accuracy.remark.replace(":", "").split())
 
 
+@pytest.mark.slow
 def test_an_error_that_is_asked_for_is_not_reached_where_a_jump_may_be_late(tmp_path):
     """The estimate of what is seen would do; the delay costs 250 times as much."""
     system = late(1.9001)

@@ -10,6 +10,8 @@ import pytest
 import ssptool
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.one_in(3)
+
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 MOST = 1000
 

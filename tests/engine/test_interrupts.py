@@ -21,6 +21,8 @@ from ssptool.engine.simulate import run
 from ssptool.tempfiles import locked_output
 from tests.engine.dual_mass import Folder, oscillator
 
+pytestmark = pytest.mark.one_in(3)
+
 WATCHED = {module.__file__ for module in (child, parent, recorder, simulate, csv)}
 SAID = re.compile(r"the run had reached t = (\S+) s; (\d+) rows until then are in .*run\.csv")
 

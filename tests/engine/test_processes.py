@@ -26,7 +26,10 @@ from tests.engine.systems import write_system
 from tests.fmus import build as fmus
 from tests.waiting import until
 
-pytestmark = pytest.mark.skipif(not AVAILABLE, reason="FMUs have processes of their own on Linux only")
+pytestmark = [
+    pytest.mark.skipif(not AVAILABLE, reason="FMUs have processes of their own on Linux only"),
+    pytest.mark.one_in(3),
+]
 
 ONCE = 'canBeInstantiatedOnlyOncePerProcess="true"'
 

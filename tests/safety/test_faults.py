@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+pytestmark = pytest.mark.one_in(5)
+
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 
 

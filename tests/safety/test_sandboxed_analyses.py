@@ -19,6 +19,8 @@ from tests.safety.test_left_processes import LEFT, happens, left, no_process_lef
 from tests.safety.test_sandbox import SYSTEM, closable, without  # noqa: F401
 from tests.safety.test_sandboxed_commands import curious  # noqa: F401
 
+pytestmark = pytest.mark.one_in(5)
+
 
 @pytest.fixture(params=["fmi2", "fmi3"])
 def system(request, curious):  # noqa: F811

@@ -32,7 +32,10 @@ from tests.engine.dual_mass import Folder, network
 from tests.engine.small.fmus import Var, make_fmu
 from tests.fmus import build as fmus
 
-pytestmark = pytest.mark.skipif(not AVAILABLE, reason="FMUs have processes of their own on Linux only")
+pytestmark = [
+    pytest.mark.skipif(not AVAILABLE, reason="FMUs have processes of their own on Linux only"),
+    pytest.mark.one_in(3),
+]
 if AVAILABLE:
     from ssptool.fmu.processes import process as fmu_process
     from ssptool.fmu.processes._proxy import Client, functions

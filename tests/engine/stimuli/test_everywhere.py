@@ -15,6 +15,8 @@ from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.test_coupled import OMEGA, STIFFNESS
 from tests.engine.systems import state_implementation, write_system
 
+pytestmark = pytest.mark.one_in(3)
+
 STOP = 0.3
 WIRES = [("Mass.z", "Spring.z"), ("Mass.v", "Spring.v"), ("Spring.F", "A.u"), ("A.y", "B.u"), ("B.y", "Mass.F")]
 INPUTS = {
