@@ -53,7 +53,7 @@ def _row(name: str, system: System, folder: Path) -> tuple[str, str]:
         stated = result.accuracy.error
         codes = ", ".join(one.code for one in result.warnings)
         own = [_size(true_error(system, result)[0]), "not seen" if stated is None else _size(stated), codes]
-    own.insert(0, f"{step:.4g} s" if step else "chosen")
+    own.insert(0, f"{step:.4g} s{_smaller(result)}" if step else "chosen")
     wanted = carried_out(system, path, accuracy=WANTED, timeout=SECONDS)
     asked = ["exit 1", ""]
     if wanted.ok and wanted.accuracy.met:
@@ -62,6 +62,14 @@ def _row(name: str, system: System, folder: Path) -> tuple[str, str]:
     ssptool.pack(path, folder / "packed.ssp")
     others = [_by(peer, system, folder / "packed.ssp", step) for peer in PEERS.values()]
     return f"| {' | '.join([name, *own, *asked, *others])} |", silence(system, result)
+
+
+def _smaller(result: ssptool.Result) -> str:
+    """The steps that the run took in place of its default ones, if it did."""
+    if not result.accuracy.default:
+        return ""
+    found = result.settings
+    return " → adaptive" if found.adaptive is not None else f" → {found.step_size:.4g} s"
 
 
 def _work(result: ssptool.Result) -> int:

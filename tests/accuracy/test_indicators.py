@@ -18,6 +18,8 @@ from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.small.test_stiff_links import fmus, line, simulate  # noqa: F401
 
+pytestmark = pytest.mark.one_in(3)
+
 SYSTEMS = Path(__file__).parents[2] / "systems"
 OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
 PIECE = 4096

@@ -8,6 +8,8 @@ import pytest
 from tests.accuracy.measured import carried_out, silence, true_error, written
 from tests.accuracy.systems import SYSTEMS
 
+pytestmark = pytest.mark.one_in(3)
+
 EACH = pytest.mark.parametrize("name", SYSTEMS)
 ROOT = Path(__file__).parents[2]
 

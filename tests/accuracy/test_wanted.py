@@ -141,6 +141,7 @@ def simulated(made, folder, **options):
     return ssptool.simulate(written(made, folder), output=None, settings_file=False, **{"accuracy": 1e-4, **options})
 
 
+@pytest.mark.slow
 def test_what_is_not_reached_is_said_and_the_best_result_kept(tmp_path):
     output = tmp_path / "r.csv"
     settings = {"master": "jacobi", "approximation": "hold", "step_size": 0.1, "output": output}

@@ -14,6 +14,8 @@ from lxml import etree
 
 from ssptool.errors import counted
 
+pytestmark = pytest.mark.one_in(3)
+
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 
 

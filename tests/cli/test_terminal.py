@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from ssptool.cli.terminal import laid_out
 
+pytestmark = pytest.mark.one_in(3)
+
 SYSTEMS = Path(__file__).parents[2] / "systems"
 STYLE = re.compile("\x1b\\[[0-9;?]*[a-zA-Z]")
 

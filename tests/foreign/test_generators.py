@@ -11,7 +11,7 @@ from ssptool.fmu.processes import AVAILABLE
 from tests.foreign.generators import container, lag, of_sources, python_fmu, without_backend, without_binaries
 from tests.systems.peers import SYSTEMS, where_wheels_are
 
-pytestmark = where_wheels_are
+pytestmark = [where_wheels_are, pytest.mark.one_in(3)]
 MASS = SYSTEMS / "one_dof_oscillator" / "resources" / "Mass.fmu"
 K, M, Z0 = 69.48, 0.03575, 0.0016
 

@@ -10,6 +10,8 @@ import ssptool
 from ssptool.sandbox import missing
 from tests.safety.command_line import typed
 
+pytestmark = pytest.mark.one_in(3)
+
 SYSTEMS = Path(__file__).parents[2] / "systems"
 CHAIN = SYSTEMS / "mass_spring_damper"
 SCENARIO = "events:\n  - {time: 0.02, model: first.mass, variable: F, action: override, value: 4.0}\n"

@@ -38,6 +38,8 @@ from tests.engine.systems import write_system
 from tests.fmus import build as fmus
 from tests.safety.command_line import typed
 
+pytestmark = pytest.mark.one_in(3)
+
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 closable = pytest.mark.skipif(bool(sandbox.missing()), reason=f"no sandbox here: {sandbox.missing()}")
 

@@ -18,6 +18,8 @@ from tests.fmus import build as fmus
 from tests.safety.test_left_processes import LEFT, happens, left, no_process_left  # noqa: F401
 from tests.safety.test_sandbox import closable
 
+pytestmark = pytest.mark.one_in(3)
+
 pytest.importorskip("pyarrow")
 
 

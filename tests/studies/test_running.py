@@ -20,6 +20,8 @@ from tests.fmus import build as fmus
 from tests.studies.conftest import OSCILLATOR
 from tests.waiting import PATIENCE, until
 
+pytestmark = pytest.mark.one_in(3)
+
 distributed = pytest.importorskip("distributed")
 
 

@@ -12,6 +12,8 @@ from tests.accuracy.systems import SYSTEMS, late
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.systems import write_system
 
+pytestmark = pytest.mark.one_in(3)
+
 
 def checked(folder, system, results, tmp_path, **more):
     """The only row of a study of one run of a system, which is checked."""
@@ -24,10 +26,11 @@ def checked(folder, system, results, tmp_path, **more):
 def test_a_study_states_what_a_run_states(name, tmp_path):
     system = SYSTEMS[name]
     folder = written(system, tmp_path)
-    run = ssptool.simulate(folder, accuracy="check", **system.settings)
+    settings = {"step_size": system.stop / 1000, **system.settings}
+    run = ssptool.simulate(folder, accuracy="check", **settings)
     signals = system.exact(run.t)
     results = {f"r{place}": f'final("{signal}")' for place, signal in enumerate(signals)}
-    row = checked(folder, dict(system.settings), results, tmp_path)
+    row = checked(folder, settings, results, tmp_path)
     true = true_error(system, run)[0]
     if row["accuracy"] is None:
         assert system.blind and "inside" in row["accuracy_remark"]

@@ -26,6 +26,8 @@ from tests.engine.masters.test_adaptive import without
 from tests.engine.ode.systems import beside, oscillation, unsaved
 from tests.engine.small.fmus import Var, make_fmu
 
+pytestmark = pytest.mark.one_in(3)
+
 STEP, STOP = 0.02, 0.5
 WIRES = [("A.y", "B.p"), ("B.y", "A.p")]
 ROOM = (
