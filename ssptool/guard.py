@@ -49,6 +49,8 @@ def stand_guard(parent: int, *, apart: bool = False) -> None:
     if sys.platform != "linux":
         return
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    # Before the guard handles this signal, it would die of it, and leave what the child has started by then.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     signalled_with_parent(signal.SIGTERM)
     if os.getppid() != parent:
         os._exit(1)
@@ -57,6 +59,7 @@ def stand_guard(parent: int, *, apart: bool = False) -> None:
         _be_first()
     child = _forked(apart)
     if child == 0:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         _stands = True
         return
     _guard(child)
@@ -104,6 +107,7 @@ def _guard(child: int) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: _end_as(-signal.SIGKILL))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     found = 0
     while found != child:
         found, status = os.waitpid(-1, 0)

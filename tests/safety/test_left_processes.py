@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,37 @@ def happens(condition) -> bool:
     while not (found := condition()) and time.monotonic() < end:
         time.sleep(0.02)
     return found
+
+
+GUARDED = """
+import os, sys, time
+from ssptool import guard
+close = guard._close_files
+guard._close_files = lambda: (time.sleep(1), close())
+guard.stand_guard(int(sys.argv[1]))
+if os.fork() == 0:
+    print(os.getpid(), flush=True)
+time.sleep(100)
+"""
+COMMAND = "import os, subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1], str(os.getpid())])"
+
+
+def test_after_a_command_that_is_killed_before_the_guard_is_ready_nothing_is_left():
+    begun = subprocess.Popen([sys.executable, "-c", COMMAND, GUARDED], stdout=subprocess.PIPE, text=True)
+    assert begun.stdout is not None
+    with begun.stdout:
+        started = int(begun.stdout.readline())
+        begun.kill()
+        begun.wait()
+        try:
+            assert happens(lambda: has_ended(started))
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(started, signal.SIGKILL)
+
+
+def has_ended(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
