@@ -10,6 +10,8 @@ import ssptool
 from tests.safety.command_line import typed
 from tests.systems.exact_dual_mass import DualMass
 
+pytestmark = pytest.mark.one_in(3)
+
 SYSTEMS = Path(__file__).parents[2] / "systems"
 OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
 

@@ -14,6 +14,8 @@ from ssptool.renderers import REPRODUCTION_RENDERERS
 from ssptool.results.reproduction import first_difference
 from ssptool.types import Trace
 
+pytestmark = pytest.mark.one_in(3)
+
 SYSTEMS = Path(__file__).parents[2] / "systems"
 OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
 CHAIN = SYSTEMS / "mass_spring_damper"

@@ -5,7 +5,7 @@ import pytest
 from tests.cli.browser import browser
 from tests.safety.test_foreign_text import add_fmu, call, write_system
 
-pytestmark = browser
+pytestmark = [browser, pytest.mark.one_in(3)]
 
 WATCH = """
 window.seen = [];

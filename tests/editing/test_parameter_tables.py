@@ -15,6 +15,8 @@ from tests.fmu.array_fmus import component as array_component
 from tests.fmu.array_fmus import connector, pack, state_space, values, write_system
 from tests.network.packages import bindings, component, content, mapped, model, package, ssm, ssv, system
 
+pytestmark = pytest.mark.one_in(3)
+
 TYPES = (
     '<SimpleType name="Gear"><Enumeration><Item name="first, low" value="1"/><Item name="se&quot;cond" value="2"/>'
     "</Enumeration></SimpleType>"

@@ -19,6 +19,8 @@ from ssptool.engine.failure import Unsupported
 from tests.accuracy import thermostat
 from tests.exporting.fmus import RESOURCES, SYSTEMS, assert_same_bits, exported, in_fmpy
 
+pytestmark = pytest.mark.one_in(3)
+
 UNITS = (
     '<ssd:Units><ssc:Unit name="mm"><ssc:BaseUnit m="1" factor="0.001"/></ssc:Unit>'
     '<ssc:Unit name="degC"><ssc:BaseUnit K="1" offset="273.15"/></ssc:Unit></ssd:Units>'

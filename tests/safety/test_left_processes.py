@@ -19,7 +19,7 @@ from tests.engine.systems import write_system
 from tests.fmus import build as fmus
 from tests.safety.test_sandbox import closable
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has guards")
+pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="only Linux has guards"), pytest.mark.one_in(3)]
 
 PATIENCE_SECONDS, LEFT = 60, 20
 

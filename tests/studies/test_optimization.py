@@ -118,6 +118,7 @@ def test_the_best_so_far_falls_to_the_optimum(tmp_path):
     assert results.status.runs <= 40
 
 
+@pytest.mark.slow
 def test_a_search_that_was_stopped_does_what_it_would_have_done(tmp_path):
     """Also one that is allowed more runs afterwards: its first runs are those that are there."""
     study, done = study_of(minimize="square", runs=60), []
@@ -146,6 +147,7 @@ def test_a_finished_search_runs_nothing_again(tmp_path, monkeypatch):
     assert ssptool.study(study, tmp_path / "s.study").rows() == before.rows()
 
 
+@pytest.mark.slow
 def test_points_whose_runs_fail_are_avoided(misbehaving):
     """The least of u² is where the FMU crashes; the best that runs is at its edge."""
     crash = f"{float(fmus.WRITE_TO_NULL)} if u < 0.3 else {float(fmus.NOTHING)}"

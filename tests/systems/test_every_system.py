@@ -8,6 +8,8 @@ import pytest
 import ssptool
 from ssptool import Settings
 
+pytestmark = pytest.mark.one_in(3)
+
 SYSTEMS = sorted(path.parent for path in (Path(__file__).parents[2] / "systems").glob("*/SystemStructure.ssd"))
 SHORT = Settings(stop_time=0.05)
 every_system = pytest.mark.parametrize("system", SYSTEMS, ids=lambda path: path.name)

@@ -25,6 +25,8 @@ from ssptool.fmu.instance import FmiError
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, RESOURCES, Folder, network, oscillator
 from tests.fmus import build as fmus
 
+pytestmark = pytest.mark.one_in(3)
+
 stand_ins = pytest.mark.skipif(not NATIVE, reason="the stand-ins are not built")
 
 

@@ -17,6 +17,8 @@ from tests.engine.dual_mass import Folder, network
 from tests.engine.systems import write_system
 from tests.exporting.fmus import assert_same_bits, exported, in_fmpy
 
+pytestmark = pytest.mark.one_in(3)
+
 ABLE = {"saves": True, "follows": True}
 
 

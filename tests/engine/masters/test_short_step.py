@@ -11,6 +11,8 @@ from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, MIXED, RESOURCES, Folder, oscillator
 from tests.systems.exact_dual_mass import DualMass
 
+pytestmark = pytest.mark.one_in(3)
+
 H, STOP = 0.003, 1.0  # 333 steps and a third
 MASTERS = [
     {"master": "jacobi", "approximation": "hold"},

@@ -17,6 +17,8 @@ from tests.engine.ode.test_saving import ball
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.stepping.test_points import EVERY, INPUTS, STEP, STOP, WIRES, folder, rooms  # noqa: F401
 
+pytestmark = pytest.mark.one_in(3)
+
 SYSTEM = Path(__file__).parents[3] / "systems/dual_mass_oscillator"
 
 
