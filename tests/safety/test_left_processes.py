@@ -18,6 +18,7 @@ from ssptool.engine.failure import Ending
 from tests.engine.systems import write_system
 from tests.fmus import build as fmus
 from tests.safety.test_sandbox import closable
+from tests.safety.test_terminals import state_of
 
 pytestmark = [pytest.mark.skipif(sys.platform != "linux", reason="only Linux has guards"), pytest.mark.one_in(3)]
 
@@ -138,14 +139,7 @@ def test_after_a_command_that_is_killed_before_the_guard_is_ready_nothing_is_lef
         begun.kill()
         begun.wait()
         try:
-            assert happens(lambda: has_ended(started))
+            assert happens(lambda: not state_of(started))
         finally:
             with suppress(ProcessLookupError):
                 os.kill(started, signal.SIGKILL)
-
-
-def has_ended(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] in "ZX"
-    except OSError:
-        return True

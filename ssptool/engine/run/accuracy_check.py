@@ -396,12 +396,15 @@ def unrepeatable(plan: Plan, asked: bool = False) -> str:
 
 def step_is_default(plan: Plan) -> bool:
     """True if neither the user nor the system nor an FMU states the macro step, and it is not adaptive."""
-    by = (one.reason for one in plan.choices if one.setting == "step_size")
-    stated = not any(reason.startswith((GUESSED, RESOLVED, THOUSANDTH)) for reason in by)
-    return not stated and plan.settings.adaptive is None and not plan.is_one_ode
+    return _has_fixed_step(plan, GUESSED, RESOLVED, THOUSANDTH) and not plan.is_one_ode
 
 
 def step_is_guessed(plan: Plan, asked: bool = False) -> bool:
     """True if no macro step is stated, and the run can start several times to find one."""
-    guessed = any(one.setting == "step_size" and one.reason.startswith(GUESSED) for one in plan.choices)
-    return guessed and plan.settings.adaptive is None and not unrepeatable(plan, asked)
+    return _has_fixed_step(plan, GUESSED) and not unrepeatable(plan, asked)
+
+
+def _has_fixed_step(plan: Plan, *reasons: str) -> bool:
+    """True if the steps have a fixed size for one of these reasons (beginnings of texts)."""
+    found = any(one.setting == "step_size" and one.reason.startswith(reasons) for one in plan.choices)
+    return found and plan.settings.adaptive is None
