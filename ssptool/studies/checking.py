@@ -483,7 +483,8 @@ class _StudyCheck:
     def _configurations(self, points: Points) -> list[str]:
         """Check every value in every configuration, as long as time allows; returns notes on what was not checked."""
         rows = configurations(self.study, points)
-        ordered = _different_ones_first(rows)
+        # Settings are checked by themselves at once, so no wrong one is left to what time allows.
+        ordered = [each for each in _different_ones_first(rows) if self._has_valid_settings(each)]
         end = monotonic() + CHECK_SECONDS
         current: tuple[Configuration | None, PreparedSystem | None] = None, None
         with ExitStack() as stack:
@@ -502,22 +503,30 @@ class _StudyCheck:
                     self._configuration(current[1], wanted, points, rows[wanted])
         return []
 
+    def _has_valid_settings(self, wanted: Configuration) -> bool:
+        try:
+            settings_of(self.study, wanted)
+        except ValueError as problem:
+            varied = [factor for factor in self.study.factors if factor.role is FactorRole.SETTING]
+            named = next((factor.name for factor in varied if str(problem).startswith(factor.of[0])), "")
+            self.findings.add(("factors", named) if named else ("factors",), str(problem))
+            return False
+        return True
+
     def _configuration(
         self, prepared: PreparedSystem, wanted: Configuration, points: Points, rows: Sequence[int] | range
     ) -> None:
         wrong = {s.factor: self._wrong_values(s, points.columns[s.factor], rows) for s in prepared.setters}
-        varied = [factor.name for factor in self.study.factors if factor.role is FactorRole.SETTING]
-        try:
-            settings_of(self.study, wanted)
-        except ValueError as problem:
-            named = next((name for name in varied if str(problem).startswith(self.study.factor(name).of[0])), "")
-            self.findings.add(("factors", named) if named else ("factors",), str(problem))
-            return
         usable = (row for row in rows if not any(points.columns[name][row] in wrong[name] for name in wrong))
         if prepared.problems or (row := next(usable, None)) is None:
             return
         # Settings differ most between configurations, then parameter sets.
-        telling = [*varied, *(factor.name for factor in self.study.factors if factor.role is FactorRole.PARAMETERS)]
+        telling = [
+            factor.name
+            for role in (FactorRole.SETTING, FactorRole.PARAMETERS)
+            for factor in self.study.factors
+            if factor.role is role
+        ]
         key = key_of(self.study, telling[0]) if telling else ("factors",)
         before = len(self.findings.found)
         self._plan(prepared.with_settings(wanted.settings), points.at(row), key, _described(wanted))

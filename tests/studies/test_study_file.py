@@ -1,5 +1,6 @@
 """What is wrong with a study file is told all at once, with its line."""
 
+import math
 import re
 from dataclasses import fields
 
@@ -199,14 +200,27 @@ def test_settings_that_are_none_are_refused(findings, text, words):
     assert any(words in message for _, _, message in found), found
 
 
-def test_values_are_checked_in_every_configuration(findings):
+def test_values_are_checked_in_every_configuration(findings, monkeypatch):
     """Of a hundred step sizes the last is wrong, and m1 in a third of the runs."""
+    # How many are planned before the first run depends on the speed of the machine by default.
+    monkeypatch.setattr("ssptool.studies.checking.CHECK_SECONDS", math.inf)
     sizes = ", ".join(repr(10 / (1000 + k)) for k in range(99))
     found = findings(
         f'[factors]\nh = {{setting = "step_size", values = [{sizes}, -0.1]}}\n"System1.m1" = [1, 2, inf]\n'
     )
     assert {(line, key) for line, key, _ in found} == {(3, "factors.h"), (4, "factors.System1.m1")}
     assert len(found) == 2 and any("step_size = -0.1" in message for _, _, message in found)
+
+
+def test_a_setting_that_is_no_number_of_its_kind_is_found_however_little_time_a_check_has(findings, monkeypatch):
+    """Only the first of two hundred configurations is planned; the wrong value is the last."""
+    monkeypatch.setattr("ssptool.studies.checking.CHECK_SECONDS", 0.0)
+    threads = ", ".join(map(str, range(1, 101)))
+    found = findings(
+        '[factors]\nh = {setting = "step_size", values = [0.1, 0.2]}\n'
+        f'n = {{setting = "threads", values = [{threads}, 1.5]}}\n'
+    )
+    assert [(line, key) for line, key, _ in found] == [(4, "factors.n")]
 
 
 def test_messages_of_fmus_go_to_a_file_for_each_run(tmp_path):
